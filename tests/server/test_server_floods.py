@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 import pytest
 from server_site import Server, make_site
 
+from dpdb.doors.server.http.pages import load_page
+
 ADDRESSES = ("127.0.0.1", "127.0.0.2")
 
 
@@ -82,6 +84,33 @@ def test_half_requests_end_at_the_deadline(tmp_path: Path) -> None:
                     slow.sendall(b"G")
                     time.sleep(0.1)
             assert time.monotonic() - began < 9
+
+
+def test_a_newcomer_is_answered_where_others_read_no_answer(tmp_path: Path) -> None:
+    site = make_site(tmp_path, settings={"request_seconds": 30, "connections_per_address": 4})
+    with Server(site) as server, contextlib.ExitStack() as stack:
+        for _ in range(4):
+            made = stack.enter_context(socket.socket())
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            made.connect(("127.0.0.1", urlsplit(server.url).port))
+            made.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 1500)
+        time.sleep(2)  # until none of them takes more
+        for _ in range(3):
+            newcomer(server, "127.0.0.1")
+
+
+def test_an_answer_that_nobody_reads_ends_at_the_deadline(tmp_path: Path) -> None:
+    with Server(make_site(tmp_path, settings={"request_seconds": 1})) as server, socket.socket() as made:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        made.connect(("127.0.0.1", urlsplit(server.url).port))
+        made.settimeout(5)
+        made.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 1500)
+        time.sleep(4)
+        taken = 0
+        with contextlib.suppress(ConnectionError):
+            while piece := made.recv(1 << 20):
+                taken += len(piece)
+    assert taken < 1500 * len(load_page("analyst").content)
 
 
 def during(work: Callable[[], object], server: Server) -> list[float]:

@@ -92,7 +92,7 @@ def check_run_id(run_id: str | None) -> None:
 
 def literal(value: object) -> str:
     """Write a value of a request as a literal of SQL."""
-    if isinstance(value, list):
+    if isinstance(value, list) and not any(isinstance(one, list) for one in value):
         return f"[{', '.join(map(literal, value))}]"
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise RefusedError(Refusal("refused", "an option of a check is a text, a number, or a list of such"))

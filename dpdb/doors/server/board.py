@@ -12,6 +12,7 @@ from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger import Ledger, LedgerEntry, RecordedSuite
 from dpdb.names import nearest_words
 from dpdb.privacy import PURE, as_float
+from dpdb.suites import refuse_small_epsilon
 
 __all__ = ["owner_board", "rearm_check", "revoke_known"]
 
@@ -97,6 +98,9 @@ def rearm_check(directory: Directory, asked: Mapping[str, Any], who: str) -> Non
             raise ParameterError(f"there is no table {asked['table']!r}{nearest_words(asked['table'], ledgers)}")
         ledger = ledgers[asked["table"]]
         try:
+            kept = ledger.kept_suite(asked["suite"])
+            if kept is not None and charge is not None:
+                refuse_small_epsilon(kept.spec, charge)
             ledger.rearm(asked["suite"], asked["check"], charge, who=who, label=asked.get("label"))
         except LedgerError as error:  # an owner reads what his ledger says, without its path
             raise ParameterError(str(error).removeprefix(f"{ledger.shown}: ")) from None

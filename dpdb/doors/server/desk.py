@@ -47,6 +47,7 @@ __all__ = ["Desk"]
 
 _THREADS = 64
 _REFRESH_SECONDS = 1.0
+_MOST_REFUSED_TEXT = 500  # of what is refused by role or rates: it comes as often as anyone likes
 Found = TypeVar("Found")
 
 
@@ -187,7 +188,8 @@ class Desk:
             refusal = _refusal(error)
             try:
                 if number is None:
-                    number = self.audit.begin(asker.analyst.name, asker.door, asker.address, action, text)
+                    start = text[:_MOST_REFUSED_TEXT]
+                    number = self.audit.begin(asker.analyst.name, asker.door, asker.address, action, start)
                 self._note(number, refusal.code)
             except Exception:
                 OWNER_LOG.exception("the audit failed")

@@ -187,12 +187,12 @@ class FrontEnd:
         for node in nodes:
             ask = read_call(node, self.table_name, self.suites)
             if ask.run_id is not None:
-                ask = replace(ask, run_id=self._runs_of + ask.run_id)
+                ask = replace(ask, run_id=self._own_run(ask.run_id))
             with self._planner.lock:
                 identity, call = self._planned(ask, f"release_{len(calls) + 1}")
                 if run_id is not None and ask.run_id is None:
                     name = runs.setdefault(identity[0], run_id if not runs else f"{run_id}/{len(runs) + 1}")
-                    identity, call = self._planned(replace(ask, run_id=self._runs_of + name), call.table)
+                    identity, call = self._planned(replace(ask, run_id=self._own_run(name)), call.table)
             known = calls.setdefault(identity, call)
             _refuse_second_label(known.ask, ask)
             placed.append((node, ask, known.table))
@@ -207,11 +207,18 @@ class FrontEnd:
         suite = self._planner.suites[ask.suite].on(ask.date)
         run = suite.prepare(ask, who=self._who)
         identity = run.charge.request_text, ask.run_id
-        if identity in self._unfinished:
-            run = suite.prepare(replace(ask, run_id=self._unfinished[identity]), who=self._who)
+        name = self._unfinished.get(identity)
+        if name is None and ask.run_id is None and self._runs_of:  # its asker finds it again, as a run of his own
+            name = self._own_run(str(run.charge.run_id))
+        if name is not None:
+            run = suite.prepare(replace(ask, run_id=name), who=self._who)
         own = run if self._planner.suites is self.suites else None
         make_run = partial(self._run_suite, ask, own, run.charge.run_id, identity)
         return identity, PlannedCall(table, ask, run.charge, not suite.session.opens_suite(run), make_run)
+
+    def _own_run(self, run_id: str) -> str:
+        """Return the ledger's name of an asker's run: also where he gives that name, as verdicts have it."""
+        return run_id if run_id.startswith(self._runs_of) else self._runs_of + run_id
 
     def _run_suite(self, ask: SuiteAsk, run: CheckRun | None, name: str | None, identity: Identity) -> CheckResults:
         """Run a suite; where that fails after the debit, the next call that asks for the same finishes the run."""
@@ -224,7 +231,8 @@ class FrontEnd:
             if suite.session.has_ledger:
                 self._unfinished[identity] = run_id
             if isinstance(error, EngineError) and suite.session.has_ledger:
-                raise EngineError(f"{error}; run_id := {run_id!r} finishes this run") from None
+                own = run_id.removeprefix(self._runs_of)
+                raise EngineError(f"{error}; run_id := {own!r} finishes this run") from None
             raise
         self._unfinished.pop(identity, None)
         return results

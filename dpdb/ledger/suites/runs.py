@@ -19,6 +19,7 @@ from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.books import Books
 from dpdb.ledger.debit import Asked, Written, debit
 from dpdb.ledger.lines import RecordedLevel, RecordedRearm
+from dpdb.ledger.rationing.quotas import refuse_rights
 from dpdb.ledger.reservation import SuiteReservation
 from dpdb.ledger.run_lock import RunLock
 from dpdb.ledger.runs import used_by_another
@@ -187,6 +188,9 @@ def _one_more_run(
         return _receipt(books, suite, asked, answer)
     refuse_retired(state, shown)
     _refuse_ended(books, suite)
+    rights = None if asked.analyst is None else state.analysts.newest.get(asked.analyst)
+    if rights is not None:  # a run that costs nothing needs them, too
+        refuse_rights(rights, state, present())
     if present() + _SLACK < datetime.fromisoformat(suite.at):
         raise LedgerError(
             f"{shown}: the machine's clock is behind the newest run of kept suite {suite.line.name!r}, of "

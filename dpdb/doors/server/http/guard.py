@@ -1,8 +1,9 @@
 """`Guard`: uvicorn's HTTP/1.1 protocol with a deadline for head and body, and with few connections per address.
 
-Without it, 150 clients that send half a head keep everybody out, for ever. Where an address, or the whole server, has
-too many connections, the oldest that has not sent a whole request ends, never the newest: so a newcomer is answered,
-also where others from his address are silent.
+Without it, 150 clients that send half a head keep everybody out, for ever, and so do a few that ask for a page again
+and again and read nothing of it. Where an address, or the whole server, has too many connections, the oldest that has
+not sent a whole request, or does not read its answer, ends, never the newest: so a newcomer is answered, also where
+others from his address are silent.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Places:
         self._open.pop(connection, None)
 
     def _end_oldest(self, found: Iterable[Guard], newest: Guard) -> None:
-        ended = next((one for one in found if one is not newest and one.is_waiting), newest)
+        ended = next((one for one in found if one is not newest and one.is_endable), newest)
         self.leave(ended)
         ended.transport.abort()
 
@@ -49,11 +50,17 @@ class Guard(H11Protocol):
     seconds: float
 
     _late: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
 
     @property
     def is_waiting(self) -> bool:
         """Whether no whole request is there that is being answered."""
         return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+
+    @property
+    def is_endable(self) -> bool:
+        """Whether the connection may end for a newcomer: it waits for a request, or its client reads no answer."""
+        return self.is_waiting or self._unread is not None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a place, and wait for a request until the deadline."""
@@ -77,8 +84,33 @@ class Guard(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Leave the place."""
         self._arrived()
+        self._was_read()
         self.places.leave(self)
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Wait until the deadline for the client to read something."""
+        super().pause_writing()
+        self._was_read()
+        self._unread = self.loop.call_later(self.seconds, self._end_unread, 2**62)
+
+    def resume_writing(self) -> None:
+        """Go on: the client has read."""
+        self._was_read()
+        super().resume_writing()
+
+    def _end_unread(self, before: int) -> None:
+        """End the connection if nothing was read since as many bytes waited; a slow client may take its time."""
+        unread = self.transport.get_write_buffer_size()
+        if unread >= before:
+            self.transport.abort()
+        else:
+            self._unread = self.loop.call_later(self.seconds, self._end_unread, unread)
+
+    def _was_read(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def _wait(self) -> None:
         self._late = self.loop.call_later(self.seconds, self._end)
@@ -101,7 +133,7 @@ def guard(per_address: int, in_all: int, seconds: float) -> type[Guard]:
     per_address, in_all
         Connections that may be open.
     seconds
-        For the head and the body of a request.
+        For the head and the body of a request, and for a client to read on.
     """
     own: dict[str, Any] = {"places": Places(per_address, in_all), "seconds": seconds}
     return type("Guard", (Guard,), own)
