@@ -214,7 +214,7 @@ def refuse_other_suite(books: Books, suite: KnownSuite, opened: Opened) -> None:
     entry = books.state.entry(suite.line.entry)
     settled = books.state.settlements.of(entry.number)
     debited = entry.charge if settled is None else settled.debited
-    other = [*(["epsilon"] if debited != opened.charge else [])]
+    other = [] if debited == opened.charge else ["epsilon"]
     other += ["rows"] if entry.predicate != region_to_text(opened.predicate) else []
     if suite.line.spec != opened.spec:
         there, here = ({**json.loads(text)} for text in (suite.line.spec, opened.spec))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import resource
 import signal
 import socket
 import ssl
@@ -46,6 +47,7 @@ def serve(configuration: Configuration, say: Callable[[str], None]) -> None:
     tls = None
     if configuration.certificate is not None and configuration.private_key is not None:
         tls = server_context(configuration.certificate, configuration.private_key)
+    _raise_descriptors()
     listener = _bound(configuration.address, configuration.port)
     with contextlib.closing(listener):
         desk = Desk(configuration)
@@ -55,6 +57,13 @@ def serve(configuration: Configuration, say: Callable[[str], None]) -> None:
             asyncio.run(_until_told(desk, listener, tls, lambda: say(f"listening at {where}"), say))
         finally:
             desk.close()
+
+
+def _raise_descriptors() -> None:
+    """Take as many descriptors as the system allows: silent sockets before a TLS handshake count against no cap."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):  # as on macOS, where the hard limit may be more than is allowed
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _bound(address: str, port: int) -> socket.socket:
