@@ -46,7 +46,19 @@ def commands(parser: Parser, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple
 
 def options() -> Iterator[tuple[tuple[str, ...], str, Action]]:
     for path, parser in commands(build_parser()):
-        yield from ((path, name, action) for name, action in parser.options.items() if name not in _ONLY_GIVEN)
+        if parser.takes_defaults:
+            yield from ((path, name, action) for name, action in parser.options.items() if name not in _ONLY_GIVEN)
+
+
+def test_commands_with_a_configuration_of_their_own_take_nothing_from_a_found_file(folder: Path) -> None:
+    every, seen = build_parser(), 0
+    for path, parser in commands(every):
+        if not parser.takes_defaults:
+            seen += 1
+            lines = "".join(f"{name.removeprefix('--')} = '1'\n" for name in parser.options)
+            (folder / "dpdb.toml").write_text(f"[{'.'.join(path)}]\n{lines}")
+            assert with_defaults(every, path, lambda: every) == [*path]
+    assert seen == 5  # serve, and four of analyst
 
 
 def value_of(action: Action) -> str:

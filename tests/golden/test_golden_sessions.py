@@ -49,6 +49,13 @@ measure = "count"
 epsilon = 0.1
 """
 
+SERVED = """\
+[tables.visits]
+source = "visits.parquet"
+constraints = "rules.txt"
+ledger = "served.ledger"
+"""
+
 
 def visits() -> pa.Table:
     """120 rows: 20 zip codes of 6 rows; every 40th row has another city, two rows break the order, one has no age."""
@@ -75,6 +82,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "rules.txt").write_text(RULES)
     (tmp_path / "nightly.suite.txt").write_text(SUITE)
     (tmp_path / "visits.toml").write_text(JOB)
+    (tmp_path / "serve.toml").write_text(SERVED)
     (tmp_path / "queries.sql").write_text("age < 30\nage BETWEEN 25 AND 40\nstate = 'CA'\nstate = 'NY'\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")

@@ -60,7 +60,7 @@ def test_quotas_are_exact_and_the_total_decides(path: Path) -> None:
         ledger.grant("ann", TOKEN, quota=3)
         ledger.grant("bob", TOKEN, quota=3)
         ask(ledger, "ann", 2.999999999)
-        with pytest.raises(BudgetExceededError, match=r"requested epsilon 0.000000002, and of your 3 0.000000001 is"):
+        with pytest.raises(BudgetExceededError, match=r"requested epsilon 0.000000002, and 0.000000001 of your 3 is"):
             ask(ledger, "ann", 0.000000002)
         ask(ledger, "ann", 0.000000001)
         ask(ledger, "bob", 2)
@@ -83,7 +83,7 @@ def test_a_quota_counts_disjoint_rows_once(path: Path) -> None:
         with pytest.raises(BudgetExceededError, match="your quota"):
             ask(ledger, "ann", 0.000000001, "a > 1")
         ledger.open_epoch()
-        with pytest.raises(BudgetExceededError, match="of your 1 0 is left"):
+        with pytest.raises(BudgetExceededError, match="0 of your 1 is left"):
             ask(ledger, "ann", 0.000000001, "a = 7")
 
 
@@ -103,7 +103,7 @@ def test_a_quota_below_what_was_spent_refuses_and_takes_nothing_back(path: Path)
         ledger.grant("ann", TOKEN, quota=3)
         ask(ledger, "ann", 2)
         ledger.ration("ann", 1, None)
-        with pytest.raises(BudgetExceededError, match="of your 1 0 is left"):
+        with pytest.raises(BudgetExceededError, match="0 of your 1 is left"):
             ask(ledger, "ann", 0.1)
         [ann] = ledger.analysts()
         assert (ann.spent, ann.remaining) == (2.0, 0.0)

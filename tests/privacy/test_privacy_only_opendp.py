@@ -16,6 +16,7 @@ PRIVATE_ROOMS = (
 RELEASE_IDS = Path("release/prepared/parts.py")
 RUN_IDS = Path("suites/check.py")  # names of runs that nobody named
 LEDGER_KEYS = Path("ledger/store/marks.py")
+TOKENS = Path("doors/server/analysts.py")
 
 
 def imported(tree: ast.AST) -> set[str]:
@@ -62,12 +63,14 @@ def test_other_rooms_use_numpy_generators_only():
     """Synthetic noise, and searches over public predicates."""
     for path in SOURCES:
         if path.relative_to(ROOT).parts[0] not in PRIVATE_ROOMS:
-            allowed = {"secrets"} if path.relative_to(ROOT) == LEDGER_KEYS else {"default_rng", "random"}
+            allowed = {"secrets"} if path.relative_to(ROOT) in (LEDGER_KEYS, TOKENS) else {"default_rng", "random"}
             assert random_uses(parsed(path)) <= allowed, path
 
 
-@pytest.mark.parametrize(("user", "call"), [(RELEASE_IDS, "token_hex"), (LEDGER_KEYS, "token_bytes")])
-def test_release_ids_and_ledger_keys_are_the_only_uses_of_secrets(user, call):
+@pytest.mark.parametrize(
+    ("user", "call"), [(RELEASE_IDS, "token_hex"), (LEDGER_KEYS, "token_bytes"), (TOKENS, "token_urlsafe")]
+)
+def test_release_ids_ledger_keys_and_tokens_are_the_only_uses_of_secrets(user, call):
     source = (ROOT / user).read_text(encoding="utf-8")
     attributes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)]
     used = [node.attr for node in attributes if ast.unparse(node.value) == "secrets"]

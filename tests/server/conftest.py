@@ -20,6 +20,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
         tmp_path_factory.mktemp("site"),
         epsilon=200,
         analysts={"ann": {"quota": 100}, "bob": {"quota": 50}, "carl": {"role": "checker"}, "olga": {"role": "owner"}},
+        settings={"failed_logins_per_minute": 1_000},
     )
 
 

@@ -79,6 +79,7 @@ def make_site(
                 f'constraints = ["{RULE}"]',
                 'ledger = "visits.ledger"',
                 'suites = { nightly = "nightly.txt" }',
+                'results = "results.duckdb"',
                 "[public]",
                 'states = "states.csv"',
             ]

@@ -7,9 +7,10 @@ import re
 
 import pytest
 from browser import CONTRAST, Browser
-from private_rows import shows_private
+from private_rows import RULE, shows_private
 from server_site import COUNT, Server, Site
 
+from dpdb.doors.cli.main import main
 from dpdb.doors.server.http.application import ROUTES
 from dpdb.doors.server.http.openapi import openapi_document
 from dpdb.doors.server.http.pages import PAGES
@@ -120,6 +121,29 @@ def test_an_owner_sees_who_spent_what(server: Server, site: Site, browser: Brows
     assert server.client("ann").get("/v1/board").status_code == 403
 
 
+def test_an_owner_saves_the_report_on_jobs(server: Server, site: Site, browser: Browser) -> None:
+    """A job of the same table is among the debits, and its results are in the report."""
+    olga = server.client("olga")
+    asked = {"params": {"table": "visits"}}
+    assert olga.get("/v1/board/report", **asked).status_code == 422  # no job has run yet
+    (site.folder / "job.toml").write_text(
+        f'name = "nightly"\nsource = "visits.parquet"\nconstraints = ["{RULE}"]\n'
+        'ledger = "visits.ledger"\nresults = "results.duckdb"\n'
+        '[[release]]\nname = "repair"\nmeasure = "repair"\nepsilon = 0.5\nlabel = "of a job"\n'
+    )
+    assert main(["run", str(site.folder / "job.toml"), "--run-id", "first"]) == 0
+    assert any(one["label"] == "of a job" for one in olga.get("/v1/board").json()["tables"][0]["history"])
+    page = olga.get("/v1/board/report", **asked)
+    assert page.status_code == 200
+    assert "Data quality of visits" in page.text
+    assert not shows_private(page.text)
+    assert olga.get("/v1/board/report", params={"table": "other"}).status_code == 422
+    assert server.client("ann").get("/v1/board/report", **asked).status_code == 403
+    sign_in(browser, f"{server.url}/owner", site.tokens["olga"])
+    browser.run("[...document.querySelectorAll('button')].find(one => one.textContent.startsWith('Save')).click();")
+    browser.wait("document.getElementById('told').textContent.includes('was saved')")
+
+
 @pytest.mark.parametrize(("width", "dark"), [(1200, False), (1200, True), (390, False), (390, True)])
 @pytest.mark.parametrize(("path", "name"), [("/", "ann"), ("/owner", "olga")])
 def test_pages_can_be_read(
@@ -162,7 +186,7 @@ def test_routes_answer_as_described(server: Server) -> None:
         found = client.request(method, path, json=asked.get(path))
         if found.status_code != 200:
             assert set(found.json()) == set(schemas["Refusal"]["properties"])
-            assert path in ("/v1/board/revoke", "/v1/board/rearm")
+            assert path in ("/v1/board/revoke", "/v1/board/rearm", "/v1/board/report")
         elif path != "/metrics":
             schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
             schema = schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema

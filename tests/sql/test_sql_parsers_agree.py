@@ -86,7 +86,7 @@ def test_legitimate_statements(
     front_end: FrontEnd, reader: duckdb.DuckDBPyConnection, without_reach: frozenset[str]
 ) -> None:
     for case in CASES:
-        assert check(front_end._checked(case.sql).query, reader, without_reach)
+        assert check(front_end._checked(case.sql, None).query, reader, without_reach)
 
 
 def spliced(seed: int) -> str:
@@ -112,7 +112,7 @@ def agree(
     admitted = refused = 0
     for seed in seeds:
         try:
-            query = front_end._checked(spliced(seed)).query
+            query = front_end._checked(spliced(seed), None).query
         except DpdbError:
             refused += 1
             continue

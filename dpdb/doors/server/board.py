@@ -8,21 +8,49 @@ from typing import Any
 
 from dpdb.doors.server.analysts import Directory, revoke_analyst
 from dpdb.doors.server.configuration import Configuration
-from dpdb.errors import LedgerError, ParameterError
+from dpdb.errors import DpdbError, LedgerError, ParameterError
 from dpdb.ledger import Ledger, LedgerEntry, RecordedSuite
 from dpdb.names import nearest_words
+from dpdb.owner_log import OWNER_LOG
 from dpdb.privacy import PURE, as_float
 from dpdb.suites import refuse_small_epsilon
 
-__all__ = ["owner_board", "rearm_check", "revoke_known"]
+__all__ = ["jobs_report", "owner_board", "rearm_check", "revoke_known"]
 
 _LAST_DEBITS = 50
 
 
-def owner_board(directory: Directory) -> list[dict[str, Any]]:
+def owner_board(configuration: Configuration, directory: Directory) -> list[dict[str, Any]]:
     """Return for every table its summary, analysts, suites and last debits (jobs' too); for the owner alone."""
+    reported = {table.name: table.results is not None for table in configuration.tables}
     with directory.reading() as ledgers:
-        return [_table(name, ledger) for name, ledger in ledgers.items()]
+        return [_table(name, ledger) | {"has_report": reported[name]} for name, ledger in ledgers.items()]
+
+
+def jobs_report(configuration: Configuration, directory: Directory, table: str) -> str:
+    """Return the report on the results of a table's jobs, as `dpdb report` writes it, with what its ledger says now.
+
+    Raises
+    ------
+    ParameterError
+        There is no such table, or no results of it.
+    """
+    from dpdb.doors.jobs.results import read_results
+    from dpdb.doors.reports import report_page
+
+    path = next((one.results for one in configuration.tables if one.name == table), None)
+    if path is None:
+        raise ParameterError(f"the configuration names no results of a table {table!r}")
+    try:
+        results = read_results(path)
+    except DpdbError:
+        OWNER_LOG.exception("the results of jobs cannot be read")
+        raise ParameterError(f"the results of {table!r} cannot be read; the reason is in the owner's log") from None
+    if not (results.rows or results.verdicts):
+        raise ParameterError(f"the jobs of {table!r} have no results yet")
+    with directory.reading() as ledgers:
+        summary = ledgers[table].summary()
+    return report_page(results, title=f"Data quality of {table}", ledger=summary)
 
 
 def _table(name: str, ledger: Ledger) -> dict[str, Any]:

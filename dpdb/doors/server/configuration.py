@@ -60,12 +60,13 @@ class Limits:
 
 @dataclass(frozen=True)
 class ServedTable:
-    """One `[tables.NAME]`: the private table, its ledger, and its suites of checks by name."""
+    """One `[tables.NAME]`: the private table, its ledger, its suites of checks by name, and the results of its jobs."""
 
     name: str
     table: TableSpec
     ledger: Path
     suites: Mapping[str, Path]
+    results: Path | None
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,8 @@ def _table(path: Path, name: str, values: object) -> ServedTable:
         raise ParameterError(f"{place}: expected a table")
     if not name.isprintable() or not 0 < len(name) <= _MOST_NAME:
         raise ParameterError(f"{place}: a table's name has 1 to {_MOST_NAME} printable characters")
-    keys = TomlKeys(values, place, (*TABLE_KEYS, "ledger", "suites"))
+    keys = TomlKeys(values, place, (*TABLE_KEYS, "ledger", "suites", "results"))
+    results = keys.text("results")
     return ServedTable(
         name=name,
         table=read_table(keys, folder, place, needs_rules=False),
@@ -199,6 +201,7 @@ def _table(path: Path, name: str, values: object) -> ServedTable:
             lambda missing: f"; make it once with `dpdb budget create {missing} --epsilon E`",
         ),
         suites=_files(keys, "suites", folder),
+        results=None if results is None else folder / results,  # a job may write its first ones later
     )
 
 

@@ -28,7 +28,7 @@ from dpdb.doors.server.asked import (
     shifted,
 )
 from dpdb.doors.server.audit import Audit
-from dpdb.doors.server.board import owner_board, rearm_check, revoke_known
+from dpdb.doors.server.board import jobs_report, owner_board, rearm_check, revoke_known
 from dpdb.doors.server.configuration import Configuration
 from dpdb.doors.server.known import account_of, history_of, schema_of
 from dpdb.doors.server.padding import until_grid
@@ -237,7 +237,13 @@ class Desk:
     async def board(self, asker: Asker) -> dict[str, Any]:
         """Return what an owner sees: of every table what is left, who has spent what, and its suites."""
         refuse_others(asker)
-        return {"tables": await self._told(lambda: owner_board(self.directory))}
+        return {"tables": await self._told(lambda: owner_board(self.configuration, self.directory))}
+
+    async def report(self, asker: Asker, table: str) -> str:
+        """Return the report on a table's jobs, as a page; for owners. See `jobs_report`."""
+        refuse_others(asker)
+        page: str = await self._told(lambda: jobs_report(self.configuration, self.directory, table))
+        return page
 
     async def revoke(self, asker: Asker, name: str) -> None:
         """Withdraw an analyst's access, as an owner."""

@@ -61,6 +61,7 @@ ROUTES = (
     ("GET", "/v1/history"),
     ("GET", "/v1/schema"),
     ("GET", "/v1/board"),
+    ("GET", "/v1/board/report"),
     ("POST", "/v1/board/revoke"),
     ("POST", "/v1/board/rearm"),
     ("GET", "/metrics"),
@@ -94,6 +95,7 @@ def http_application(desk: Desk) -> Starlette:
         "/v1/history": _history,
         "/v1/schema": _schema,
         "/v1/board": _board,
+        "/v1/board/report": _report,
         "/v1/board/revoke": _revoke,
         "/v1/board/rearm": _rearm,
         "/metrics": served.metrics,
@@ -207,6 +209,13 @@ async def _schema(desk: Desk, asker: Asker, request: Request) -> Response:
 async def _board(desk: Desk, asker: Asker, request: Request) -> Response:
     del request
     return _json(await desk.board(asker))
+
+
+async def _report(desk: Desk, asker: Asker, request: Request) -> Response:
+    page = await desk.report(asker, request.query_params.get("table", ""))
+    # As a file: in a page of ours the browser would refuse its style.
+    headers = {**_HEADERS, "Content-Disposition": 'attachment; filename="report.html"'}
+    return Response(page.encode("utf-8", "replace"), media_type="text/html; charset=utf-8", headers=headers)
 
 
 async def _revoke(desk: Desk, asker: Asker, request: Request) -> Response:

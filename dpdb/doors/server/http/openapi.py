@@ -18,6 +18,7 @@ _KEY = {
     "schema": {"type": "string", "maxLength": 100},
 }
 _KEYS: dict[str, Any] = {"type": "array", "items": {"type": ["string", "number"]}}
+_TABLE = {"name": "table", "in": "query", "required": True, "schema": _TEXT}
 _MOST = {"name": "most", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}}
 
 
@@ -55,6 +56,9 @@ def openapi_document() -> dict[str, Any]:
             "/v1/history": {"get": _route("Repeat the asker's own releases.", _object("releases"), parameters=[_MOST])},
             "/v1/schema": {"get": _route("Say what is public.", _object("tables public words"))},
             "/v1/board": {"get": _route("For owners: who has spent what.", _object("tables"))},
+            "/v1/board/report": {
+                "get": _route("For owners: the report on a table's jobs.", None, parameters=[_TABLE], text="text/html")
+            },
             "/v1/board/revoke": {
                 "post": _route(
                     "For owners: withdraw an analyst's access.",
@@ -110,10 +114,11 @@ def _route(
     *,
     body: dict[str, Any] | None = None,
     parameters: list[dict[str, Any]] | None = None,
+    text: str = "text/plain",
 ) -> dict[str, Any]:
-    """Return one operation; `answer` None is plain text."""
+    """Return one operation; `answer` None is a text of the media type `text`."""
     refused = {"$ref": "#/components/schemas/Refusal"}
-    content = {"text/plain": {}} if answer is None else {"application/json": {"schema": answer}}
+    content = {text: {}} if answer is None else {"application/json": {"schema": answer}}
     operation: dict[str, Any] = {
         "summary": summary,
         "responses": {

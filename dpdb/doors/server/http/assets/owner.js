@@ -42,12 +42,27 @@ function history(table) {
     table.history.map((one) => [when(one.at), one.analyst ?? "owner", what(one), one.rows, one.run_id ?? "", one.cost, one.answered ? "" : element("span", { className: "warned" }, "not answered")]));
 }
 
+async function saveReport(table) {
+  try {
+    const response = await fetch(`/v1/board/report?table=${encodeURIComponent(table)}`, { headers: { Authorization: "Bearer " + sessionStorage.getItem(KEPT) } });
+    if (!response.ok) throw new Refusal("refused", (await response.json()).message);
+    const url = URL.createObjectURL(await response.blob());
+    element("a", { href: url, download: `${table}.html` }).click();
+    URL.revokeObjectURL(url);
+    $("told").replaceChildren(element("p", { className: "good" }, `The report on ${table} was saved as a file.`));
+  } catch (error) {
+    say($("told"), error);
+  }
+}
+
 async function board() {
   const found = await ask("/v1/board");
   $("tables").replaceChildren(...found.tables.map((table) => {
     const sum = table.summary;
     const words = `${sum.parameter} ${amount(sum.spent)} of ${amount(sum.budget)} spent, ${amount(sum.remaining)} left for a release of the whole table; ${several(sum.releases, "release")}, ${sum.unanswered} not answered`;
-    return element("section", {}, element("h2", {}, table.table), budgetBar(words, sum.spent, sum.budget), analysts(table),
+    const report = element("button", { onclick: () => saveReport(table.table) }, "Save the report on its jobs");
+    return element("section", {}, element("h2", {}, table.table), budgetBar(words, sum.spent, sum.budget),
+      ...(table.has_report ? [element("div", { className: "row" }, report)] : []), analysts(table),
       ...(table.suites.length ? [suites(table)] : []), ...(table.history.length ? [history(table)] : []));
   }));
 }
