@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -143,6 +144,37 @@ def test_https(own: Site) -> None:
         url = f"https://localhost:{server.url.rpartition(':')[2]}/v1/account"
         headers = {"Authorization": f"Bearer {own.tokens['ann']}"}
         assert httpx.get(url, headers=headers, verify=trusted, trust_env=False).status_code == 200
+
+
+def test_silence_before_a_handshake_keeps_nobody_out(own: Site) -> None:
+    """Of 300 sockets that say nothing 20 stay open, and end after seconds; a newcomer is answered meanwhile."""
+    import ssl
+
+    now = datetime.now(UTC)
+    good, _ = certificate(own.folder, now - timedelta(days=1), now + timedelta(days=1))
+    files = 'certificate = "cert.pem"\nprivate_key = "key.pem"'
+    edit(own, ("[server]", f"[server]\n{files}\nconnections_per_address = 20"))
+    with Server(own) as server, contextlib.ExitStack() as silent:
+        port = int(server.url.rpartition(":")[2])
+        trusted = ssl.create_default_context(cafile=str(good))
+
+        def seconds() -> float:
+            began = time.monotonic()
+            url, headers = f"https://localhost:{port}/v1/account", {"Authorization": f"Bearer {own.tokens['ann']}"}
+            assert httpx.get(url, headers=headers, verify=trusted, trust_env=False, timeout=30).status_code == 200
+            return time.monotonic() - began
+
+        def sockets() -> int:
+            links = Path(f"/proc/{server.process.pid}/fd").iterdir()
+            return sum(str(link.readlink()).startswith("socket:") for link in links if link.is_symlink())
+
+        alone, before = seconds(), sockets()
+        for _ in range(300):
+            silent.enter_context(socket.create_connection(("127.0.0.1", port)))
+        assert seconds() <= 3 * alone + 1
+        assert sockets() <= before + 25
+        server.process.terminate()
+        assert server.process.wait(30) == 0
 
 
 def test_a_lost_token_is_replaced_and_the_old_one_is_void(own: Site) -> None:

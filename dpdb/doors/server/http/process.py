@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import resource
 import signal
 import socket
 import ssl
 from collections.abc import Callable, Iterator
+from typing import cast
 
 import uvicorn
 
@@ -18,13 +18,13 @@ from dpdb.doors.server.configuration import Configuration
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.http.application import http_application
 from dpdb.doors.server.http.guard import guard
+from dpdb.doors.server.http.handshakes import TlsListener
 from dpdb.errors import ParameterError
 from dpdb.owner_log import OWNER_LOG
 
 __all__ = ["serve"]
 
 _MOST_HEAD = 16 << 10
-_HANDSHAKE_SECONDS = 5.0
 _BACKLOG = 512
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -47,7 +47,6 @@ def serve(configuration: Configuration, say: Callable[[str], None]) -> None:
     tls = None
     if configuration.certificate is not None and configuration.private_key is not None:
         tls = server_context(configuration.certificate, configuration.private_key)
-    _raise_descriptors()
     listener = _bound(configuration.address, configuration.port)
     with contextlib.closing(listener):
         desk = Desk(configuration)
@@ -57,13 +56,6 @@ def serve(configuration: Configuration, say: Callable[[str], None]) -> None:
             asyncio.run(_until_told(desk, listener, tls, lambda: say(f"listening at {where}"), say))
         finally:
             desk.close()
-
-
-def _raise_descriptors() -> None:
-    """Take as many descriptors as the system allows: silent sockets before a TLS handshake count against no cap."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(OSError, ValueError):  # as on macOS, where the hard limit may be more than is allowed
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _bound(address: str, port: int) -> socket.socket:
@@ -103,7 +95,7 @@ async def _until_told(
         timeout_graceful_shutdown=round(limits.stop_seconds) or 1,
         backlog=_BACKLOG,
     )
-    server = _Server(config, tls, begin)
+    server = _Server(config, tls, (limits.connections_per_address, limits.connections), begin)
 
     def stop() -> None:
         if desk.closing:
@@ -125,11 +117,14 @@ async def _until_told(
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server with a deadline for TLS handshakes; signals are not its own, and its log is the owner's."""
+    """uvicorn's server with caps and a deadline for TLS handshakes; signals are not its own, its log is the owner's."""
 
-    def __init__(self, config: uvicorn.Config, tls: ssl.SSLContext | None, begin: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, tls: ssl.SSLContext | None, most: tuple[int, int], begin: Callable[[], None]
+    ) -> None:
         super().__init__(config)
-        self._tls, self._begin = tls, begin
+        self.servers: list[asyncio.Server] = []
+        self._tls, self._most, self._begin = tls, most, begin
         log = logging.getLogger("uvicorn")
         log.handlers, log.propagate = [_ToOwner()], False
 
@@ -142,16 +137,14 @@ class _Server(uvicorn.Server):
         """Listen at the one socket, and say so."""
         await self.lifespan.startup()
         loop = asyncio.get_running_loop()
-        self.servers = [
-            await loop.create_server(
-                self._connection,
-                sock=one,
-                backlog=self.config.backlog,
-                ssl=self._tls,
-                ssl_handshake_timeout=None if self._tls is None else _HANDSHAKE_SECONDS,
-            )
-            for one in sockets or ()
-        ]
+        for one in sockets or ():
+            if self._tls is None:
+                self.servers.append(await loop.create_server(self._connection, sock=one, backlog=self.config.backlog))
+            else:
+                one.setblocking(False)
+                one.listen(self.config.backlog)
+                listener = TlsListener(one, self._tls, self._connection, *self._most)
+                self.servers.append(cast("asyncio.Server", listener))  # uvicorn closes it, and waits for that
         self.started = True
         self._begin()
 
