@@ -6,6 +6,8 @@ import os
 import shutil
 import signal
 import tempfile
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,15 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None and not hasattr(session.config, "workerinput"):
         reporter.write_line(session.config.stash[_CASES])  # under `-q` pytest shows no other header
+
+
+@pytest.fixture(autouse=True)
+def _none_compiles_behind_a_test() -> Iterator[None]:
+    """numba keeps and restores all of Python's filters of warnings: another test's new filter would be lost."""
+    yield
+    for thread in threading.enumerate():
+        if thread.name == "dpdb-compile":
+            thread.join()
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """The loading of the compiled search: it takes half a second, the first compilation about ten seconds.
 
 A search with time to spare starts the loading and goes on in numpy until it is done; so no deadline waits for it, and a
-small decision never pays for it.
+small decision never pays for it. numba keeps and restores Python's filters of warnings while it compiles: a filter that
+the program sets in that time may be lost (`dpdb warm` compiles beforehand).
 """
 
 from __future__ import annotations
