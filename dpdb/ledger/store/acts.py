@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from dpdb.errors import ParameterError
 from dpdb.ledger.store.periods import Period, parse_period
-from dpdb.ledger.store.seals import FIRST, seal
+from dpdb.ledger.store.seals import Chain
 
 __all__ = ["ALLOW", "RAISE", "RETIRE", "Act", "ActLine", "Acts"]
 
@@ -40,13 +40,11 @@ class Act:
 
 
 @dataclass
-class Acts:
+class Acts(Chain):
     """The acts of a ledger in order, and the limits that hold after the newest.
 
     Attributes
     ----------
-    seals : list of bytes
-        One per line.
     budget : int or None
         Units of the total after it was raised; None if it never was.
     retired : Act or None
@@ -58,21 +56,10 @@ class Acts:
     """
 
     done: list[Act] = field(default_factory=list)
-    seals: list[bytes] = field(default_factory=list)
     budget: int | None = None
     retired: Act | None = None
     allowances: dict[Period, int] = field(default_factory=dict)
     is_understood: bool = True
-
-    @property
-    def last(self) -> int:
-        """Number of the newest act."""
-        return len(self.seals)
-
-    @property
-    def before(self) -> bytes:
-        """Seal of the newest act."""
-        return self.seals[-1] if self.seals else FIRST
 
     def row(self, key: bytes, act: Act, place: int) -> tuple[object, ...]:
         """Return the row of the next act, with its seal last.
@@ -89,15 +76,13 @@ class Acts:
         of_all = {"after": act.after, "who": act.who, "label": act.label}
         detail = json.dumps(act.detail | {name: value for name, value in of_all.items() if value is not None})
         line = ActLine(self.last + 1, act.at, act.kind, detail, place)
-        return *line, seal(key, "act", self.before, line)
+        return self._sealed(key, "act", line)
 
     def read(self, key: bytes, rows: list[Any]) -> None:
         """Read rows that follow the newest act; `ValueError` if a row does not agree with its seal."""
-        for *line, sealed in rows:
-            if line[0] != self.last + 1 or seal(key, "act", self.before, tuple(line)) != sealed:
-                raise ValueError("an act does not agree with its seal")
-            self.seals.append(sealed)
-            self._take(ActLine(*line))
+        for row in rows:
+            self._follow(key, "act", row)
+            self._take(ActLine(*row[:-1]))
 
     def _take(self, line: ActLine) -> None:
         detail = json.loads(line.detail)

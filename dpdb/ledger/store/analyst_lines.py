@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from dpdb.ledger.store.seals import FIRST, seal
+from dpdb.ledger.store.seals import Chain
 
 __all__ = ["ROLES", "AnalystLine", "Analysts"]
 
@@ -38,44 +38,29 @@ class AnalystLine(NamedTuple):
 
 
 @dataclass
-class Analysts:
+class Analysts(Chain):
     """The lines in order.
 
     Attributes
     ----------
     newest : dict of str to AnalystLine
         By name.
-    seals : list of bytes
-        One per line.
     is_understood : bool
         Whether this version knows every role, credential and option.
     """
 
     newest: dict[str, AnalystLine] = field(default_factory=dict)
-    seals: list[bytes] = field(default_factory=list)
     is_understood: bool = True
-
-    @property
-    def last(self) -> int:
-        """Number of the newest line."""
-        return len(self.seals)
-
-    @property
-    def before(self) -> bytes:
-        """Seal of the newest line."""
-        return self.seals[-1] if self.seals else FIRST
 
     def row(self, key: bytes, line: AnalystLine) -> tuple[object, ...]:
         """Return the row of the next line, with its seal last; `key` is the ledger's own."""
-        return *line, seal(key, "analyst", self.before, line)
+        return self._sealed(key, "analyst", line)
 
     def read(self, key: bytes, rows: list[Any]) -> None:
         """Read rows that follow the newest line; `ValueError` if a row does not agree with its seal."""
-        for *row, sealed in rows:
-            line = AnalystLine(*row)
-            if line.number != self.last + 1 or seal(key, "analyst", self.before, line) != sealed:
-                raise ValueError("the line of an analyst does not agree with its seal")
-            self.seals.append(sealed)
+        for row in rows:
+            self._follow(key, "analyst", row)
+            line = AnalystLine(*row[:-1])
             known = line.credentials is None or json.loads(line.credentials).keys() == _KEYS
             if line.role not in ROLES or line.options is not None or not known:
                 self.is_understood = False

@@ -8,9 +8,10 @@ looks at every one.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["FIRST", "seal"]
+__all__ = ["FIRST", "Chain", "seal"]
 
 FIRST = bytes(32)
 """The seal before the first line of a chain, and before a line that is in no chain."""
@@ -42,3 +43,34 @@ def seal(key: bytes, kind: str, before: bytes, line: tuple[Any, ...]) -> bytes:
     ]  # fmt: skip
     message = before + "".join(parts).encode()
     return hashlib.blake2b(message, digest_size=32, key=key, person=kind.encode()).digest()
+
+
+@dataclass
+class Chain:
+    """Lines of one kind in order, each sealed behind the one before.
+
+    Attributes
+    ----------
+    seals : list of bytes
+        One per line.
+    """
+
+    seals: list[bytes] = field(default_factory=list)
+
+    @property
+    def last(self) -> int:
+        """Number of the newest line."""
+        return len(self.seals)
+
+    @property
+    def before(self) -> bytes:
+        """Seal of the newest line."""
+        return self.seals[-1] if self.seals else FIRST
+
+    def _sealed(self, key: bytes, kind: str, line: tuple[Any, ...]) -> tuple[object, ...]:
+        return *line, seal(key, kind, self.before, line)
+
+    def _follow(self, key: bytes, kind: str, row: tuple[Any, ...]) -> None:
+        if row[0] != self.last + 1 or self._sealed(key, kind, row[:-1]) != row:
+            raise ValueError(f"a line of the table {kind!r} does not agree with its seal")
+        self.seals.append(row[-1])

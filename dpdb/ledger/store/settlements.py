@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dpdb.ledger.store.entry_line import EntryLine
-from dpdb.ledger.store.seals import FIRST, seal
+from dpdb.ledger.store.seals import Chain, seal
 
 __all__ = ["Settled", "SettlementLine", "Settlements"]
 
@@ -29,31 +29,19 @@ class Settled(NamedTuple):
     debited: int
 
 
-class Settlements:
+class Settlements(Chain):
     """The settlements in order.
 
     Attributes
     ----------
-    seals : list of bytes
-        One per line.
     overlaps : dict of int to int
         The cost of closed epochs after their newest settlement.
     """
 
     def __init__(self) -> None:
-        self.seals: list[bytes] = []
+        super().__init__()
         self.overlaps: dict[int, int] = {}
         self._of: dict[int, Settled] = {}
-
-    @property
-    def last(self) -> int:
-        """Number of the newest settlement."""
-        return len(self.seals)
-
-    @property
-    def before(self) -> bytes:
-        """Seal of the newest settlement."""
-        return self.seals[-1] if self.seals else FIRST
 
     def of(self, entry: int) -> Settled | None:
         """Return the settlement of an entry, None if it was not settled."""
