@@ -10,8 +10,11 @@ import shutil
 import subprocess
 import time
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 CHROMEDRIVER = shutil.which("chromedriver")
@@ -129,3 +132,13 @@ class Browser:
         request = urllib.request.Request(self._base + path, data, {"Content-Type": "application/json"}, method=method)
         with self._open(request, timeout=60) as answer:
             return json.load(answer)["value"]
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One browser for all tests of a folder whose `conftest.py` imports this; skipped where there is none."""
+    if ABSENT:
+        pytest.skip(ABSENT)
+    opened = Browser(tmp_path_factory.mktemp("browser"))
+    yield opened
+    opened.close()

@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from browser import browser
 
-import pytest
-from browser import ABSENT, Browser
-
-
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    if ABSENT:
-        pytest.skip(ABSENT)
-    opened = Browser(tmp_path_factory.mktemp("browser"))
-    yield opened
-    opened.close()
+__all__ = ["browser"]

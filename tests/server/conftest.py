@@ -10,8 +10,10 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[1] / "sql"))  # its statements and rows are this door's, too
 
-from browser import ABSENT, Browser
+from browser import browser
 from server_site import Server, Site, make_site
+
+__all__ = ["browser", "server", "site"]
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +30,3 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
 def server(site: Site) -> Iterator[Server]:
     with Server(site) as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    if ABSENT:
-        pytest.skip(ABSENT)
-    opened = Browser(tmp_path_factory.mktemp("browser"))
-    yield opened
-    opened.close()
