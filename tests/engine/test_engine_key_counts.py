@@ -15,7 +15,6 @@ import pytest
 from sqlglot import exp
 
 from dpdb.engine import class_histograms, key_counts
-from dpdb.engine import key_counts as local_keys
 from dpdb.engine.key_counts import LocalKeys
 from dpdb.engine.sql.class_histograms import CLASS_ROWS, HISTOGRAM, class_histogram
 from dpdb.engine.sql.input_rows import typed_rows
@@ -109,7 +108,7 @@ def test_rows_that_share_no_hash_are_not_grouped(monkeypatch: pytest.MonkeyPatch
 
 def test_more_rows_than_hashes_are_kept_are_grouped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MOST_HASHES, "at", 9)
-    monkeypatch.setattr(local_keys, "_sorted", None)
+    monkeypatch.setattr(key_counts, "_sorted", None)
     assert check(rows(4, 50), "UNIQUE(own)")[0] == {1: 50}
 
 
@@ -132,7 +131,7 @@ def test_a_file_that_is_exchanged_between_two_readings_is_no_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One row more could then decide about any number of rows: which hashes are shared was read of another file."""
-    path, other, shared = tmp_path / "t.parquet", tmp_path / "other", local_keys._sorted
+    path, other, shared = tmp_path / "t.parquet", tmp_path / "other", key_counts._sorted
     pq.write_table(rows(7, 40).drop_columns("length"), path)
     pq.write_table(rows(8, 41).drop_columns("length"), other)
 
@@ -140,12 +139,12 @@ def test_a_file_that_is_exchanged_between_two_readings_is_no_table(
         other.replace(path)
         return shared(hashes)
 
-    monkeypatch.setattr(local_keys, "_sorted", exchanged)
+    monkeypatch.setattr(key_counts, "_sorted", exchanged)
     with (
         open_table(path, constraints="UNIQUE(whole)") as table,
         pytest.raises(SourceError, match="changed after this session opened it"),
     ):
         table.class_histograms()
-    monkeypatch.setattr(local_keys, "_sorted", shared)
+    monkeypatch.setattr(key_counts, "_sorted", shared)
     with open_table(path, constraints="UNIQUE(whole)") as table:
         assert table.class_histograms()[0] == 0

@@ -14,7 +14,7 @@ import pytest
 from dpdb.database.database import Database
 from dpdb.errors import SourceError
 from dpdb.opening import open_table
-from dpdb.sources.addresses import fetching as standard_input
+from dpdb.sources.addresses import fetching
 from dpdb.sources.open import open_source
 
 
@@ -102,8 +102,8 @@ def test_json_lines_on_standard_input_may_begin_with_blanks(
 ) -> None:
     path = tmp_path / "input"
     path.write_text(text, "utf-8")
-    standard_input._kept.cache_clear()
+    fetching._kept.cache_clear()
     with path.open() as stream:
         monkeypatch.setattr("sys.stdin", stream)
         assert rows("-", {"a": "INTEGER"}) == [(1,)]
-    standard_input._kept.cache_clear()
+    fetching._kept.cache_clear()

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dpdb.compiled import allocating, allocating_kernel, compiled_so_far, kernel
-from dpdb.compiled import object_file as code_file
+from dpdb.compiled import allocating, allocating_kernel, compiled_so_far, kernel, object_file
 from dpdb.compiled.object_file import ObjectCode, read_object, write_object
 
 CODE = ObjectCode("symbol", "none", b"code")
@@ -97,7 +96,7 @@ def test_links_without_an_end_are_no_folder(folder: Path) -> None:
     folder.symlink_to("dpdb")
     assert read_object("a.o", "sources") is None
     with pytest.raises(OSError, match="links"):
-        code_file.check_code_folder(folder)
+        object_file.check_code_folder(folder)
 
 
 def test_code_is_not_kept_where_it_would_not_be_read(folder: Path, tmp_path: Path) -> None:
@@ -118,8 +117,8 @@ def test_code_is_not_kept_where_it_would_not_be_read(folder: Path, tmp_path: Pat
 
 def test_one_file_is_opened_for_one_kernel(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[Path] = []
-    really = code_file.open_owned
-    monkeypatch.setattr(code_file, "open_owned", lambda path, *how: opened.append(path) or really(path, *how))
+    really = object_file.open_owned
+    monkeypatch.setattr(object_file, "open_owned", lambda path, *how: opened.append(path) or really(path, *how))
     write_object("a.o", "sources", CODE)
     assert read_object("a.o", "sources") == CODE
     assert opened == [folder / "a.o"]

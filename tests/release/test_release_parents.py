@@ -26,7 +26,7 @@ from dpdb.ledger import Ledger
 from dpdb.owner import exact_measures
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release.explain import explain
-from dpdb.sources.addresses import fetching as standard_input
+from dpdb.sources.addresses import fetching
 
 RULE = "known: orders.customer_id IN customers.id"
 ORPHANS = "FROM orders o WHERE customer_id IS NOT NULL AND NOT EXISTS (FROM customers c WHERE c.id = o.customer_id)"
@@ -212,7 +212,7 @@ def test_parents_are_tables_of_a_sqlite_file_or_beside_standard_input(
     with pytest.raises(ParameterError, match="is the measured table itself"):
         dpdb.open(path, table="orders", constraints="customer_id IN orders.customer_id", public_parents=["orders"])
     monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(b"customer_id\n1\n7\n")))
-    monkeypatch.setattr(standard_input, "_kept", cache(standard_input._kept.__wrapped__))
+    monkeypatch.setattr(fetching, "_kept", cache(fetching._kept.__wrapped__))
     with dpdb.open(
         "-", constraints=rule, public_parents={"customers": path}, csv_schema={"customer_id": "BIGINT"}
     ) as session:

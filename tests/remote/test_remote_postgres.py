@@ -15,7 +15,7 @@ from helpers_remote import FEW_ROWS, compare, cover, random_question, statistics
 
 from dpdb.errors import ConstraintTypeError, PredicateError, SourceError
 from dpdb.opening import open_table
-from dpdb.release import statistics as thinned_cover
+from dpdb.release import statistics as release_statistics
 from dpdb.remote import adbc
 
 
@@ -36,7 +36,7 @@ def test_random_tables(postgres: Server) -> None:
 
 
 def test_repair_from_some_of_the_rows_in_conflict(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(thinned_cover, "ROUNDS", FEW_ROWS)
+    monkeypatch.setattr(release_statistics, "ROUNDS", FEW_ROWS)
     for seed in (1, 18):
         rows, constraints, where = random_question(random.Random(seed))
         there = cover(postgres.address, constraints, where, table=postgres.holding(rows), gather_rows=100)

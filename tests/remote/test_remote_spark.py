@@ -19,7 +19,7 @@ from dpdb.doors.cli.main import main
 from dpdb.errors import ConstraintTypeError, EngineError, PredicateError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.opening import open_table
-from dpdb.release import statistics as thinned_cover
+from dpdb.release import statistics as release_statistics
 from dpdb.remote.spark import SparkTable
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of PySpark, pandas and py4j, which are not ours to mend
@@ -69,7 +69,7 @@ def test_repair_from_some_of_the_rows_in_conflict(spark: Any, monkeypatch: pytes
             "y": [k if rng.random() < 0.9 else rng.randrange(120) for k in range(120)],
         }
     )
-    monkeypatch.setattr(thinned_cover, "ROUNDS", FEW_ROWS[2:])
+    monkeypatch.setattr(release_statistics, "ROUNDS", FEW_ROWS[2:])
     there = cover(spark.createDataFrame(rows), rules, gather_rows=120)
     assert there == cover(rows, rules) > 0
     assert len(came) > 0
@@ -78,7 +78,7 @@ def test_repair_from_some_of_the_rows_in_conflict(spark: Any, monkeypatch: pytes
 
 @pytest.mark.slow
 def test_repair_of_forty_random_tables_from_some_of_the_rows(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(thinned_cover, "ROUNDS", FEW_ROWS)
+    monkeypatch.setattr(release_statistics, "ROUNDS", FEW_ROWS)
     for seed in range(40):
         rows, constraints, where = random_question(random.Random(seed))
         there = cover(spark.createDataFrame(rows), constraints, where, gather_rows=100)

@@ -19,7 +19,7 @@ from dpdb.engine import Partners
 from dpdb.errors import EngineError
 from dpdb.graph import thinned as certified_cover
 from dpdb.measures import Run, measure_named
-from dpdb.release import statistics as thinned_cover
+from dpdb.release import statistics as release_statistics
 from dpdb.remote.duckdb import AskedThere, DuckDBRemote
 from dpdb.remote.thinned_rows import ALL, HASH, OPEN, SHARE
 from dpdb.remote.thinning import _by_hash
@@ -36,15 +36,15 @@ def there(rows: Any, constraints: Any, where: str | None = None) -> int:
 def rounds(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[int, bool]]:
     """Few rows come, and it is counted how often each round certifies."""
     seen: Counter[tuple[int, bool]] = Counter()
-    certified = thinned_cover._certified
+    certified = release_statistics._certified
 
     def counted(thinning: Any, partners: Partners, chains: Any) -> Any:
         found = certified(thinning, partners, chains)
-        seen[thinned_cover.ROUNDS.index(partners), found is not None] += 1
+        seen[release_statistics.ROUNDS.index(partners), found is not None] += 1
         return found
 
-    monkeypatch.setattr(thinned_cover, "ROUNDS", FEW_ROWS)
-    monkeypatch.setattr(thinned_cover, "_certified", counted)
+    monkeypatch.setattr(release_statistics, "ROUNDS", FEW_ROWS)
+    monkeypatch.setattr(release_statistics, "_certified", counted)
     return seen
 
 
@@ -291,7 +291,7 @@ def test_all_kernels_are_loaded_before_the_debit(rule: str) -> None:
 def test_progress_does_not_tell_whether_more_rows_had_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
     told = []
     for partners in (Partners(3, 8), Partners(0, 0)):
-        monkeypatch.setattr(thinned_cover, "ROUNDS", (partners,))
+        monkeypatch.setattr(release_statistics, "ROUNDS", (partners,))
         steps: list[str] = []
         with dpdb.open(
             AskedThere(orders(300)), constraints="not(t1.x<t2.x&t1.y>t2.y)", gather_rows=300, progress=steps.append
