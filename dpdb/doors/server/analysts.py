@@ -98,6 +98,8 @@ def _all_ledgers(configuration: Configuration) -> Iterator[Mapping[str, Ledger]]
 class Directory:
     """Who holds which token, as the ledgers said when they were last read.
 
+    A token whose time was seen to have ended stays void, also where the machine's clock goes back.
+
     May be used by several threads. What an analyst may spend, the ledger itself decides in the transaction of a debit.
 
     Parameters
@@ -108,6 +110,7 @@ class Directory:
     def __init__(self, ledgers: Mapping[str, Path]) -> None:
         self._lock = threading.Lock()
         self._by_digest: Mapping[str, Analyst] = {}
+        self._ended: set[str] = set()
         self._opened = ExitStack()
         try:
             self.ledgers = {table: self._opened.enter_context(Ledger.open(path)) for table, path in ledgers.items()}
@@ -125,10 +128,11 @@ class Directory:
                 self._by_digest = {}
                 raise
             first, *others = found
+            self._ended |= {access.token for ledger in found for access in ledger.values() if access.ended}
             self._by_digest = {
-                digest: Analyst(name, role)
-                for name, (role, digest) in first.items()
-                if digest is not None and all(other.get(name) == (role, digest) for other in others)
+                access.token: Analyst(name, access.role)
+                for name, access in first.items()
+                if access.token not in self._ended and all(other.get(name) == access for other in others)
             }
 
     def holder(self, token: str) -> Analyst | None:

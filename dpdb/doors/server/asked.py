@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.doors.server.analysts import Analyst
 from dpdb.doors.server.refusals import Refusal
+from dpdb.doors.sql_parameters import CHECK_PARAMETERS
 from dpdb.errors import ParameterError, StatementRefusedError
 from dpdb.release import Release
 from dpdb.suites import CheckResults
 
 __all__ = [
-    "Answer", "Asked", "Asker", "Plan", "RefusedError", "check_run_id", "explained", "literal", "refuse_others",
-    "shifted",
+    "Answer", "Asked", "Asker", "Plan", "RefusedError", "check_run_id", "check_statement", "explained",
+    "refuse_others", "shifted",
 ]  # fmt: skip
 
 _MOST_RUN_ID = 100
@@ -90,12 +92,19 @@ def check_run_id(run_id: str | None) -> None:
         raise ParameterError(f"a run id (Idempotency-Key) has 1 to {_MOST_RUN_ID} printable characters")
 
 
-def literal(value: object) -> str:
-    """Write a value of a request as a literal of SQL."""
+def check_statement(suite: str, options: Mapping[str, Any]) -> str:
+    """Write the run of a registered suite as a statement; `ParameterError` where a value is no literal."""
+    spelled = {option: name for name, option in CHECK_PARAMETERS.items()}
+    given = {spelled[name]: value for name, value in options.items() if value is not None}
+    arguments = "".join(f", {name} := {_literal(value)}" for name, value in given.items())
+    return f"SELECT * FROM dp_check({_literal(suite)}{arguments})"
+
+
+def _literal(value: object) -> str:
     if isinstance(value, list) and not any(isinstance(one, list) for one in value):
-        return f"[{', '.join(map(literal, value))}]"
+        return f"[{', '.join(map(_literal, value))}]"
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise RefusedError(Refusal("refused", "an option of a check is a text, a number, or a list of such"))
+        raise ParameterError("an option of a check is a text, a number, or a list of such")
     text = exp.Literal.string(value) if isinstance(value, str) else exp.Literal.number(repr(value))
     return text.sql("duckdb")
 

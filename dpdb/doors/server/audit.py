@@ -1,7 +1,8 @@
 """The audit of a server: a SQLite file beside the ledgers that says who asked what, when, from where, and the outcome.
 
 It is the owner's, as a ledger is (mode 0600), and holds no private value. A line is written before its statement runs,
-and completed afterwards: one without an outcome is of a server that was killed.
+and completed afterwards: one without an outcome is of a server that was killed. What cannot be written is not run.
+The same transaction counts the analyst's statements of the last minute, for all servers that share the file.
 """
 
 from __future__ import annotations
@@ -10,10 +11,14 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+from dpdb.doors.server.refusals import TooManyError, UnauditedError
 from dpdb.errors import ParameterError
 from dpdb.files.owned_file import open_owned
 
@@ -24,8 +29,11 @@ CREATE TABLE IF NOT EXISTS statement (
     number INTEGER PRIMARY KEY, at TEXT NOT NULL, who TEXT, door TEXT NOT NULL, address TEXT NOT NULL,
     action TEXT NOT NULL, text TEXT NOT NULL, outcome TEXT, epsilon TEXT, releases TEXT, ended TEXT
 ) STRICT;
+CREATE TABLE IF NOT EXISTS lately (who TEXT NOT NULL, at REAL NOT NULL) STRICT;
+CREATE INDEX IF NOT EXISTS lately_of ON lately (who);
 """
 _BUSY_SECONDS = 20.0
+_MINUTE = 60.0
 
 
 class Audit:
@@ -42,9 +50,7 @@ class Audit:
         self._lock = threading.Lock()
         try:
             os.close(open_owned(path, os.O_CREAT | os.O_RDWR))
-            self._connection = sqlite3.connect(
-                path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-            )
+            self._connection = _connected(path)
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.executescript(_TABLE)
         except OSError as error:
@@ -52,7 +58,9 @@ class Audit:
         except sqlite3.Error as error:
             raise ParameterError(f"{path}: the audit file cannot be used: {error}") from None
 
-    def begin(self, who: str | None, door: str, address: str, action: str, text: str) -> int:
+    def begin(
+        self, who: str | None, door: str, address: str, action: str, text: str, *, per_minute: int | None = None
+    ) -> int:
         """Write who asks what, before it is done; returns the number of the line.
 
         Parameters
@@ -65,13 +73,25 @@ class Audit:
             Such as `run`.
         text
             The statement.
+        per_minute
+            The most of his statements within any minute, in all servers; None counts nothing.
+
+        Raises
+        ------
+        TooManyError
+            He has had as many.
+        UnauditedError
+            The line cannot be written.
         """
-        with self._lock:
-            cursor = self._connection.execute(
-                "INSERT INTO statement (at, who, door, address, action, text) VALUES (?, ?, ?, ?, ?, ?)",
+        with self._writing() as connection:
+            if per_minute is not None:
+                _count(connection, who, per_minute)
+            [(number,)] = connection.execute(
+                "INSERT INTO statement (at, who, door, address, action, text) VALUES (?, ?, ?, ?, ?, ?) "
+                "RETURNING number",
                 (_now(), who, door, address, action, text.encode("utf-8", "backslashreplace").decode()),
-            )
-            return int(cursor.lastrowid or 0)
+            ).fetchall()
+            return int(number)
 
     def end(self, number: int, outcome: str, epsilon: str | None = None, releases: Sequence[str] = ()) -> None:
         """Complete a line.
@@ -87,8 +107,8 @@ class Audit:
         releases
             Ids of its releases.
         """
-        with self._lock:
-            self._connection.execute(
+        with self._writing() as connection:
+            connection.execute(
                 "UPDATE statement SET outcome = ?, epsilon = ?, releases = ?, ended = ? WHERE number = ?",
                 (outcome, epsilon, json.dumps([*releases]) if releases else None, _now(), number),
             )
@@ -96,6 +116,35 @@ class Audit:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[Any]:
+        """Hold the file for one transaction, of which a failure leaves nothing."""
+        with self._lock:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException as error:
+                with suppress(sqlite3.Error):  # where it has ended already
+                    self._connection.execute("ROLLBACK")
+                if isinstance(error, sqlite3.Error):
+                    raise UnauditedError(f"{self._path}: the audit file cannot be written: {error}") from error
+                raise
+
+
+def _connected(path: Path) -> Any:
+    return sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+
+
+def _count(connection: Any, who: str | None, most: int) -> None:
+    """Count one more statement, by the clock that counts from the machine's start, never goes back and all share."""
+    now = time.monotonic()  # within the transaction: none that is counted was later, but of an earlier start
+    connection.execute("DELETE FROM lately WHERE who = ? AND (at <= ? OR at > ?)", (who, now - _MINUTE, now))
+    [(seen,)] = connection.execute("SELECT count(*) FROM lately WHERE who = ?", (who,)).fetchall()
+    if seen >= most:
+        raise TooManyError(f"more than {most} statements in a minute: wait a little")
+    connection.execute("INSERT INTO lately VALUES (?, ?)", (who, now))
 
 
 def _now() -> str:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, asynccontextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 from dpdb.doors.server.analysts import Analyst, Directory
@@ -22,8 +23,8 @@ from dpdb.doors.server.asked import (
     Plan,
     RefusedError,
     check_run_id,
+    check_statement,
     explained,
-    literal,
     refuse_others,
     shifted,
 )
@@ -32,12 +33,11 @@ from dpdb.doors.server.board import jobs_report, owner_board, rearm_check, revok
 from dpdb.doors.server.configuration import Configuration
 from dpdb.doors.server.known import account_of, history_of, schema_of
 from dpdb.doors.server.padding import until_grid
-from dpdb.doors.server.rates import AtOnce, PerMinute
-from dpdb.doors.server.refusals import ClosingError, ForbiddenError, Refusal, TooManyError, refusal_of
+from dpdb.doors.server.rates import AtOnce
+from dpdb.doors.server.refusals import ClosingError, ForbiddenError, Refusal, refusal_of
 from dpdb.doors.server.standing import Standing
 from dpdb.doors.server.tables import OpenTable
 from dpdb.doors.sql import Admitted, FrontEnd, named_first
-from dpdb.doors.sql_parameters import CHECK_PARAMETERS
 from dpdb.errors import DpdbError, ParameterError, StatementRefusedError
 from dpdb.names import folded, nearest_words
 from dpdb.owner_log import OWNER_LOG
@@ -48,6 +48,7 @@ __all__ = ["Desk"]
 _THREADS = 64
 _REFRESH_SECONDS = 1.0
 _MOST_REFUSED_TEXT = 500  # of what is refused by role or rates: it comes as often as anyone likes
+_CHECKERS = ("analyst", "checker")  # roles
 Found = TypeVar("Found")
 
 
@@ -68,6 +69,9 @@ class Desk:
         try:
             self.audit = Audit(configuration.audit)
             self._opened.callback(self.audit.close)
+            beside = configuration.audit.with_name(f"{configuration.audit.name}-slots")
+            self._at_once = AtOnce(beside, limits.at_once)
+            self._opened.callback(self._at_once.close)
             self.tables = {
                 table.name: self._opened.enter_context(OpenTable(table, configuration.public, limits.statement_seconds))
                 for table in configuration.tables
@@ -77,10 +81,10 @@ class Desk:
         except BaseException:
             self._opened.close()
             raise
-        self._rate, self._at_once = PerMinute(limits.statements_per_minute), AtOnce(limits.at_once)
         # Two pools: whoever plans must not wait where others wait for the private session.
         self._free = ThreadPoolExecutor(_THREADS, "dpdb-free")
         self._private = ThreadPoolExecutor(_THREADS, "dpdb-private")
+        self._auditing = ThreadPoolExecutor(1, "dpdb-audit")  # one thread: lines are written in their order
         self._standing = Standing()
         self._doors: dict[tuple[str, str], FrontEnd] = {}
         self._doors_lock = threading.Lock()
@@ -102,10 +106,11 @@ class Desk:
 
         Errors as `run`.
         """
-        spelled = {option: name for name, option in CHECK_PARAMETERS.items()}
-        given = {spelled[name]: value for name, value in options.items() if value is not None}
-        arguments = "".join(f", {name} := {literal(value)}" for name, value in given.items())
-        text = f"SELECT * FROM dp_check({literal(suite)}{arguments})"
+        try:
+            text = check_statement(suite, options)
+        except ParameterError as error:
+            async with self._asked(asker, "check", _CHECKERS, f"dp_check of {suite!r}: {error}"):
+                raise
         return await self._answered(asker, "check", Asked(text, run_id, None))
 
     async def explain(self, asker: Asker, text: str, *, table: str | None = None) -> Plan:
@@ -116,27 +121,27 @@ class Desk:
             with shifted(text), front_end.admitted(explained(text)) as statement:
                 return Plan(as_float(statement.epsilon), statement.words, statement.result().table)
 
-        with self._asked(asker, "explain", ("analyst", "checker"), text) as note:
+        async with self._asked(asker, "explain", _CHECKERS, text) as note:
             plan = await self._in(self._free, planned)
-            note("answered")
+            await note("answered")
             return plan
 
     async def _answered(self, asker: Asker, action: str, asked: Asked) -> Answer:
-        roles = ("analyst",) if action == "run" else ("analyst", "checker")
-        with self._asked(asker, action, roles, asked.text) as note:
+        roles = ("analyst",) if action == "run" else _CHECKERS
+        async with self._asked(asker, action, roles, asked.text) as note:
             began = time.monotonic()
             check_run_id(asked.run_id)
             opened, statement = await self._in(self._free, lambda: self._rehearsed(asker, asked))
             if not statement.makes_releases:
                 answer = await self._in(self._free, lambda: _result(opened, statement))
-                note("answered")
+                await note("answered")
                 return answer
             with self._standing.private(asker.analyst.name):  # and one of the statements at once, until the grid
                 try:
                     answer = await self._in(self._private, lambda: _result(opened, statement))
                     releases = [release.release_id for release in answer.releases]
                     releases += [results.run_id for results in answer.checks]
-                    note("answered", format_epsilon(round(answer.epsilon * 1e9)), releases)
+                    await note("answered", format_epsilon(round(answer.epsilon * 1e9)), releases)
                     return answer
                 finally:
                     await until_grid(began, self.configuration.limits.release_seconds)
@@ -169,38 +174,37 @@ class Desk:
             raise StatementRefusedError(f"one statement asks of one table, and this one of {' and '.join(meant)}")
         return meant[0] if meant else next(iter(self.tables))
 
-    @contextmanager
-    def _asked(self, asker: Asker, action: str, roles: tuple[str, ...], text: str) -> Iterator[Callable[..., None]]:
+    @asynccontextmanager
+    async def _asked(
+        self, asker: Asker, action: str, roles: tuple[str, ...], text: str
+    ) -> AsyncIterator[Callable[..., Awaitable[None]]]:
         """Admit a statement by role and rates, and audit it; every error becomes a `RefusedError`."""
         number = None
+        whence = asker.analyst.name, asker.door, asker.address, action
+        most = self.configuration.limits.statements_per_minute
         try:
             if self.closing:
                 raise ClosingError("the server stops: ask again, with the same Idempotency-Key")
             if asker.analyst.role not in roles:
                 raise ForbiddenError(f"the role {asker.analyst.role!r} may not {action}")
-            if not self._rate.allows(asker.analyst.name):
-                most = self.configuration.limits.statements_per_minute
-                raise TooManyError(f"more than {most} statements in a minute: wait a little")
             with self._at_once.one(asker.analyst.name):
-                number = self.audit.begin(asker.analyst.name, asker.door, asker.address, action, text)
-                yield lambda *told: self._note(number, *told)
+                number = await self._in(self._auditing, lambda: self.audit.begin(*whence, text, per_minute=most))
+                yield partial(self._note, number)
         except Exception as error:
             refusal = _refusal(error)
             try:
                 if number is None:
                     start = text[:_MOST_REFUSED_TEXT]
-                    number = self.audit.begin(asker.analyst.name, asker.door, asker.address, action, start)
-                self._note(number, refusal.code)
+                    number = await self._in(self._auditing, lambda: self.audit.begin(*whence, start))
+                await self._note(number, refusal.code)
             except Exception:
                 OWNER_LOG.exception("the audit failed")
             raise RefusedError(refusal) from None
 
-    def _note(self, number: int | None, outcome: str, epsilon: str | None = None, releases: Any = ()) -> None:
+    async def _note(self, number: int, outcome: str, epsilon: str | None = None, releases: Any = ()) -> None:
         """Complete a line of the audit; an answer that is paid for is not lost because that fails."""
-        if number is None:
-            return
         try:
-            self.audit.end(number, outcome, epsilon, releases)
+            await self._in(self._auditing, lambda: self.audit.end(number, outcome, epsilon, releases))
         except Exception:
             OWNER_LOG.exception("the audit failed")
 
@@ -282,6 +286,7 @@ class Desk:
         self.closing = True
         for pool in (self._free, self._private):
             pool.shutdown(wait=False, cancel_futures=True)
+        self._auditing.shutdown()  # what it has still to write, it writes
         self._opened.close()
 
 

@@ -1,19 +1,28 @@
-"""How often: statements of an analyst, failed logins of an address; in memory, by a clock that never goes back."""
+"""How often: failed logins of an address, in memory, by a clock that never goes back; statements of an analyst at once.
+
+How many statements an analyst has had within a minute stands in the audit (`dpdb.doors.server.audit`).
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
 import threading
 import time
 from collections import deque
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from dpdb.doors.server.refusals import TooManyError
+from dpdb.errors import ParameterError
+from dpdb.files.owned_file import open_owned
 
 __all__ = ["AtOnce", "PerMinute"]
 
 _MINUTE = 60.0
 _MOST_KNOWN = 10_000
+_SLOT_BITS = 20  # more than `at_once` may be
 
 
 class PerMinute:
@@ -40,12 +49,25 @@ class PerMinute:
 
 
 class AtOnce:
-    """At most so many of one analyst's statements at the same time."""
+    """At most so many of one analyst's statements at the same time, in all servers that share a file.
 
-    def __init__(self, most: int) -> None:
+    A statement holds the lock of one byte of the file, which stays empty: the system lets go of what a server held
+    that was killed. Budgets do not depend on it.
+
+    Raises
+    ------
+    ParameterError
+        The file cannot be used, or others may change it.
+    """
+
+    def __init__(self, path: Path, most: int) -> None:
         self._most = most
         self._lock = threading.Lock()
-        self._running: dict[str, int] = {}
+        self._held: set[int] = set()  # a process does not see its own locks
+        try:
+            self._file = open_owned(path, os.O_CREAT | os.O_RDWR)
+        except OSError as error:
+            raise ParameterError(f"{path}: cannot be used: {error.strerror}") from None
 
     @contextmanager
     def one(self, name: str) -> Iterator[None]:
@@ -57,13 +79,37 @@ class AtOnce:
             As many run already.
         """
         with self._lock:
-            if self._running.get(name, 0) >= self._most:
-                raise TooManyError(f"{self._most} statements of yours are running: wait for one of them")
-            self._running[name] = self._running.get(name, 0) + 1
+            place = self._taken(name)
         try:
             yield
         finally:
             with self._lock:
-                self._running[name] -= 1
-                if not self._running[name]:
-                    del self._running[name]
+                self._let_go(place)
+
+    def close(self) -> None:
+        """Close the file, and hold nothing more."""
+        with self._lock:
+            os.close(self._file)
+            self._file = -1
+
+    def _taken(self, name: str) -> int:
+        import fcntl  # POSIX only, as the ledger's locks are
+
+        first = int.from_bytes(hashlib.sha256(name.encode()).digest()[:5]) << _SLOT_BITS
+        for place in range(first, first + self._most):
+            if place in self._held:
+                continue
+            try:
+                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+            except (BlockingIOError, PermissionError):  # another server has it
+                continue
+            self._held.add(place)
+            return place
+        raise TooManyError(f"{self._most} statements of yours are running: wait for one of them")
+
+    def _let_go(self, place: int) -> None:
+        import fcntl
+
+        self._held.discard(place)
+        if self._file >= 0:
+            fcntl.lockf(self._file, fcntl.LOCK_UN, 1, place)

@@ -26,7 +26,7 @@ from dpdb.errors import (
     UnknownColumnError,
 )
 
-__all__ = ["ClosingError", "ForbiddenError", "Refusal", "TooManyError", "refusal_of"]
+__all__ = ["ClosingError", "ForbiddenError", "Refusal", "TooManyError", "UnauditedError", "refusal_of"]
 
 
 class TooManyError(DpdbError):
@@ -39,6 +39,10 @@ class ForbiddenError(DpdbError):
 
 class ClosingError(DpdbError):
     """The server stops; nothing was spent."""
+
+
+class UnauditedError(DpdbError):
+    """The audit file cannot be written, and what is not audited is not run; nothing was spent."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,9 @@ _RELEASE_FAILED = Refusal(
 )
 _UNAVAILABLE = Refusal(
     "unavailable", "the ledger cannot be used now, and nothing was released; the reason is in the owner's log"
+)
+_UNAUDITED = Refusal(
+    "unavailable", "the audit cannot be written now, and nothing was released; the reason is in the owner's log"
 )
 _CHANGED = Refusal(
     "unavailable", "the table cannot be read as it was when the server opened it; the reason is in the owner's log"
@@ -96,6 +103,8 @@ def refusal_of(error: BaseException) -> Refusal:
         return Refusal("refused", "this suite of checks has ended; nothing was released")
     if isinstance(error, LedgerError):
         return _UNAVAILABLE
+    if isinstance(error, UnauditedError):
+        return _UNAUDITED
     if isinstance(error, SourceError):
         return _CHANGED
     return _RELEASE_FAILED if isinstance(error, EngineError) else _FAILED

@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.allowances import refuse_retired
@@ -63,6 +63,14 @@ class RecordedAnalyst:
     def remaining(self) -> float | None:
         """What a release of every row may still cost of the quota; None without one."""
         return None if self.quota is None else max(0.0, self.quota - self.spent)
+
+
+class Access(NamedTuple):
+    """What a server asks a ledger of an analyst again and again: his role, the SHA-256 of his token, its end."""
+
+    role: str
+    token: str
+    ended: bool
 
 
 class LedgerAnalysts(LedgerReading):
@@ -137,13 +145,14 @@ class LedgerAnalysts(LedgerReading):
         with self._books.current():
             return [self._recorded(line) for _, line in sorted(self._state.analysts.newest.items())]
 
-    def access(self) -> dict[str, tuple[str, str | None]]:
-        """Return the role of every analyst and the SHA-256 of his token, None where his rights do not hold."""
+    def access(self) -> dict[str, Access]:
+        """Return the role and the token of every analyst who has one, and whether its time has ended."""
         with self._books.current():
             state, clock = self._state, present()
             return {
-                line.name: (line.role, None if rights_end(line, state, clock) else line.token)
+                line.name: Access(line.role, line.token, rights_end(line, state, clock) is not None)
                 for line in state.analysts.newest.values()
+                if line.token is not None
             }
 
     def analyst(self, name: str) -> RecordedAnalyst | None:
