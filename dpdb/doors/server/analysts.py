@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dpdb.doors.server.configuration import Configuration
+from dpdb.doors.server.login_keys import LoginKeys, login_keys
 from dpdb.errors import LedgerError
 from dpdb.ledger import Ledger, RecordedAnalyst
 
@@ -56,8 +57,9 @@ def add_analyst(configuration: Configuration, name: str, *, expires: datetime | 
     """
     token = secrets.token_urlsafe(_TOKEN_BYTES)
     with _all_ledgers(configuration) as ledgers:
+        scram = login_keys(token, ledgers[min(ledgers)].login_salt(name)).text
         for ledger in ledgers.values():
-            ledger.grant(name, token_digest(token), expires=expires, **rights)
+            ledger.grant(name, token_digest(token), scram=scram, expires=expires, **rights)
     return token
 
 
@@ -111,6 +113,7 @@ class Directory:
         self._lock = threading.Lock()
         self._by_digest: Mapping[str, Analyst] = {}
         self._ended: set[str] = set()
+        self._logins: Mapping[str, tuple[Analyst, str | None]] = {}
         self._opened = ExitStack()
         try:
             self.ledgers = {table: self._opened.enter_context(Ledger.open(path)) for table, path in ledgers.items()}
@@ -125,19 +128,35 @@ class Directory:
             try:
                 found = [ledger.access() for ledger in self.ledgers.values()]
             except BaseException:
-                self._by_digest = {}
+                self._by_digest, self._logins = {}, {}
                 raise
             first, *others = found
             self._ended |= {access.token for ledger in found for access in ledger.values() if access.ended}
-            self._by_digest = {
-                access.token: Analyst(name, access.role)
+            known = {
+                name: access
                 for name, access in first.items()
                 if access.token not in self._ended and all(other.get(name) == access for other in others)
             }
+            self._by_digest = {one.token: Analyst(name, one.role) for name, one in known.items()}
+            self._logins = {name: (Analyst(name, one.role), one.scram) for name, one in known.items()}
 
     def holder(self, token: str) -> Analyst | None:
         """Return who holds a token, None if nobody does."""
         return self._by_digest.get(token_digest(token))
+
+    def login(self, name: str) -> tuple[Analyst, LoginKeys] | None:
+        """Return who has a name, with the keys of his token; None if nobody has, or his token is older than keys."""
+        analyst, scram = self._logins.get(name, (None, None))
+        return None if analyst is None or scram is None else (analyst, LoginKeys.read(scram))
+
+    def login_salt(self, name: str) -> bytes:
+        """Return the salt of a name's keys, also of a name that nobody has; see `Ledger.login_salt`."""
+        return self.ledgers[min(self.ledgers)].login_salt(name)
+
+    @property
+    def without_keys(self) -> list[str]:
+        """Analysts whose tokens are older than the keys."""
+        return sorted(name for name, (_, scram) in self._logins.items() if scram is None)
 
     @contextmanager
     def reading(self) -> Iterator[Mapping[str, Ledger]]:

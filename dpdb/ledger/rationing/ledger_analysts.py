@@ -17,16 +17,18 @@ from dpdb.ledger.reading import LedgerReading
 from dpdb.ledger.report import history
 from dpdb.ledger.store.analyst_lines import ROLES, AnalystLine
 from dpdb.ledger.store.clock import now, present
+from dpdb.ledger.store.marks import mark
 from dpdb.ledger.store.state import insert
 from dpdb.names import check_name
 from dpdb.privacy import Number
 from dpdb.steps import reached
 from dpdb.stopping import unbroken
 
-__all__ = ["LedgerAnalysts", "RecordedAnalyst"]
+__all__ = ["Access", "LedgerAnalysts", "RecordedAnalyst"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")  # no colon: run ids begin with the name and one
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_SCRAM = re.compile(r"SCRAM-SHA-256\$\d+:[\w+/=]+\$[\w+/=]+:[\w+/=]+", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -66,10 +68,23 @@ class RecordedAnalyst:
 
 
 class Access(NamedTuple):
-    """What a server asks a ledger of an analyst again and again: his role, the SHA-256 of his token, its end."""
+    """What a server asks a ledger of an analyst again and again.
+
+    Parameters
+    ----------
+    role
+        One of `ROLES`.
+    token
+        SHA-256 of his token.
+    scram
+        The keys of SCRAM-SHA-256 made of it; None of a token that is older than they.
+    ended
+        Whether his rights have ended.
+    """
 
     role: str
     token: str
+    scram: str | None
     ended: bool
 
 
@@ -82,6 +97,7 @@ class LedgerAnalysts(LedgerReading):
         name: str,
         token: str,
         *,
+        scram: str | None = None,
         role: str | None = None,
         quota: Number | None = None,
         most_per_statement: Number | None = None,
@@ -96,6 +112,8 @@ class LedgerAnalysts(LedgerReading):
             Small letters, digits, dots, hyphens and underscores; at most 64.
         token
             SHA-256 of the token, as hexadecimal digits.
+        scram
+            Keys of SCRAM-SHA-256, made from the same token, as PostgreSQL writes them.
         role
             `analyst` (the default), `checker` or `owner`.
         quota, most_per_statement
@@ -120,7 +138,10 @@ class LedgerAnalysts(LedgerReading):
             raise ParameterError(f"unknown role {role!r}; known are {', '.join(ROLES)}")
         if not _DIGEST.fullmatch(token):
             raise ParameterError("a token is kept as its SHA-256")
-        changes: dict[str, Any] = {"credentials": json.dumps({"token": token})}
+        if scram is not None and not _SCRAM.fullmatch(scram):
+            raise ParameterError("the keys of a token are those of SCRAM-SHA-256")
+        credentials = {"token": token} | ({} if scram is None else {"scram": scram})
+        changes: dict[str, Any] = {"credentials": json.dumps(credentials)}
         changes |= {} if role is None else {"role": role}
         changes |= {} if expires is None else {"expires": expires.isoformat(timespec="milliseconds")}
         self._write_rights(name, changes, quota, most_per_statement, approved_by, is_new=True)
@@ -146,14 +167,21 @@ class LedgerAnalysts(LedgerReading):
             return [self._recorded(line) for _, line in sorted(self._state.analysts.newest.items())]
 
     def access(self) -> dict[str, Access]:
-        """Return the role and the token of every analyst who has one, and whether its time has ended."""
+        """Return how every analyst who has a token is known, and whether its time has ended."""
         with self._books.current():
             state, clock = self._state, present()
             return {
-                line.name: Access(line.role, line.token, rights_end(line, state, clock) is not None)
+                line.name: Access(line.role, line.token, line.scram, rights_end(line, state, clock) is not None)
                 for line in state.analysts.newest.values()
                 if line.token is not None
             }
+
+    def login_salt(self, name: str) -> bytes:
+        """Return the salt of a name's keys: always the same, of names that nobody has, too, and known to nobody else.
+
+        So a login shows neither who is an analyst nor who has a new token.
+        """
+        return mark(self._state.terms.key, "login salt", name)[:16]
 
     def analyst(self, name: str) -> RecordedAnalyst | None:
         """Return the rights of one analyst, None if there is none of this name."""
