@@ -7,9 +7,11 @@ Whatever a handler throws becomes a code and one line (`dpdb.doors.server.refusa
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -71,6 +73,7 @@ ROUTES = (
     ("POST", "/v1/board/rearm"),
     ("GET", "/metrics"),
     ("GET", "/openapi.json"),
+    ("POST", "/mcp"),
 )
 """Every route that needs a token; `/healthz` and the pages (`PAGES`) need none."""
 
@@ -82,6 +85,7 @@ _HEADERS = {
 }
 _UNAUTHORIZED = Refusal("unauthorized", "a valid token is needed")
 _NOT_FOUND = Refusal("not_found", "there is nothing here")
+_NO_MCP = Refusal("not_found", "mcp is not installed where the server runs: pip install 'dpdb[mcp]'")
 _BAD = Refusal("bad_request", "the request cannot be read")
 _LARGE = Refusal("too_large", f"a body has at most {MOST_BODY >> 10} KiB")
 _FAILED = Refusal("failed", "the request failed; the reason is in the owner's log")
@@ -105,6 +109,7 @@ def http_application(desk: Desk) -> Starlette:
         "/v1/board/rearm": _rearm,
         "/metrics": served.metrics,
         "/openapi.json": _openapi,
+        "/mcp": _Mcp().answer,
     }
     routes = [Route(path, served.wrapped(handlers[path]), methods=[method]) for method, path in ROUTES]
     routes += [Route(path, _page(load_page(name)), methods=["GET"]) for path, name in PAGES.items()]
@@ -237,6 +242,31 @@ async def _rearm(desk: Desk, asker: Asker, request: Request) -> Response:
 async def _openapi(desk: Desk, asker: Asker, request: Request) -> Response:
     del desk, asker, request
     return _json(openapi_document())
+
+
+class _Mcp:
+    """MCP, whose package is loaded at the first request."""
+
+    def __init__(self) -> None:
+        self._served: Any = None
+        self._loading = asyncio.Lock()
+
+    async def answer(self, desk: Desk, asker: Asker, request: Request) -> Response:
+        """Answer one message."""
+        content = await _content(request)
+        async with self._loading:
+            if self._served is None:
+                self._served = (await asyncio.to_thread(_load_mcp))(desk)
+        status, kind, answer = await self._served.answer(replace(asker, door="mcp"), request.scope, content)
+        return Response(answer, status, _HEADERS, kind or None)
+
+
+def _load_mcp() -> Any:
+    try:
+        from dpdb.doors.server.mcp.over_http import McpOverHttp
+    except ImportError:
+        raise RefusedError(_NO_MCP) from None
+    return McpOverHttp
 
 
 def _page(page: Page) -> Callable[[Request], Awaitable[Response]]:
