@@ -258,6 +258,8 @@ class _Mcp:
             if self._served is None:
                 self._served = (await asyncio.to_thread(_load_mcp))(desk)
         status, kind, answer = await self._served.answer(replace(asker, door="mcp"), request.scope, content)
+        if status >= 400 and not kind.startswith(_JSON):
+            raise RefusedError(_BAD)
         return Response(answer, status, _HEADERS, kind or None)
 
 
