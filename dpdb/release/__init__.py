@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dpdb.release.accounts.budget import Budget
     from dpdb.release.accounts.charge import Charge, pure_units
     from dpdb.release.accounts.ledger_account import table_text
+    from dpdb.release.answer_run import AnswerRun
     from dpdb.release.ask import COUNT, COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, Ask, Epsilon, Key, Kind, checked_keys
     from dpdb.release.conflict_graph import load_kernels
     from dpdb.release.expected_time import by_rule_offer
@@ -55,6 +56,7 @@ __all__ = [
     "OPTIONS",
     "RELEASE_SCHEMA",
     "SHARE",
+    "AnswerRun",
     "Ask",
     "Budget",
     "Change",
@@ -115,6 +117,7 @@ if not TYPE_CHECKING:
             "accounts.budget": "Budget",
             "accounts.charge": "Charge pure_units",
             "accounts.ledger_account": "table_text",
+            "answer_run": "AnswerRun",
             "ask": "Ask COUNT COUNT_OPTIONS Epsilon Key Kind MEASURE_OPTIONS OPTIONS checked_keys",
             "conflict_graph": "load_kernels",
             "expected_time": "by_rule_offer",
