@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dpdb.privacy.noise import check_samplers, discrete_gaussian, discrete_laplace
     from dpdb.privacy.notions import GDP, NOTIONS, PURE, ZCDP, Notion, Number, gdp_delta
     from dpdb.privacy.one_sided import one_sided_noises
+    from dpdb.privacy.peeling import peeled
     from dpdb.privacy.selection import (
         generalized_exponential_mechanism,
         paper_exponential_mechanism,
@@ -70,6 +71,7 @@ __all__ = [
     "paper_grid",
     "parse_epsilon",
     "parse_rho",
+    "peeled",
     "power_grid",
     "rho_as_float",
     "split",
@@ -88,6 +90,7 @@ if not TYPE_CHECKING:
             "noise": "check_samplers discrete_gaussian discrete_laplace",
             "notions": "GDP NOTIONS Notion Number PURE ZCDP gdp_delta",
             "one_sided": "one_sided_noises",
+            "peeling": "peeled",
             "selection": "generalized_exponential_mechanism paper_exponential_mechanism paper_grid power_grid",
             "tails": "gaussian_tail laplace_difference_tail laplace_tail",
         },
