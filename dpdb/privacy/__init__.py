@@ -25,7 +25,14 @@ if TYPE_CHECKING:
     )
     from dpdb.privacy.handicapped_noise import HandicappedNoise, difference_tail
     from dpdb.privacy.marginal_selection import marginal_choice, thirds_grid, tripling_grid
-    from dpdb.privacy.noise import check_samplers, discrete_gaussian, discrete_laplace
+    from dpdb.privacy.noise import (
+        check_samplers,
+        discrete_gaussian,
+        discrete_laplace,
+        discrete_laplaces,
+        laplace_scale,
+        noisy_max,
+    )
     from dpdb.privacy.notions import GDP, NOTIONS, PURE, ZCDP, Notion, Number, gdp_delta
     from dpdb.privacy.one_sided import one_sided_noises
     from dpdb.privacy.peeling import peeled
@@ -55,6 +62,7 @@ __all__ = [
     "difference_tail",
     "discrete_gaussian",
     "discrete_laplace",
+    "discrete_laplaces",
     "draw_hidden_noise",
     "format_epsilon",
     "format_rho",
@@ -64,8 +72,10 @@ __all__ = [
     "height_above",
     "in_units",
     "laplace_difference_tail",
+    "laplace_scale",
     "laplace_tail",
     "marginal_choice",
+    "noisy_max",
     "one_sided_noises",
     "paper_exponential_mechanism",
     "paper_grid",
@@ -87,7 +97,7 @@ if not TYPE_CHECKING:
             "epsilon": "NANO as_float as_fraction format_epsilon format_rho parse_epsilon parse_rho rho_as_float split",
             "handicapped_noise": "HandicappedNoise difference_tail",
             "marginal_selection": "marginal_choice thirds_grid tripling_grid",
-            "noise": "check_samplers discrete_gaussian discrete_laplace",
+            "noise": "check_samplers discrete_gaussian discrete_laplace discrete_laplaces laplace_scale noisy_max",
             "notions": "GDP NOTIONS Notion Number PURE ZCDP gdp_delta",
             "one_sided": "one_sided_noises",
             "peeling": "peeled",
