@@ -18,7 +18,6 @@ The owner alone discovers: what he is given are names, but from a hundred scores
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,14 +29,14 @@ from dpdb.errors import ParameterError
 from dpdb.names import nearest_words
 from dpdb.privacy import as_float, check_samplers, format_epsilon, parse_epsilon, peeled, split
 from dpdb.release import Charge, Epsilon, PrivateSlices, Session, parse_share, parse_slices
-from dpdb.rules import DiscoveredRules, why_no_name
+from dpdb.rules import DiscoveredRules, recorded_discovery, why_no_name
 
 __all__ = ["Candidates", "Discovery", "candidates_of", "discover", "keys_named", "prepare_discovery", "scores"]
 
 _MOST_COLUMNS = 100
 """Of the columns that are paired: with 100 there are 4,950 GROUP BYs."""
 _MOST_NAMES = 100
-_DEPENDENCIES_PER_KEY = 5
+_DEPENDENCIES_PER_KEY = 10
 _WEIGHTS = (9, 1)
 """Of the shares of epsilon of all dependencies and of all keys."""
 _DEPENDENCY_CHANGE, _KEY_CHANGE = (-2, 1), (-1, 0)
@@ -159,7 +158,7 @@ class Discovery:
         """Count all pairs, choose names, and return these as JSON."""
         counts = slices.dependencies(self.candidates.columns, self.candidates.pairs)
         progress("drawing noise")
-        return json.dumps({"discovered": self._named(counts).to_dict()})
+        return self._named(counts).to_json()
 
     def _named(self, counts: DependencyCounts) -> DiscoveredRules:
         of_dependencies, of_keys = scores(counts)
@@ -196,7 +195,7 @@ def prepare_discovery(
     Parameters
     ----------
     top : int
-        How many dependencies are named, if there are as many candidates; and a fifth as many keys, rounded up.
+        How many dependencies are named, if there are as many candidates; and a tenth as many keys, rounded up.
     epsilon : number
         What all names cost together: nine tenths in equal parts for the dependencies, one for the keys.
     columns : sequence of str, optional
@@ -242,4 +241,6 @@ def discover(session: Session, run: Discovery) -> DiscoveredRules:
     DpdbError
         As `Session.release`; a run that was killed is finished by the same run id.
     """
-    return DiscoveredRules.from_dict(json.loads(session.release_answer(run))["discovered"])
+    found = recorded_discovery(session.release_answer(run))
+    assert found is not None, "it is recorded as it was drawn"
+    return found

@@ -10,20 +10,28 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.rules.discovered import DiscoveredRules, why_no_name
+    from dpdb.rules.discovered import DiscoveredRules, recorded_discovery, why_no_name
     from dpdb.rules.found import ImportedRule, LeftOut
     from dpdb.rules.importing import ImportedRules, import_rules
     from dpdb.rules.linting import Finding, lint
 
 __all__ = [
-    "DiscoveredRules", "Finding", "ImportedRule", "ImportedRules", "LeftOut", "import_rules", "lint", "why_no_name",
-]  # fmt: skip
+    "DiscoveredRules",
+    "Finding",
+    "ImportedRule",
+    "ImportedRules",
+    "LeftOut",
+    "import_rules",
+    "lint",
+    "recorded_discovery",
+    "why_no_name",
+]
 
 if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            "discovered": "DiscoveredRules why_no_name",
+            "discovered": "DiscoveredRules recorded_discovery why_no_name",
             "found": "ImportedRule LeftOut",
             "importing": "ImportedRules import_rules",
             "linting": "Finding lint",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from dpdb.constraints import load_constraints
 from dpdb.errors import DpdbError, ParameterError
 from dpdb.rules.texts import comment, dependency, keyed, readable_line
 
-__all__ = ["DiscoveredRules", "why_no_name"]
+__all__ = ["DiscoveredRules", "recorded_discovery", "why_no_name"]
 
 
 @dataclass(frozen=True)
@@ -82,12 +83,21 @@ class DiscoveredRules:
         """Return the fields, ready for JSON, with the rules as texts."""
         return {"rules": list(self.lines), **asdict(self)}
 
-    @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> DiscoveredRules:
-        """Return what `to_dict` was made of."""
-        fields = {name: value for name, value in found.items() if name in cls.__dataclass_fields__}
-        pairs = {name: tuple(tuple(pair) for pair in fields[name]) for name in ("dependencies", "left_out")}
-        return cls(**{**fields, **pairs, "keys": tuple(fields["keys"])})
+    def to_json(self) -> str:
+        """Return them as JSON text, as a ledger keeps them."""
+        return json.dumps({"discovered": self.to_dict()})
+
+
+def recorded_discovery(answer: str) -> DiscoveredRules | None:
+    """Return the rules of an answer that a ledger has recorded, without fields of later versions; None of another."""
+    found = json.loads(answer)
+    if not isinstance(found, dict) or "discovered" not in found:
+        return None
+    fields = {
+        name: value for name, value in found["discovered"].items() if name in DiscoveredRules.__dataclass_fields__
+    }
+    pairs = {name: tuple(tuple(pair) for pair in fields[name]) for name in ("dependencies", "left_out")}
+    return DiscoveredRules(**{**fields, **pairs, "keys": tuple(fields["keys"])})
 
 
 def why_no_name(name: str, names: Sequence[str]) -> str | None:

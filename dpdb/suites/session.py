@@ -60,7 +60,7 @@ class Session(release.Session):
         Parameters
         ----------
         top : int
-            How many dependencies are named, and a fifth as many keys.
+            How many dependencies are named, and a tenth as many keys, rounded up.
         epsilon : number
             What all names cost together, as one pure mechanism.
         columns : sequence of str, optional

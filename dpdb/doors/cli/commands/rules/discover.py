@@ -41,7 +41,7 @@ def add(actions: Any) -> None:
     )
     source_options(parser, constraints=False)
     setting_options(parser, ("rows_per_person", "unit", "max_rows"))
-    parser.add_argument("--top", type=whole, default=10, metavar="N", help="dependencies to name, and N/5 keys (10)")
+    parser.add_argument("--top", type=whole, default=10, metavar="N", help="dependencies to name, and N/10 keys (10)")
     parser.add_argument("--epsilon", metavar="E", help="privacy cost of all names together (1)")
     parser.add_argument("--columns", metavar="NAMES", help="columns that are paired: id,name; chosen without the data")
     parser.add_argument(
