@@ -20,7 +20,7 @@ class StubNoise:
         self._drawn()
         return value
 
-    def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool, monotonic: bool) -> int:
+    def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool) -> int:
         self._drawn()
         return scores.index(min(scores) if negate else max(scores))
 

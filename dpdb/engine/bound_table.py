@@ -187,6 +187,11 @@ class BoundTable(Closing):
 
         return exact_statistic(constraints, self.schema, kind, reversed_go=reversed_go)
 
+    def why_not_grouped(self, name: str) -> str | None:
+        """Say why rows are not grouped by a column: its values cannot be compared. Reads no row."""
+        column = self.schema[name]
+        return None if column.type is not None else f"values of type {column.declared_type} cannot be compared"
+
     # -- reading rows ---------------------------------------------------------------------------------------------
 
     def _measured(self, position: int | None) -> Sequence[BoundConstraint]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from dpdb.constraints import ConstraintsLike
     from dpdb.engine.closed_forms import RuleStatistic, StatisticKind
+    from dpdb.engine.dependency_counts import DependencyCounts
     from dpdb.engine.parents.binding import BoundInclusion
     from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
     from dpdb.engine.sql.where import WherePredicate
@@ -158,6 +159,16 @@ class Table(Protocol):
 
         What reads the same rows in the same way is counted together, so that many rules need few scans.
         """
+        ...
+
+    def why_not_grouped(self, name: str) -> str | None:
+        """Say why rows are not grouped by a column here; None if they are. Reads no row."""
+        ...
+
+    def count_dependencies(
+        self, columns: Sequence[str], pairs: Sequence[tuple[str, str]], *, spread: bool = False
+    ) -> DependencyCounts:
+        """Count columns and pairs of them, of those that rows are grouped by; see `count_dependencies`. Private."""
         ...
 
     def rehearse(self, slices: Sequence[WherePredicate | None], *, counts: bool) -> None:

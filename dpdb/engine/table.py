@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from dpdb.constraints import ConstraintsLike
     from dpdb.engine.closed_forms import RuleStatistic
+    from dpdb.engine.dependency_counts import DependencyCounts
 
 __all__ = ["LocalEngine", "LocalTable", "described", "own_database"]
 
@@ -117,6 +118,30 @@ class LocalTable(BoundTable):
 
         self._progress("counting groups")
         found = count_all(self.database, self.rows, where, asked, name=self._next_name())
+        self.refuse_change()
+        return found
+
+    def count_dependencies(
+        self, columns: Sequence[str], pairs: Sequence[tuple[str, str]], *, spread: bool = False
+    ) -> DependencyCounts:
+        """Count columns and pairs of them; see the base class. Private.
+
+        Raises
+        ------
+        SourceError
+            If files have changed, as for `count_all`.
+        """
+        from dpdb.engine.dependency_counts import count_dependencies
+        from dpdb.engine.sql.input_rows import typed_rows
+
+        self._progress("counting groups")
+        found = count_dependencies(
+            lambda query: self.database.rows(query)[0],
+            lambda names: typed_rows(self.rows, names),
+            columns,
+            pairs,
+            spread=spread,
+        )
         self.refuse_change()
         return found
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
+    from dpdb.owner.discovery import Discovery, discover, prepare_discovery
     from dpdb.owner.exact import exact_measures
+    from dpdb.owner.exact_dependencies import ExactDependencies, exact_dependencies
     from dpdb.owner.exact_values import EXACT_MEASURES, ExactMeasures, RuleMeasures
     from dpdb.owner.expected_error import Plan, plan
     from dpdb.owner.proposed_schema import ProposedSchema, propose_schema
@@ -15,13 +17,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EXACT_MEASURES",
+    "Discovery",
+    "ExactDependencies",
     "ExactMeasures",
     "ExpectedError",
     "Plan",
     "ProposedSchema",
     "RuleMeasures",
+    "discover",
+    "exact_dependencies",
     "exact_measures",
     "plan",
+    "prepare_discovery",
     "propose_schema",
 ]
 
@@ -29,7 +36,9 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
+            "discovery": "Discovery discover prepare_discovery",
             "exact": "exact_measures",
+            "exact_dependencies": "ExactDependencies exact_dependencies",
             "exact_values": "EXACT_MEASURES ExactMeasures RuleMeasures",
             "expected_error": "Plan plan",
             "proposed_schema": "ProposedSchema propose_schema",

@@ -25,9 +25,17 @@ if TYPE_CHECKING:
     )
     from dpdb.privacy.handicapped_noise import HandicappedNoise, difference_tail
     from dpdb.privacy.marginal_selection import marginal_choice, thirds_grid, tripling_grid
-    from dpdb.privacy.noise import check_samplers, discrete_gaussian, discrete_laplace
+    from dpdb.privacy.noise import (
+        check_samplers,
+        discrete_gaussian,
+        discrete_laplace,
+        discrete_laplaces,
+        laplace_scale,
+        noisy_max,
+    )
     from dpdb.privacy.notions import GDP, NOTIONS, PURE, ZCDP, Notion, Number, gdp_delta
     from dpdb.privacy.one_sided import one_sided_noises
+    from dpdb.privacy.peeling import peeled
     from dpdb.privacy.selection import (
         generalized_exponential_mechanism,
         paper_exponential_mechanism,
@@ -54,6 +62,7 @@ __all__ = [
     "difference_tail",
     "discrete_gaussian",
     "discrete_laplace",
+    "discrete_laplaces",
     "draw_hidden_noise",
     "format_epsilon",
     "format_rho",
@@ -63,13 +72,16 @@ __all__ = [
     "height_above",
     "in_units",
     "laplace_difference_tail",
+    "laplace_scale",
     "laplace_tail",
     "marginal_choice",
+    "noisy_max",
     "one_sided_noises",
     "paper_exponential_mechanism",
     "paper_grid",
     "parse_epsilon",
     "parse_rho",
+    "peeled",
     "power_grid",
     "rho_as_float",
     "split",
@@ -85,9 +97,10 @@ if not TYPE_CHECKING:
             "epsilon": "NANO as_float as_fraction format_epsilon format_rho parse_epsilon parse_rho rho_as_float split",
             "handicapped_noise": "HandicappedNoise difference_tail",
             "marginal_selection": "marginal_choice thirds_grid tripling_grid",
-            "noise": "check_samplers discrete_gaussian discrete_laplace",
+            "noise": "check_samplers discrete_gaussian discrete_laplace discrete_laplaces laplace_scale noisy_max",
             "notions": "GDP NOTIONS Notion Number PURE ZCDP gdp_delta",
             "one_sided": "one_sided_noises",
+            "peeling": "peeled",
             "selection": "generalized_exponential_mechanism paper_exponential_mechanism paper_grid power_grid",
             "tails": "gaussian_tail laplace_difference_tail laplace_tail",
         },

@@ -42,7 +42,7 @@ class Noise(Protocol):
         """Return `value` plus discrete Gaussian noise of the given scale."""
         ...
 
-    def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool, monotonic: bool) -> int:
+    def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool) -> int:
         """Return the index of the noisily largest score (smallest if `negate`), with exponential noise.
 
         Parameters
@@ -53,8 +53,6 @@ class Noise(Protocol):
             Of the exponential noise.
         negate : bool
             Whether the smallest score is wanted.
-        monotonic : bool
-            Whether one more row lets all scores grow or all fall.
         """
         ...
 
@@ -71,8 +69,8 @@ class _OpenDPNoise:
     def gaussian(self, value: int, scale: float) -> int:
         return int(_gaussian(scale)(value))
 
-    def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool, monotonic: bool) -> int:
-        return int(_noisy_max(scale, negate, monotonic)(list(scores)))
+    def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool) -> int:
+        return int(_noisy_max(scale, negate)(list(scores)))
 
 
 _noise: ContextVar[Noise] = ContextVar("dpdb_noise", default=_OpenDPNoise())  # noqa: B039 - stateless
@@ -188,24 +186,37 @@ def noisy_min(scores: Sequence[int], sensitivity: int, epsilon: int) -> int:
     epsilon : int
         Nano-epsilon spent.
     """
-    return _extreme(scores, sensitivity, epsilon, negate=True, monotonic=False)
+    return _extreme(scores, 2 * sensitivity, epsilon, negate=True)
 
 
-def noisy_max(scores: Sequence[int], sensitivity: int, epsilon: int, *, monotonic: bool) -> int:
-    """Return the index of a noisily largest score; epsilon-DP for scores that each change by at most `sensitivity`.
+def noisy_max(scores: Sequence[int], low: int, high: int, epsilon: int) -> int:
+    """Return the index of a noisily largest score; epsilon-DP if one more row changes each by `low` to `high`.
+
+    Report-noisy-max with exponential noise of scale (high - low) / epsilon: not the greatest change counts, but the
+    range R = high - low. Changes in {0, 1} need 1 / epsilon, changes in {-1, 0, 1} twice that.
+
+    Proof (range lemma): let X_1, ..., X_m be independent with Pr[X >= x] = exp(-x epsilon / R) for x >= 0, and fix all
+    but X_i. Index i wins if X_i >= t, t = max over j of s_j + X_j - s_i (a tie goes to i or not by its index alone). On
+    the neighbour s + c, t moves by at most max over j of c_j - c_i <= R, so that Pr[X_i >= t] changes at most by the
+    factor exp(epsilon), and so does its mean over the others. A neighbour with one row less has -c, in [-high, -low]:
+    the same R. Put otherwise: no choice depends on a number that is added to all scores, so changes by `low` to `high`
+    are changes by 0 to R, which is what OpenDP certifies. It is attained: of two scores, the lesser gains R.
+
+    OpenDP draws the noise exactly, as a comparison of real numbers, so none ties. A score with fractions must be
+    floored to whole steps by the caller: floor(k s) keeps changes in [k low, k high] if these two are integers.
 
     Parameters
     ----------
     scores : sequence of int
-        The exact scores.
-    sensitivity : int
-        By how much one row changes each score at most.
+        The exact scores, at least one; the list of candidates must be public.
+    low, high : int
+        Least and greatest change of any score by one more row, low <= 0 <= high, low < high.
     epsilon : int
         Nano-epsilon spent.
-    monotonic : bool
-        Asserts that one more row lets all scores grow or all fall; half the noise then suffices.
     """
-    return _extreme(scores, sensitivity, epsilon, negate=False, monotonic=monotonic)
+    assert low <= 0 <= high
+    assert low < high
+    return _extreme(scores, high - low, epsilon, negate=False)
 
 
 @cache
@@ -215,21 +226,21 @@ def check_samplers(*, gaussian: bool) -> None:
     noise.laplace(0, 1.0)
     noise.laplaces(1, 1.0)
     for negate in (False, True):
-        noise.noisy_extreme([0, 1], 1.0, negate=negate, monotonic=False)
+        noise.noisy_extreme([0, 1], 1.0, negate=negate)
     if gaussian:
         noise.gaussian(0, 1.0)
 
 
-def _extreme(scores: Sequence[int], sensitivity: int, epsilon: int, *, negate: bool, monotonic: bool) -> int:
-    scale = _extreme_scale(sensitivity, epsilon, negate, monotonic)
-    return _noise.get().noisy_extreme(scores, scale, negate=negate, monotonic=monotonic)
+def _extreme(scores: Sequence[int], width: int, epsilon: int, *, negate: bool) -> int:
+    return _noise.get().noisy_extreme(scores, _extreme_scale(width, epsilon, negate), negate=negate)
 
 
 @cache
-def _extreme_scale(sensitivity: int, epsilon: int, negate: bool, monotonic: bool) -> float:
+def _extreme_scale(width: int, epsilon: int, negate: bool) -> float:
+    """Return the smallest scale found, rounding up, that OpenDP certifies for changes in a range of this width."""
     target = as_fraction(epsilon)
-    scale = float(Fraction((1 if monotonic else 2) * sensitivity) / target)
-    while not _at_most(_noisy_max(scale, negate, monotonic).map(sensitivity), target):
+    scale = float(Fraction(width) / target)
+    while not _at_most(_noisy_max(scale, negate).map(width), target):
         scale = math.nextafter(scale, math.inf)
     return scale
 
@@ -281,11 +292,11 @@ def _gaussian(scale: float) -> Any:
 
 
 @cache
-def _noisy_max(scale: float, negate: bool, monotonic: bool) -> Any:
+def _noisy_max(scale: float, negate: bool) -> Any:
     dp = _opendp()
     return dp.measurements.make_noisy_max(
         dp.domains.vector_domain(dp.domains.atom_domain(T=_I64)),
-        dp.metrics.linf_distance(T=_I64, monotonic=monotonic),
+        dp.metrics.linf_distance(T=_I64, monotonic=True),  # all changes from 0 to the width; see `noisy_max`
         dp.measures.max_divergence(),
         scale=scale,
         negate=negate,

@@ -67,9 +67,9 @@ def generalized_exponential_mechanism(
 def paper_exponential_mechanism(
     statistics: Sequence[int],
     candidates: Sequence[int],
-    sensitivity: int,
+    low: int,
+    high: int,
     *,
-    monotonic: bool,
     answer_epsilon: int,
     epsilon: int,
 ) -> int:
@@ -78,8 +78,8 @@ def paper_exponential_mechanism(
     The score is f(G_theta) - sqrt(2) theta / epsilon2; the paper's common term f(G_theta_max) is left out, because it
     is the same for all candidates and cancels in the choice, but not in the sensitivity (with it, for positive-degree
     nodes, the sensitivity is theta_max + theta and Lemma 2 is false). Without it a row changes the score by what it
-    changes f(G_theta): at most `sensitivity`, which must be theta_max for edges (monotone), theta_max + 1 for
-    positive-degree nodes (not monotone). sqrt(2) theta / epsilon2 does not depend on the data: its rounding is free.
+    changes f(G_theta): by 0 to theta_max for edges, by at most theta_max + 1 in either direction for positive-degree
+    nodes. sqrt(2) theta / epsilon2 does not depend on the data: its rounding is free.
 
     Parameters
     ----------
@@ -87,10 +87,8 @@ def paper_exponential_mechanism(
         f(G_theta) of each candidate.
     candidates : sequence of int
         The thetas.
-    sensitivity : int
-        By how much one row changes f(G_theta) at most, for every candidate.
-    monotonic : bool
-        Whether one more row lets all of f(G_theta) grow or all fall.
+    low, high : int
+        Least and greatest change of f(G_theta) by one more row, for every candidate.
     answer_epsilon : int
         epsilon2: nano-epsilon of the answer at the chosen theta.
     epsilon : int
@@ -99,4 +97,4 @@ def paper_exponential_mechanism(
     costs = [_SQRT2 * theta / as_fraction(answer_epsilon) for theta in candidates]
     k = max(1, min(_K, int(_LARGEST_SCORE / max(costs))))
     scores = [k * value - math.floor(k * cost) for value, cost in zip(statistics, costs, strict=True)]
-    return noisy_max(scores, k * sensitivity, epsilon, monotonic=monotonic)
+    return noisy_max(scores, k * low, k * high, epsilon)

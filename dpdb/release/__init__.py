@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from dpdb.release.accounts.budget import Budget
     from dpdb.release.accounts.charge import Charge, pure_units
     from dpdb.release.accounts.ledger_account import table_text
+    from dpdb.release.answer_run import AnswerRun
     from dpdb.release.ask import COUNT, COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, Ask, Epsilon, Key, Kind, checked_keys
     from dpdb.release.conflict_graph import load_kernels
     from dpdb.release.expected_time import by_rule_offer
+    from dpdb.release.numbers import parse_share
     from dpdb.release.prepared.parts import PublicTable
     from dpdb.release.prepared.public_theta import PublicTheta
     from dpdb.release.prepared.slices import Slices, parse_slices
@@ -55,6 +57,7 @@ __all__ = [
     "OPTIONS",
     "RELEASE_SCHEMA",
     "SHARE",
+    "AnswerRun",
     "Ask",
     "Budget",
     "Change",
@@ -90,6 +93,7 @@ __all__ = [
     "number_words",
     "open_session",
     "parse_gate",
+    "parse_share",
     "parse_slices",
     "preview_html",
     "preview_text",
@@ -114,7 +118,9 @@ if not TYPE_CHECKING:
         {
             "accounts.budget": "Budget",
             "accounts.charge": "Charge pure_units",
+            "numbers": "parse_share",
             "accounts.ledger_account": "table_text",
+            "answer_run": "AnswerRun",
             "ask": "Ask COUNT COUNT_OPTIONS Epsilon Key Kind MEASURE_OPTIONS OPTIONS checked_keys",
             "conflict_graph": "load_kernels",
             "expected_time": "by_rule_offer",

@@ -13,6 +13,7 @@ from dpdb.predicates import TRUE, Node
 from dpdb.release.statistics import FewestDeletions, SliceStatistics
 
 if TYPE_CHECKING:
+    from dpdb.engine import DependencyCounts
     from dpdb.release.rule_statistics import RuleStatistics
 
 __all__ = ["PrivateSlices"]
@@ -89,6 +90,10 @@ class PrivateSlices:
     def exact(self, predicate: WherePredicate | None, asked: Sequence[RuleStatistic]) -> Sequence[int]:
         """Return exact statistics of rules in a slice, counted together; no graph is built for them."""
         return self._table.count_all(predicate, asked) if asked else []
+
+    def dependencies(self, columns: Sequence[str], pairs: Sequence[tuple[str, str]]) -> DependencyCounts:
+        """Return the counts of columns and pairs of them, over all rows."""
+        return self._table.count_dependencies(columns, pairs)
 
     def counts(self, predicates: Sequence[WherePredicate | None]) -> Sequence[int]:
         """Return the number of rows of each slice."""

@@ -1,4 +1,4 @@
-"""`publish`, `publish_suite`: the one way out for every release and every verdict: load, debit, draw, record, return.
+"""`publish` and its kin: the one way out for releases, verdicts and choices: load, debit, draw, record, return.
 
 What is published was checked before, by `prepare` or `dpdb.suites`.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpdb.release.accounts.charge import Charge
     from dpdb.release.suite_run import SuiteLevel, SuiteRun
 
-__all__ = ["publish", "publish_suite"]
+__all__ = ["publish", "publish_answer", "publish_suite"]
 
 _FAILED = (
     "the release failed after its budget was debited; the reason is in the owner's log (logger 'dpdb.owner'), "
@@ -85,6 +85,37 @@ def publish(
         if settle is not None:
             settle(reservation)
         return published
+    finally:
+        reservation.close()
+
+
+def publish_answer(account: Account, charge: Charge, load: Callable[[], object], draw: Callable[[], str]) -> str:
+    """Make an answer that is no release, as text; or return the recorded one of its run. As `publish`, in one step.
+
+    Parameters
+    ----------
+    account, charge, load
+        As of `publish`.
+    draw
+        Reads private rows and draws noise, after the debit; what it returns is recorded, then published.
+
+    Raises
+    ------
+    BudgetExceededError, LedgerError, ParameterError, EngineError
+        As `publish`.
+    """
+    if account.will_draw(charge):
+        with _said_before_the_debit():
+            load()
+    debit_begins()
+    reservation = account.debit(charge)
+    try:
+        if reservation.answer is not None:
+            return reservation.answer
+        with _one_message():
+            answer = draw()
+        account.record(reservation, answer)
+        return answer
     finally:
         reservation.close()
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from dpdb.database import Database
-from dpdb.engine import BoundTable, SortedForm, kept_rows
+from dpdb.engine import BoundTable, SortedForm, count_dependencies, kept_rows
 from dpdb.engine.sql import BoundConstraint, ComputedColumn, Operand, WherePredicate
 from dpdb.errors import ConstraintTypeError, EngineError, ParameterError, PredicateError, SourceError
 from dpdb.remote.fetched import Asking
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from dpdb.constraints import ConstraintsLike
-    from dpdb.engine import Progress, RuleStatistic, StatisticKind, TableSpec
+    from dpdb.engine import DependencyCounts, Progress, RuleStatistic, StatisticKind, TableSpec
     from dpdb.remote.table import RemoteTable
 
 __all__ = ["GatheredTable"]
@@ -126,6 +126,11 @@ class GatheredTable(BoundTable):
         found = super().exact_statistic(constraints, kind, reversed_go=reversed_go)
         return found if found is not None and found.by_aggregates else None
 
+    def why_not_grouped(self, name: str) -> str | None:
+        """Say why rows are not grouped by a column there; see the base class."""
+        kind = self.schema[name].type
+        return super().why_not_grouped(name) if kind is None else self._spelling.why_not_compared(kind, kind)
+
     # -- reading rows ---------------------------------------------------------------------------------------------
 
     def slice(self, where: WherePredicate | None = None, *, position: int | None = None) -> RemoteSlice:
@@ -157,6 +162,14 @@ class GatheredTable(BoundTable):
         """Count the rows of many slices in one query. Private."""
         asking = self._asking
         return [int(count) for count in asking.row(row_counts(asking.rows, slices))]
+
+    def count_dependencies(
+        self, columns: Sequence[str], pairs: Sequence[tuple[str, str]], *, spread: bool = False
+    ) -> DependencyCounts:
+        """Count columns and pairs of them there: no row comes. Private."""
+        self._progress("counting groups there")
+        asking = self._asking
+        return count_dependencies(asking.row, lambda _: asking.rows, columns, pairs, spread=spread)
 
     def read_once(self) -> None:
         """Read every row there, so that what a view cannot compute of a row is refused now and fails no release.

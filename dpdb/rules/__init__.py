@@ -10,14 +10,30 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
+    from dpdb.rules.discovered import DiscoveredRules, recorded_discovery, why_no_name
     from dpdb.rules.found import ImportedRule, LeftOut
     from dpdb.rules.importing import ImportedRules, import_rules
     from dpdb.rules.linting import Finding, lint
 
-__all__ = ["Finding", "ImportedRule", "ImportedRules", "LeftOut", "import_rules", "lint"]
+__all__ = [
+    "DiscoveredRules",
+    "Finding",
+    "ImportedRule",
+    "ImportedRules",
+    "LeftOut",
+    "import_rules",
+    "lint",
+    "recorded_discovery",
+    "why_no_name",
+]
 
 if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
-        {"found": "ImportedRule LeftOut", "importing": "ImportedRules import_rules", "linting": "Finding lint"},
+        {
+            "discovered": "DiscoveredRules recorded_discovery why_no_name",
+            "found": "ImportedRule LeftOut",
+            "importing": "ImportedRules import_rules",
+            "linting": "Finding lint",
+        },
     )

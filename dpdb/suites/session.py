@@ -1,20 +1,24 @@
-"""`Session.check`: a session that runs suites of checks, too."""
+"""`Session`: a session that runs suites of checks and discovers rules, too."""
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from dpdb import release
 from dpdb.suites.check import prepare_check, run_check
 from dpdb.suites.results import CheckResults
 from dpdb.suites.suite import Suite
 
+if TYPE_CHECKING:
+    from dpdb.rules import DiscoveredRules
+
 __all__ = ["Session", "open_session"]
 
 
 class Session(release.Session):
-    """A session as `dpdb.release.Session`, with `check`."""
+    """A session as `dpdb.release.Session`, with `check` and `discover`."""
 
     def check(
         self, suite: Suite | str | os.PathLike[str], epsilon: release.Epsilon = 1, **options: Any
@@ -41,6 +45,45 @@ class Session(release.Session):
             `EngineError`: after the debit; the same run id finishes the run.
         """
         return run_check(self, prepare_check(self, suite, epsilon=epsilon, **options))
+
+    def discover(
+        self,
+        top: int = 10,
+        epsilon: release.Epsilon = 1,
+        *,
+        columns: Sequence[str] | None = None,
+        run_id: str | None = None,
+        label: str | None = None,
+    ) -> DiscoveredRules:
+        """Name dependencies and keys of the table that may hold; for its owner. The session's constraints do not count.
+
+        Parameters
+        ----------
+        top : int
+            How many dependencies are named, and a tenth as many keys, rounded up.
+        epsilon : number
+            What all names cost together, as one pure mechanism.
+        columns : sequence of str, optional
+            The columns that are paired, chosen without looking at the data; by default all.
+        run_id, label : str, optional
+            As of releases.
+
+        Returns
+        -------
+        DiscoveredRules
+            Names without scores; `text` has them as a suite to edit.
+
+        Raises
+        ------
+        DpdbError
+            `BudgetExceededError`, `LedgerError` or `ParameterError`: nothing is spent. `EngineError`: after the debit;
+            the same run id finishes the run.
+        """
+        from dpdb.owner import discover, prepare_discovery  # few sessions discover
+
+        return discover(
+            self, prepare_discovery(self, top=top, epsilon=epsilon, columns=columns, run_id=run_id, label=label)
+        )
 
 
 open_session = Session

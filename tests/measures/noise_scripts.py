@@ -21,7 +21,6 @@ class Draw:
     scale: float
     result: int
     negate: bool = False
-    monotonic: bool = False
 
 
 @dataclass
@@ -36,9 +35,9 @@ class Recorder:
         self.draws.append(Draw("laplace", value, scale, result))
         return result
 
-    def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool, monotonic: bool) -> int:
-        result = self.source.noisy_extreme(scores, scale, negate=negate, monotonic=monotonic)
-        self.draws.append(Draw("select", tuple(scores), scale, result, negate, monotonic))
+    def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool) -> int:
+        result = self.source.noisy_extreme(scores, scale, negate=negate)
+        self.draws.append(Draw("select", tuple(scores), scale, result, negate))
         return result
 
 
@@ -48,7 +47,7 @@ class Zero:
     def laplace(self, value: int, scale: float) -> int:
         return value
 
-    def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool, monotonic: bool) -> int:
+    def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool) -> int:
         best = min(scores) if negate else max(scores)
         return list(scores).index(best)
 
@@ -69,7 +68,7 @@ class Script:
         self.choices.append(0)
         return self._next()
 
-    def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool, monotonic: bool) -> int:
+    def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool) -> int:
         self.choices.append(len(scores))
         return self._next()
 
@@ -122,12 +121,9 @@ def chances(scores: tuple[int, ...], scale: float, negate: bool) -> tuple[float,
 
 def loss(draw: Draw, other: Draw) -> float:
     """Exact privacy loss of one draw between two tables: supremum for a number, signed maximum for an index."""
-    assert (draw.kind, draw.scale, draw.negate, draw.monotonic) == (
-        other.kind,
-        other.scale,
-        other.negate,
-        other.monotonic,
-    ), "what is public must not depend on the table"
+    assert (draw.kind, draw.scale, draw.negate) == (other.kind, other.scale, other.negate), (
+        "what is public must not depend on the table"
+    )
     if draw.kind == "laplace":
         return abs(draw.value - other.value) / draw.scale  # type: ignore[operator]
     here, there = (chances(d.value, d.scale, d.negate)[d.result] for d in (draw, other))  # type: ignore[arg-type]

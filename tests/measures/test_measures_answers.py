@@ -51,7 +51,7 @@ def test_form_for_any_noise(key, outputs, beta):
     """Whatever is drawn: clamped, ordered, integers or halves; upper None exactly where a projection may lose."""
 
     class Numbers(Script):
-        def noisy_extreme(self, scores, scale, *, negate, monotonic):
+        def noisy_extreme(self, scores, scale, *, negate):
             return self._next() % len(scores)
 
     case = Case(*key, max_degree=7, beta=beta)

@@ -26,7 +26,7 @@ class Drawn:
     def laplace(self, value: int, scale: float) -> int:
         return value + round(self._random.choice((-1, 1)) * self._random.expovariate(1 / scale))
 
-    def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool, monotonic: bool) -> int:
+    def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool) -> int:
         noisy = [(-score if negate else score) + self._random.expovariate(1 / scale) for score in scores]
         return max(range(len(scores)), key=noisy.__getitem__)
 

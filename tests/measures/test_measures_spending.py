@@ -45,17 +45,17 @@ def audited_costs(case, draws, answer, statistics, epsilon):
             if case.name == "ladder":
                 cap_scale = draws[0].scale if statistics.degree_sensitivity else 0
                 unit = ladder_unit(cap, cap_scale, nodes)
-                assert (draw.negate, draw.monotonic) == (True, False)
+                assert draw.negate
             elif case.name.startswith("marginal"):
                 unit = marginal_unit(cap, nodes)
-                assert (draw.negate, draw.monotonic) == (True, False)
+                assert draw.negate
             elif case.name in ("gem", "progressive", "witness"):
                 unit = 2 * K  # scores of sensitivity 1, not monotone
-                assert (draw.negate, draw.monotonic) == (True, False)
+                assert draw.negate
             else:
                 k = paper_multiple(cap, as_fraction(answer_epsilon))
                 unit = 2 * k * (cap + 1) if nodes else k * cap
-                assert (draw.negate, draw.monotonic) == (False, not nodes)
+                assert not draw.negate
                 cap = grid(cap)[draw.result]  # of the next step
         elif position == 0 and case.mechanism.cap_weight and statistics.degree_sensitivity:
             unit, cap = statistics.degree_sensitivity, max(1, draw.result)

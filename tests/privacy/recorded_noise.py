@@ -12,7 +12,7 @@ class RecordedNoise:
 
     laplaces: list[tuple[int, float]] = field(default_factory=list)
     gaussians: list[tuple[int, float]] = field(default_factory=list)
-    selections: list[tuple[list[int], float, bool, bool]] = field(default_factory=list)
+    selections: list[tuple[list[int], float, bool]] = field(default_factory=list)
 
     def laplace(self, value: int, scale: float) -> int:
         self.laplaces.append((value, scale))
@@ -22,6 +22,6 @@ class RecordedNoise:
         self.gaussians.append((value, scale))
         return value
 
-    def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool, monotonic: bool) -> int:
-        self.selections.append((list(scores), scale, negate, monotonic))
+    def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool) -> int:
+        self.selections.append((list(scores), scale, negate))
         return 0

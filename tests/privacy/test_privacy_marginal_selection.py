@@ -22,8 +22,8 @@ def asked(statistics, sensitivities, price=Fraction(1), epsilon=NANO):
     noise = RecordedNoise()
     with replaced_noise(noise):
         marginal_choice(statistics, sensitivities, price, epsilon)
-    [(scores, scale, negate, monotonic)] = noise.selections
-    assert (negate, monotonic) == (True, False)
+    [(scores, scale, negate)] = noise.selections
+    assert negate
     return scores, Fraction(scale) * as_fraction(epsilon)
 
 

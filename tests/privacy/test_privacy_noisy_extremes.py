@@ -22,7 +22,7 @@ def recorded_scale(draw) -> float:
     noise = RecordedNoise()
     with replaced_noise(noise):
         draw()
-    [(_, scale, _, _)] = noise.selections
+    [(_, scale, _)] = noise.selections
     return scale
 
 
@@ -37,32 +37,45 @@ def test_the_oracle_on_two_scores():
 @pytest.mark.parametrize("epsilon", [60, 250, 1000, 7777, NANO // 3, NANO, 10**15])
 @pytest.mark.parametrize("sensitivity", [1, 3, 65_537, 2**36])
 def test_scales_are_certified_and_minimal(sensitivity, epsilon):
-    for negate, monotonic, factor in ((True, False, 2), (False, False, 2), (False, True, 1)):
-
-        def draw(negate=negate, monotonic=monotonic):
-            if negate:
-                noisy_min([1, 2], sensitivity, epsilon)
-            else:
-                noisy_max([1, 2], sensitivity, epsilon, monotonic=monotonic)
-
+    for draw, width, negate in (
+        (lambda: noisy_min([1, 2], sensitivity, epsilon), 2 * sensitivity, True),
+        (lambda: noisy_max([1, 2], -sensitivity, sensitivity, epsilon), 2 * sensitivity, False),
+        (lambda: noisy_max([1, 2], 0, sensitivity, epsilon), sensitivity, False),
+        (lambda: noisy_max([1, 2], -sensitivity, 2 * sensitivity, epsilon), 3 * sensitivity, False),
+    ):
         scale = recorded_scale(draw)
         share = as_fraction(epsilon)
-        assert Fraction(randomness._noisy_max(scale, negate, monotonic).map(sensitivity)) <= share
-        assert Fraction(factor * sensitivity) / Fraction(scale) <= share
-        assert Fraction(scale) <= Fraction(factor * sensitivity) / share * (1 + Fraction(4, 2**52))
+        assert Fraction(randomness._noisy_max(scale, negate).map(width)) <= share
+        assert Fraction(width) / Fraction(scale) <= share
+        assert Fraction(scale) <= Fraction(width) / share * (1 + Fraction(4, 2**52))
 
 
 def test_flags_that_reach_the_sampler():
     noise = RecordedNoise()
     with replaced_noise(noise):
         noisy_min([3, 1], 1, NANO)
-        noisy_max([3, 1], 1, NANO, monotonic=True)
-        noisy_max([3, 1], 1, NANO, monotonic=False)
-    assert [(negate, monotonic) for _, _, negate, monotonic in noise.selections] == [
-        (True, False),
-        (False, True),
-        (False, False),
-    ]
+        noisy_max([3, 1], 0, 1, NANO)
+    assert [negate for _, _, negate in noise.selections] == [True, False]
+
+
+def test_the_old_sensitivity_certifies_the_same_scale():
+    """OpenDP's own rule for scores that go up and down (twice the change, not monotone) is the range lemma's."""
+    dp = randomness._opendp()
+    for scale in (0.3, 2.0, 1e7):
+        both_ways = dp.measurements.make_noisy_max(
+            dp.domains.vector_domain(dp.domains.atom_domain(T="i64")),
+            dp.metrics.linf_distance(T="i64", monotonic=False),
+            dp.measures.max_divergence(),
+            scale=scale,
+        )
+        for change in (1, 3, 65_537):
+            assert both_ways.map(change) == randomness._noisy_max(scale, False).map(2 * change)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 0), (1, 2), (-2, -1), (2, 1)])
+def test_no_range_without_the_unchanged_score(low, high):
+    with pytest.raises(AssertionError):
+        noisy_max([1, 2], low, high, NANO)
 
 
 def failures(picks: list[int], probabilities: list[float]) -> int:
@@ -81,8 +94,8 @@ def failures(picks: list[int], probabilities: list[float]) -> int:
 def test_probabilities(scores, trials):
     """epsilon 1, sensitivity 1: scale 2, or 1 if monotone."""
     smallest = [noisy_min(scores, 1, NANO) for _ in range(trials)]
-    largest = [noisy_max(scores, 1, NANO, monotonic=False) for _ in range(trials)]
-    monotone = [noisy_max(scores, 1, NANO, monotonic=True) for _ in range(trials)]
+    largest = [noisy_max(scores, -1, 1, NANO) for _ in range(trials)]
+    monotone = [noisy_max(scores, 0, 1, NANO) for _ in range(trials)]
     negated = [-score for score in scores]
     assert failures(smallest, permute_and_flip(negated, 2.0)) == 0
     assert failures(largest, permute_and_flip(scores, 2.0)) == 0
@@ -111,11 +124,11 @@ def worst_loss(scale: float, shifts: tuple[int, ...]) -> float:
 
 def test_epsilon_holds_on_neighbouring_scores():
     """Exact, through the scales that the module chooses; 27 changes of each of 64 score vectors."""
-    general = recorded_scale(lambda: noisy_max([0], 1, NANO, monotonic=False))
+    general = recorded_scale(lambda: noisy_max([0], -1, 1, NANO))
     smallest = recorded_scale(lambda: noisy_min([0], 1, NANO))
-    monotone = recorded_scale(lambda: noisy_max([0], 1, NANO, monotonic=True))
+    monotone = recorded_scale(lambda: noisy_max([0], 0, 1, NANO))
     assert 0.9 < worst_loss(general, SHIFTS) <= 1 + 1e-9
     assert 0.9 < worst_loss(smallest, SHIFTS) <= 1 + 1e-9
     assert 0.9 < worst_loss(monotone, (0, 1)) <= 1 + 1e-9
-    # The wrong flag: scores that are not monotone with the noise of monotone ones.
+    # The wrong range: scores that are not monotone with the noise of monotone ones.
     assert worst_loss(monotone, SHIFTS) > 1.5

@@ -23,8 +23,8 @@ def gem_scores(statistics, sensitivities, weight, epsilon=NANO):
     noise = RecordedNoise()
     with replaced_noise(noise):
         generalized_exponential_mechanism(statistics, sensitivities, weight, epsilon)
-    [(scores, scale, negate, monotonic)] = noise.selections
-    assert (negate, monotonic) == (True, False)
+    [(scores, scale, negate)] = noise.selections
+    assert negate
     assert Fraction(2 * K) / Fraction(scale) <= as_fraction(epsilon)
     return scores
 
@@ -100,20 +100,20 @@ def test_gem_never_overflows(cap, most, select, answer):
 # -- paper A's quality function -------------------------------------------------------------------------------
 
 
-def paper_scores(statistics, candidates, sensitivity, *, monotonic=True, answer_epsilon=NANO, epsilon=NANO):
+def paper_scores(statistics, candidates, low, high, *, answer_epsilon=NANO, epsilon=NANO):
     noise = RecordedNoise()
     with replaced_noise(noise):
         paper_exponential_mechanism(
             statistics,
             candidates,
-            sensitivity,
-            monotonic=monotonic,
+            low,
+            high,
             answer_epsilon=answer_epsilon,
             epsilon=epsilon,
         )
-    [(scores, scale, negate, flag)] = noise.selections
-    assert (negate, flag) == (False, monotonic)
-    certified = (1 if monotonic else 2) / Fraction(scale)  # loss per unit of score change
+    [(scores, scale, negate)] = noise.selections
+    assert not negate
+    certified = (2 if low else 1) / Fraction(scale)  # loss per unit of score change
     return scores, certified
 
 
@@ -122,42 +122,41 @@ def paper_scores(statistics, candidates, sensitivity, *, monotonic=True, answer_
 def test_paper_scores_change_by_the_sensitivity(answer_epsilon, epsilon):
     """Edges: each grows by at most its theta <= theta_max; positive-degree nodes move in [-(theta - 1), theta + 1]."""
     candidates = [1, 2, 3]
-    for monotonic, sensitivity, moves in (
-        (True, 3, [range(theta + 1) for theta in candidates]),
-        (False, 4, [range(1 - theta, theta + 2) for theta in candidates]),
+    for low, high, moves in (
+        (0, 3, [range(theta + 1) for theta in candidates]),
+        (-4, 4, [range(1 - theta, theta + 2) for theta in candidates]),
     ):
-        settings_ = {"monotonic": monotonic, "answer_epsilon": answer_epsilon, "epsilon": epsilon}
+        settings_ = {"answer_epsilon": answer_epsilon, "epsilon": epsilon}
         losses = []
         for statistics in itertools.product((2, 5), repeat=3):
-            before, certified = paper_scores(statistics, candidates, sensitivity, **settings_)
+            before, certified = paper_scores(statistics, candidates, low, high, **settings_)
             for move in itertools.product(*moves):
                 moved = [a + b for a, b in zip(statistics, move, strict=True)]
-                after, _ = paper_scores(moved, candidates, sensitivity, **settings_)
+                after, _ = paper_scores(moved, candidates, low, high, **settings_)
                 worst = max(abs(a - b) for a, b in zip(before, after, strict=True))
                 losses.append(certified * worst)
-                if monotonic:
+                if not low:
                     assert all(b >= a for a, b in zip(before, after, strict=True))
         assert Fraction(99, 100) * as_fraction(epsilon) < max(losses) <= as_fraction(epsilon)
 
 
 def test_paper_sensitivity_theta_for_nodes_is_caught():
     """Lemma 2's theta_max for positive-degree nodes: without the common term a hub moves the score by theta_max + 1."""
-    before, certified = paper_scores([0, 0, 0], [1, 2, 3], 3, monotonic=False)
-    after, _ = paper_scores([2, 3, 4], [1, 2, 3], 3, monotonic=False)
+    before, certified = paper_scores([0, 0, 0], [1, 2, 3], -3, 3)
+    after, _ = paper_scores([2, 3, 4], [1, 2, 3], -3, 3)
     assert certified * max(abs(a - b) for a, b in zip(before, after, strict=True)) > 1
 
 
 @exactly
 @given(st.integers(1, 2**40), st.integers(0, 2**46), st.integers(60, 10**15), st.integers(540, 10**15), st.booleans())
-def test_paper_scores_never_overflow(cap, most, select, answer, monotonic):
+def test_paper_scores_never_overflow(cap, most, select, answer, monotone):
     """Shares of epsilon from 1e-6, where `optimized` keeps 0.54 for the answer; a cap beyond any number of rows."""
     candidates = power_grid(cap)
     statistics = [most * theta // cap for theta in candidates]
-    scores, _ = paper_scores(statistics, candidates, cap, monotonic=monotonic, answer_epsilon=answer, epsilon=select)
+    low = 0 if monotone else -cap
+    scores, _ = paper_scores(statistics, candidates, low, cap, answer_epsilon=answer, epsilon=select)
     assert all(score in I64 for score in scores)
-    chosen = paper_exponential_mechanism(
-        statistics, candidates, cap, monotonic=monotonic, answer_epsilon=answer, epsilon=select
-    )
+    chosen = paper_exponential_mechanism(statistics, candidates, low, cap, answer_epsilon=answer, epsilon=select)
     assert 0 <= chosen < len(candidates)
 
 

@@ -244,8 +244,8 @@ class FarNoise:
         del scale
         return value + 7_000_003
 
-    def noisy_extreme(self, scores: list[int], scale: float, *, negate: bool, monotonic: bool) -> int:
-        del scores, scale, negate, monotonic
+    def noisy_extreme(self, scores: list[int], scale: float, *, negate: bool) -> int:
+        del scores, scale, negate
         return 0
 
 

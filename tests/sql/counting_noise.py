@@ -15,6 +15,6 @@ class CountingNoise:
         self.draws += 1
         return value
 
-    def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool, monotonic: bool) -> int:
+    def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool) -> int:
         self.draws += 1
         return scores.index(min(scores) if negate else max(scores))

@@ -172,17 +172,18 @@ def slice_options(parser: argparse.ArgumentParser, *, required: bool = False, ep
     harmless(parser.add_argument("--confidence", type=real, default=0.95, metavar="C", help="of the bounds (.95)"))
 
 
-def spending_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that name the ledger of a release and its entry."""
-    ledger_options(parser)
+def spending_options(parser: argparse.ArgumentParser, *, who: bool = True) -> None:
+    """Add the options that name the ledger of a release and its entry; without `who`, the owner alone spends."""
+    ledger_options(parser, who=who)
     parser.add_argument("--run-id", metavar="ID", help="name of this run: asked again, the ledger gives its answer")
     parser.add_argument("--label", metavar="TEXT", help="a word for the ledger's history")
 
 
-def ledger_options(parser: argparse.ArgumentParser) -> None:
+def ledger_options(parser: argparse.ArgumentParser, *, who: bool = True) -> None:
     """Add the options for the ledger and who spends from it."""
     parser.add_argument("--ledger", metavar="FILE", help="durable budget of the table; see `dpdb budget create`")
-    who_option(parser)
+    if who:
+        who_option(parser)
 
 
 def who_option(parser: argparse.ArgumentParser) -> None:

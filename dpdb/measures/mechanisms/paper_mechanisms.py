@@ -74,11 +74,12 @@ def paper_mechanisms(statistic: ProjectedStatistic, noise: str) -> tuple[Mechani
 
 def _choose(statistic: ProjectedStatistic, run: Run, cap: int, epsilon: int, answer_epsilon: int) -> int:
     candidates = paper_grid(cap)
+    high = statistic.sensitivity(cap)
     chosen = paper_exponential_mechanism(
         statistic.read(run.statistics, candidates),
         candidates,
-        statistic.sensitivity(cap),
-        monotonic=statistic.monotone,
+        0 if statistic.monotone else -high,
+        high,
         answer_epsilon=answer_epsilon,
         epsilon=epsilon,
     )

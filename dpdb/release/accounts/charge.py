@@ -46,6 +46,8 @@ class Charge:
         A word for that history.
     who
         Who asks, for that history; a run id is one asker's.
+    chooses
+        Whether the answer is a choice, by noisy maxima of all of `parts`; no GDP ledger takes it.
 
     Raises
     ------
@@ -64,6 +66,7 @@ class Charge:
     rule_set: str | None = None
     label: str | None = None
     who: str | None = None
+    chooses: bool = False
 
     def __post_init__(self) -> None:
         self.coverage.refuse_no_row()
@@ -89,10 +92,12 @@ class Charge:
         Raises
         ------
         ParameterError
-            If the notion cannot count it: rho anywhere but in zCDP, and a very large epsilon in GDP.
+            If the notion cannot count it: rho anywhere but in zCDP; a choice and a very large epsilon in GDP.
         """
         from dpdb.privacy import GDP, ZCDP  # only ledgers and `explain` have notions
 
+        if self.chooses and notion is GDP:
+            raise ParameterError("a gdp ledger takes no choices by noisy maxima; use a ledger of notion pure or zcdp")
         if self.rho is None:
             return pure_units(notion, self.parts, self.rows)
         if notion is not ZCDP:

@@ -53,16 +53,19 @@ def run(options: argparse.Namespace) -> int:
 def _text(answer: RecordedAnswer, release_id: str | None) -> str:
     from dpdb.doors.cli.checks_text import checks_text
     from dpdb.doors.cli.releases_text import releases_text
+    from dpdb.rules import recorded_discovery
     from dpdb.suites import recorded_results
 
-    if not _is_suite(answer):
+    if not _is_object(answer):
         return releases_text(_releases(answer, release_id), "text", True)
+    if (found := recorded_discovery(answer.answer)) is not None:
+        return found.text()
     checks = recorded_results(answer.answer)
     return f"{answer.answer}\n" if checks is None else checks_text(checks)
 
 
-def _is_suite(answer: RecordedAnswer) -> bool:
-    """Return whether an answer is that of a suite of checks: an object, and no list of releases."""
+def _is_object(answer: RecordedAnswer) -> bool:
+    """Return whether an answer is that of a suite of checks or a discovery: an object, and no list of releases."""
     return isinstance(json.loads(answer.answer), dict)
 
 
@@ -83,7 +86,9 @@ def _head(answer: RecordedAnswer) -> str:
 
 def _fields(answer: RecordedAnswer, release_id: str | None) -> dict[str, Any]:
     shown: dict[str, Any] = {"suite": json.loads(answer.answer)}
-    if not _is_suite(answer):
+    if "discover" in json.loads(answer.request):
+        shown = shown["suite"]
+    elif not _is_object(answer):
         shown = {"releases": [release.to_dict() for release in _releases(answer, release_id)]}
     return {
         "number": answer.number,

@@ -122,6 +122,8 @@ def _act_cells(act: LedgerAct) -> list[object]:
 def _asked(entry: LedgerEntry) -> str:
     if entry.suite is not None:
         return entry.suite
+    if "discover" in entry.request:
+        return "rules discovered"
     return ", ".join(entry.request.get("measures", {})) or str(entry.request.get("measure", "release"))
 
 

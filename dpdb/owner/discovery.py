@@ -1,0 +1,246 @@
+"""`prepare_discovery`, `discover`: dependencies and keys that may hold, named under differential privacy.
+
+Score of X -> Y, over the rows in which both have values: (n - maxY) - |X| - 2 g3, for n rows, maxY of them with the
+most frequent value of Y, |X| values of X and g3 rows that would have to go. It rewards what X explains of Y beyond a
+constant guess. Score of a key X: |X| - n, which is minus the rows that would have to go.
+
+Changes: one more row with a NULL in X or Y changes nothing. Any other lets n grow by 1 and maxY by 0 or 1. If its X is
+new, |X| grows by 1 and g3 by 0: the score changes by 0 or -1. Otherwise |X| stays and g3 grows by 0 or 1: it changes by
+1 - {0, 1} - 2 {0, 1}. So it changes by -2 to 1, and the range of all changes is 3. For a key it is a new value (0) or
+not (-1): range 1. k rows of a unit, come or gone together, change a score by k such changes: k times the range.
+
+The names are chosen by `dpdb.privacy.peeled`. Its candidates are all ordered pairs of columns and all columns: from
+names and types alone, so that a constant, empty or unique column stays one. All of them have one column on the left,
+and none is a superset of another that the output would have to drop.
+
+The owner alone discovers: what he is given are names, but from a hundred scores, which no analyst's request states.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import combinations
+
+from dpdb.engine import DependencyCounts, Progress, Table
+from dpdb.errors import ParameterError
+from dpdb.names import nearest_words
+from dpdb.privacy import as_float, check_samplers, format_epsilon, parse_epsilon, peeled, split
+from dpdb.release import Charge, Epsilon, PrivateSlices, Session, parse_share, parse_slices
+from dpdb.rules import DiscoveredRules, recorded_discovery, why_no_name
+
+__all__ = ["Candidates", "Discovery", "candidates_of", "discover", "keys_named", "prepare_discovery", "scores"]
+
+_MOST_COLUMNS = 100
+"""Of the columns that are paired: with 100 there are 4,950 GROUP BYs."""
+_MOST_NAMES = 100
+_DEPENDENCIES_PER_KEY = 10
+_WEIGHTS = (9, 1)
+"""Of the shares of epsilon of all dependencies and of all keys."""
+_DEPENDENCY_CHANGE, _KEY_CHANGE = (-2, 1), (-1, 0)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What may be named, from names and types alone.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Candidates of keys; each two of them are two candidates of dependencies.
+    left_out : tuple of (str, str)
+        The table's other columns, and why.
+    """
+
+    columns: tuple[str, ...]
+    left_out: tuple[tuple[str, str], ...]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The pairs that are counted, each for both directions."""
+        return list(combinations(self.columns, 2))
+
+    @property
+    def dependencies(self) -> list[tuple[str, str]]:
+        """X and Y of every candidate, in the order of the scores."""
+        return [direction for one, other in self.pairs for direction in ((one, other), (other, one))]
+
+
+def candidates_of(table: Table, columns: Sequence[str] | None = None) -> Candidates:
+    """Return what may be named of a table. Reads no row.
+
+    Parameters
+    ----------
+    columns
+        The columns that are paired; None for all whose values can be grouped.
+
+    Raises
+    ------
+    ParameterError
+        If a column is unknown or cannot be used, or they are fewer than two or too many.
+    """
+    names = table.schema.names
+    wanted = names if columns is None else _known(columns, names)
+    grouped = [name for name in wanted if table.schema[name].type is not None]
+    if len(grouped) > _MOST_COLUMNS:
+        raise ParameterError(
+            f"{table.description}: {len(grouped):,} columns are more than the {_MOST_COLUMNS} that discover pairs; "
+            "name those that matter with --columns (columns)"
+        )
+    why = {name: table.why_not_grouped(name) or why_no_name(name, names) for name in wanted}
+    used = tuple(name for name in wanted if why[name] is None)
+    left_out = tuple((name, reason) for name, reason in why.items() if reason is not None)
+    for name, reason in left_out:
+        if columns is not None or (name in grouped and table.why_not_grouped(name) is not None):
+            raise ParameterError(f"column {name!r}: {reason}; name others with --columns (columns)")
+    if len(used) < 2:
+        raise ParameterError(
+            f"{table.description}: a dependency needs two columns that can be grouped and named, and there "
+            f"{'is one' if used else 'is none'}"
+        )
+    return Candidates(used, left_out)
+
+
+def _known(columns: Sequence[str], names: Sequence[str]) -> list[str]:
+    spelled = {name.casefold(): name for name in names}
+    found = []
+    for column in columns:
+        name = column if column in names else spelled.get(column.casefold())
+        if name is None:
+            raise ParameterError(f"there is no column {column!r}{nearest_words(column, names)}")
+        if name in found:
+            raise ParameterError(f"column {name!r} is named twice")
+        found.append(name)
+    return found
+
+
+def scores(counts: DependencyCounts) -> tuple[list[int], list[int]]:
+    """Return the scores of all dependencies, as `Candidates.dependencies`, and those of all keys. Private."""
+    found = []
+    for pair in counts.pairs:
+        for side in (pair.forth, pair.back):
+            found.append((pair.rows - side.largest) - side.groups - 2 * (pair.rows - side.kept))
+    return found, [each.values - each.rows for each in counts.values]
+
+
+def keys_named(top: int) -> int:
+    """Return how many keys are named beside `top` dependencies.
+
+    Raises
+    ------
+    ParameterError
+        If `top` is out of range.
+    """
+    if isinstance(top, bool) or not isinstance(top, int) or not 1 <= top <= _MOST_NAMES:
+        raise ParameterError(f"top must be a whole number from 1 to {_MOST_NAMES}")  # it may be too long to print
+    return -(-top // _DEPENDENCIES_PER_KEY)
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """A discovery, checked and ready for its debit (implements `dpdb.release.AnswerRun`)."""
+
+    charge: Charge
+    candidates: Candidates
+    dependency_shares: tuple[int, ...]
+    key_shares: tuple[int, ...]
+    unit_words: str
+
+    def load(self) -> None:
+        """Load the samplers and the code of the counts. Reads no row."""
+        import dpdb.engine.dependency_counts  # noqa: F401 - before the debit
+
+        check_samplers(gaussian=False)
+
+    def draw(self, slices: PrivateSlices, progress: Progress) -> str:
+        """Count all pairs, choose names, and return these as JSON."""
+        counts = slices.dependencies(self.candidates.columns, self.candidates.pairs)
+        progress("drawing noise")
+        return self._named(counts).to_json()
+
+    def _named(self, counts: DependencyCounts) -> DiscoveredRules:
+        of_dependencies, of_keys = scores(counts)
+        k, dependencies = self.charge.rows, self.candidates.dependencies
+        low, high = (k * end for end in _DEPENDENCY_CHANGE)
+        found = peeled(of_dependencies, low, high, self.dependency_shares)
+        low, high = (k * end for end in _KEY_CHANGE)
+        keys = peeled(of_keys, low, high, self.key_shares)
+        return DiscoveredRules(
+            tuple(dependencies[place] for place in found),
+            tuple(self.candidates.columns[place] for place in keys),
+            len(dependencies),
+            len(of_keys),
+            self.candidates.left_out,
+            as_float(self.charge.epsilon),
+            self.unit_words,
+            f"{self.charge.promise} for adding or removing {self.unit_words}, for any unknown number of rows; covers "
+            "the names and their order",
+            self.charge.run_id,
+        )
+
+
+def prepare_discovery(
+    session: Session,
+    *,
+    top: int = 10,
+    epsilon: Epsilon = 1,
+    columns: Sequence[str] | None = None,
+    run_id: str | None = None,
+    label: str | None = None,
+) -> Discovery:
+    """Check everything public about a discovery; the result has its charge. Reads no row, spends nothing.
+
+    Parameters
+    ----------
+    top : int
+        How many dependencies are named, if there are as many candidates; and a tenth as many keys, rounded up.
+    epsilon : number
+        What all names cost together: nine tenths in equal parts for the dependencies, one for the keys.
+    columns : sequence of str, optional
+        The columns that are paired, chosen without looking at the data; by default all.
+    run_id, label : str, optional
+        As of releases.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range, the columns are fewer than two or too many, or one cannot be used.
+    """
+    keys = keys_named(top)
+    table, charged = session.public, parse_epsilon(epsilon)
+    if table.unit.children is not None:
+        raise ParameterError("discover has no form for max_children: protect rows, or a unit with max_rows")
+    candidates = candidates_of(table.opened, columns)
+    names = min(top, len(candidates.dependencies))
+    keys = min(keys, len(candidates.columns))
+    of_dependencies, of_keys = split(charged, _WEIGHTS)
+    shares = split(of_dependencies, [1] * names), split(of_keys, [1] * keys)
+    for share in (*shares[0], *shares[1]):
+        parse_share(share, table.unit.rows)
+    if session.has_ledger:
+        run_id = run_id or f"discover-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
+    request = {
+        "discover": list(candidates.columns),
+        "epsilon": format_epsilon(charged),
+        "top": names,
+        "keys_named": keys,
+        **table.unit.public,
+    }
+    rows = parse_slices(table.opened, None, None, None).charged
+    charge = Charge((charged,), table.unit.rows, rows, request, run_id, label=label, chooses=True)
+    return Discovery(charge, candidates, *shares, table.unit.words)
+
+
+def discover(session: Session, run: Discovery) -> DiscoveredRules:
+    """Make a prepared discovery, or return the recorded one of its run.
+
+    Raises
+    ------
+    DpdbError
+        As `Session.release`; a run that was killed is finished by the same run id.
+    """
+    found = recorded_discovery(session.release_answer(run))
+    assert found is not None, "it is recorded as it was drawn"
+    return found
