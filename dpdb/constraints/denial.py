@@ -111,7 +111,7 @@ class DenialConstraint:
 
     @property
     def inclusion(self) -> Across | None:
-        """The inclusion or look-up that no row may satisfy if this is a rule across tables; None for all other constraints."""
+        """The inclusion or look-up that no row may satisfy if this is a rule across tables; None for all others."""
         return next((found for predicate in self.predicates if (found := self._denied_by(predicate))), None)
 
     @property
@@ -148,7 +148,13 @@ class DenialConstraint:
         return replace(self, predicates=tuple(predicate.kept_as(names) for predicate in self.predicates))
 
     def among(self, conditions: tuple[Predicate, ...]) -> DenialConstraint:
-        """Return the constraint on the rows that satisfy conditions, which mention t1 only."""
+        """Return the constraint on the rows that satisfy conditions, which mention t1 only.
+
+        In a rule across tables they stand before the conditions that it has already.
+        """
+        if self.inclusion is not None:
+            rule = tuple(predicate for predicate in self.predicates if predicate not in self.conditions)
+            return replace(self, predicates=(*rule, *conditions, *self.conditions))
         second = () if self.is_single_tuple else tuple(condition.swapped() for condition in conditions)
         return replace(self, predicates=(*self.predicates, *conditions, *second))
 

@@ -1,13 +1,13 @@
-"""`LookUp`: the condition that some row of another table, the parent, with a row's key breaks what a rule says of both.
+"""`LookUp`: the condition that some row of another table, the parent, has a row's key and breaks what a rule says.
 
-`CHECK (visit_start <= person.death_date) BY person_id = person.person_id`: no visit after the person's death. As in SQL's
-CHECK what is NULL breaks nothing; nor does a row whose key no row of the parent has, or has NULL.
+`CHECK (visit_start <= person.death_date) BY person_id = person.person_id`: no visit after the person's death. As in
+SQL's CHECK what is NULL breaks nothing; nor does a row without a key, or with one that no row of the parent has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from dpdb.constraints.across import Across, ConditionAcross
@@ -26,7 +26,7 @@ class LookUp(Across):
         What the rule says of the tuple and each row of the parent with its key. It has a column of the parent.
     """
 
-    condition: ConditionAcross = ConditionAcross(("",), ())
+    condition: ConditionAcross = field(kw_only=True)
 
     @property
     def table_columns(self) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from decimal import Decimal
 from enum import Enum
 
 from dpdb.characters import is_encodable
-from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression
 from dpdb.constraints.across import Across
+from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression
 from dpdb.constraints.text.source import shortened
 from dpdb.errors import ParameterError
 

@@ -63,7 +63,8 @@ def conditions_among(
 ) -> tuple[tuple[Predicate, ...], ConditionAcross | None]:
     """Take conditions joined by `and`, each over one row or over the parent's columns alone; return both kinds."""
     reader = _Reader(cursor, sql_fragment(cursor, tuples, bare=True, parent=parent), tuples, bare=True)
-    mine, theirs = [], []
+    mine: list[exp.Expr] = []
+    theirs: list[exp.Expr] = []
     for conjunct in _conjuncts(reader.tree):
         (theirs if reader.is_of_parent(conjunct) else mine).append(conjunct)
     among = reader.across(exp.and_(*theirs)) if theirs else None
@@ -214,9 +215,7 @@ class _Reader:
         if isinstance(tree, exp.Boolean):
             return Constant(bool(tree.this))
         if isinstance(tree, exp.Null):
-            raise self.error(
-                "a constant other than NULL (a comparison with NULL is never true; write IS NULL)", "NULL"
-            )
+            raise self.error("a constant other than NULL (a comparison with NULL is never true; write IS NULL)", "NULL")
         if type(tree) is exp.Cast and isinstance(tree.this, exp.Literal) and tree.this.is_string:
             return Constant(str(tree.this.this))  # DATE '2020-01-31': nothing else is read as a cast of a literal
         return None

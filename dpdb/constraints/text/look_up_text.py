@@ -1,7 +1,7 @@
 """Read look-ups, `CHECK (visit_start <= person.death_date) BY person_id = person.person_id`, and absences.
 
-`EXISTS visits BY person_id` and `person IN visits BY person_id` (whatever the measured table is called) are the inclusion
-`person_id IN visits.person_id`: every row must be found there.
+`EXISTS visits BY person_id` and `person IN visits BY person_id` (whatever the measured table is called) are the
+inclusion `person_id IN visits.person_id`: every row must be found there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dpdb.constraints.text.lexer import Kind, Token
 from dpdb.constraints.text.names import TupleNames
 from dpdb.constraints.text.sql_fragment import ParentColumns
 
-__all__ = ["at_absence", "at_look_up", "absence", "look_up"]
+__all__ = ["absence", "at_absence", "at_look_up", "look_up"]
 
 _BY = "the key in both tables behind BY, such as BY person_id = person.person_id AND year = person.year"
 
@@ -42,7 +42,7 @@ def look_up(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     condition = check_across(cursor, TupleNames(cursor.source), parent)
     cursor.expect(Kind.RPAREN, "')'")
     cursor.position = after
-    return across(cursor, LookUp(key.columns, key.parent, key.parent_columns, None, condition))
+    return across(cursor, LookUp(key.columns, key.parent, key.parent_columns, condition=condition))
 
 
 def at_absence(cursor: Cursor) -> bool:

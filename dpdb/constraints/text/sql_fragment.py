@@ -74,9 +74,7 @@ def is_dotted_column(cursor: Cursor) -> bool:
     return cursor.at_dotted_column() or normal_tuple_name(cursor.peek().text) is None
 
 
-def sql_fragment(
-    cursor: Cursor, tuples: TupleNames, *, bare: bool, parent: ParentColumns | None = None
-) -> SqlFragment:
+def sql_fragment(cursor: Cursor, tuples: TupleNames, *, bare: bool, parent: ParentColumns | None = None) -> SqlFragment:
     """Take all tokens up to the end of a condition.
 
     Parameters
@@ -154,11 +152,15 @@ class _Taker:
     def _at_parent(self) -> bool:
         """Return whether the parent's name is next, and a column of it."""
         parts = () if self._parent is None else self._parent.parent
-        return bool(parts) and self._cursor.at_column(2 * len(parts)) and all(
-            self._cursor.at_column(2 * place)
-            and self._cursor.peek(2 * place).content.casefold() == part
-            and self._cursor.at(Kind.DOT, 2 * place + 1)
-            for place, part in enumerate(parts)
+        return (
+            bool(parts)
+            and self._cursor.at_column(2 * len(parts))
+            and all(
+                self._cursor.at_column(2 * place)
+                and self._cursor.peek(2 * place).content.casefold() == part
+                and self._cursor.at(Kind.DOT, 2 * place + 1)
+                for place, part in enumerate(parts)
+            )
         )
 
     def _of_parent(self) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp
 
-from dpdb.constraints import DenialConstraint, Inclusion
+from dpdb.constraints import Across, DenialConstraint
 from dpdb.database import Database
 from dpdb.errors import UnknownColumnError
 from dpdb.schema import Column, TableSchema
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpdb.engine.parents.binding import BoundInclusion
     from dpdb.engine.parents.declared import DeclaredParent
     from dpdb.engine.parents.opened import ParentTable
-    from dpdb.engine.parents.orphans import OrphanColumn
+    from dpdb.engine.parents.orphans import AcrossColumn
     from dpdb.engine.table_spec import TableSpec
     from dpdb.sources import Reading
 
@@ -125,10 +125,10 @@ class RulesAcross:
 
     def _bound_rules(
         self,
-        said: Sequence[tuple[DenialConstraint, Inclusion]],
+        said: Sequence[tuple[DenialConstraint, Across]],
         schema: TableSchema,
         parents: ParentsOfTable | None,
-    ) -> dict[Inclusion, BoundInclusion]:
+    ) -> dict[Across, BoundInclusion]:
         from dpdb.engine.parents.binding import bound_inclusion
         from dpdb.engine.parents.rules import refuse_undeclared
 
@@ -136,13 +136,13 @@ class RulesAcross:
             refuse_undeclared(*said[0], ())
         else:
             self.constraints, self._tables = parents.found(self._database, self.constraints, schema)
-        rules: dict[Inclusion, DenialConstraint] = {}
+        rules: dict[Across, DenialConstraint] = {}
         for dc in self.constraints:
             for rule in dc.inclusions:
                 rules.setdefault(rule, dc)
-        return {rule: bound_inclusion(dc, rule, schema, self._tables) for rule, dc in rules.items()}
+        return {rule: bound_inclusion(self._database, dc, rule, schema, self._tables) for rule, dc in rules.items()}
 
-    def column(self, rule: Inclusion) -> OrphanColumn:
+    def column(self, rule: Across) -> AcrossColumn:
         """Return the computed column of a rule, without a name."""
         from dpdb.engine.parents.binding import orphan_column
 
