@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from dpdb.constraints import Across, DenialConstraint
 from dpdb.database import Database
-from dpdb.errors import UnknownColumnError
+from dpdb.errors import ParameterError, UnknownColumnError
 from dpdb.schema import Column, TableSchema
 from dpdb.sources import Source, without_rows
 
@@ -45,12 +45,22 @@ class AssumedParents:
         ----------
         database, constraints, schema
             As of `ParentsOfTable.found`.
+
+        Raises
+        ------
+        ParameterError
+            If a rule has a condition on rows of a parent.
         """
         from dpdb.engine.parents.opened import ParentTable
 
         columns: dict[str, dict[str, Column]] = {}
         for dc in constraints:
             for rule in dc.inclusions:
+                if rule.conditions:
+                    raise ParameterError(
+                        f"{dc.label}: the rows of {rule.parent!r} are not known here, only that it has keys, so a rule "
+                        "with a condition on them says nothing; leave it out"
+                    )
                 own = columns.setdefault(rule.parent, {})
                 for name, wanted in zip(rule.columns, rule.parent_columns, strict=True):
                     own.setdefault(wanted, Column(wanted, _declared_type(dc, name, schema)))

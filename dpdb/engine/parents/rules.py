@@ -31,7 +31,7 @@ def refuse_undeclared(dc: DenialConstraint, rule: Across, declared: Iterable[str
         near = nearest_words(rule.parent, known) if known else ""
         raise ParameterError(
             f"{dc.label}: table {rule.parent!r} is not declared{near}; say whether "
-            f"everybody may know its keys (--public-parent {rule.parent}=FILE, public_parents=) or not "
+            f"everybody may know its rows (--public-parent {rule.parent}=FILE, public_parents=) or not "
             f"(--private-parent {rule.parent}=FILE, private_parents=)"
         )
 
