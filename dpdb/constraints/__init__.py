@@ -3,6 +3,7 @@
 Pure: no database, no table, no randomness.
 """
 
+from dpdb.constraints.across import Across, ConditionAcross
 from dpdb.constraints.block_shape import BlockShape, block_shape, column_signs, compares_every_pair
 from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression
 from dpdb.constraints.comparisons import COMPARISONS, OPERATORS
@@ -16,6 +17,7 @@ from dpdb.constraints.load import (
     never_a_path,
     written_lines,
 )
+from dpdb.constraints.look_up import LookUp
 from dpdb.constraints.predicate import Constant, Operator, Predicate
 from dpdb.constraints.shape import (
     FunctionalDependency,
@@ -57,9 +59,11 @@ __all__ = [
     "ROWS_IN_DUPLICATES",
     "ROW_COUNT",
     "VIOLATIONS",
+    "Across",
     "BlockShape",
     "ColumnRef",
     "ComputedRef",
+    "ConditionAcross",
     "Constant",
     "ConstraintLine",
     "ConstraintsLike",
@@ -67,6 +71,7 @@ __all__ = [
     "FunctionalDependency",
     "Inclusion",
     "Limit",
+    "LookUp",
     "Operator",
     "OrderDependency",
     "Predicate",

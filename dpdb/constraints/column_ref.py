@@ -2,8 +2,8 @@
 
 A computed column is a term or condition over one tuple, such as `b + 60` or `carrier IN ('AA', 'UA')`. Here it is
 canonical text with its columns apart; `dpdb.predicates` gives it types and meaning when a constraint meets a table. Its
-value depends on one row only, so all facts about columns (codes, ranks, groups, sensitivities) hold for it. An
-`Inclusion` depends on a parent table, too; `dpdb.engine.parents` says when these facts hold for it.
+value depends on one row only, so all facts about columns (codes, ranks, groups, sensitivities) hold for it. An `Across`
+depends on a parent table, too; `dpdb.engine.parents` says when these facts hold for it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from dpdb.constraints.inclusion import Inclusion
+from dpdb.constraints.across import Across
 from dpdb.errors import ParameterError
 from dpdb.names import in_double_quotes, quoted_name
 
@@ -40,6 +40,11 @@ class RowExpression:
     def written(self, before: str = "") -> str:
         """Return the text as it is written in a constraint, with `before` (such as ``t1.``) before each column."""
         return self._joined(before + quoted_name(name) for name in self.columns)
+
+    @property
+    def table_columns(self) -> tuple[str, ...]:
+        """The columns that it reads."""
+        return self.columns
 
     @property
     def sql(self) -> str:
@@ -101,7 +106,7 @@ class ColumnRef:
         """Return the column under another name; `names` has every column of the table that is read for it."""
         return ColumnRef(self.tuple_index, names[self.column])
 
-    def kept_as(self, names: Mapping[RowExpression | Inclusion, str]) -> ColumnRef:
+    def kept_as(self, names: Mapping[RowExpression | Across, str]) -> ColumnRef:
         """Return the same column; a computed column under the name that it has in the engine."""
         del names
         return self
@@ -111,7 +116,7 @@ class ColumnRef:
 class ComputedRef(ColumnRef):
     """A computed column of one of the two tuples; `column` is its name in the engine."""
 
-    expression: RowExpression | Inclusion
+    expression: RowExpression | Across
 
     def __str__(self) -> str:
         return self.expression.written(f"t{self.tuple_index + 1}.")
@@ -124,7 +129,7 @@ class ComputedRef(ColumnRef):
     @property
     def table_columns(self) -> tuple[str, ...]:
         """The table's own columns that it is computed from."""
-        return self.expression.columns
+        return self.expression.table_columns
 
     @property
     def is_condition(self) -> bool:
@@ -139,11 +144,11 @@ class ComputedRef(ColumnRef):
         """Return the column computed from renamed columns."""
         return computed(self.tuple_index, self.expression.renamed(names))
 
-    def kept_as(self, names: Mapping[RowExpression | Inclusion, str]) -> ComputedRef:
+    def kept_as(self, names: Mapping[RowExpression | Across, str]) -> ComputedRef:
         """Return the same column under the name that it has in the engine."""
         return ComputedRef(self.tuple_index, names[self.expression], self.expression)
 
 
-def computed(tuple_index: int, expression: RowExpression | Inclusion) -> ComputedRef:
+def computed(tuple_index: int, expression: RowExpression | Across) -> ComputedRef:
     """Return the computed column of an expression; its name is the expression's text."""
     return ComputedRef(tuple_index, expression.written(), expression)

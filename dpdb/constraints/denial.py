@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from dpdb.constraints.across import Across
 from dpdb.constraints.column_ref import ComputedRef, RowExpression
-from dpdb.constraints.inclusion import Inclusion
 from dpdb.constraints.predicate import Predicate
 from dpdb.errors import ParameterError
 from dpdb.names import in_double_quotes, is_one_word
@@ -62,7 +62,7 @@ class DenialConstraint:
 
     def __str__(self) -> str:
         if self.inclusion is not None:
-            among = " & ".join(map(str, self.conditions))
+            among = " & ".join(filter(None, [self.inclusion.among_words, *map(str, self.conditions)]))
             return self.inclusion.rule + (f" WHERE {among}" if among else "")
         return f"not({(' & ' if self.computed else '&').join(map(str, self.predicates))})"
 
@@ -105,13 +105,13 @@ class DenialConstraint:
         return tuple(ref for ref in refs if isinstance(ref, ComputedRef))
 
     @property
-    def inclusions(self) -> tuple[Inclusion, ...]:
-        """All inclusions in its predicates."""
-        return tuple(ref.expression for ref in self.computed if isinstance(ref.expression, Inclusion))
+    def inclusions(self) -> tuple[Across, ...]:
+        """All inclusions and look-ups in its predicates."""
+        return tuple(ref.expression for ref in self.computed if isinstance(ref.expression, Across))
 
     @property
-    def inclusion(self) -> Inclusion | None:
-        """The inclusion that no row may satisfy if this is a rule across tables; None for all other constraints."""
+    def inclusion(self) -> Across | None:
+        """The inclusion or look-up that no row may satisfy if this is a rule across tables; None for all others."""
         return next((found for predicate in self.predicates if (found := self._denied_by(predicate))), None)
 
     @property
@@ -119,11 +119,11 @@ class DenialConstraint:
         """The other predicates of a rule across tables, which restrict it to some rows."""
         return tuple(predicate for predicate in self.predicates if self._denied_by(predicate) is None)
 
-    def _denied_by(self, predicate: Predicate) -> Inclusion | None:
+    def _denied_by(self, predicate: Predicate) -> Across | None:
         left = predicate.left
         expression = left.expression if isinstance(left, ComputedRef) else None
         is_rule = self.is_single_tuple and predicate.is_condition
-        return expression if isinstance(expression, Inclusion) and is_rule else None
+        return expression if isinstance(expression, Across) and is_rule else None
 
     @property
     def tuple_indices(self) -> tuple[int, ...]:
@@ -143,12 +143,18 @@ class DenialConstraint:
         """Return the constraint with columns renamed; `names` has every one of `table_columns`."""
         return replace(self, predicates=tuple(predicate.renamed(names) for predicate in self.predicates))
 
-    def kept_as(self, names: Mapping[RowExpression | Inclusion, str]) -> DenialConstraint:
+    def kept_as(self, names: Mapping[RowExpression | Across, str]) -> DenialConstraint:
         """Return the constraint with computed columns under the names that they have in the engine."""
         return replace(self, predicates=tuple(predicate.kept_as(names) for predicate in self.predicates))
 
     def among(self, conditions: tuple[Predicate, ...]) -> DenialConstraint:
-        """Return the constraint on the rows that satisfy conditions, which mention t1 only."""
+        """Return the constraint on the rows that satisfy conditions, which mention t1 only.
+
+        In a rule across tables they stand before the conditions that it has already.
+        """
+        if self.inclusion is not None:
+            rule = tuple(predicate for predicate in self.predicates if predicate not in self.conditions)
+            return replace(self, predicates=(*rule, *conditions, *self.conditions))
         second = () if self.is_single_tuple else tuple(condition.swapped() for condition in conditions)
         return replace(self, predicates=(*self.predicates, *conditions, *second))
 

@@ -8,8 +8,8 @@ from decimal import Decimal
 from enum import Enum
 
 from dpdb.characters import is_encodable
+from dpdb.constraints.across import Across
 from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression
-from dpdb.constraints.inclusion import Inclusion
 from dpdb.constraints.text.source import shortened
 from dpdb.errors import ParameterError
 
@@ -197,7 +197,7 @@ class Predicate:
         """Return the predicate with columns renamed; `names` has every column of the predicate."""
         return self._mapped(lambda ref: ref.renamed(names))
 
-    def kept_as(self, names: Mapping[RowExpression | Inclusion, str]) -> Predicate:
+    def kept_as(self, names: Mapping[RowExpression | Across, str]) -> Predicate:
         """Return the predicate with computed columns under the names that they have in the engine."""
         return self._mapped(lambda ref: ref.kept_as(names))
 

@@ -180,7 +180,7 @@ def describe(dc: DenialConstraint) -> str:
     if (order := order_dependency(dc)) is not None:
         return _describe_order(order, dc, shown)
     if dc.inclusion is not None:
-        among = " and ".join(map(_row_comparison, dc.conditions))
+        among = " and ".join(filter(None, [dc.inclusion.among_words, *map(_row_comparison, dc.conditions)]))
         return dc.inclusion.words + (f" where {among}" if among else "")
     if dc.is_single_tuple:
         return f"no row may have {' and '.join(map(_row_comparison, dc.predicates))}"

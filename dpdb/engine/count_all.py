@@ -15,7 +15,7 @@ from dpdb.constraints import SortedKind, block_shape, sorted_shape
 from dpdb.database import Database
 from dpdb.engine.closed_forms import Form, GroupForm, RuleStatistic, SortedForm, StatisticKind, SteppedForm
 from dpdb.engine.key_counts import LocalKeys, count_keys
-from dpdb.engine.parents.orphans import OrphanColumn
+from dpdb.engine.parents.orphans import AcrossColumn
 from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.class_histograms import CLASS_ROWS, ClassHistogram
 from dpdb.engine.sql.constraint_sql import not_alone, self_conflict
@@ -169,7 +169,7 @@ def _readable(
 ) -> Iterator[_Readable]:
     """Copy the rows while a block lasts if rules across tables are asked: orphans are written beside what is copied."""
     columns = {column for each in asked for column in each.columns} | set(where.columns if where else ())
-    if not any(isinstance(rows.schema[column], OrphanColumn) for column in columns):
+    if not any(isinstance(rows.schema[column], AcrossColumn) for column in columns):
         yield partial(typed_rows, rows)
         return
     table = exp.table_(name, quoted=True)

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from dpdb.database import Database, sql_statement
 from dpdb.engine.interface import Progress, no_progress
-from dpdb.engine.parents.orphans import OrphanColumn
+from dpdb.engine.parents.orphans import AcrossColumn
 from dpdb.engine.sql import degree_bound
 from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
 from dpdb.engine.sql.coded_rows import ROW, CodedRows
@@ -62,7 +62,7 @@ class LocalSlice:
         Rows in the graph. Private.
     columns, coded : tuple of str
         The constrained columns, and those that `tuples` has as order-preserving codes.
-    orphans : tuple of OrphanColumn
+    orphans : tuple of AcrossColumn
         Those of the constrained columns that are read from other tables.
     """
 
@@ -88,7 +88,7 @@ class LocalSlice:
         self.columns = _constrained_columns(constraints, rows.schema)
         self.coded = coded_columns(constraints, self.columns)
         self.orphans = tuple(
-            column for column in map(rows.schema.__getitem__, self.columns) if isinstance(column, OrphanColumn)
+            column for column in map(rows.schema.__getitem__, self.columns) if isinstance(column, AcrossColumn)
         )
         self.rank = free_name("id", self.columns)
         self.kept = tuple(keep)

@@ -262,7 +262,7 @@ class TableSpec:
         metadata=_written(
             "parents",
             "NAME[=FILE]",
-            "a table that constraints look into (a IN NAME.b), whose keys everybody may know; "
+            "a table that constraints look into (a IN NAME.b), whose rows everybody may know; "
             "without FILE a table of the DuckDB file; may be repeated",
         ),
     )

@@ -138,16 +138,16 @@ def counted_suite(table: PublicTable, suite: Suite) -> CountedSuite:
     -----------
     One row changes the fewest rows to delete (exact or the fractional cover), `row_count` and duplicate values by 0 or
     1, rows in duplicates by 0 to 2; f - p n, for a share p of n rows, by -p to (that) - p if no row is counted in f
-    that is not counted in n, else by -p to (that). A unit of k rows: k times as much.
+    that is not counted in n, else by -p to (that). A unit of k rows: k times as much. So it is beside private parents:
+    what is read of a table and of one without a unit (`dpdb.release.units.private_parents`), or of two that differ in a
+    row of either table (`dpdb.release.units.limited_children`, whose d is k here), are the ends of a path of at most k
+    steps of one row each, and a transcript loses at each step at most what it loses by one row.
 
     Raises
     ------
     ParameterError
-        If a rule is none of the table's constraints, a limit is about something that the rule does not count, or the
-        unit has rows in several tables.
+        If a rule is none of the table's constraints, or a limit is about something that the rule does not count.
     """
-    if table.unit.parents or table.unit.children is not None:
-        raise ParameterError("checks do not go with private parents yet: a unit there moves rows of several tables")
     places = {bound.constraint.canonical(): place for place, bound in enumerate(table.bound)}
     lines = tuple(_counted(table, line, places) for line in suite.lines)
     limits = [

@@ -73,7 +73,8 @@ def test_dependencies_with_such_names_stay_what_they_are() -> None:
     ("text", "message"),
     [
         ("customer_id IN customers", "expected a table and its column"),
-        ("customer_id IN (SELECT id FROM customers)", "expected a table and its column"),
+        ("customer_id IN (SELECT id customers)", "expected FROM, as in"),
+        ("customer_id IN (SELECT id FROM customers", "WHERE or '\\)'"),
         ("FOREIGN KEY (customer_id) REFERENCES customers", "expected a table and its column"),
         ("FOREIGN KEY (customer_id) customers(id)", "expected REFERENCES"),
         ("(customer_id, region) IN customers(id)", "as many columns of customers as on the left"),

@@ -60,15 +60,15 @@ def test_every_small_instance_has_the_orphans_of_plain_sql() -> None:
 
 
 def test_the_comparison_sees_null_taken_for_an_orphan(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = orphans.is_orphan
+    real = orphans.violates_across
 
-    def without_known(column: orphans.OrphanColumn, rows: object) -> object:
+    def without_known(column: orphans.AcrossColumn, rows: object) -> object:
         update = real(column, rows)  # type: ignore[arg-type]
         setting = update.expressions[0]
         setting.set("expression", list(setting.expression.flatten())[-1])
         return update
 
-    monkeypatch.setattr(input_rows, "is_orphan", without_known)
+    monkeypatch.setattr(input_rows, "violates_across", without_known)
     child, parent = every_small_instance()
     assert found(child, parent, "(n, k) IN p(n, k)") != in_sql(child, parent, KNOWN, SAME)
 

@@ -31,6 +31,9 @@ ONE = ("(n, key) IN p(n, id)",)
 BOTH = (*ONE, "b = 1: (n, key) IN p(n, id)")  # the same key and columns: it flips the same rows
 CODES = (*ONE, "(n, key) IN p(n, c)")  # one key, two columns of the parent
 TWO_KEYS = (*ONE, "(n, a) IN p(n, c)")
+LOOK_UP = ("CHECK (b <= p.c) BY n = p.n AND key = p.id",)
+ALL = (*LOOK_UP, *ONE, "(n, key) IN p(n, id) WHERE p.c = 2")  # one key and its columns: they flip the same rows
+TWO_LOOK_UPS = (*LOOK_UP, "CHECK (a <= p.id) BY n = p.n AND key = p.c")
 HIMSELF = ("(n, key) IN p(n, a)",)  # the measured table is its own parent
 
 
@@ -99,9 +102,10 @@ class Audit:
 
 
 # Rules, keys, pairs of a key and columns of the parent.
-SHAPES = [(ONE, 1, 1), (BOTH, 1, 1), (CODES, 1, 2), (TWO_KEYS, 2, 2)]
-SHAPED = pytest.mark.parametrize(("rules", "keys", "pairs"), SHAPES, ids=["one", "conditions", "columns", "two keys"])
-ROWS = [(1, 0), (1, 2), (2, 0), (None, 1)]  # of the parent
+SHAPES = [(ONE, 1, 1), (BOTH, 1, 1), (CODES, 1, 2), (TWO_KEYS, 2, 2), (LOOK_UP, 1, 1), (ALL, 1, 1)]
+NAMES = ["one", "conditions", "columns", "two keys", "look-up", "all"]
+SHAPED = pytest.mark.parametrize(("rules", "keys", "pairs"), SHAPES, ids=NAMES)
+ROWS: list[tuple[int | None, int | None]] = [(1, 0), (1, 2), (2, 0), (None, 1)]  # of the parent
 
 
 @SHAPED
@@ -115,6 +119,16 @@ def test_one_row_of_either_table_moves_as_many_rows_as_claimed(
     assert audit.greatest(parent=True) == (0, min(most * pairs, 3))
     assert audit.limit.divisor([]) == 1 + keys
     assert audit.limit.changed_rows == max(1 + keys, 2 * most * pairs)
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_look_ups_by_two_columns_of_a_parent_flip_within_the_claim(database: Database, most: int) -> None:
+    """With NULL in what is looked up: what a row of the parent holds there may break nothing."""
+    audit = Audit(database, TWO_LOOK_UPS, most, instances(2, 2, [(0, 1), (1, None), (1, 0), (1, 1)]))
+    come_and_go, none = audit.greatest(parent=False)
+    assert (come_and_go <= 2, none) == (True, 0)
+    assert audit.greatest(parent=True) == (0, most)
+    assert (audit.limit.changed_rows, audit.limit.divisor([])) == (4 * most, 2)
 
 
 @pytest.mark.slow
@@ -139,10 +153,13 @@ def test_a_row_of_a_table_that_is_its_own_parent_does_both(database: Database, m
     assert audit.limit.changed_rows == audit.limit.divisor([]) == 2 + 2 * most
 
 
-def test_the_claim_sees_that_no_limit_is_applied(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("rules", [ONE, LOOK_UP], ids=["inclusion", "look-up"])
+def test_the_claim_sees_that_no_limit_is_applied(
+    database: Database, rules: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = children.kept_children
     monkeypatch.setattr(children, "kept_children", lambda schema, keys, most, rows: real(schema, keys, most + 9, rows))
-    assert Audit(database, ONE, 1, instances(3, 1)).greatest(parent=True) == (0, 3)
+    assert Audit(database, rules, 1, instances(3, 1)).greatest(parent=True) == (0, 3)
 
 
 def test_the_claim_sees_that_children_are_not_grouped_by_key(

@@ -10,10 +10,13 @@ import random
 from collections.abc import Iterator, Sequence
 
 import pytest
-from two_tables import BESIDE, RULES, Instance, broken, instances, statistics
+from sqlglot import exp
+from two_tables import BESIDE, LOOK_UPS, LOOKED_UP, RULES, Instance, broken, instances, statistics
 
 from dpdb.database.database import Database
 from dpdb.engine import unit_rows
+from dpdb.engine.parents.orphans import AcrossColumn
+from dpdb.engine.sql import input_rows
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +53,41 @@ def test_a_unit_changes_every_statistic_within_its_claim(database: Database, rul
 def test_every_small_instance(database: Database, rules: tuple[str, ...], most: int) -> None:
     """220 children of up to 3 rows, 15 parents of up to 2 rows, 2 units each."""
     assert audited(database, instances(3, 2), rules, most) > 0
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_unit_changes_look_ups_within_their_claim(database: Database, most: int) -> None:
+    tested = random.Random(most).sample(instances(4, 3, LOOKED_UP), 8)
+    assert audited(database, tested, LOOK_UPS, most) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("most", [1, 2])
+def test_look_ups_of_every_small_instance(database: Database, most: int) -> None:
+    """220 children of up to 3 rows, 21 parents of up to 2 rows with NULL and repeated keys, 2 units each."""
+    assert audited(database, instances(3, 2, LOOKED_UP), LOOK_UPS, most) > 0
+
+
+def test_the_claim_sees_a_look_up_without_its_key(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then rows of the parent decide over those of other units."""
+    instance = Instance(((1, 0, 1), (2, 0, 1), (2, 1, 1)), ((1, 0),))
+
+    def pair() -> list[str]:
+        both = [statistics(database, each, LOOK_UPS[:1], "key", 1) for each in (instance, instance.without(1))]
+        return broken(*both, 1, 1)
+
+    assert not pair()
+    real = input_rows.violates_across
+
+    def without_key(column: AcrossColumn, rows: exp.Table) -> exp.Update:
+        made = real(column, rows)
+        for equal in list(made.find_all(exp.EQ)):
+            if isinstance(equal.this, exp.Column) and equal.this.name == "id":
+                equal.replace(exp.true())
+        return made
+
+    monkeypatch.setattr(input_rows, "violates_across", without_key)
+    assert "orphans" in pair()
 
 
 def test_beside_a_public_parent_one_row_changes_every_statistic_within_its_claim(database: Database) -> None:

@@ -125,7 +125,7 @@ def test_a_plan_needs_no_parent(shop: Path) -> None:
 
 
 REFUSED: dict[str, tuple[str, Mapping[str, Any], str]] = {
-    "not declared": (RULE, {}, "table 'customers' is not declared; say whether everybody may know its keys"),
+    "not declared": (RULE, {}, "table 'customers' is not declared; say whether everybody may know its rows"),
     "another is": (RULE, {"public_parents": ["customer"]}, "is not declared; did you mean 'customer'"),
     "twice": (RULE, {"public_parents": ["customers"], "private_parents": ["Customers"]}, "declared twice"),
     "missing": ("customer_id IN clients.id", {"public_parents": ["clients"]}, "no table or view 'clients'"),

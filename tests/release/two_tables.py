@@ -22,9 +22,11 @@ from dpdb.sources.source import Source
 
 Child = tuple[int | None, int, int]  # key, a, b
 RULES = ("key IN p.id", "a -> b")
+LOOK_UPS = ("CHECK (b <= p.c) BY key = p.id", "key IN p.id WHERE p.c = 0", "a -> b")
 BESIDE = (*RULES, "b = 1: (key, a) IN p(id, c)", "not(t1.a < t2.a & t1.b > t2.b)")
 CHILDREN = [(key, a, b) for key in (1, 2, None) for a, b in ((0, 0), (0, 1), (1, 0))]
 PARENTS: list[tuple[int | None, int]] = [(1, 0), (1, 1), (2, 0), (None, 0)]
+LOOKED_UP: list[tuple[int | None, int | None]] = [(1, 0), (1, 1), (2, 0), (2, None), (None, 0)]
 THETAS = (1, 2)
 
 
@@ -33,7 +35,7 @@ class Instance:
     """A child and a parent, whose columns are ``id, c``."""
 
     child: tuple[Child, ...]
-    parent: tuple[tuple[int | None, int], ...]
+    parent: tuple[tuple[int | None, int | None], ...]
 
     def without(self, unit: int, *, of_child: int = 0, of_parent: int = 0) -> Instance:
         """Remove a value of columns (by place) from both tables."""
@@ -113,7 +115,7 @@ def broken(larger: dict[str, int], smaller: dict[str, int], most: int, terms: in
     return [name for name, each in claimed.items() if not 0 <= larger[name] - smaller[name] <= most * each]
 
 
-def instances(largest: int, parents: int, values: Sequence[tuple[int | None, int]] = PARENTS) -> list[Instance]:
+def instances(largest: int, parents: int, values: Sequence[tuple[int | None, int | None]] = PARENTS) -> list[Instance]:
     bags = [bag for size in range(largest + 1) for bag in itertools.combinations_with_replacement(CHILDREN, size)]
     beside = [bag for size in range(parents + 1) for bag in itertools.combinations_with_replacement(values, size)]
     return [Instance(child, parent) for child in bags for parent in beside]

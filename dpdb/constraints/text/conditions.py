@@ -13,6 +13,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dpdb.bounded_parser import parse_condition
+from dpdb.constraints.across import ConditionAcross
 from dpdb.constraints.canonical_sql import row_expression
 from dpdb.constraints.column_ref import ColumnRef, computed
 from dpdb.constraints.comparisons import COMPARISONS, OPERATORS
@@ -20,10 +21,10 @@ from dpdb.constraints.predicate import Constant, Operator, Predicate
 from dpdb.constraints.text.cursor import Cursor
 from dpdb.constraints.text.names import TupleNames
 from dpdb.constraints.text.source import shortened
-from dpdb.constraints.text.sql_fragment import SqlFragment, sql_fragment
+from dpdb.constraints.text.sql_fragment import OF_PARENT, ParentColumns, SqlFragment, sql_fragment
 from dpdb.errors import ConstraintSyntaxError, ParameterError
 
-__all__ = ["conditions", "solved", "violations_of_check"]
+__all__ = ["check_across", "conditions", "conditions_among", "solved", "violations_of_check"]
 
 
 def conditions(cursor: Cursor, tuples: TupleNames, *, bare: bool) -> tuple[Predicate, ...]:
@@ -44,6 +45,30 @@ def violations_of_check(cursor: Cursor, tuples: TupleNames) -> tuple[Predicate, 
     fragment = sql_fragment(cursor, tuples, bare=True)
     reader = _Reader(cursor, fragment, tuples, bare=True)
     return reader.predicates(_conjuncts(_denied(reader.tree)))
+
+
+def check_across(cursor: Cursor, tuples: TupleNames, parent: ParentColumns) -> ConditionAcross:
+    """Take a condition over a row and a row of a parent, up to what ends it."""
+    reader = _Reader(cursor, sql_fragment(cursor, tuples, bare=True, parent=parent), tuples, bare=True)
+    found = reader.across(reader.tree)
+    if not found.parent_columns:
+        raise reader.error(
+            f"a column of the parent, such as {'.'.join(parent.parent)}.name (a rule on one row has no BY)", "none"
+        )
+    return found
+
+
+def conditions_among(
+    cursor: Cursor, tuples: TupleNames, parent: ParentColumns
+) -> tuple[tuple[Predicate, ...], ConditionAcross | None]:
+    """Take conditions joined by `and`, each over one row or over the parent's columns alone; return both kinds."""
+    reader = _Reader(cursor, sql_fragment(cursor, tuples, bare=True, parent=parent), tuples, bare=True)
+    mine: list[exp.Expr] = []
+    theirs: list[exp.Expr] = []
+    for conjunct in _conjuncts(reader.tree):
+        (theirs if reader.is_of_parent(conjunct) else mine).append(conjunct)
+    among = reader.across(exp.and_(*theirs)) if theirs else None
+    return reader.predicates(iter(mine)), among
 
 
 def _conjuncts(tree: exp.Expr) -> Iterator[exp.Expr]:
@@ -87,25 +112,46 @@ class _Reader:
             self.tree = parse_condition(fragment.sql)
         except (SqlglotError, RecursionError):
             text = cursor.source.text[fragment.start.offset : cursor.peek().offset]
-            raise self._error("a condition", shortened(text.strip())) from None
+            raise self.error("a condition", shortened(text.strip())) from None
         if not all(column.name.isdecimal() and not column.table for column in self.tree.find_all(exp.Column)):
-            raise self._error("a condition (put a column that is called like a word of SQL in double quotes)", "none")
-        if bare and len({name for name, _ in fragment.columns if name is not None}) > 1:
-            raise self._error("a condition over one row", "two tuple names")
+            raise self.error("a condition (put a column that is called like a word of SQL in double quotes)", "none")
+        if bare and len({name for name, _ in fragment.columns if name not in {None, OF_PARENT}}) > 1:
+            raise self.error("a condition over one row", "two tuple names")
 
     def predicates(self, conjuncts: Iterator[exp.Expr]) -> tuple[Predicate, ...]:
         try:
             return tuple(self._predicate(conjunct) for conjunct in conjuncts)
         except RecursionError:
-            raise self._error("a condition that is nested less deeply", "more") from None
+            raise self.error("a condition that is nested less deeply", "more") from None
 
-    def _error(self, expected: str, found: str) -> ConstraintSyntaxError:
+    def across(self, tree: exp.Expr) -> ConditionAcross:
+        """Return a part as a condition over the row and a row of the parent."""
+        try:
+            text = row_expression(_bare(tree), str, is_condition=True)
+        except RecursionError:
+            raise self.error("a condition that is nested less deeply", "more") from None
+        columns = [self._fragment.columns[int(number)] for number in text.columns]
+        return ConditionAcross(text.pieces, tuple((name == OF_PARENT, column) for name, column in columns))
+
+    def is_of_parent(self, tree: exp.Expr) -> bool:
+        """Return whether a part is over the parent's columns; refuse one that is over both tables'."""
+        found = {self._fragment.columns[int(column.name)][0] == OF_PARENT for column in tree.find_all(exp.Column)}
+        if len(found) > 1:
+            raise self.error(
+                "conditions behind WHERE over one table each, joined by AND (what compares both tables stands in "
+                "CHECK)",
+                shortened(self._shown(tree)),
+            )
+        return found == {True}
+
+    def error(self, expected: str, found: str) -> ConstraintSyntaxError:
+        """Return (not raise) the error that something else was expected where the condition begins."""
         return self._cursor.source.syntax_error(self._fragment.start.offset, expected, found)
 
     def _predicate(self, tree: exp.Expr) -> Predicate:
         operator = OPERATORS.get(type(tree))
         if operator is not None and type(_bare(tree.this)) in OPERATORS:
-            raise self._error("comparisons of two sides each, joined by AND", shortened(self._shown(tree)))
+            raise self.error("comparisons of two sides each, joined by AND", shortened(self._shown(tree)))
         if operator is not None and len(self._indices(tree)) == 2:
             return self._comparison_of_tuples(operator, tree.this, tree.expression)
         if operator is not None:
@@ -133,7 +179,7 @@ class _Reader:
         if max(len(self._indices(left)), len(self._indices(right))) > 1:
             made = solved(operator, left, right, self._indices)
             if made is None:
-                raise self._error(
+                raise self.error(
                     "each side of a comparison over one tuple (for abs(t1.a - t2.b) > 5, write t1.a > t2.b + 5)",
                     shortened(self._shown(left if len(self._indices(left)) > 1 else right)),
                 )
@@ -161,7 +207,7 @@ class _Reader:
                 number = Decimal(literal.this)
                 return Constant(number.copy_negate() if negative else number)
             except (ParameterError, InvalidOperation):
-                raise self._error(
+                raise self.error(
                     "a number with at most 100 digits and an exponent within 400", shortened(literal.this)
                 ) from None
         if isinstance(tree, exp.Literal):
@@ -169,9 +215,7 @@ class _Reader:
         if isinstance(tree, exp.Boolean):
             return Constant(bool(tree.this))
         if isinstance(tree, exp.Null):
-            raise self._error(
-                "a constant other than NULL (a comparison with NULL is never true; write IS NULL)", "NULL"
-            )
+            raise self.error("a constant other than NULL (a comparison with NULL is never true; write IS NULL)", "NULL")
         if type(tree) is exp.Cast and isinstance(tree.this, exp.Literal) and tree.this.is_string:
             return Constant(str(tree.this.this))  # DATE '2020-01-31': nothing else is read as a cast of a literal
         return None
@@ -191,9 +235,9 @@ class _Reader:
     def _only_index(self, tree: exp.Expr, expected: str) -> int:
         indices = self._indices(tree)
         if not indices:
-            raise self._error("a condition with a column", shortened(self._shown(tree)))
+            raise self.error("a condition with a column", shortened(self._shown(tree)))
         if len(indices) > 1:
-            raise self._error(expected, shortened(self._shown(tree)))
+            raise self.error(expected, shortened(self._shown(tree)))
         return next(iter(indices))
 
     def _shown(self, tree: exp.Expr) -> str:
@@ -201,7 +245,7 @@ class _Reader:
 
         def name_of(number: str) -> str:
             name, column = self._fragment.columns[int(number)]
-            return column if name is None else f"{name}.{column}"
+            return column if name in {None, OF_PARENT} else f"{name}.{column}"
 
         text = row_expression(tree, str, is_condition=False)
         return "".join(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 
-from dpdb.characters import printable
+from dpdb.characters import is_encodable, printable
 from dpdb.constraints.text.lexer import Kind, Token, tokenize
 from dpdb.constraints.text.names import ColumnNames
 from dpdb.constraints.text.source import Source, shortened
@@ -150,6 +150,27 @@ class Cursor:
         return self._names is not None and any(
             self._names.find(name) is not None for name, _ in self._spellings(stop_at_and=False)
         )
+
+    def lacks_column(self) -> bool:
+        """Return whether no column of the table, as far as these are known, begins here."""
+        return self._names is not None and not self.begins_known_column()
+
+    def written_name(self) -> str:
+        """Take a name of another table or of a column of it, as it is written.
+
+        Raises
+        ------
+        ConstraintSyntaxError
+            If it is empty or no valid Unicode.
+        """
+        if not self.at_column():
+            raise self.error("a name")
+        token = self.take()
+        if not token.content:
+            raise self.error("a name that is not empty", token)
+        if not is_encodable(token.content):
+            raise self.error("a name of valid Unicode", token)
+        return token.content
 
     def column(self, *, stop_at_and: bool = False, before: str | None = None) -> str:
         """Take a column name and return the table's spelling.

@@ -1,16 +1,24 @@
-"""Read rules across tables: `customer_id IN customers.id`, and SQL's `FOREIGN KEY (...) REFERENCES customers(id)`."""
+"""Read inclusions: `customer_id IN customers.id`, and SQL's `FOREIGN KEY (...) REFERENCES customers(id)`.
+
+Behind WHERE columns of the parent say which of its rows count, and columns of the row which rows the rule is about; so
+does `customer_id IN (SELECT id FROM customers WHERE active)`.
+"""
 
 from __future__ import annotations
 
-from dpdb.characters import is_encodable
+from dataclasses import replace
+
+from dpdb.constraints.across import Across, ConditionAcross
 from dpdb.constraints.column_ref import computed
 from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
 from dpdb.constraints.inclusion import Inclusion
 from dpdb.constraints.predicate import Constant, Operator, Predicate
 from dpdb.constraints.text.cursor import Cursor
 from dpdb.constraints.text.lexer import Kind, Token
+from dpdb.constraints.text.names import TupleNames
+from dpdb.constraints.text.sql_fragment import ParentColumns
 
-__all__ = ["at_inclusion", "inclusion"]
+__all__ = ["across", "at_inclusion", "inclusion"]
 
 _PARENT = "a table and its column, such as customers.id or customers(id), or values in parentheses"
 
@@ -50,12 +58,59 @@ def inclusion(cursor: Cursor) -> tuple[DenialConstraint, ...]:
             raise cursor.error("IN (put conditions behind WHERE, and names with spaces or signs in double quotes)")
     cursor.take()
     start = cursor.peek()
-    parent, parent_columns = _parent(cursor)
+    among = None
+    if cursor.at(Kind.LPAREN) and cursor.at_word("select", ahead=1):
+        parent, parent_columns, among = _selected(cursor)
+    else:
+        parent, parent_columns = _parent(cursor)
     if len(parent_columns) != len(columns):
         raise cursor.error(f"as many columns of {parent} as on the left ({len(columns)})", start)
     _refuse_repeated(cursor, columns, start)
-    orphan = Inclusion(tuple(columns), parent, tuple(parent_columns))
-    return (DenialConstraint((Predicate(computed(0, orphan), Operator.EQ, Constant(True)),)),)
+    return across(cursor, Inclusion(tuple(columns), parent, tuple(parent_columns), among))
+
+
+def across(cursor: Cursor, rule: Across) -> tuple[DenialConstraint, ...]:
+    """Take what stands behind WHERE, and return the constraint that no row may satisfy a condition across tables."""
+    conditions: tuple[Predicate, ...] = ()
+    if cursor.at_word("where"):
+        from dpdb.constraints.text.conditions import conditions_among  # loads sqlglot
+
+        cursor.take()
+        parent = ParentColumns(tuple(rule.parent.casefold().split(".")), "unknown")
+        conditions, among = conditions_among(cursor, TupleNames(cursor.source), parent)
+        if among is not None and rule.among is not None:
+            raise cursor.error("all conditions on the parent inside SELECT")
+        rule = replace(rule, among=rule.among or among)
+    made = DenialConstraint((Predicate(computed(0, rule), Operator.EQ, Constant(True)),))
+    return (made.among(conditions) if conditions else made,)
+
+
+def _selected(cursor: Cursor) -> tuple[str, list[str], ConditionAcross | None]:
+    """Take `(SELECT id FROM customers WHERE active)`: inside, all columns are the parent's."""
+    cursor.take()
+    cursor.take()
+    written = [_dotted(cursor)]
+    while cursor.accept(Kind.COMMA):
+        written.append(_dotted(cursor))
+    if not cursor.at_word("from"):
+        raise cursor.error("FROM, as in (SELECT id FROM customers WHERE active)")
+    cursor.take()
+    names, among = _dotted(cursor), None
+    if cursor.at_word("where"):
+        from dpdb.constraints.text.conditions import conditions_among  # loads sqlglot
+
+        cursor.take()
+        parent = ParentColumns(tuple(name.casefold() for name in names), "all")
+        _, among = conditions_among(cursor, TupleNames(cursor.source), parent)
+    cursor.expect(Kind.RPAREN, "WHERE or ')'")
+    return ".".join(names), [each[-1] for each in written], among
+
+
+def _dotted(cursor: Cursor) -> list[str]:
+    names = [cursor.written_name()]
+    while cursor.accept(Kind.DOT):
+        names.append(cursor.written_name())
+    return names
 
 
 def _at_foreign_key(cursor: Cursor) -> bool:
@@ -100,12 +155,7 @@ def _parent(cursor: Cursor) -> tuple[str, list[str]]:
 def _name(cursor: Cursor) -> str:
     if not cursor.at_column():
         raise cursor.error(_PARENT)
-    token = cursor.take()
-    if not token.content:
-        raise cursor.error("a name that is not empty", token)
-    if not is_encodable(token.content):
-        raise cursor.error("a name of valid Unicode", token)
-    return token.content
+    return cursor.written_name()
 
 
 def _refuse_repeated(cursor: Cursor, columns: list[str], token: Token) -> None:

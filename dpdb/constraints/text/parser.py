@@ -13,6 +13,7 @@ from dpdb.constraints.text.conjunction import conjunction, denied, function
 from dpdb.constraints.text.cursor import CLOSED_BY, OPENING, Cursor
 from dpdb.constraints.text.inclusion_text import at_inclusion, inclusion
 from dpdb.constraints.text.lexer import Kind
+from dpdb.constraints.text.look_up_text import absence, at_absence, at_look_up, look_up
 from dpdb.constraints.text.names import ColumnNames, TupleNames
 from dpdb.constraints.text.source import Source
 from dpdb.names import LONGEST_NAME
@@ -36,8 +37,8 @@ def parse_constraint(text: str, columns: Sequence[str] | None = None, *, line: i
     Accepted are denial constraints (`not(t1.a=t2.a&t1.b!=t2.b)`, `¬{t0.A == t1.A ^ t0.B <> t1.B}`,
     `!(t.A == s.A and t.B != s.B)`), HoloClean's (`t1&t2&EQ(t1.A,t2.A)&IQ(t1.B,t2.B)`), functional
     dependencies (`A, B -> C`, `[A B] => C`), keys (`UNIQUE(A, B)`), constraints on single tuples (`not(t1.age < 0)`,
-    `CHECK (age >= 0)`, `NOT NULL (age)`), conditions alone (see `bare_conditions`) and foreign keys (`A IN parents.B`;
-    see `inclusion_text`).
+    `CHECK (age >= 0)`, `NOT NULL (age)`), conditions alone (see `bare_conditions`), foreign keys (`A IN parents.B`;
+    see `inclusion_text`) and look-ups (`CHECK (A <= parents.C) BY B = parents.B`; see `look_up_text`).
 
     Predicates may be any condition over one tuple that `where` allows (`t1.a IS NULL`, `t1.a IN (1, 2)`), and compare
     terms (`t1.a > t2.b + 60`, `lower(t1.a) = lower(t2.a)`). A condition before a colon or after WHERE restricts any
@@ -319,10 +320,12 @@ def _bare(cursor: Cursor) -> tuple[DenialConstraint, ...]:
 
 _NOTATIONS = (
     (_at_not_null, _not_null),
+    (at_look_up, look_up),
     (_at_check, _check),
     (_at_denial, _denial),
     (_at_key, _key),
     (_at_holoclean, _holoclean),
+    (at_absence, absence),
     (at_inclusion, inclusion),
     (_at_dependency, _dependency),
     (_at_bare, _bare),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from dpdb.constraints.text.cursor import CLOSING, Cursor
 from dpdb.constraints.text.lexer import Kind, Token
 from dpdb.constraints.text.names import TupleNames, normal_tuple_name
 
-__all__ = ["TIME_WORDS", "SqlFragment", "is_dotted_column", "is_rich", "sql_fragment"]
+__all__ = ["OF_PARENT", "TIME_WORDS", "ParentColumns", "SqlFragment", "is_dotted_column", "is_rich", "sql_fragment"]
 
 _ENDS = frozenset([Kind.END, Kind.SEMICOLON, Kind.COLON, Kind.ARROW]) | CLOSING
 _SIGNS = {"==": "=", "≠": "<>", "≤": "<=", "≥": ">="}
@@ -24,6 +24,25 @@ _NOT_COLUMNS = (
     "current_date", "current_time", "current_timestamp", "current_user", "localtime", "localtimestamp", "session_user"
 )  # fmt: skip
 _UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year")
+
+
+OF_PARENT = "."
+"""In place of a tuple's name: the column is the parent's."""
+
+
+class ParentColumns(NamedTuple):
+    """How columns of a parent are told from those of the row.
+
+    Parameters
+    ----------
+    parent
+        The parts of its name, case-folded: what stands before its columns.
+    bare
+        Which columns with nothing before them are the parent's: none, those that the table lacks, or all.
+    """
+
+    parent: tuple[str, ...]
+    bare: Literal["none", "unknown", "all"] = "none"
 
 
 class SqlFragment(NamedTuple):
@@ -55,15 +74,17 @@ def is_dotted_column(cursor: Cursor) -> bool:
     return cursor.at_dotted_column() or normal_tuple_name(cursor.peek().text) is None
 
 
-def sql_fragment(cursor: Cursor, tuples: TupleNames, *, bare: bool) -> SqlFragment:
+def sql_fragment(cursor: Cursor, tuples: TupleNames, *, bare: bool, parent: ParentColumns | None = None) -> SqlFragment:
     """Take all tokens up to the end of a condition.
 
     Parameters
     ----------
     bare
         Whether columns may stand without the name of a tuple.
+    parent
+        Of a condition that looks into another table.
     """
-    taker = _Taker(cursor, tuples, bare)
+    taker = _Taker(cursor, tuples, bare, parent)
     start, depth = cursor.peek(), 0
     while depth or cursor.peek().kind not in _ENDS:
         kind = cursor.peek().kind
@@ -77,8 +98,8 @@ def sql_fragment(cursor: Cursor, tuples: TupleNames, *, bare: bool) -> SqlFragme
 class _Taker:
     """Takes token after token."""
 
-    def __init__(self, cursor: Cursor, tuples: TupleNames, bare: bool) -> None:
-        self._cursor, self._tuples, self._bare = cursor, tuples, bare
+    def __init__(self, cursor: Cursor, tuples: TupleNames, bare: bool, parent: ParentColumns | None) -> None:
+        self._cursor, self._tuples, self._bare, self._parent = cursor, tuples, bare, parent
         self.words: list[str] = []
         self.columns: list[tuple[str | None, str]] = []
 
@@ -87,7 +108,9 @@ class _Taker:
         kind = cursor.peek().kind
         if cursor.peek().text == "-" and cursor.position and cursor.peek(-1).text == "<":
             self._refuse_backward_arrow()
-        if kind is Kind.NAME:
+        if self._at_parent():
+            self._column(OF_PARENT, self._of_parent())
+        elif kind is Kind.NAME:
             self._name()
         elif kind is Kind.QUOTED:
             self._bare_column()
@@ -126,7 +149,32 @@ class _Taker:
             self._refuse_clock()
             self._bare_column()
 
+    def _at_parent(self) -> bool:
+        """Return whether the parent's name is next, and a column of it."""
+        parts = () if self._parent is None else self._parent.parent
+        return (
+            bool(parts)
+            and self._cursor.at_column(2 * len(parts))
+            and all(
+                self._cursor.at_column(2 * place)
+                and self._cursor.peek(2 * place).content.casefold() == part
+                and self._cursor.at(Kind.DOT, 2 * place + 1)
+                for place, part in enumerate(parts)
+            )
+        )
+
+    def _of_parent(self) -> str:
+        """Take the parent's name and its column; return the column as it is written."""
+        assert self._parent is not None
+        for _ in range(2 * len(self._parent.parent)):
+            self._cursor.take()
+        return self._cursor.written_name()
+
     def _bare_column(self) -> None:
+        bare = "none" if self._parent is None else self._parent.bare
+        if bare == "all" or (bare == "unknown" and self._cursor.lacks_column()):
+            self._column(OF_PARENT, self._cursor.written_name())
+            return
         if not self._bare:
             raise self._cursor.error("a column such as t1.name, a literal or a function")
         self._column(None, self._cursor.column(stop_at_and=True))

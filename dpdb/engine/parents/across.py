@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp
 
-from dpdb.constraints import DenialConstraint, Inclusion
+from dpdb.constraints import Across, DenialConstraint
 from dpdb.database import Database
-from dpdb.errors import UnknownColumnError
+from dpdb.errors import ParameterError, UnknownColumnError
 from dpdb.schema import Column, TableSchema
 from dpdb.sources import Source, without_rows
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpdb.engine.parents.binding import BoundInclusion
     from dpdb.engine.parents.declared import DeclaredParent
     from dpdb.engine.parents.opened import ParentTable
-    from dpdb.engine.parents.orphans import OrphanColumn
+    from dpdb.engine.parents.orphans import AcrossColumn
     from dpdb.engine.table_spec import TableSpec
     from dpdb.sources import Reading
 
@@ -45,12 +45,22 @@ class AssumedParents:
         ----------
         database, constraints, schema
             As of `ParentsOfTable.found`.
+
+        Raises
+        ------
+        ParameterError
+            If a rule has a condition on rows of a parent.
         """
         from dpdb.engine.parents.opened import ParentTable
 
         columns: dict[str, dict[str, Column]] = {}
         for dc in constraints:
             for rule in dc.inclusions:
+                if rule.conditions:
+                    raise ParameterError(
+                        f"{dc.label}: the rows of {rule.parent!r} are not known here, only that it has keys, so a rule "
+                        "with a condition on them says nothing; leave it out"
+                    )
                 own = columns.setdefault(rule.parent, {})
                 for name, wanted in zip(rule.columns, rule.parent_columns, strict=True):
                     own.setdefault(wanted, Column(wanted, _declared_type(dc, name, schema)))
@@ -125,10 +135,10 @@ class RulesAcross:
 
     def _bound_rules(
         self,
-        said: Sequence[tuple[DenialConstraint, Inclusion]],
+        said: Sequence[tuple[DenialConstraint, Across]],
         schema: TableSchema,
         parents: ParentsOfTable | None,
-    ) -> dict[Inclusion, BoundInclusion]:
+    ) -> dict[Across, BoundInclusion]:
         from dpdb.engine.parents.binding import bound_inclusion
         from dpdb.engine.parents.rules import refuse_undeclared
 
@@ -136,13 +146,13 @@ class RulesAcross:
             refuse_undeclared(*said[0], ())
         else:
             self.constraints, self._tables = parents.found(self._database, self.constraints, schema)
-        rules: dict[Inclusion, DenialConstraint] = {}
+        rules: dict[Across, DenialConstraint] = {}
         for dc in self.constraints:
             for rule in dc.inclusions:
                 rules.setdefault(rule, dc)
-        return {rule: bound_inclusion(dc, rule, schema, self._tables) for rule, dc in rules.items()}
+        return {rule: bound_inclusion(self._database, dc, rule, schema, self._tables) for rule, dc in rules.items()}
 
-    def column(self, rule: Inclusion) -> OrphanColumn:
+    def column(self, rule: Across) -> AcrossColumn:
         """Return the computed column of a rule, without a name."""
         from dpdb.engine.parents.binding import orphan_column
 

@@ -6,12 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dpdb.constraints import DenialConstraint, Inclusion
-from dpdb.engine.parents.orphans import KeyPair, OrphanColumn
+from sqlglot import exp
+
+from dpdb.constraints import Across, ConditionAcross, DenialConstraint, LookUp
+from dpdb.database import Database
+from dpdb.engine.parents.orphans import CHILD_ROW, PARENT_ROW, AcrossColumn, KeyPair, MetRow
 from dpdb.engine.sql.comparison import common_type
 from dpdb.engine.sql.untyped import typing_advice
-from dpdb.errors import ConstraintTypeError
-from dpdb.schema import Column, TableSchema
+from dpdb.engine.sql.where import TableTypes, parse_condition
+from dpdb.errors import ConstraintTypeError, PredicateError, UnknownColumnError
+from dpdb.predicates import Constant, Node, Not, condition
+from dpdb.schema import Column, TableSchema, free_name
 
 if TYPE_CHECKING:
     from dpdb.engine.parents.opened import ParentTable
@@ -34,6 +39,7 @@ class BoundInclusion:
     is_measured : bool
         Whether the parent is the measured table itself.
     pairs : tuple of KeyPair
+    met : MetRow
     """
 
     label: str
@@ -41,19 +47,26 @@ class BoundInclusion:
     is_public: bool
     is_measured: bool
     pairs: tuple[KeyPair, ...]
+    met: MetRow
 
 
 def bound_inclusion(
-    dc: DenialConstraint, rule: Inclusion, schema: TableSchema, parents: Mapping[str, ParentTable]
+    database: Database,
+    dc: DenialConstraint,
+    rule: Across,
+    schema: TableSchema,
+    parents: Mapping[str, ParentTable],
 ) -> BoundInclusion:
     """Type a rule across tables.
 
     Parameters
     ----------
+    database
+        Its casts and functions type the conditions.
     dc
         The constraint that has the rule, for messages.
     rule
-        The columns, and the parent's columns in which their values must be.
+        What it says of its parent.
     schema
         Of the measured table.
     parents
@@ -62,19 +75,66 @@ def bound_inclusion(
     Raises
     ------
     ConstraintTypeError
-        If a column and the parent's column that it is compared with have no common type.
+        If a column and the parent's column that it is compared with have no common type, or a condition is not allowed
+        or the same for all rows.
     """
     parent = parents[rule.parent]
     pairs = tuple(
         _pair(dc, schema[column], parent.name, parent.schema[parent_column])
         for column, parent_column in zip(rule.columns, rule.parent_columns, strict=True)
     )
-    return BoundInclusion(dc.label, parent.name, parent.is_public, parent.is_measured, pairs)
+    met = _met(_Conditions(database, dc, schema, parent), rule)
+    return BoundInclusion(dc.label, parent.name, parent.is_public, parent.is_measured, pairs, met)
 
 
-def orphan_column(bound: BoundInclusion, parents: Mapping[str, ParentTable]) -> OrphanColumn:
-    """Return the column that says whether a row is an orphan by a rule; its name is still to be found."""
-    return OrphanColumn("", "BOOLEAN", keys=parents[bound.parent].keys, pairs=bound.pairs)
+def orphan_column(bound: BoundInclusion, parents: Mapping[str, ParentTable]) -> AcrossColumn:
+    """Return the column that says whether a row violates a rule; its name is still to be found."""
+    return AcrossColumn("", "BOOLEAN", keys=parents[bound.parent].keys, pairs=bound.pairs, met=bound.met)
+
+
+def _met(conditions: _Conditions, rule: Across) -> MetRow:
+    wanted = [] if rule.among is None else [conditions.typed(rule.among)]
+    if not isinstance(rule, LookUp):
+        return MetRow(False, exp.and_(*wanted) if wanted else None)
+    wanted.append(conditions.typed(rule.condition, negated=True))
+    return MetRow(True, exp.and_(*wanted), rule.condition.own_columns)
+
+
+class _Conditions:
+    """Types conditions over a row of the measured table and one of a parent."""
+
+    def __init__(self, database: Database, dc: DenialConstraint, schema: TableSchema, parent: ParentTable) -> None:
+        self._dc, self._own = dc, schema.names
+        self._names: dict[str, str] = {}  # of the parent's columns beside the table's own
+        theirs = []
+        for column in parent.schema.columns:
+            name = free_name(f"{parent.name}.{column.name}", [*schema.names, *self._names.values()])
+            self._names[column.name] = name
+            theirs.append(replace(column, name=name))
+        self._of_parent = {name: column for column, name in self._names.items()}
+        self._types = TableTypes(database, TableSchema((*schema.columns, *theirs)))
+
+    def typed(self, asked: ConditionAcross, *, negated: bool = False) -> exp.Expr:
+        """Return a condition, or its negation, as SQL over columns called `CHILD_ROW` and `PARENT_ROW`."""
+        try:
+            tree: Node = parse_condition(asked.sql(self._names), self._types)
+            if isinstance(tree, Constant):
+                value = "NULL" if tree.value is None else str(tree.value).lower()
+                raise PredicateError(f"a part of it is {value} whatever the rows hold; leave it out")
+            value_of = exp.paren(condition(Not(tree) if negated else tree))
+        except (PredicateError, UnknownColumnError) as error:
+            raise ConstraintTypeError(f"{self._dc.label}: {str(error).removeprefix('where: ')}") from None
+        except RecursionError:
+            raise ConstraintTypeError(f"{self._dc.label}: nested too deeply") from None
+        return value_of.transform(self._placed)
+
+    def _placed(self, node: exp.Expr) -> exp.Expr:
+        if not isinstance(node, exp.Column):
+            return node
+        column = self._of_parent.get(node.name)
+        if column is None:
+            return exp.column(node.name, table=CHILD_ROW, quoted=True)
+        return exp.column(column, table=PARENT_ROW, quoted=True)
 
 
 def _pair(dc: DenialConstraint, column: Column, parent: str, other: Column) -> KeyPair:

@@ -26,7 +26,7 @@ class DeclaredParent:
     source : SourceLike or None
         See `open_source`; None is the table of this name in the measured table's own DuckDB file or connection.
     is_public : bool
-        The owner's word that everybody may know the table's keys. Nothing is public by default.
+        The owner's word that everybody may know the table's rows, in all columns. Nothing is public by default.
     """
 
     name: str

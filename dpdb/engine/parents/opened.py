@@ -1,6 +1,6 @@
-"""Parents, opened: the key columns that rules name are copied into our own database when the measured table is opened.
+"""Parents, opened: the columns that rules name are copied into our own database when the measured table is opened.
 
-Each parent is opened in a database of its own, so that any kind of source serves, and leaves its key columns in a file
+Each parent is opened in a database of its own, so that any kind of source serves, and leaves these columns in a file
 of the private temporary directory, which the measured table's database attaches. From then on its rows are what they
 were: a change of the source is told by `is_changed`.
 """
@@ -13,7 +13,7 @@ from itertools import combinations
 
 from sqlglot import exp
 
-from dpdb.constraints import DenialConstraint, Inclusion
+from dpdb.constraints import Across, DenialConstraint
 from dpdb.database import Database
 from dpdb.engine.parents.declared import DeclaredParent
 from dpdb.engine.parents.measured import MeasuredSource, are_one_table, is_measured_table, table_beside
@@ -43,7 +43,7 @@ class ParentTable:
         Whether it is the measured table itself.
     schema : TableSchema
     keys : exp.Table
-        The key columns of its rows, in our own database, in the types that dpdb compares in.
+        The columns that rules name of its rows, in our own database, in the types that dpdb compares in.
     source : Source
         What it was opened as; nothing is read of it any more.
     opened : str
@@ -141,7 +141,7 @@ class Parents:
         self,
         database: Database,
         declared: DeclaredParent,
-        rules: Sequence[tuple[DenialConstraint, Inclusion]],
+        rules: Sequence[tuple[DenialConstraint, Across]],
     ) -> ParentTable:
         rows = self._rows
         if declared.is_public and rows is Reading.COMPUTED:
@@ -167,7 +167,7 @@ class Parents:
                 for dc, _ in rules
                 for rule in resolved(dc, schemas, others=True).inclusions
                 if rule.parent == declared.name
-                for name in rule.parent_columns
+                for name in rule.parents_columns
             }
             usable = named & set(found.schema.usable)  # the others are refused where the constraint is bound
             keys = exp.to_table(_KEYS)

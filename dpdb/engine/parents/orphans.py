@@ -1,20 +1,23 @@
-"""Orphans: rows whose values no row of a parent has, as a computed column of the measured table.
+"""Orphans and look-ups: what a parent's rows with a row's key say of it, as a computed column of the measured table.
 
 Let P be a parent and D the measured table. The column's value is a function of its own row and of P:
 
-    orphan(r) = every key column of r has a value, and no row of P equals them all.
+    orphan(r) = every key column of r has a value, and no row of P (that counts) equals them all;
+    broken(r) = some row of P (that counts) equals all key columns of r, and makes the rule's condition on both false.
 
-With P fixed, a row's value depends on its own row alone, so whatever holds of computed columns holds of this one:
-adding or removing a row of D changes one value, group sizes by 1, and the order of no two other rows. For a *public*
-P that is all that is needed: P is the same in neighbouring databases, an orphan is a self-conflict of its own row,
-and every statistic keeps the sensitivity that it has for single-tuple constraints.
+Of P both read the rows alone that have r's key. With P fixed, a row's value depends on its own row alone, so whatever
+holds of computed columns holds of this one: adding or removing a row of D changes one value, group sizes by 1, and the
+order of no two other rows. For a *public* P that is all that is needed: P is the same in neighbouring databases, an
+orphan or a row that breaks a look-up is a self-conflict of its own row, and every statistic keeps the sensitivity that
+it has for single-tuple constraints.
 
 For a *private* P a row of P may decide over any number of rows of D; `dpdb.release.units.private_parents` says when
 that is sound.
 
 SQL's logic holds: NULL in a key violates nothing (MATCH SIMPLE), and NULL in P equals nothing. Both sides are read in
 the common type of the comparison, as columns compared with one another are; a value that has no counterpart there
-equals none.
+equals none. A row of P counts if the rule's condition on P is true for it, not if that is NULL; a condition on both
+that is NULL breaks nothing.
 """
 
 from __future__ import annotations
@@ -27,9 +30,9 @@ from dpdb.engine.sql.known import is_known
 from dpdb.predicates import in_type
 from dpdb.schema import Column, TableSchema
 
-__all__ = ["KeyPair", "OrphanColumn", "is_orphan", "without_parents"]
+__all__ = ["CHILD_ROW", "PARENT_ROW", "AcrossColumn", "KeyPair", "MetRow", "violates_across", "without_parents"]
 
-_ROW, _PARENT = "child_row", "parent_row"
+CHILD_ROW, PARENT_ROW = "child_row", "parent_row"
 
 
 @dataclass(frozen=True)
@@ -43,24 +46,46 @@ class KeyPair:
     compared_as: str
 
 
+@dataclass(frozen=True)
+class MetRow:
+    """Which rows of a parent with a row's key are looked for.
+
+    Attributes
+    ----------
+    violates : bool
+        Whether a row violates if there is one, or if there is none.
+    condition : exp.Expr or None
+        What is true of it, over columns called `CHILD_ROW` and `PARENT_ROW`. None: any will do.
+    own : tuple of str
+        The columns of the measured table in it.
+    """
+
+    violates: bool
+    condition: exp.Expr | None = None
+    own: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
-class OrphanColumn(Column):
-    """A column that says whether its row is an orphan.
+class AcrossColumn(Column):
+    """A column that says whether its row is an orphan, or breaks a look-up.
 
     Attributes
     ----------
     keys : exp.Expr
-        A table expression of the parent's key columns, in our own database. Private where the parent is.
+        A table expression of the parent's columns that rules name, in our own database. Private where the parent is.
     pairs : tuple of KeyPair
+    met : MetRow
+        Which rows of the parent with the row's key make it one, or save it from being one.
     """
 
     keys: exp.Expr
     pairs: tuple[KeyPair, ...]
+    met: MetRow
 
     @property
     def sources(self) -> tuple[str, ...]:
         """The columns of its own row that it reads."""
-        return tuple(pair.column for pair in self.pairs)
+        return tuple(dict.fromkeys((*(pair.column for pair in self.pairs), *self.met.own)))
 
 
 def without_parents(schema: TableSchema) -> TableSchema:
@@ -69,30 +94,34 @@ def without_parents(schema: TableSchema) -> TableSchema:
 
 
 def _alone(column: Column) -> Column:
-    if not isinstance(column, OrphanColumn):
+    if not isinstance(column, AcrossColumn):
         return column
     return replace(column, keys=exp.select("*").from_(column.keys.copy()).limit(0).subquery())
 
 
-def is_orphan(column: OrphanColumn, rows: exp.Table) -> exp.Update:
-    """Write into a column of a table whether each of its rows is an orphan."""
-    known = [is_known(_of(pair.column)) for pair in column.pairs]
-    same = [
+def violates_across(column: AcrossColumn, rows: exp.Table) -> exp.Update:
+    """Write into a column of a table whether each of its rows is an orphan, or breaks a look-up."""
+    violates = column.met.violates
+    known = [] if violates else [is_known(_of(pair.column)) for pair in column.pairs]
+    wanted: list[exp.Expr] = [
         exp.EQ(
             this=in_type(
-                exp.column(pair.parent_column, table=_PARENT, quoted=True), pair.parent_type, pair.compared_as
+                exp.column(pair.parent_column, table=PARENT_ROW, quoted=True), pair.parent_type, pair.compared_as
             ),
             expression=in_type(_of(pair.column), pair.column_type, pair.compared_as),
         )
         for pair in column.pairs
     ]
-    parents = exp.select("1").from_(exp.alias_(column.keys.copy(), _PARENT, table=True)).where(*same)
-    orphan = exp.and_(*known, exp.Not(this=exp.Exists(this=parents)))
+    if column.met.condition is not None:
+        wanted.append(exp.paren(column.met.condition))
+    parents = exp.select("1").from_(exp.alias_(column.keys.copy(), PARENT_ROW, table=True)).where(*wanted)
+    found = exp.Exists(this=parents)
+    value = found if violates else exp.and_(*known, exp.Not(this=found))
     return exp.Update(
-        this=exp.alias_(rows.copy(), _ROW, table=True),
-        expressions=[exp.EQ(this=exp.column(column.name, quoted=True), expression=orphan)],
+        this=exp.alias_(rows.copy(), CHILD_ROW, table=True),
+        expressions=[exp.EQ(this=exp.column(column.name, quoted=True), expression=value)],
     )
 
 
 def _of(name: str) -> exp.Column:
-    return exp.column(name, table=_ROW, quoted=True)
+    return exp.column(name, table=CHILD_ROW, quoted=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from dpdb.constraints import ColumnRef, ComputedRef, DenialConstraint, Inclusion, Predicate
+from dpdb.constraints import Across, ColumnRef, ComputedRef, DenialConstraint, Predicate
 from dpdb.engine.sql.where import resolve_column
 from dpdb.errors import ParameterError
 from dpdb.names import nearest_words
@@ -14,7 +14,7 @@ from dpdb.schema import TableSchema
 __all__ = ["refuse_undeclared", "resolved"]
 
 
-def refuse_undeclared(dc: DenialConstraint, rule: Inclusion, declared: Iterable[str]) -> None:
+def refuse_undeclared(dc: DenialConstraint, rule: Across, declared: Iterable[str]) -> None:
     """Raise `ParameterError` if nobody has said whether a parent is public or private.
 
     Parameters
@@ -31,7 +31,7 @@ def refuse_undeclared(dc: DenialConstraint, rule: Inclusion, declared: Iterable[
         near = nearest_words(rule.parent, known) if known else ""
         raise ParameterError(
             f"{dc.label}: table {rule.parent!r} is not declared{near}; say whether "
-            f"everybody may know its keys (--public-parent {rule.parent}=FILE, public_parents=) or not "
+            f"everybody may know its rows (--public-parent {rule.parent}=FILE, public_parents=) or not "
             f"(--private-parent {rule.parent}=FILE, private_parents=)"
         )
 
@@ -58,11 +58,11 @@ def resolved(
 
     def spelled(ref: ColumnRef) -> ColumnRef:
         rule = ref.expression if isinstance(ref, ComputedRef) else None
-        if not isinstance(rule, Inclusion) or (others and rule.parent.casefold() not in parents):
+        if not isinstance(rule, Across) or (others and rule.parent.casefold() not in parents):
             return ref
         name, schema = parents[rule.parent.casefold()]
-        columns = tuple(resolve_column(column, schema, f"{dc.label}: {name}") for column in rule.parent_columns)
-        found = replace(rule, parent=name, parent_columns=columns)
+        names = {column: resolve_column(column, schema, f"{dc.label}: {name}") for column in rule.parents_columns}
+        found = rule.of_parent(name, names)
         return ComputedRef(ref.tuple_index, found.written(), found)
 
     def of(predicate: Predicate) -> Predicate:

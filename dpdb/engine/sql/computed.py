@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from dpdb.constraints import DenialConstraint, Inclusion, RowExpression
+from dpdb.constraints import Across, DenialConstraint, RowExpression
 from dpdb.database import Database
-from dpdb.engine.parents.orphans import OrphanColumn
+from dpdb.engine.parents.orphans import AcrossColumn
 from dpdb.engine.sql.where import TableTypes, parse_condition, parse_term
 from dpdb.errors import ConstraintTypeError, PredicateError, UnknownColumnError
 from dpdb.predicates import Constant, Node, Term, columns_in, columns_of, condition, term_sql
@@ -67,7 +67,7 @@ def with_computed_columns(
     database: Database,
     constraints: Sequence[DenialConstraint],
     schema: TableSchema,
-    orphans: Callable[[Inclusion], OrphanColumn],
+    orphans: Callable[[Across], AcrossColumn],
 ) -> tuple[tuple[DenialConstraint, ...], TableSchema]:
     """Type what constraints compute, and return them with the schema that has it as columns. Reads no row.
 
@@ -90,16 +90,16 @@ def with_computed_columns(
     ConstraintTypeError
         If an expression is not allowed, has no type or is the same for every row; the message names the constraint.
     """
-    made: dict[RowExpression | Inclusion, ComputedColumn | OrphanColumn] = {}
+    made: dict[RowExpression | Across, ComputedColumn | AcrossColumn] = {}
     types = TableTypes(database, schema, tests_nested=True)
     for dc in constraints:
         for ref in dc.computed:
             expression = ref.expression
-            if isinstance(expression, Inclusion):
+            if isinstance(expression, Across):
                 made.setdefault(expression, orphans(expression))
             elif expression not in made:
                 made[expression] = _column(dc, expression, types, schema)
-    names: dict[RowExpression | Inclusion, str] = {}
+    names: dict[RowExpression | Across, str] = {}
     for expression in sorted(made, key=lambda expression: expression.written()):
         # Texts in quotes may differ in case only, and a column of the table may be called `b + 60`.
         names[expression] = free_name(expression.written(), [*schema.names, *names.values()])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dpdb.engine.parents.orphans import is_orphan
+from dpdb.engine.parents.orphans import violates_across
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sql.constraint_sql import self_conflict
 from dpdb.engine.sql.joins import join_plan
@@ -35,9 +35,8 @@ def explained_constraint(empty: LocalSlice, position: int) -> ExplainedConstrain
     statements: list[exp.Expr]
     if bound.constraint.is_single_tuple:
         query = exp.select("*").from_(empty.tuples.copy()).where(self_conflict([bound], "tuple_row"))
-        found = [
-            is_orphan(column, empty.table("input_row")) for column in empty.orphans if column.name in bound.columns
-        ]
+        read = [column for column in empty.orphans if column.name in bound.columns]
+        found = [violates_across(column, empty.table("input_row")) for column in read]
         statements, operator = [*found, query], "FILTER"
     else:
         members = empty.table(f"member_{position}")

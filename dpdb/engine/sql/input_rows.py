@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from dpdb.database import Database
-from dpdb.engine.parents.orphans import OrphanColumn, is_orphan
+from dpdb.engine.parents.orphans import AcrossColumn, violates_across
 from dpdb.engine.sql.computed import ComputedColumn
 from dpdb.predicates import is_enum
 from dpdb.schema import PRESENCE, Column, TableSchema
@@ -56,7 +56,7 @@ def read_columns(
     copied = exp.select(*selected).from_(rows.scan.copy())
     database.execute(exp.insert(copied, target.copy(), columns=stored))
     for column in orphans:
-        database.execute(is_orphan(column, target))
+        database.execute(violates_across(column, target))
 
 
 def typed_rows(rows: Rows, columns: set[str]) -> exp.Subquery:
@@ -94,12 +94,12 @@ def _read(column: Column) -> exp.Expr:
 
 def _stored_and_computed(
     schema: TableSchema, columns: set[str]
-) -> tuple[tuple[str, ...], list[ComputedColumn], list[OrphanColumn]]:
+) -> tuple[tuple[str, ...], list[ComputedColumn], list[AcrossColumn]]:
     """Return the table's own columns that are read for some columns, those that are computed, and the orphans' ones."""
     asked = [schema[name] for name in in_schema_order(columns, schema)]
     computed = [column for column in asked if isinstance(column, ComputedColumn)]
-    orphans = [column for column in asked if isinstance(column, OrphanColumn)]
-    own = {column.name for column in asked if not isinstance(column, (ComputedColumn, OrphanColumn))}
+    orphans = [column for column in asked if isinstance(column, AcrossColumn)]
+    own = {column.name for column in asked if not isinstance(column, (ComputedColumn, AcrossColumn))}
     sources = [column.sources for column in computed] + [column.sources for column in orphans]
     return in_schema_order(own.union(*sources), schema), computed, orphans
 

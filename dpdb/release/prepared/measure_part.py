@@ -194,7 +194,7 @@ class MeasurePart(Part):
                     "side, which is no share of the rows; leave out rate (--rate), or the mechanism"
                 )
             for bound in self.rules:
-                if bound.constraint.inclusion is not None or (
+                if bound.constraint.inclusions or (
                     not bound.constraint.is_single_tuple and not has_class_histogram(bound)
                 ):
                     raise ParameterError(

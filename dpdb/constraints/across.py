@@ -1,0 +1,149 @@
+"""`Across`: a condition over one tuple that rows of another table, the parent, decide.
+
+The parent's rows are no part of a constraint; the engine reads them (`dpdb.engine.parents`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Self
+
+from dpdb.names import in_double_quotes, quoted_name
+
+__all__ = ["Across", "ConditionAcross"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionAcross:
+    """A condition over a tuple and one row of a parent.
+
+    Parameters
+    ----------
+    pieces
+        Its text before, between and after the columns.
+    columns
+        The columns in the order written: whether each is the parent's, and its name.
+    """
+
+    pieces: tuple[str, ...]
+    columns: tuple[tuple[bool, str], ...]
+
+    @property
+    def own_columns(self) -> tuple[str, ...]:
+        """The tuple's columns, each once."""
+        return tuple(dict.fromkeys(name for is_parents, name in self.columns if not is_parents))
+
+    @property
+    def parent_columns(self) -> tuple[str, ...]:
+        """The parent's columns, each once."""
+        return tuple(dict.fromkeys(name for is_parents, name in self.columns if is_parents))
+
+    def written(self, parent: str, before: str = "") -> str:
+        """Return the text as it is written in a constraint, with `before` before each column of the tuple."""
+        return self._joined(
+            lambda is_parents, name: (f"{_table(parent)}." if is_parents else before) + quoted_name(name)
+        )
+
+    def sql(self, parents: Mapping[str, str]) -> str:
+        """Return the text with every column in double quotes, the parent's by other names; to be parsed."""
+        return self._joined(lambda is_parents, name: in_double_quotes(parents[name] if is_parents else name))
+
+    def renamed(self, own: Mapping[str, str], parents: Mapping[str, str]) -> ConditionAcross:
+        """Return the condition with columns renamed; a name that a mapping lacks stays."""
+        names = ((theirs, (parents if theirs else own).get(name, name)) for theirs, name in self.columns)
+        return replace(self, columns=tuple(names))
+
+    def _joined(self, shown: Callable[[bool, str], str]) -> str:
+        names = [shown(*column) for column in self.columns]
+        return "".join(part for both in zip_longest(self.pieces, names, fillvalue="") for part in both)
+
+
+@dataclass(frozen=True, slots=True)
+class Across:
+    """A condition over one tuple: what rows of a parent with its key say of it.
+
+    Parameters
+    ----------
+    columns
+        The key: columns of the tuple.
+    parent
+        The name of the other table.
+    parent_columns
+        Its columns, each compared with the one at the same place.
+    among
+        Which rows of the parent count: those for which this is true, over the parent's columns alone. None: all.
+    """
+
+    columns: tuple[str, ...]
+    parent: str
+    parent_columns: tuple[str, ...]
+    among: ConditionAcross | None = None
+
+    @property
+    def is_condition(self) -> bool:
+        """Return True: its form is that of a condition."""
+        return True
+
+    @property
+    def table_columns(self) -> tuple[str, ...]:
+        """The tuple's columns that it reads."""
+        return self.columns
+
+    @property
+    def parents_columns(self) -> tuple[str, ...]:
+        """The parent's columns that it reads, each once."""
+        read = [name for condition in self.conditions for name in condition.parent_columns]
+        return tuple(dict.fromkeys((*self.parent_columns, *read)))
+
+    @property
+    def conditions(self) -> tuple[ConditionAcross, ...]:
+        """What it says of rows of the parent beside their key."""
+        return () if self.among is None else (self.among,)
+
+    @property
+    def table(self) -> str:
+        """The parent as it is written in a constraint."""
+        return _table(self.parent)
+
+    @property
+    def among_words(self) -> str:
+        """Which rows of the parent count, as it is written behind WHERE; empty for all."""
+        return "" if self.among is None else self.among.written(self.parent)
+
+    def written(self, before: str = "") -> str:
+        """Return the text of the condition, with `before` (such as ``t1.``) before each column of the tuple."""
+        raise NotImplementedError
+
+    @property
+    def rule(self) -> str:
+        """The text of the constraint that forbids it, without what stands behind WHERE."""
+        raise NotImplementedError
+
+    @property
+    def words(self) -> str:
+        """The constraint that forbids it, for readers."""
+        raise NotImplementedError
+
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        """Return the condition with the tuple's columns renamed; `names` has every one of them."""
+        return replace(self, columns=tuple(names[name] for name in self.columns))
+
+    def of_parent(self, parent: str, names: Mapping[str, str]) -> Self:
+        """Return the condition with the parent and its columns as it spells them."""
+        among = None if self.among is None else self.among.renamed({}, names)
+        return replace(
+            self, parent=parent, parent_columns=tuple(names[name] for name in self.parent_columns), among=among
+        )
+
+    def _among_parent(self) -> str:
+        return f" WHERE {self.among_words}" if self.among is not None else ""
+
+    def _key(self, before: str) -> str:
+        names = [before + quoted_name(name) for name in self.columns]
+        return names[0] if len(names) == 1 else f"({', '.join(names)})"
+
+
+def _table(parent: str) -> str:
+    return ".".join(map(quoted_name, parent.split(".")))
