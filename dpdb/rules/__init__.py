@@ -11,13 +11,17 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.rules.found import ImportedRule, LeftOut
-    from dpdb.rules.importing import ImportedRules, import_rules
+    from dpdb.rules.importing import ImportedRules, import_dqd, import_rules
     from dpdb.rules.linting import Finding, lint
 
-__all__ = ["Finding", "ImportedRule", "ImportedRules", "LeftOut", "import_rules", "lint"]
+__all__ = ["Finding", "ImportedRule", "ImportedRules", "LeftOut", "import_dqd", "import_rules", "lint"]
 
 if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
-        {"found": "ImportedRule LeftOut", "importing": "ImportedRules import_rules", "linting": "Finding lint"},
+        {
+            "found": "ImportedRule LeftOut",
+            "importing": "ImportedRules import_dqd import_rules",
+            "linting": "Finding lint",
+        },
     )
