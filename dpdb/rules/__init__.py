@@ -12,7 +12,7 @@ from dpdb.faces import lazy_names
 if TYPE_CHECKING:
     from dpdb.rules.discovered import DiscoveredRules, recorded_discovery, why_no_name
     from dpdb.rules.found import ImportedRule, LeftOut
-    from dpdb.rules.importing import ImportedRules, import_rules
+    from dpdb.rules.importing import ImportedRules, import_dqd, import_rules
     from dpdb.rules.linting import Finding, lint
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "ImportedRule",
     "ImportedRules",
     "LeftOut",
+    "import_dqd",
     "import_rules",
     "lint",
     "recorded_discovery",
@@ -33,7 +34,7 @@ if not TYPE_CHECKING:
         {
             "discovered": "DiscoveredRules recorded_discovery why_no_name",
             "found": "ImportedRule LeftOut",
-            "importing": "ImportedRules import_rules",
+            "importing": "ImportedRules import_dqd import_rules",
             "linting": "Finding lint",
         },
     )

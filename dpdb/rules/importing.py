@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from dpdb.rules.texts import comment
 __all__ = [
     "ImportedRules",
     "document_of",
+    "import_dqd",
     "import_rules",
     "text_of",
 ]
@@ -222,6 +224,45 @@ def import_rules(path: str | Path, table: str | None = None, dialect: str = "pos
         chosen,
         tuple(rule for rule in found.rules if rule.table == chosen),
         tuple(item for item in found.left_out if item.table == chosen),
+    )
+
+
+def import_dqd(folder: str | Path, cdm: str, today: date | None = None) -> tuple[ImportedRules, ...]:
+    """Read the checks of OHDSI's DataQualityDashboard for the tables of an OMOP set; no table is opened.
+
+    Parameters
+    ----------
+    folder
+        Has its CSV files of tables, fields and concepts.
+    cdm
+        The version of OMOP's common data model, such as ``5.4``.
+    today
+        What GETDATE() stands for; without it the checks about today are left out.
+
+    Returns
+    -------
+    tuple of ImportedRules
+        One for each table, in the order of the files.
+
+    Raises
+    ------
+    ParameterError
+        If the version is unknown, or a file is missing, is no CSV or lacks a column.
+    """
+    from dpdb.rules.importers.dqd import import_checks
+    from dpdb.rules.importers.dqd_files import read_check_files
+
+    found = Found()
+    files = read_check_files(Path(folder), cdm, text_of)
+    import_checks(files, today, found)
+    return tuple(
+        ImportedRules(
+            f"DataQualityDashboard, CDM {cdm}",
+            table,
+            tuple(rule for rule in found.rules if rule.table == table),
+            tuple(item for item in found.left_out if item.table == table),
+        )
+        for table in dict.fromkeys([rule.table for rule in found.rules] + [item.table for item in found.left_out])
     )
 
 

@@ -39,7 +39,7 @@ class Counted:
     """
 
     statistic: Statistic | None
-    share: Literal["share", "share of non-null"] | None = None
+    share: Literal["share", "share of non-null", "share of selected"] | None = None
 
 
 NOTHING = Counted(None)

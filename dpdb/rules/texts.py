@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from itertools import product
@@ -19,7 +19,7 @@ from dpdb.names import in_double_quotes
 
 __all__ = [
     "among", "between", "both", "checked", "column_name", "comment", "dependency", "found_in", "keyed",
-    "keyed_with_nulls", "missing", "one_line", "present", "readable_line", "value",
+    "keyed_with_nulls", "looked_up", "missing", "one_line", "present", "readable_line", "value",
 ]  # fmt: skip
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -179,6 +179,24 @@ def found_in(columns: Sequence[object], parent: str, targets: Sequence[object], 
         return f"{column_name(columns[0])} IN {table}.{column_name(targets[0])}{_where(where)}"
     left, right = (", ".join(map(column_name, names)) for names in (columns, targets))
     return f"({left}) IN {table}({right}){_where(where)}"
+
+
+def looked_up(condition: str, parent: str, keys: Mapping[str, str], where: object = None) -> str:
+    """Write a condition that a row meets together with each row of another table that has its key.
+
+    Parameters
+    ----------
+    condition
+        With the other table's name before its columns.
+    parent
+        The other table.
+    keys
+        The other table's column of each column of the key.
+    where
+        Condition on the rows; None for all rows.
+    """
+    pairs = " AND ".join(f"{column_name(own)} = {parent}.{column_name(other)}" for own, other in keys.items())
+    return f"CHECK ({condition}) BY {pairs}{_where(where)}"
 
 
 def missing(columns: Iterable[object], *, every: bool) -> str:

@@ -51,12 +51,15 @@ class _Counted:
         Of `row_count`, the rows that it counts.
     known : WherePredicate or None
         Of a share of non-null rows, those rows.
+    selected : WherePredicate or None
+        Of a share of the rows that the rule selects, those rows.
     """
 
     position: int | None
     statistic: RuleStatistic | None
     rows: WherePredicate | None
     known: WherePredicate | None
+    selected: WherePredicate | None = None
 
     @property
     def is_cover(self) -> bool:
@@ -127,7 +130,12 @@ class CountedSuite:
         counted = self._lines[each.line]
         if counted.position is None:
             return [_among(where, counted.rows)]
-        of = {"rows": [], "share": [where], "share of non-null": [_among(where, counted.known)]}
+        of = {
+            "rows": [],
+            "share": [where],
+            "share of non-null": [_among(where, counted.known)],
+            "share of selected": [_among(where, counted.selected)],
+        }
         return of[each.limit.unit]
 
 
@@ -186,7 +194,7 @@ def _counted(table: PublicTable, line: SuiteLine, places: Mapping[DenialConstrai
     known = None
     if any(limit.unit == "share of non-null" for limit in line.limits):
         known = opened.where(" AND ".join(f"{_quoted(name)} IS NOT NULL" for name in line.rule.table_columns))
-    return _Counted(position, statistic, None, known)
+    return _Counted(position, statistic, None, known, None if line.where is None else _where(table, line))
 
 
 def _where(table: PublicTable, line: SuiteLine) -> WherePredicate:

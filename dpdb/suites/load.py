@@ -103,15 +103,15 @@ def _checks_of(line: ConstraintLine, day: datetime.date | None) -> Iterator[Suit
     """Return the check of a line, or one for each of its rules: `zip -> city, state` has two."""
     limits = line.limits or (Limit("fail", "above", Fraction(0)),)
     number = line.cursor.source.line
+    where = _condition(line, day) if line.where is not None or not line.constraints else None
     if not line.constraints:
-        where = _condition(line, day)
         yield SuiteLine(line.name or line.text, None, where, line.statistic, limits, line.text, number)
     for rule in line.constraints:
         text = line.text if len(line.constraints) == 1 else rule.text or str(rule)
         name = line.name or text
         if line.name is not None and len(line.constraints) > 1:
             name = f"{line.name} ({text})"
-        yield SuiteLine(name, rule, None, line.statistic, limits, text, number)
+        yield SuiteLine(name, rule, where, line.statistic, limits, text, number)
 
 
 def _condition(line: ConstraintLine, day: datetime.date | None) -> str | None:

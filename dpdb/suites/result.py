@@ -25,7 +25,7 @@ class CheckResult:
     direction : str
         Whether the check fails ``above`` its limit or ``below`` it.
     unit : str
-        ``rows``, ``share`` (of all rows) or ``share of non-null``.
+        ``rows``, ``share`` (of all rows), ``share of non-null`` or ``share of selected`` (by the rule's WHERE).
     statistic : str
         What the limit is about; see `dpdb.suites.suite.SuiteLine`.
     lower, upper : float or None

@@ -21,7 +21,8 @@ class SuiteLine:
     rule : DenialConstraint or None
         None for `row_count`.
     where : str or None
-        The rows that `row_count` counts, as SQL; None for all rows, and for rules, which have their own condition.
+        The rows that `row_count` counts, as SQL; None for all rows. Of a rule, which has its own condition, the rows
+        that a limit is a share of; None without such a limit.
     statistic : str
         What the limits are about: `violations` (the fewest rows to delete), `row_count`, `duplicate values` or
         `rows in duplicates` (of a key).

@@ -45,7 +45,7 @@ def limit_words(check: CheckResult) -> str:
     """Return severity and limit, as a suite's file has them."""
     if check.unit == "rows":
         return f"{check.severity} {check.direction} {check.limit:,.0f}"
-    of = "" if check.unit == "share" else " of non-null"
+    of = check.unit.removeprefix("share")
     return f"{check.severity} {check.direction} {100 * check.limit:g}%{of}"
 
 

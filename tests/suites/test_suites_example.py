@@ -27,9 +27,9 @@ def test_the_page_shows_lines_of_the_bundled_suite() -> None:
 
 def test_every_limit_of_the_page_is_one() -> None:
     limits = re.findall(r"`(above [^`]+)`", PAGE.split("| limit |")[1])
-    assert len(limits) == 8
+    assert len(limits) == 9
     for limit in limits:
-        assert load_suite(f"UNIQUE(a)  fail {limit}").lines[0].limits[0].direction == "above"
+        assert load_suite(f"UNIQUE(a) WHERE b  fail {limit}").lines[0].limits[0].direction == "above"
 
 
 def test_the_bundled_suite_is_about_the_bundled_table() -> None:

@@ -48,7 +48,7 @@ _FORMS = (
 )
 _NUMBER = re.compile(r"[0-9]{1,40}(\.[0-9]{1,40})?")
 
-_Unit = Literal["rows", "share", "share of non-null"]
+_Unit = Literal["rows", "share", "share of non-null", "share of selected"]
 _UNITS: dict[str, tuple[_Unit, Statistic]] = {
     "": ("rows", VIOLATIONS),
     "row": ("rows", VIOLATIONS),
@@ -62,6 +62,7 @@ _UNITS: dict[str, tuple[_Unit, Statistic]] = {
     "% of non - null": ("share of non-null", VIOLATIONS),
     "% of non - null duplicate values": ("share of non-null", DUPLICATE_VALUES),
     "% of non - null in duplicates": ("share of non-null", ROWS_IN_DUPLICATES),
+    "% of selected": ("share of selected", VIOLATIONS),
 }
 _MOST_TOKENS = 3 + max(len(unit.split()) for unit in _UNITS)
 
@@ -77,7 +78,8 @@ class Limit:
     amount
         A whole number of rows up to 10^15, or a share from 0 to 1 with at most six decimals.
     unit
-        What `amount` is: rows, a share of all rows, or a share of the rows in which no column of the rule is NULL.
+        What `amount` is: rows, a share of all rows, of the rows in which no column of the rule is NULL, or of the rows
+        that the rule's WHERE selects.
 
     Raises
     ------
@@ -88,7 +90,7 @@ class Limit:
     severity: Literal["warn", "fail"]
     direction: Literal["above", "below"]
     amount: Fraction
-    unit: Literal["rows", "share", "share of non-null"] = "rows"
+    unit: _Unit = "rows"
 
     def __post_init__(self) -> None:
         if self.unit == "rows":
@@ -110,7 +112,7 @@ class Limit:
             return f"{start} {int(self.amount)}{units.get(statistic, '')}"
         share = f"{Decimal(int(self.amount * _FINEST_SHARE)).scaleb(-4).normalize():f}%"
         counted = {DUPLICATE_VALUES: " duplicate values", ROWS_IN_DUPLICATES: " in duplicates"}.get(statistic, "")
-        return f"{start} {share}{counted if self.unit == 'share' else f' of non-null{counted}'}"
+        return f"{start} {share}{self.unit.removeprefix('share')}{counted}"
 
 
 class WrittenLimits(NamedTuple):

@@ -7,7 +7,7 @@ from datetime import date
 
 from dpdb.constraints.denial import DenialConstraint
 from dpdb.constraints.shape import is_key, never_null
-from dpdb.constraints.text.cursor import Cursor
+from dpdb.constraints.text.cursor import CLOSING, OPENING, Cursor
 from dpdb.constraints.text.lexer import Kind, Token
 from dpdb.constraints.text.limits import (
     DUPLICATE_VALUES,
@@ -39,7 +39,7 @@ class ConstraintLine:
     name : str or None
         Its name, if it has one.
     where : str or None
-        The condition of `row_count`, as SQL.
+        The condition of `row_count`, as SQL; so of a rule with a limit that is a share of the rows it selects.
     statistic : str
     limits : tuple of Limit
         As written, empty without limits.
@@ -109,7 +109,28 @@ def _read(cursor: Cursor, rule: Cursor, written: WrittenLimits, day: date | None
     filled = rule.with_tokens(_filled(rule, day))
     constraints = parse_from(filled)
     _refuse_limits_of_rules(cursor, written, constraints)
-    return ConstraintLine(cursor, constraints, name, None, written.statistic, written.limits, text)
+    where = _selected(cursor, rule, written, day)
+    return ConstraintLine(cursor, constraints, name, where, written.statistic, written.limits, text)
+
+
+def _selected(cursor: Cursor, rule: Cursor, written: WrittenLimits, day: date | None) -> str | None:
+    """Return the WHERE of a rule whose limit is a share of the rows that it selects; None for other limits."""
+    token = next((t for t, limit in zip(written.tokens, written.limits, strict=True) if _of_selected(limit)), None)
+    if token is None:
+        return None
+    depth, place = 0, None
+    for number, each in enumerate(rule.tokens):
+        depth += (each.kind in OPENING) - (each.kind in CLOSING)
+        if depth == 0 and each.kind is Kind.NAME and each.text.lower() == "where":
+            place = number
+    if place is None:
+        raise cursor.error("a rule with WHERE, as the percentage is of the rows that it selects", token)
+    rule.position = place
+    return _where(rule, day)
+
+
+def _of_selected(limit: Limit) -> bool:
+    return limit.unit == "share of selected"
 
 
 def _refuse_limits_of_rows(cursor: Cursor, written: WrittenLimits) -> None:

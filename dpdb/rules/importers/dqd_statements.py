@@ -1,0 +1,254 @@
+"""What DQD's checks say, as rules: one function for each, of the line of a file that asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import NamedTuple, TypeAlias
+
+from dpdb.constraints import VIOLATIONS
+from dpdb.errors import ParameterError
+from dpdb.rules.importers.dqd_files import CheckFiles, Row
+from dpdb.rules.importers.dqd_terms import limit_term, source_column
+from dpdb.rules.limits import NOTHING, Counted, number
+from dpdb.rules.texts import among, checked, column_name, found_in, keyed, looked_up, present, value
+
+__all__ = ["CONCEPT_CHECKS", "FIELD_CHECKS", "TABLE_CHECKS", "Known", "Statement", "Write"]
+
+_ALL, _KNOWN = Counted(VIOLATIONS, "share"), Counted(VIOLATIONS, "share of non-null")
+_SELECTED = Counted(VIOLATIONS, "share of selected")
+_DAYS_AFTER_DEATH, _DAYS_AROUND_VISIT = 60, 7
+_GENDERS = {"male": 8507, "female": 8532}
+_PERSONS = "DQD counts persons, not rows"
+_VALID = "concept.standard_concept IS NOT NULL AND concept.standard_concept = 'S' AND concept.invalid_reason IS NULL"
+
+
+class Statement(NamedTuple):
+    """A check as a rule, what its percentages are of, and in what it differs."""
+
+    text: str
+    counted: Counted
+    note: str | None = None
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the files say of all fields, and what GETDATE() stands for."""
+
+    types: Mapping[tuple[str, str], str]
+    today: date | None
+
+    @classmethod
+    def of(cls, files: CheckFiles, today: date | None) -> Known:
+        """Return what is known of the fields of some files."""
+        return cls(
+            {(row["cdmTableName"], row["cdmFieldName"]): row["cdmDatatype"].lower() for row in files.fields}, today
+        )
+
+
+_Applies: TypeAlias = Callable[[Row], bool]
+Write: TypeAlias = Callable[[Row, Known], Statement]
+
+
+def _foreign_key(row: Row, known: Known) -> Statement:
+    """Of two tables of persons it is about the person's own rows, as the unit is a person."""
+    field, table, target = row["cdmFieldName"], row["fkTableName"].lower(), row["fkFieldName"].lower()
+    both = all((each, "person_id") in known.types for each in (row["cdmTableName"], table))
+    if both and field != "person_id":
+        note = "the row that it refers to is to be of the same person"
+        return Statement(found_in(["person_id", field], table, ["person_id", target]), _ALL, note)
+    return Statement(found_in([field], table, [target]), _ALL)
+
+
+def _completeness(row: Row, _: Known) -> Statement:
+    """Write that a concept is not 0, nor missing where its source has a value."""
+    field = column_name(row["cdmFieldName"])
+    source = source_column(row["cdmTableName"], row["cdmFieldName"])
+    if source is None:
+        return Statement(checked(f"{field} <> 0"), _KNOWN)
+    where = f"{field} IS NOT NULL OR {column_name(source)} IS NOT NULL"
+    return Statement(f"CHECK ({field} IS NOT NULL AND {field} <> 0) WHERE {where}", _SELECTED)
+
+
+def _low(row: Row, known: Known) -> Statement:
+    term = limit_term(row["plausibleValueLow"], row["cdmDatatype"], known.today)
+    return Statement(checked(f"{column_name(row['cdmFieldName'])} >= {term.text}"), _KNOWN)
+
+
+def _high(row: Row, known: Known) -> Statement:
+    """Write the largest value; of days all of the last one."""
+    term = limit_term(row["plausibleValueHigh"], row["cdmDatatype"], known.today, next_day=True)
+    sign = "<" if term.is_day else "<="
+    return Statement(checked(f"{column_name(row['cdmFieldName'])} {sign} {term.text}"), _KNOWN)
+
+
+def _start_before_end(row: Row, known: Known) -> Statement:
+    end = row["plausibleStartBeforeEndFieldName"].lower()
+    return _ordered(row["cdmTableName"], row["cdmFieldName"], end, _KNOWN, known)
+
+
+def _temporal_after(row: Row, known: Known) -> Statement:
+    """Write that a time does not lie before another one, of the row or of its person."""
+    table, after = row["plausibleTemporalAfterTableName"].lower(), row["plausibleTemporalAfterFieldName"].lower()
+    if table == row["cdmTableName"]:
+        return _ordered(table, after, row["cdmFieldName"], _ALL, known)
+    if table != "person":
+        raise ParameterError(f"dpdb does not know what {table} has to do with the row")
+    return _not_before(row, after, "June 1 of year_of_birth", _ALL)
+
+
+def _after_birth(row: Row, _: Known) -> Statement:
+    return _not_before(row, "birth_datetime", "year, month and day of birth", _KNOWN)
+
+
+def _before_death(row: Row, _: Known) -> Statement:
+    """Write that a time lies at most 60 days after death; DQD's share is of the rows of the dead."""
+    condition = f"{column_name(row['cdmFieldName'])} < death.death_date + {_DAYS_AFTER_DEATH + 1}"
+    return Statement(looked_up(condition, "death", {"person_id": "person_id"}), NOTHING)
+
+
+def _within_visit(row: Row, _: Known) -> Statement:
+    """Write that a time lies within a week of its visit; DQD's share is of the rows that have one."""
+    field, visit = column_name(row["cdmFieldName"]), "visit_occurrence"
+    condition = (
+        f"{field} >= {visit}.visit_start_date - {_DAYS_AROUND_VISIT} AND "
+        f"{field} <= {visit}.visit_end_date + {_DAYS_AROUND_VISIT}"
+    )
+    keys = {"person_id": "person_id", "visit_occurrence_id": "visit_occurrence_id"}
+    return Statement(looked_up(condition, visit, keys), NOTHING, "the visit is to be of the same person")
+
+
+def _of_named_concept(condition: str, row: Row, counted: Counted) -> Statement:
+    """Write what is so of the concept that a field names, unless that is 0 or unknown."""
+    field = row["cdmFieldName"]
+    return Statement(looked_up(condition, "concept", {field: "concept_id"}, f"{column_name(field)} <> 0"), counted)
+
+
+def _gender(row: Row, _: Known) -> Statement:
+    said = _GENDERS.get(row["plausibleGender"].lower())
+    if said is None:
+        raise ParameterError(f"{row['plausibleGender']!r} is neither Male nor Female")
+    condition, keys = f"person.gender_concept_id = {said}", {"person_id": "person_id"}
+    return Statement(looked_up(condition, "person", keys, _is_concept(row)), _SELECTED)
+
+
+def _units(row: Row, _: Known) -> Statement:
+    """Write which units a concept's values have; -1 is for none, and 0 is another check."""
+    units = [number(item.strip()) for item in row["plausibleUnitConceptIds"].split(",")]
+    if any(unit is None or unit.denominator != 1 for unit in units):
+        raise ParameterError(f"{row['plausibleUnitConceptIds']!r} is no list of concepts")
+    allowed = [int(unit) for unit in units if unit is not None and unit != -1]
+    where = f"{_is_concept(row)} AND (unit_concept_id <> 0 OR unit_concept_id IS NULL)"
+    return Statement(f"CHECK ({among('unit_concept_id', [*allowed, 0])}) WHERE {where}", _SELECTED)
+
+
+def _bound_of_concept(name: str, sign: str) -> Write:
+    """Write a bound of a concept's values in one unit."""
+
+    def write(row: Row, known: Known) -> Statement:
+        term = limit_term(row[name], "float", known.today)
+        where = f"{_is_concept(row)} AND {_is_concept(row, 'unit_concept_id', 'unitConceptId')}"
+        text = f"CHECK (value_as_number {sign} {term.text}) WHERE {where} AND value_as_number IS NOT NULL"
+        return Statement(text, _SELECTED)
+
+    return write
+
+
+def _descendants(_: Row, __: Known) -> Statement:
+    raise ParameterError("it selects rows by concept_ancestor, a third table")
+
+
+def _source_values(_: Row, __: Known) -> Statement:
+    raise ParameterError("it counts distinct values that have a row without concept, not rows")
+
+
+def _overlap(_: Row, __: Known) -> Statement:
+    """Write that periods of a person neither overlap nor touch: made a day longer they do not overlap."""
+    start, end = "observation_period_start_date", "observation_period_end_date"
+    text = f"not(t1.person_id = t2.person_id & t1.{start} <= t2.{end} + 1 & t2.{start} <= t1.{end} + 1)"
+    return Statement(text, NOTHING, _PERSONS)
+
+
+def _ordered(table: str, first: str, then: str, counted: Counted, known: Known) -> Statement:
+    by_day = "datetime" in {known.types.get((table, name)) for name in (first, then)}
+    text = checked(f"{column_name(first)} <= {column_name(then)}")
+    return Statement(text, counted, "DQD compares days, this line times" if by_day else None)
+
+
+def _not_before(row: Row, birth: str, otherwise: str, counted: Counted) -> Statement:
+    day = "INTERVAL '1 day'" if row["cdmDatatype"].lower() == "datetime" else "1"
+    condition = f"person.{column_name(birth)} < {column_name(row['cdmFieldName'])} + {day}"
+    note = f"where {birth} is NULL DQD takes {otherwise}"
+    return Statement(looked_up(condition, "person", {"person_id": "person_id"}), counted, note)
+
+
+def _is_concept(row: Row, field: str | None = None, column: str = "conceptId") -> str:
+    concept = number(row[column])
+    if concept is None or concept.denominator != 1:
+        raise ParameterError(f"{column} {row[column]!r} is no concept")
+    return f"{column_name(field or row['cdmFieldName'])} = {int(concept)}"
+
+
+def _yes(check: str) -> _Applies:
+    return lambda row: row[check] == "Yes"
+
+
+def _given(check: str) -> _Applies:
+    return lambda row: bool(row[check])
+
+
+def _referring(check: str) -> _Applies:
+    return lambda row: row["isForeignKey"] == "Yes" and bool(row[check])
+
+
+def _in_concept(column: str, check: str) -> Write:
+    return lambda row, _: _of_named_concept(f"concept.{column} = {value(row[check])}", row, _ALL)
+
+
+TABLE_CHECKS: dict[str, tuple[str, Write]] = {
+    "measurePersonCompleteness": (
+        "person", lambda row, _: Statement(found_in(["person_id"], row["cdmTableName"], ["person_id"]), _ALL)
+    ),
+    "measureConditionEraCompleteness": (
+        "condition_occurrence",
+        lambda row, _: Statement(
+            found_in(["person_id"], row["cdmTableName"], ["person_id"], "condition_concept_id <> 0"), NOTHING, _PERSONS
+        ),
+    ),
+    "measureObservationPeriodOverlap": ("observation_period", _overlap),
+}  # fmt: skip
+"""The table whose rows are checked, and what is."""
+
+FIELD_CHECKS: dict[str, tuple[_Applies, Write]] = {
+    "isRequired": (_yes("isRequired"), lambda row, _: Statement(present(row["cdmFieldName"]), _ALL)),
+    "isPrimaryKey": (_yes("isPrimaryKey"), lambda row, _: Statement(keyed([row["cdmFieldName"]]), _ALL)),
+    "isForeignKey": (_yes("isForeignKey"), _foreign_key),
+    "fkDomain": (_referring("fkDomain"), _in_concept("domain_id", "fkDomain")),
+    "fkClass": (_referring("fkClass"), _in_concept("concept_class_id", "fkClass")),
+    "isStandardValidConcept": (
+        _yes("isStandardValidConcept"), lambda row, _: _of_named_concept(_VALID, row, _KNOWN)
+    ),
+    "measureValueCompleteness": (
+        _yes("measureValueCompleteness"), lambda row, _: Statement(present(row["cdmFieldName"]), _ALL)
+    ),
+    "standardConceptRecordCompleteness": (_yes("standardConceptRecordCompleteness"), _completeness),
+    "sourceConceptRecordCompleteness": (_yes("sourceConceptRecordCompleteness"), _completeness),
+    "sourceValueCompleteness": (_yes("sourceValueCompleteness"), _source_values),
+    "plausibleValueLow": (_given("plausibleValueLow"), _low),
+    "plausibleValueHigh": (_given("plausibleValueHigh"), _high),
+    "plausibleTemporalAfter": (_yes("plausibleTemporalAfter"), _temporal_after),
+    "plausibleDuringLife": (_yes("plausibleDuringLife"), _before_death),
+    "plausibleStartBeforeEnd": (_yes("plausibleStartBeforeEnd"), _start_before_end),
+    "plausibleAfterBirth": (_yes("plausibleAfterBirth"), _after_birth),
+    "plausibleBeforeDeath": (_yes("plausibleBeforeDeath"), _before_death),
+    "withinVisitDates": (_yes("withinVisitDates"), _within_visit),
+}  # fmt: skip
+
+CONCEPT_CHECKS: dict[str, tuple[_Applies, Write]] = {
+    "plausibleValueLow": (_given("plausibleValueLow"), _bound_of_concept("plausibleValueLow", ">=")),
+    "plausibleValueHigh": (_given("plausibleValueHigh"), _bound_of_concept("plausibleValueHigh", "<=")),
+    "plausibleGender": (_given("plausibleGender"), _gender),
+    "plausibleGenderUseDescendants": (_given("plausibleGenderUseDescendants"), _descendants),
+    "plausibleUnitConceptIds": (_given("plausibleUnitConceptIdsThreshold"), _units),
+}
