@@ -1,0 +1,1 @@
+"""PostgreSQL's protocol: the desk for SQL tools."""
