@@ -11,6 +11,7 @@ import pytest
 sys.path.append(str(Path(__file__).parents[1] / "sql"))  # its statements and rows are this door's, too
 
 from browser import ABSENT, Browser
+from postgres_tls import certificates
 from server_site import Server, Site, make_site
 
 
@@ -37,3 +38,13 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     opened = Browser(tmp_path_factory.mktemp("browser"))
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="module")
+def tls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Path]]:
+    """A server whose clients of PostgreSQL need TLS, and the authority that they trust; `other.pem` is beside it."""
+    folder = tmp_path_factory.mktemp("tls")
+    authority, _ = certificates(folder)
+    settings = {"certificate": "server.pem", "private_key": "server.key"}
+    with Server(make_site(folder, epsilon=50, settings=settings, postgres=True)) as running:
+        yield running, authority

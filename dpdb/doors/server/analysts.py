@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dpdb.doors.server.configuration import Configuration
+from dpdb.doors.server.login_keys import LoginKeys, login_keys
 from dpdb.doors.server.refusals import ForbiddenError
 from dpdb.errors import LedgerError
 from dpdb.ledger import Ledger, RecordedAnalyst
@@ -66,9 +67,10 @@ def add_analyst(
     """
     token = secrets.token_urlsafe(_TOKEN_BYTES)
     with _all_ledgers(configuration) as ledgers:
+        scram = login_keys(token, ledgers[min(ledgers)].login_salt(name)).text
         for ledger in ledgers.values():
             first = _agents_rights(ledger, name, rights) if is_agent else {}
-            ledger.grant(name, token_digest(token), expires=expires, **{**rights, **first})
+            ledger.grant(name, token_digest(token), scram=scram, expires=expires, **{**rights, **first})
     return token
 
 
@@ -128,6 +130,7 @@ class Directory:
     def __init__(self, ledgers: Mapping[str, Path]) -> None:
         self._lock = threading.Lock()
         self._by_digest: Mapping[str, Analyst] = {}
+        self._logins: Mapping[str, tuple[Analyst, str | None]] = {}
         self._opened = ExitStack()
         try:
             self.ledgers = {table: self._opened.enter_context(Ledger.open(path)) for table, path in ledgers.items()}
@@ -142,14 +145,16 @@ class Directory:
             try:
                 found = [ledger.access() for ledger in self.ledgers.values()]
             except BaseException:
-                self._by_digest = {}
+                self._by_digest, self._logins = {}, {}
                 raise
             first, *others = found
-            self._by_digest = {
-                digest: Analyst(name, role)
-                for name, (role, digest) in first.items()
-                if digest is not None and all(other.get(name) == (role, digest) for other in others)
+            known = {
+                name: access
+                for name, access in first.items()
+                if access.token is not None and all(other.get(name) == access for other in others)
             }
+            self._by_digest = {str(one.token): Analyst(name, one.role) for name, one in known.items()}
+            self._logins = {name: (Analyst(name, one.role), one.scram) for name, one in known.items()}
 
     def holder(self, token: str) -> Analyst | None:
         """Return who holds a token, None if nobody does."""
@@ -165,6 +170,20 @@ class Directory:
                         f"a program asks within a quota and a cap per statement, and on {table!r} you lack one: the "
                         f"owner gives them by `dpdb analyst add {analyst.name} --agent`"
                     )
+
+    def login(self, name: str) -> tuple[Analyst, LoginKeys] | None:
+        """Return who has a name, with the keys of his token; None if nobody has, or his token is older than keys."""
+        analyst, scram = self._logins.get(name, (None, None))
+        return None if analyst is None or scram is None else (analyst, LoginKeys.read(scram))
+
+    def login_salt(self, name: str) -> bytes:
+        """Return the salt of a name's keys, also of a name that nobody has; see `Ledger.login_salt`."""
+        return self.ledgers[min(self.ledgers)].login_salt(name)
+
+    @property
+    def without_keys(self) -> list[str]:
+        """Analysts whose tokens are older than the keys."""
+        return sorted(name for name, (_, scram) in self._logins.items() if scram is None)
 
     @contextmanager
     def reading(self) -> Iterator[Mapping[str, Ledger]]:

@@ -6,6 +6,7 @@ file that was merely found in the current folder may be a stranger's.
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -77,6 +78,8 @@ class Configuration:
     ----------
     address, port
         Where to listen.
+    postgres
+        Where to listen for clients of PostgreSQL: address and port; None for nowhere.
     certificate, private_key
         Files for TLS; without them only this machine's own addresses are listened at.
     audit
@@ -90,6 +93,7 @@ class Configuration:
     path: Path
     address: str
     port: int
+    postgres: tuple[str, int] | None
     certificate: Path | None
     private_key: Path | None
     audit: Path
@@ -97,11 +101,6 @@ class Configuration:
     limits: Limits
     tables: tuple[ServedTable, ...]
     public: Mapping[str, Path]
-
-    @property
-    def is_loopback(self) -> bool:
-        """Whether only programs of this machine reach it."""
-        return self.address == "localhost" or ipaddress.ip_address(self.address).is_loopback
 
 
 _SERVER_KEYS = ("address", "port", "certificate", "private_key", "audit", "owner_log")
@@ -124,7 +123,7 @@ def load_configuration(path: str | Path) -> Configuration:
     except (OSError, ValueError) as error:
         reason = (error.strerror or "cannot be read").lower() if isinstance(error, OSError) else "cannot be read"
         raise ParameterError(f"{path}: {reason}") from None
-    keys = TomlKeys(toml_values(content, path), str(path), ("server", "tables", "public"))
+    keys = TomlKeys(toml_values(content, path), str(path), ("server", "tables", "public", "postgres"))
     server = TomlKeys(keys.table("server"), f"{path}, [server]", (*_SERVER_KEYS, *_LIMIT_KEYS))
     folder = path.parent
     found = keys.table("tables")
@@ -137,6 +136,7 @@ def load_configuration(path: str | Path) -> Configuration:
         path=path,
         address=_address(server),
         port=_port(server),
+        postgres=_postgres(TomlKeys(keys.table("postgres"), f"{path}, [postgres]", ("listen",))),
         certificate=_optional_file(server, folder, "certificate"),
         private_key=_optional_file(server, folder, "private_key"),
         audit=folder / (server.text("audit") or "audit.sqlite"),
@@ -147,22 +147,46 @@ def load_configuration(path: str | Path) -> Configuration:
     )
     if (configuration.certificate is None) != (configuration.private_key is None):
         raise ParameterError(f"{path}, [server]: certificate and private_key go together")
-    if configuration.certificate is None and not configuration.is_loopback:
+    if configuration.certificate is None and not _is_loopback(configuration.address):
         raise ParameterError(
             f"{path}, [server]: other machines reach {configuration.address}, and tokens would cross the network in "
             "plain text: give certificate and private_key, or listen at 127.0.0.1"
         )
+    if configuration.certificate is None and configuration.postgres and not _is_loopback(configuration.postgres[0]):
+        raise ParameterError(
+            f"{path}, [postgres]: other machines reach {configuration.postgres[0]}, and answers would cross the "
+            "network in plain text: give certificate and private_key in [server], or listen at 127.0.0.1"
+        )
     return configuration
+
+
+def _is_loopback(address: str) -> bool:
+    """Return whether only programs of this machine reach an address."""
+    return address == "localhost" or ipaddress.ip_address(address).is_loopback
 
 
 def _address(server: TomlKeys) -> str:
     text = server.text("address") or "127.0.0.1"
-    if text != "localhost":
-        try:
-            ipaddress.ip_address(text)
-        except ValueError:
-            raise server.error("address", f"expected an address such as 127.0.0.1, got {text!r}") from None
+    if not _is_address(text):
+        raise server.error("address", f"expected an address such as 127.0.0.1, got {text!r}")
     return text
+
+
+def _is_address(text: str) -> bool:
+    with contextlib.suppress(ValueError):
+        return text == "localhost" or bool(ipaddress.ip_address(text))
+    return False
+
+
+def _postgres(keys: TomlKeys) -> tuple[str, int] | None:
+    text = keys.text("listen")
+    if text is None:
+        return None
+    address, _, port = text.rpartition(":")
+    address = address.removeprefix("[").removesuffix("]")
+    if not (_is_address(address) and port.isascii() and port.isdigit() and len(port) < 6 and int(port) <= 65_535):
+        raise keys.error("listen", f"expected an address and a port such as 127.0.0.1:5433, got {text!r}")
+    return address, int(port)
 
 
 def _port(server: TomlKeys) -> int:

@@ -31,6 +31,7 @@ from dpdb.doors.server.audit import Audit
 from dpdb.doors.server.board import jobs_report, owner_board, rearm_check, revoke_known
 from dpdb.doors.server.configuration import Configuration
 from dpdb.doors.server.known import account_of, history_of, schema_of
+from dpdb.doors.server.login_keys import LoginKeys
 from dpdb.doors.server.padding import until_grid
 from dpdb.doors.server.rates import AtOnce, PerMinute
 from dpdb.doors.server.refusals import ClosingError, ForbiddenError, Refusal, TooManyError, refusal_of
@@ -260,6 +261,14 @@ class Desk:
     async def holder(self, token: str) -> Analyst | None:
         """Return who holds a token."""
         return self.directory.holder(token)
+
+    def login(self, name: str) -> tuple[Analyst, LoginKeys] | None:
+        """Return who has a name, with the keys that prove his token; None if nobody can log in by it."""
+        return self.directory.login(name)
+
+    def login_salt(self, name: str) -> bytes:
+        """Return the salt for the login of a name, also of one that nobody has."""
+        return self.directory.login_salt(name)
 
     async def keep_current(self) -> None:
         """Read again and again who holds which token, until cancelled."""

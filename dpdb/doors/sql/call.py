@@ -18,7 +18,7 @@ from dpdb.names import folded
 from dpdb.release import OPTIONS, Ask, Key, Kind
 from dpdb.suites import SuiteAsk
 
-__all__ = ["RELEASES", "example", "named_first", "read_call", "release_name"]
+__all__ = ["RELEASES", "example", "named_first", "parameter_kind", "read_call", "release_name"]
 
 # Parameters in the order in which they may be given without names.
 RELEASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -106,7 +106,7 @@ def read_call(node: exp.Expr, table: str, suites: Collection[str] = ()) -> Ask |
             name = names[position]
         if name in given:
             raise refused(argument, f"gives {name} a second time")
-        given[name] = _typed(name, value, _kind(function, name))
+        given[name] = _typed(name, value, parameter_kind(function, name))
     if function == CHECK:
         return _asked_of_suite(node, given, suites)
     _check_table(node, given.pop(TABLE, None), function, table)
@@ -114,10 +114,11 @@ def read_call(node: exp.Expr, table: str, suites: Collection[str] = ()) -> Ask |
     return Ask.called(function, options)
 
 
-def _kind(function: str, name: str) -> Kind | None:
-    """Return the kind of a parameter; the table's name, which is no option, has none."""
+def parameter_kind(function: str, name: str) -> Kind | None:
+    """Return the kind of a parameter; the table's name, which is no option, has none, nor has what is no parameter."""
+    name = _ALIASES.get(name, name)
     if function == CHECK:
-        return CHECK_KINDS[CHECK_PARAMETERS[name]]
+        return CHECK_KINDS[CHECK_PARAMETERS[name]] if name in CHECK_PARAMETERS else None
     option = PARAMETERS[function].get(name)
     kind: Kind | None = None if option is None else OPTIONS[option].metadata["kind"]
     return kind

@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.allowances import refuse_retired
@@ -17,16 +17,26 @@ from dpdb.ledger.reading import LedgerReading
 from dpdb.ledger.report import history
 from dpdb.ledger.store.analyst_lines import ROLES, AnalystLine
 from dpdb.ledger.store.clock import now, present
+from dpdb.ledger.store.marks import mark
 from dpdb.ledger.store.state import insert
 from dpdb.names import check_name
 from dpdb.privacy import Number
 from dpdb.steps import reached
 from dpdb.stopping import unbroken
 
-__all__ = ["LedgerAnalysts", "RecordedAnalyst"]
+__all__ = ["Access", "LedgerAnalysts", "RecordedAnalyst"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")  # no colon: run ids begin with the name and one
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_SCRAM = re.compile(r"SCRAM-SHA-256\$\d+:[\w+/=]+\$[\w+/=]+:[\w+/=]+", re.ASCII)
+
+
+class Access(NamedTuple):
+    """How an analyst is known: his role, and of his token SHA-256 and the keys of SCRAM-SHA-256, None if void."""
+
+    role: str
+    token: str | None
+    scram: str | None
 
 
 @dataclass(frozen=True)
@@ -74,6 +84,7 @@ class LedgerAnalysts(LedgerReading):
         name: str,
         token: str,
         *,
+        scram: str | None = None,
         role: str | None = None,
         quota: Number | None = None,
         most_per_statement: Number | None = None,
@@ -88,6 +99,8 @@ class LedgerAnalysts(LedgerReading):
             Small letters, digits, dots, hyphens and underscores; at most 64.
         token
             SHA-256 of the token, as hexadecimal digits.
+        scram
+            Keys of SCRAM-SHA-256, made from the same token, as PostgreSQL writes them.
         role
             `analyst` (the default), `checker` or `owner`.
         quota, most_per_statement
@@ -112,7 +125,10 @@ class LedgerAnalysts(LedgerReading):
             raise ParameterError(f"unknown role {role!r}; known are {', '.join(ROLES)}")
         if not _DIGEST.fullmatch(token):
             raise ParameterError("a token is kept as its SHA-256")
-        changes: dict[str, Any] = {"credentials": json.dumps({"token": token})}
+        if scram is not None and not _SCRAM.fullmatch(scram):
+            raise ParameterError("the keys of a token are those of SCRAM-SHA-256")
+        credentials = {"token": token} | ({} if scram is None else {"scram": scram})
+        changes: dict[str, Any] = {"credentials": json.dumps(credentials)}
         changes |= {} if role is None else {"role": role}
         changes |= {} if expires is None else {"expires": expires.isoformat(timespec="milliseconds")}
         self._write_rights(name, changes, quota, most_per_statement, approved_by, is_new=True)
@@ -137,14 +153,23 @@ class LedgerAnalysts(LedgerReading):
         with self._books.current():
             return [self._recorded(line) for _, line in sorted(self._state.analysts.newest.items())]
 
-    def access(self) -> dict[str, tuple[str, str | None]]:
-        """Return the role of every analyst and the SHA-256 of his token, None where his rights do not hold."""
+    def access(self) -> dict[str, Access]:
+        """Return how every analyst is known, without token where his rights do not hold."""
         with self._books.current():
             state, clock = self._state, present()
             return {
-                line.name: (line.role, None if rights_end(line, state, clock) else line.token)
+                line.name: Access(line.role, None, None)
+                if rights_end(line, state, clock)
+                else Access(line.role, line.token, line.scram)
                 for line in state.analysts.newest.values()
             }
+
+    def login_salt(self, name: str) -> bytes:
+        """Return the salt of a name's keys: always the same, of names that nobody has, too, and known to nobody else.
+
+        So a login shows neither who is an analyst nor who has a new token.
+        """
+        return mark(self._state.terms.key, "login salt", name)[:16]
 
     def analyst(self, name: str) -> RecordedAnalyst | None:
         """Return the rights of one analyst, None if there is none of this name."""

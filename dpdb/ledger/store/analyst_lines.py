@@ -13,7 +13,7 @@ __all__ = ["ROLES", "AnalystLine", "Analysts"]
 ROLES = ("analyst", "checker", "owner")
 """An analyst asks for releases and checks, a checker for checks alone; an owner sees everything and spends nothing."""
 
-_KEYS = {"token"}
+_KEYS = ({"token"}, {"token", "scram"})
 
 
 class AnalystLine(NamedTuple):
@@ -34,7 +34,16 @@ class AnalystLine(NamedTuple):
     @property
     def token(self) -> str | None:
         """Digest of the token; None once the rights were withdrawn."""
-        return None if self.credentials is None else str(json.loads(self.credentials)["token"])
+        return self._credential("token")
+
+    @property
+    def scram(self) -> str | None:
+        """Keys of SCRAM-SHA-256, made from the token; None of a token from before there were such."""
+        return self._credential("scram")
+
+    def _credential(self, name: str) -> str | None:
+        found: str | None = None if self.credentials is None else json.loads(self.credentials).get(name)
+        return found
 
 
 @dataclass
@@ -76,7 +85,7 @@ class Analysts:
             if line.number != self.last + 1 or seal(key, "analyst", self.before, line) != sealed:
                 raise ValueError("the line of an analyst does not agree with its seal")
             self.seals.append(sealed)
-            known = line.credentials is None or json.loads(line.credentials).keys() == _KEYS
+            known = line.credentials is None or json.loads(line.credentials).keys() in _KEYS
             if line.role not in ROLES or line.options is not None or not known:
                 self.is_understood = False
             self.newest[line.name] = line

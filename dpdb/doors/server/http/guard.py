@@ -9,44 +9,20 @@ others from his address are silent.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-__all__ = ["Places", "guard"]
+from dpdb.doors.server.places import Places
 
-
-class Places:
-    """The open connections of a server."""
-
-    def __init__(self, per_address: int, in_all: int) -> None:
-        self._per_address, self._in_all = per_address, in_all
-        self._open: dict[Guard, str] = {}  # in order of their opening
-
-    def take(self, connection: Guard, address: str) -> None:
-        """Add a connection, and end others where there are too many; itself, if all others are being answered."""
-        self._open[connection] = address
-        of_address = [one for one, where in self._open.items() if where == address]
-        for found, most in ((of_address, self._per_address), ([*self._open], self._in_all)):
-            if len(found) > most:
-                self._end_oldest(found, connection)
-
-    def leave(self, connection: Guard) -> None:
-        """Forget a connection."""
-        self._open.pop(connection, None)
-
-    def _end_oldest(self, found: Iterable[Guard], newest: Guard) -> None:
-        ended = next((one for one in found if one is not newest and one.is_endable), newest)
-        self.leave(ended)
-        ended.transport.abort()
+__all__ = ["guard"]
 
 
 class Guard(H11Protocol):
     """One connection; `guard` gives it its places and its deadline."""
 
-    places: Places
+    places: Places[Guard]
     seconds: float
 
     _late: asyncio.TimerHandle | None = None
@@ -58,9 +34,13 @@ class Guard(H11Protocol):
         return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
 
     @property
-    def is_endable(self) -> bool:
-        """Whether the connection may end for a newcomer: it waits for a request, or its client reads no answer."""
-        return self.is_waiting or self._unread is not None
+    def turn(self) -> int | None:
+        """When the connection ends for a newcomer: if it waits for a request, or its client reads no answer."""
+        return 0 if self.is_waiting or self._unread is not None else None
+
+    def end(self) -> None:
+        """End at once."""
+        self.transport.abort()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a place, and wait for a request until the deadline."""
@@ -135,5 +115,5 @@ def guard(per_address: int, in_all: int, seconds: float) -> type[Guard]:
     seconds
         For the head and the body of a request, and for a client to read on.
     """
-    own: dict[str, Any] = {"places": Places(per_address, in_all), "seconds": seconds}
+    own: dict[str, Any] = {"places": Places[Guard](per_address, in_all), "seconds": seconds}
     return type("Guard", (Guard,), own)

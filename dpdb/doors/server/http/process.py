@@ -19,6 +19,8 @@ from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.http.application import http_application
 from dpdb.doors.server.http.guard import guard
 from dpdb.doors.server.http.handshakes import TlsListener
+from dpdb.doors.server.postgres.end_point import tls_end_point
+from dpdb.doors.server.postgres.listener import PostgresListener
 from dpdb.errors import ParameterError
 from dpdb.owner_log import OWNER_LOG
 
@@ -47,15 +49,27 @@ def serve(configuration: Configuration, say: Callable[[str], None]) -> None:
     tls = None
     if configuration.certificate is not None and configuration.private_key is not None:
         tls = server_context(configuration.certificate, configuration.private_key)
-    listener = _bound(configuration.address, configuration.port)
-    with contextlib.closing(listener):
+    with contextlib.ExitStack() as opened:
+        listener = opened.enter_context(contextlib.closing(_bound(configuration.address, configuration.port)))
+        wire = None
+        if configuration.postgres is not None:
+            wire = opened.enter_context(contextlib.closing(_bound(*configuration.postgres)))
         desk = Desk(configuration)
-        try:
-            scheme, (host, port, *_) = "http" if tls is None else "https", listener.getsockname()
-            where = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
-            asyncio.run(_until_told(desk, listener, tls, lambda: say(f"listening at {where}"), say))
-        finally:
-            desk.close()
+        opened.callback(desk.close)
+        if wire is not None:
+            _say_without_keys(desk, say)
+        asyncio.run(_until_told(desk, listener, wire, tls, say))
+
+
+def _where(listener: socket.socket) -> str:
+    host, port, *_ = listener.getsockname()
+    return f"{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _say_without_keys(desk: Desk, say: Callable[[str], None]) -> None:
+    old = desk.directory.without_keys
+    if old:
+        say(f"no login by PostgreSQL with tokens of earlier versions: `dpdb analyst add` anew for {', '.join(old)}")
 
 
 def _bound(address: str, port: int) -> socket.socket:
@@ -74,8 +88,8 @@ def _bound(address: str, port: int) -> socket.socket:
 async def _until_told(
     desk: Desk,
     listener: socket.socket,
+    wire: socket.socket | None,
     tls: ssl.SSLContext | None,
-    begin: Callable[[], None],
     say: Callable[[str], None],
 ) -> None:
     limits = desk.configuration.limits
@@ -95,6 +109,15 @@ async def _until_told(
         timeout_graceful_shutdown=round(limits.stop_seconds) or 1,
         backlog=_BACKLOG,
     )
+    postgres: PostgresListener | None = None
+
+    def begin() -> None:
+        nonlocal postgres
+        if wire is not None:
+            postgres = PostgresListener(desk, wire, tls, _end_point(desk.configuration))
+            say(f"clients of PostgreSQL at {_where(wire)}")
+        say(f"listening at {'http' if tls is None else 'https'}://{_where(listener)}")
+
     server = _Server(config, tls, (limits.connections_per_address, limits.connections), begin)
 
     def stop() -> None:
@@ -102,6 +125,8 @@ async def _until_told(
             server.force_exit = True
             return
         desk.closing = server.should_exit = True
+        if postgres is not None:
+            postgres.close()
         say("stopping: no new statements; those that run are finished, or keep their debit")
 
     loop = asyncio.get_running_loop()
@@ -110,10 +135,16 @@ async def _until_told(
     current = asyncio.create_task(desk.keep_current())
     try:
         await server.serve([listener])
+        if postgres is not None:
+            await postgres.wait_closed(0 if server.force_exit else limits.stop_seconds)
     finally:
         current.cancel()
         for number in _SIGNALS:
             loop.remove_signal_handler(number)
+
+
+def _end_point(configuration: Configuration) -> bytes | None:
+    return None if configuration.certificate is None else tls_end_point(configuration.certificate)
 
 
 class _Server(uvicorn.Server):

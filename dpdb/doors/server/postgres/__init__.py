@@ -1,1 +1,1 @@
-"""PostgreSQL's protocol: the desk for SQL tools."""
+"""PostgreSQL's protocol, version 3.0: any client of PostgreSQL asks the desk. It translates, and decides nothing."""

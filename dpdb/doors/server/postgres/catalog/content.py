@@ -15,7 +15,16 @@ import pyarrow as pa
 from dpdb.doors.server.postgres.catalog.relations import arrow_type, formatted, pg_types, relations
 from dpdb.doors.sql.call import RELEASES
 
-__all__ = ["PUBLIC", "SETTINGS", "Content", "Shown", "function_arguments", "function_names", "relation_name", "schema_of"]
+__all__ = [
+    "PUBLIC",
+    "SETTINGS",
+    "Content",
+    "Shown",
+    "function_arguments",
+    "function_names",
+    "relation_name",
+    "schema_of",
+]
 
 PUBLIC = "public"
 _NAMESPACES = {"pg_catalog": 11, PUBLIC: 2200, "information_schema": 13_000}
@@ -84,7 +93,8 @@ class Content:
         kinds, oid = relations()[relation], self.oids[relation]
         columns = [
             pa.array(
-                [oid if name == "tableoid" else row.get(name, _default(kinds[name])) for row in rows], schema.field(name).type
+                [oid if name == "tableoid" else row.get(name, _default(kinds[name])) for row in rows],
+                schema.field(name).type,
             )
             for name in schema.names
         ]

@@ -56,9 +56,7 @@ def pg_types() -> Mapping[str, PgType]:
     found = {}
     for line in (_HERE / "types.txt").read_text(encoding="ascii").splitlines():
         oid, name, length, kind, category, element, array, *functions = line.split()
-        found[name] = PgType(
-            int(oid), name, int(length), kind, category, int(element), int(array), tuple(functions)
-        )
+        found[name] = PgType(int(oid), name, int(length), kind, category, int(element), int(array), tuple(functions))
     return found
 
 

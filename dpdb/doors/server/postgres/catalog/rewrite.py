@@ -271,7 +271,9 @@ class _Rewriter:
         if name.startswith(PREFIX) or name in ("struct_extract", "list_contains", "json_object"):
             return node
         if name == "json_build_object":
-            return exp.cast(exp.Anonymous(this="json_object", expressions=node.expressions), "VARCHAR", dialect="duckdb")
+            return exp.cast(
+                exp.Anonymous(this="json_object", expressions=node.expressions), "VARCHAR", dialect="duckdb"
+            )
         if (name == "all" and len(node.expressions) == 1) or name in _PLAIN:
             return node  # its comparison takes it
         return self.call(name, node.expressions)
@@ -329,7 +331,17 @@ class _Rewriter:
             if isinstance(value, exp.Anonymous) and value.name in {f"{PREFIX}{reg}" for reg in _REG}:
                 return value.expressions[0]  # the number that a name was made of
             return exp.cast(value, "BIGINT", dialect="duckdb")
-        if kind in ("name", "char", "text", "varchar", "bpchar", "sql_identifier", "character_data", "yes_or_no", "unknown"):
+        if kind in (
+            "name",
+            "char",
+            "text",
+            "varchar",
+            "bpchar",
+            "sql_identifier",
+            "character_data",
+            "yes_or_no",
+            "unknown",
+        ):
             return exp.cast(value, "VARCHAR", dialect="duckdb")
         if kind in ("int2vector", "oidvector"):
             return self._array(value, "int8")
@@ -370,7 +382,9 @@ class _Rewriter:
         elif kind == "regnamespace":
             found = {"pg_catalog": 11, "public": 2200, "information_schema": 13_000}.get(plain)
         else:
-            found = {one: oid for oid, one in function_names().items()}.get(plain) if kind.startswith("regproc") else None
+            found = (
+                {one: oid for oid, one in function_names().items()}.get(plain) if kind.startswith("regproc") else None
+            )
         if found is None:
             raise StatementRefusedError(f"{kind} {name!r} does not exist")
         return found

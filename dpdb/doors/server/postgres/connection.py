@@ -1,0 +1,292 @@
+"""`Connection`: one client, from its first bytes to its end: TLS, login, and then its messages.
+
+The first eight bytes are read from the socket itself, so nothing that came before a TLS handshake is ever read as if it
+had come after it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import shlex
+import socket
+import ssl
+import struct
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from dpdb.doors.server.asked import Asker
+from dpdb.doors.server.login_keys import LoginKeys
+from dpdb.doors.server.postgres.conversation import Conversation
+from dpdb.doors.server.postgres.errors import WireError
+from dpdb.doors.server.postgres.scram import LOGIN_FAILED, Scram, mechanisms, mock_keys
+from dpdb.doors.server.postgres.session import Settings
+from dpdb.doors.server.postgres.statements import Statements
+from dpdb.doors.server.postgres.wire import (
+    CANCEL,
+    GSS,
+    MOST_MESSAGE,
+    MOST_STARTUP,
+    PROTOCOL,
+    TLS,
+    Reading,
+    message,
+    report,
+    texts,
+)
+from dpdb.owner_log import OWNER_LOG
+
+if TYPE_CHECKING:
+    from dpdb.doors.server.analysts import Analyst
+    from dpdb.doors.server.postgres.listener import PostgresListener
+
+__all__ = ["Connection"]
+
+_BUFFER = 16 << 10
+_HANDSHAKE_SECONDS = 5.0
+_CLOSE_SECONDS = 1.0
+_ENDED = WireError("57P01", "the connection ends: the server stops, or others came while it was silent")
+
+
+class Connection:
+    """One client.
+
+    Parameters
+    ----------
+    server : PostgresListener
+    client : socket.socket
+    address : str
+
+    Attributes
+    ----------
+    key : tuple of int
+        By which the client may cancel what runs.
+    """
+
+    def __init__(self, server: PostgresListener, client: socket.socket, address: str) -> None:
+        self.key = secrets.randbits(31), secrets.randbits(32)
+        self._server, self._socket, self._address = server, client, address
+        self._limits = server.desk.configuration.limits
+        self._reader = asyncio.StreamReader(_BUFFER)
+        self._writer: asyncio.StreamWriter | None = None
+        self._is_encrypted = self._is_known = False
+        self._is_silent = True
+        self._statements: Statements | None = None
+
+    @property
+    def turn(self) -> int | None:
+        """When it ends for a newcomer: first whoever has not logged in, then whoever is silent."""
+        return int(self._is_known) if self._is_silent else None
+
+    def end(self) -> None:
+        """End, with a word if the client can hear it; not while a statement is answered."""
+        if self._writer is None:
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+        elif self._is_silent:
+            self._say(_ENDED)
+            self._writer.close()
+            asyncio.get_running_loop().call_later(_CLOSE_SECONDS, self._writer.transport.abort)
+
+    def cancel(self) -> None:
+        """Cancel the statement that runs, for its client."""
+        if self._statements is not None:
+            self._statements.cancel()
+
+    async def serve(self) -> None:
+        """Answer until the client goes, or must."""
+        try:
+            async with asyncio.timeout(self._limits.request_seconds):
+                conversation = await self._begun()
+            while conversation is not None and not self._server.is_closing:
+                kind, body = await self._message(self._limits.request_seconds)
+                if kind == b"X":
+                    break
+                self._is_silent = False
+                await conversation.answer(kind, body)
+                self._is_silent = True
+            if conversation is not None and self._server.is_closing:
+                self._say(_ENDED)
+        except (OSError, asyncio.IncompleteReadError, TimeoutError, ssl.SSLError):
+            pass
+        except WireError as error:
+            self._say(error)
+        except Exception:
+            OWNER_LOG.exception("a connection failed")
+            self._say(WireError("XX000", "the request failed; the reason is in the owner's log"))
+        finally:
+            await self._gone()
+
+    async def _gone(self) -> None:
+        if self._writer is None:
+            self._socket.close()
+            return
+        self._writer.close()
+        with contextlib.suppress(OSError, TimeoutError, ssl.SSLError):
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await self._writer.wait_closed()
+        self._writer.transport.abort()
+
+    # -- the first bytes --------------------------------------------------------------------------------------
+
+    async def _begun(self) -> Conversation | None:
+        """Take the connection up to the first statement; None if there is nothing more to answer."""
+        size, code = await self._first()
+        if code == CANCEL and size == 16:
+            self._server.cancel(struct.unpack("!II", await self._reader.readexactly(8)))
+            return None
+        if code >> 16 != 3 or not 8 < size <= MOST_STARTUP:
+            raise WireError("0A000", "this is no client of PostgreSQL's protocol 3")
+        given = _given(await self._reader.readexactly(size - 8))
+        if self._server.tls is not None and not self._is_encrypted:
+            raise WireError("28000", "this server speaks TLS only: sslmode=require, better verify-full")
+        unknown = [name for name in given if name.startswith("_pq_.")]
+        if code != PROTOCOL or unknown:
+            self._write(message(b"v", struct.pack("!ii", PROTOCOL, len(unknown)), texts(*unknown)))
+        analyst, keys = await self._logged_in(given.get("user", ""))
+        return self._welcomed(analyst, keys, given)
+
+    async def _first(self) -> tuple[int, int]:
+        """Return the size and the code of the start-up packet, after TLS where the client wants it."""
+        for _ in range(3):
+            size, code = struct.unpack("!iI", await self._raw(8))
+            if code not in (TLS, GSS) or size != 8:
+                await self._open(None)
+                return size, code
+            if code == TLS and self._server.tls is not None:
+                await self._send_raw(b"S")
+                await self._open(self._server.tls)
+                size, code = struct.unpack("!iI", await self._reader.readexactly(8))
+                return size, code
+            await self._send_raw(b"N")
+        raise WireError("08P01", "the client asks for TLS again and again")
+
+    async def _raw(self, size: int) -> bytes:
+        found = b""
+        while len(found) < size:
+            piece = await asyncio.get_running_loop().sock_recv(self._socket, size - len(found))
+            if not piece:
+                raise ConnectionResetError
+            found += piece
+        return found
+
+    async def _send_raw(self, content: bytes) -> None:
+        await asyncio.get_running_loop().sock_sendall(self._socket, content)
+
+    async def _open(self, tls: ssl.SSLContext | None) -> None:
+        loop = asyncio.get_running_loop()
+        seconds = None if tls is None else _HANDSHAKE_SECONDS
+        protocol = asyncio.StreamReaderProtocol(self._reader)
+        transport, _ = await loop.connect_accepted_socket(
+            lambda: protocol, self._socket, ssl=tls, ssl_handshake_timeout=seconds
+        )
+        self._writer = asyncio.StreamWriter(transport, protocol, self._reader, loop)
+        self._is_encrypted = tls is not None
+
+    # -- the login --------------------------------------------------------------------------------------------
+
+    async def _logged_in(self, name: str) -> tuple[Analyst, LoginKeys]:
+        """Return who has proved to have the token of a name; whether anybody has that name, nobody learns."""
+        desk, end_point = self._server.desk, self._server.end_point if self._is_encrypted else None
+        known = desk.login(name)
+        keys = mock_keys(desk.login_salt(name)) if known is None else known[1]
+        self._write(message(b"R", struct.pack("!i", 10), texts(*mechanisms(end_point)), b"\0"))
+        first = Reading(await self._said())
+        scram = Scram(first.text(), end_point, keys)
+        self._write(message(b"R", struct.pack("!i", 11), scram.first(first.sized() or b"")))
+        first.end()
+        try:
+            signature = scram.final(await self._said())
+            if known is None:  # not to be reached: nobody has the token of a mock
+                raise WireError(*LOGIN_FAILED)
+        except WireError as error:
+            if error.code == LOGIN_FAILED[0] and not self._server.may_fail(self._address):
+                raise WireError("53000", LOGIN_FAILED[1]) from None
+            raise
+        self._write(message(b"R", struct.pack("!i", 12), signature))
+        return known
+
+    async def _said(self) -> bytes:
+        await self.drain()
+        kind, body = await self._message(None, MOST_STARTUP)
+        if kind != b"p":
+            raise WireError("08P01", "the client does not log in")
+        return body
+
+    def _welcomed(self, analyst: Analyst, keys: LoginKeys, given: Mapping[str, str]) -> Conversation:
+        desk = self._server.desk
+        settings = Settings(analyst.name, given)
+        self._statements = Statements(
+            desk,
+            Asker(analyst, "postgres", self._address),
+            given.get("database") or analyst.name,
+            settings,
+            holds=lambda: desk.login(analyst.name) == (analyst, keys),
+            may_parse=lambda: self._server.may_parse(analyst.name),
+            keep=self._server.keep,
+        )
+        self._is_known = True
+        conversation = Conversation(self._statements, self)
+        self._write(message(b"R", struct.pack("!i", 0)))
+        for name, value in settings.reported().items():
+            self._write(message(b"S", texts(name, value)))
+        self._write(message(b"K", struct.pack("!II", *self.key)))
+        conversation.ready()
+        return conversation
+
+    # -- messages ---------------------------------------------------------------------------------------------
+
+    async def _message(self, seconds: float | None, most: int = MOST_MESSAGE) -> tuple[bytes, bytes]:
+        """Read a message; once it has begun, within so many seconds."""
+        head = await self._reader.readexactly(5)
+        size = int.from_bytes(head[1:], "big") - 4
+        if not 0 <= size <= most:
+            raise WireError("54000", f"a message has at most {most:,} bytes")
+        async with asyncio.timeout(seconds):
+            return head[:1], await self._reader.readexactly(size)
+
+    def write(self, content: bytes) -> None:
+        """Send bytes."""
+        self._write(content)
+
+    def _write(self, content: bytes) -> None:
+        assert self._writer is not None
+        self._writer.write(content)
+
+    async def drain(self) -> None:
+        """Wait until the client has read enough; `ConnectionError` if it reads nothing for too long."""
+        assert self._writer is not None
+        silent, self._is_silent = self._is_silent, True
+        before = 2**62
+        try:
+            while True:
+                try:
+                    async with asyncio.timeout(self._limits.request_seconds):
+                        await self._writer.drain()
+                    return
+                except TimeoutError:
+                    unread = self._writer.transport.get_write_buffer_size()
+                    if unread >= before:
+                        raise ConnectionResetError from None
+                    before = unread
+        finally:
+            self._is_silent = silent
+
+    def _say(self, error: WireError) -> None:
+        """Send an error that ends the connection."""
+        if self._writer is not None and not self._writer.is_closing():
+            self._write(report(b"E", error.fields("FATAL")))
+
+
+def _given(body: bytes) -> dict[str, str]:
+    """Return what a client names in its start-up packet, with the settings among its options."""
+    reading, found = Reading(body), {}
+    while name := reading.text():
+        found[name] = reading.text()
+    reading.end()
+    with contextlib.suppress(ValueError):
+        words = shlex.split(found.get("options", "").replace("-c ", "--"))
+        pairs = (word.removeprefix("--").partition("=") for word in words if word.startswith("--"))
+        found |= {name.strip(): value for name, _, value in pairs}
+    return found

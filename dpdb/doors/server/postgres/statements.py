@@ -1,0 +1,212 @@
+"""`Statements`: where each statement of a connection is answered: here, by the catalog, or by the desk."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from dpdb.doors.server.asked import Answer, Asker
+from dpdb.doors.server.desk import Desk
+from dpdb.doors.server.postgres import catalog
+from dpdb.doors.server.postgres.errors import WireError
+from dpdb.doors.server.postgres.prepared import Prepared
+from dpdb.doors.server.postgres.session import Settings, verb_of
+from dpdb.doors.server.postgres.types import Column, columns_of, described_columns
+from dpdb.doors.sql import Template
+from dpdb.errors import StatementRefusedError
+
+__all__ = ["Outcome", "Statements"]
+
+_MOST_DESCRIBED = 100
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a statement has come to.
+
+    Attributes
+    ----------
+    tag : str or None
+        None of an empty statement.
+    table : pyarrow.Table or None
+        Its rows, if it has any.
+    notice : mapping
+        What it cost, as the fields of a notice.
+    """
+
+    tag: str | None
+    table: pa.Table | None = None
+    notice: Mapping[str, str] = field(default_factory=dict)
+
+    def with_count(self, rows: int) -> Outcome:
+        """Return the outcome of the last rows alone."""
+        return replace(self, tag=_counted(str(self.tag), rows))
+
+
+class Statements:
+    """The statements of one connection.
+
+    Parameters
+    ----------
+    desk : Desk
+    asker : Asker
+    database : str
+        As the client named it.
+    settings : Settings
+    holds : function
+        Says whether the analyst still has the token by which he has logged in.
+    may_parse : function
+        Says whether he may prepare one statement more in this minute.
+    keep : function
+        Takes the work of a cancelled statement, which goes on to its end.
+    """
+
+    def __init__(
+        self,
+        desk: Desk,
+        asker: Asker,
+        database: str,
+        settings: Settings,
+        *,
+        holds: Callable[[], bool],
+        may_parse: Callable[[], bool],
+        keep: Callable[[asyncio.Task[Any]], None],
+    ) -> None:
+        self.settings = settings
+        self._desk, self._asker, self._database = desk, asker, database
+        self._holds, self._may_parse, self._keep = holds, may_parse, keep
+        self._cancelled: asyncio.Future[None] | None = None
+        self._described: dict[str, list[Column]] = {}
+
+    async def run(self, text: str) -> Outcome:
+        """Answer a bare statement.
+
+        Raises
+        ------
+        WireError, RefusedError
+            With what is said of it.
+        """
+        if not text:
+            return Outcome(None)
+        self.refuse_after_failure(text)
+        told = self.settings.answer(text)
+        if told is not None:
+            return Outcome(*told)
+        found = await self.catalog(text)
+        if found is not None:
+            return Outcome(_counted("SELECT", found.num_rows), found)
+        answer = await self._asked(self._desk.run(self._asker, text, run_id=self.settings.run_id))
+        tag = "EXPLAIN" if verb_of(text) == "EXPLAIN" else _counted("SELECT", answer.table.num_rows)
+        return Outcome(tag, answer.table, _cost(answer))
+
+    def refuse_after_failure(self, text: str) -> None:
+        """Raise `WireError` for a statement after a failed one of the same transaction."""
+        if self.settings.state == b"E" and not self.settings.ends_failure(text):
+            raise WireError("25P02", "a statement before has failed: end the transaction by ROLLBACK")
+
+    async def columns(self, prepared: Prepared, bound: str | None = None) -> list[Column] | None:
+        """Return the columns of a statement, for nothing; None of one that has no rows.
+
+        Parameters
+        ----------
+        prepared
+            The statement.
+        bound
+            With its values, where they are known.
+
+        Raises
+        ------
+        WireError, RefusedError
+            As `run`.
+        """
+        if prepared.about == "nothing":
+            return None
+        if prepared.about == "session":
+            shown = self.settings.answer(prepared.text) if verb_of(prepared.text) == "SHOW" else None
+            return None if shown is None or shown[1] is None else columns_of(shown[1].schema)
+        if prepared.about == "catalog":
+            found = await self.catalog(bound or prepared.bound([None] * len(prepared.oids)))
+            if found is not None:
+                return columns_of(found.schema)
+        return await self._of_desk(prepared, bound)
+
+    async def _of_desk(self, prepared: Prepared, bound: str | None) -> list[Column]:
+        template = prepared.template if isinstance(prepared.template, Template) else await self.template(prepared.text)
+        if template is None:  # which the desk refuses in its words
+            plan = await self._asked(self._desk.explain(self._asker, prepared.text))
+            return columns_of(plan.table.schema)
+        if bound is not None and template.shapes_columns:
+            template = await self.template(bound) or template
+        table = next(iter(self._desk.tables))
+        suite = next((name for one in self._desk.tables.values() for name in one.suites), "")
+        text = template.described(prepared.types[: len(template.types)], table, suite)
+        if text not in self._described:
+            plan = await self._asked(self._desk.explain(self._asker, text))
+            is_query = template.kind == "query"
+            if len(self._described) >= _MOST_DESCRIBED:
+                self._described.clear()
+            self._described[text] = described_columns(plan.table) if is_query else columns_of(plan.table.schema)
+        return self._described[text]
+
+    async def template(self, text: str) -> Template | None:
+        """Read a statement; None if it cannot be read."""
+        if not self._may_parse():
+            raise WireError("53000", "too many statements in a minute: wait a little")
+        try:
+            return await asyncio.to_thread(Template, text)
+        except StatementRefusedError:
+            return None
+
+    async def catalog(self, text: str) -> pa.Table | None:
+        """Return what a statement about the catalog says, None of any other."""
+        self._refuse_ended()
+        try:
+            return await catalog.answer(text, self._desk, self._asker.analyst, self._database)
+        except StatementRefusedError as error:
+            raise WireError("0A000", str(error)) from None
+
+    def cancel(self) -> None:
+        """Tell the client that the statement that runs is cancelled; what was debited stays so."""
+        if self._cancelled is not None and not self._cancelled.done():
+            self._cancelled.set_result(None)
+
+    async def _asked(self, work: Coroutine[Any, Any, Found]) -> Found:
+        """Ask the desk, until it answers or the client cancels; the desk's work is never stopped in between."""
+        try:
+            self._refuse_ended()
+        except WireError:
+            work.close()
+            raise
+        task = asyncio.ensure_future(work)
+        self._keep(task)
+        self._cancelled = asyncio.get_running_loop().create_future()
+        try:
+            await asyncio.wait((task, self._cancelled), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._cancelled = None
+        if task.done():
+            return task.result()
+        raise WireError(
+            "57014", "the statement was cancelled; what it has debited, or still debits, stays so: its answer is in "
+            "the history, and the same dpdb.run_id gives it again at no cost",
+        )  # fmt: skip
+
+    def _refuse_ended(self) -> None:
+        if not self._holds():
+            raise WireError("28000", "the token by which you have logged in is void", is_final=True)
+
+
+def _counted(tag: str, rows: int) -> str:
+    return f"{tag.partition(' ')[0]} {rows}"
+
+
+def _cost(answer: Answer) -> dict[str, str]:
+    ids = [release.release_id for release in answer.releases] + [results.run_id for results in answer.checks]
+    if not ids:
+        return {}
+    return {"M": answer.words, "D": f"{'release' if answer.releases else 'run'} {', '.join(map(str, ids))}"[:4_000]}

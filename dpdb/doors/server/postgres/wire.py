@@ -1,0 +1,130 @@
+"""The messages of PostgreSQL's protocol as bytes: those that clients send, read within bounds, and those they get.
+
+https://www.postgresql.org/docs/15/protocol-message-formats.html
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+
+from dpdb.doors.server.postgres.errors import WireError
+
+__all__ = ["CANCEL", "GSS", "MOST_MESSAGE", "MOST_STARTUP", "PROTOCOL", "TLS", "Reading", "message", "report", "texts"]
+
+PROTOCOL = 3 << 16
+CANCEL, TLS, GSS = 80877102, 80877103, 80877104
+MOST_MESSAGE = 128 << 10
+"""Bytes of a client's message, as of a body over HTTP; a statement may have half of them."""
+MOST_STARTUP = 10_000
+
+
+def _malformed() -> WireError:
+    return WireError("08P01", "a message is malformed")
+
+
+def message(kind: bytes, *parts: bytes) -> bytes:
+    """Return a message of the server."""
+    body = b"".join(parts)
+    return kind + struct.pack("!i", len(body) + 4) + body
+
+
+def texts(*found: str) -> bytes:
+    """Return texts that end with a zero byte each; zero bytes inside, and what is not UTF-8, become question marks."""
+    return b"".join(one.replace("\0", "?").encode("utf-8", "replace") + b"\0" for one in found)
+
+
+def report(kind: bytes, fields: Mapping[str, str]) -> bytes:
+    """Return an error (kind `E`) or a notice (`N`), by the letters of its fields."""
+    return message(kind, *(texts(letter + text) for letter, text in fields.items()), b"\0")
+
+
+class Reading:
+    """Reads the body of a client's message from its start on.
+
+    Raises
+    ------
+    WireError
+        From any method: the body is not what the message has.
+    """
+
+    def __init__(self, body: bytes) -> None:
+        self._body, self._place = body, 0
+
+    def raw(self, size: int) -> bytes:
+        """Read so many bytes."""
+        end = self._place + size
+        if size < 0 or end > len(self._body):
+            raise _malformed()
+        found, self._place = self._body[self._place : end], end
+        return found
+
+    def whole(self) -> int:
+        """Read a whole number of 32 bits."""
+        return int.from_bytes(self.raw(4), "big", signed=True)
+
+    def short(self) -> int:
+        """Read a whole number of 16 bits."""
+        return int.from_bytes(self.raw(2), "big", signed=True)
+
+    def count(self) -> int:
+        """Read how many things follow."""
+        return int.from_bytes(self.raw(2), "big")
+
+    def shorts(self) -> list[int]:
+        """Read a count and so many numbers of 16 bits."""
+        return [self.short() for _ in range(self.count())]
+
+    def wholes(self) -> list[int]:
+        """Read a count and so many numbers of 32 bits."""
+        return [self.whole() for _ in range(self.count())]
+
+    def sized(self) -> bytes | None:
+        """Read bytes behind their number; None for -1."""
+        size = self.whole()
+        return None if size == -1 else self.raw(size)
+
+    def text(self) -> str:
+        """Read text up to a zero byte."""
+        end = self._body.find(b"\0", self._place)
+        if end < 0:
+            raise _malformed()
+        found = self._body[self._place : end]
+        self._place = end + 1
+        return utf8(found)
+
+    def rest(self) -> bytes:
+        """Read what is left."""
+        return self.raw(len(self._body) - self._place)
+
+    def end(self) -> None:
+        """Check that nothing is left."""
+        if self._place != len(self._body):
+            raise _malformed()
+
+
+def utf8(found: bytes) -> str:
+    """Return text; `WireError` if it is no UTF-8, or has zero bytes."""
+    try:
+        text = found.decode()
+    except UnicodeDecodeError:
+        raise WireError("22021", "text is not UTF-8") from None
+    if "\0" in text:
+        raise WireError("22021", "text has a zero byte")
+    return text
+
+
+def row_description(columns: Iterable[tuple[str, int, int, int]]) -> bytes:
+    """Return the description of a result: for each column its name, type, the bytes of a value and the format."""
+    parts = [texts(name) + struct.pack("!ihihih", 0, 0, oid, size, -1, form) for name, oid, size, form in columns]
+    return message(b"T", struct.pack("!h", len(parts)), *parts)
+
+
+def data_rows(columns: Sequence[Sequence[bytes | None]]) -> bytes:
+    """Return rows from the values of their columns."""
+    head = struct.pack("!h", len(columns))
+    absent = struct.pack("!i", -1)
+    return b"".join(
+        message(b"D", head, *(absent if one is None else struct.pack("!i", len(one)) + one for one in row))
+        for row in zip(*columns, strict=True)
+    )
