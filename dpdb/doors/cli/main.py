@@ -42,6 +42,7 @@ COMMANDS = (
     "noise",
     "budget",
     "serve",
+    "mcp",
     "analyst",
     "overlap",
     "demo",

@@ -14,9 +14,11 @@ from dpdb.doors.cli.numbers import real, whole
 from dpdb.doors.cli.options import option_of
 from dpdb.doors.cli.streams import describe_failure, say
 from dpdb.engine import LIMITS, SETTINGS
+from dpdb.errors import ParameterError
 
 __all__ = [
     "command",
+    "configured_owner_log",
     "declared_options",
     "format_option",
     "ledger_options",
@@ -256,3 +258,12 @@ def owner_log(path: str) -> str:
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     OWNER_LOG.addHandler(handler)
     return path
+
+
+def configured_owner_log(path: Path | None) -> None:
+    """Keep the owner's log of a server's configuration, if it names one."""
+    if path is not None:
+        try:
+            owner_log(str(path))
+        except argparse.ArgumentTypeError as error:
+            raise ParameterError(str(error)) from None

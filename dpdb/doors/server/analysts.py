@@ -18,12 +18,18 @@ from typing import Any
 
 from dpdb.doors.server.configuration import Configuration
 from dpdb.doors.server.login_keys import LoginKeys, login_keys
+from dpdb.doors.server.refusals import ForbiddenError
 from dpdb.errors import LedgerError
 from dpdb.ledger import Ledger, RecordedAnalyst
 
-__all__ = ["Analyst", "Directory", "add_analyst", "list_analysts", "ration_analyst", "revoke_analyst", "token_digest"]
+__all__ = [
+    "AGENT_RIGHTS", "Analyst", "Directory", "add_analyst", "list_analysts", "ration_analyst", "revoke_analyst",
+    "token_digest",
+]  # fmt: skip
 
 _TOKEN_BYTES = 32
+AGENT_RIGHTS: Mapping[str, str] = {"quota": "0.5", "most_per_statement": "0.1"}
+"""What a program may spend unless its owner says otherwise: it asks without tiring."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,9 @@ def token_digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def add_analyst(configuration: Configuration, name: str, *, expires: datetime | None = None, **rights: Any) -> str:
+def add_analyst(
+    configuration: Configuration, name: str, *, expires: datetime | None = None, is_agent: bool = False, **rights: Any
+) -> str:
     """Give an analyst access to every table, and return his token, which is kept nowhere.
 
     Asked again, he has a new token, the old one is void, and rights that are left out stay as they were.
@@ -52,6 +60,8 @@ def add_analyst(configuration: Configuration, name: str, *, expires: datetime | 
         As for `Ledger.grant`.
     expires
         When the access ends.
+    is_agent
+        Whether a program asks in his name: then he has `AGENT_RIGHTS` where nothing else is given or was before.
     **rights
         `role`, `quota`, `most_per_statement`, `approved_by`, as for `Ledger.grant`.
     """
@@ -59,8 +69,18 @@ def add_analyst(configuration: Configuration, name: str, *, expires: datetime | 
     with _all_ledgers(configuration) as ledgers:
         scram = login_keys(token, ledgers[min(ledgers)].login_salt(name)).text
         for ledger in ledgers.values():
-            ledger.grant(name, token_digest(token), scram=scram, expires=expires, **rights)
+            first = _agents_rights(ledger, name, rights) if is_agent else {}
+            ledger.grant(name, token_digest(token), scram=scram, expires=expires, **{**rights, **first})
     return token
+
+
+def _agents_rights(ledger: Ledger, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    known = ledger.analyst(name)
+    return {
+        key: amount
+        for key, amount in AGENT_RIGHTS.items()
+        if given.get(key) is None and (known is None or getattr(known, key) is None)
+    }
 
 
 def ration_analyst(configuration: Configuration, name: str, quota: Any, most: Any, approved_by: str | None) -> None:
@@ -139,6 +159,17 @@ class Directory:
     def holder(self, token: str) -> Analyst | None:
         """Return who holds a token, None if nobody does."""
         return self._by_digest.get(token_digest(token))
+
+    def refuse_unrationed(self, analyst: Analyst) -> None:
+        """Raise `ForbiddenError` unless an analyst has a quota and a cap per statement on every table."""
+        with self.reading() as ledgers:
+            for table, ledger in ledgers.items():
+                known = ledger.analyst(analyst.name)
+                if known is None or known.quota is None or known.most_per_statement is None:
+                    raise ForbiddenError(
+                        f"a program asks within a quota and a cap per statement, and on {table!r} you lack one: the "
+                        f"owner gives them by `dpdb analyst add {analyst.name} --agent`"
+                    )
 
     def login(self, name: str) -> tuple[Analyst, LoginKeys] | None:
         """Return who has a name, with the keys of his token; None if nobody has, or his token is older than keys."""

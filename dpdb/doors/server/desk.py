@@ -127,6 +127,8 @@ class Desk:
         with self._asked(asker, action, roles, asked.text) as note:
             began = time.monotonic()
             check_run_id(asked.run_id)
+            if asker.door == "mcp":
+                await self._in(self._free, lambda: self.directory.refuse_unrationed(asker.analyst))
             opened, statement = await self._in(self._free, lambda: self._rehearsed(asker, asked))
             if not statement.makes_releases:
                 answer = await self._in(self._free, lambda: _result(opened, statement))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from dpdb.doors.cli.numbers import whole
-from dpdb.doors.cli.shared_options import command, owner_log
+from dpdb.doors.cli.shared_options import command, configured_owner_log
 from dpdb.errors import ParameterError
 
 __all__ = ["add", "run"]
@@ -40,10 +40,6 @@ def run(options: argparse.Namespace) -> int:
         from dpdb.doors.server.http.process import serve
     except ImportError as error:
         raise ParameterError(f"{error.name} is not installed: pip install 'dpdb[serve]'") from None
-    if configuration.owner_log is not None:
-        try:
-            owner_log(str(configuration.owner_log))
-        except argparse.ArgumentTypeError as error:
-            raise ParameterError(str(error)) from None
+    configured_owner_log(configuration.owner_log)
     serve(configuration, say)
     return 0

@@ -7,11 +7,11 @@ Whatever a handler throws becomes a code and one line (`dpdb.doors.server.refusa
 
 from __future__ import annotations
 
+import asyncio
 import json
-import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from decimal import Decimal
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -26,14 +26,21 @@ from dpdb.doors.server.http.openapi import openapi_document
 from dpdb.doors.server.http.pages import PAGES, Page, load_page
 from dpdb.doors.server.rates import PerMinute
 from dpdb.doors.server.refusals import Refusal
+from dpdb.doors.server.values import (
+    CHECK_OPTIONS,
+    MOST_BODY,
+    STATEMENT,
+    answer_values,
+    checked_fields,
+    json_bytes,
+    plan_values,
+)
 from dpdb.owner_log import OWNER_LOG
-from dpdb.suites import spoken
 
 __all__ = ["ARROW", "ROUTES", "STATUS", "http_application"]
 
 ARROW = "application/vnd.apache.arrow.stream"
 _JSON = "application/json"
-_MOST_BODY = 128 << 10
 _MOST_HISTORY = 1_000
 
 STATUS: Mapping[str, int] = {
@@ -66,6 +73,7 @@ ROUTES = (
     ("POST", "/v1/board/rearm"),
     ("GET", "/metrics"),
     ("GET", "/openapi.json"),
+    ("POST", "/mcp"),
 )
 """Every route that needs a token; `/healthz` and the pages (`PAGES`) need none."""
 
@@ -77,8 +85,9 @@ _HEADERS = {
 }
 _UNAUTHORIZED = Refusal("unauthorized", "a valid token is needed")
 _NOT_FOUND = Refusal("not_found", "there is nothing here")
+_NO_MCP = Refusal("not_found", "mcp is not installed where the server runs: pip install 'dpdb[mcp]'")
 _BAD = Refusal("bad_request", "the request cannot be read")
-_LARGE = Refusal("too_large", f"a body has at most {_MOST_BODY >> 10} KiB")
+_LARGE = Refusal("too_large", f"a body has at most {MOST_BODY >> 10} KiB")
 _FAILED = Refusal("failed", "the request failed; the reason is in the owner's log")
 
 _Handler = Callable[[Desk, Asker, Request], Awaitable[Response]]
@@ -100,6 +109,7 @@ def http_application(desk: Desk) -> Starlette:
         "/v1/board/rearm": _rearm,
         "/metrics": served.metrics,
         "/openapi.json": _openapi,
+        "/mcp": _Mcp().answer,
     }
     routes = [Route(path, served.wrapped(handlers[path]), methods=[method]) for method, path in ROUTES]
     routes += [Route(path, _page(load_page(name)), methods=["GET"]) for path, name in PAGES.items()]
@@ -168,24 +178,22 @@ class _Served:
 
 
 async def _run(desk: Desk, asker: Asker, request: Request) -> Response:
-    body = await _body(request, {"statement": str, "table": str}, "statement")
+    body = await _body(request, STATEMENT, "statement")
     key = request.headers.get("idempotency-key")
     answer = await desk.run(asker, body["statement"], run_id=key, table=body.get("table"))
     return _answer(answer, request)
 
 
 async def _check(desk: Desk, asker: Asker, request: Request) -> Response:
-    texts = dict.fromkeys(("certain", "label", "where", "by", "date"), str)
-    options = {"epsilon": (str, int, float), "confidence": (int, float), **texts, "keys": list}
-    body = await _body(request, {"suite": str, **options}, "suite")
-    asked = {name: body[name] for name in options if name in body}
+    body = await _body(request, {"suite": str, **CHECK_OPTIONS}, "suite")
+    asked = {name: body[name] for name in CHECK_OPTIONS if name in body}
     return _answer(await desk.check(asker, body["suite"], asked, request.headers.get("idempotency-key")), request)
 
 
 async def _explain(desk: Desk, asker: Asker, request: Request) -> Response:
-    body = await _body(request, {"statement": str, "table": str}, "statement")
+    body = await _body(request, STATEMENT, "statement")
     plan = await desk.explain(asker, body["statement"], table=body.get("table"))
-    return _json({"epsilon": plan.epsilon, "cost": plan.words, **_rows(plan.table)})
+    return _json(plan_values(plan))
 
 
 async def _account(desk: Desk, asker: Asker, request: Request) -> Response:
@@ -236,6 +244,33 @@ async def _openapi(desk: Desk, asker: Asker, request: Request) -> Response:
     return _json(openapi_document())
 
 
+class _Mcp:
+    """MCP, whose package is loaded at the first request."""
+
+    def __init__(self) -> None:
+        self._served: Any = None
+        self._loading = asyncio.Lock()
+
+    async def answer(self, desk: Desk, asker: Asker, request: Request) -> Response:
+        """Answer one message."""
+        content = await _content(request)
+        async with self._loading:
+            if self._served is None:
+                self._served = (await asyncio.to_thread(_load_mcp))(desk)
+        status, kind, answer = await self._served.answer(replace(asker, door="mcp"), request.scope, content)
+        if status >= 400 and not kind.startswith(_JSON):
+            raise RefusedError(_BAD)
+        return Response(answer, status, _HEADERS, kind or None)
+
+
+def _load_mcp() -> Any:
+    try:
+        from dpdb.doors.server.mcp.over_http import McpOverHttp
+    except ImportError:
+        raise RefusedError(_NO_MCP) from None
+    return McpOverHttp
+
+
 def _page(page: Page) -> Callable[[Request], Awaitable[Response]]:
     async def shown(request: Request) -> Response:
         del request
@@ -252,26 +287,20 @@ async def _nothing(desk: Desk, asker: Asker, request: Request) -> Response:
 
 async def _body(request: Request, known: Mapping[str, Any], *needed: str) -> dict[str, Any]:
     """Read a JSON object whose keys are known, each of its type; `needed` must be there."""
+    try:
+        found = json.loads(await _content(request))
+    except (ValueError, RecursionError):
+        raise RefusedError(Refusal("bad_request", "the body is not JSON")) from None
+    return checked_fields(found, known, *needed)
+
+
+async def _content(request: Request) -> bytes:
     content = bytearray()
     async for piece in request.stream():
         content += piece
-        if len(content) > _MOST_BODY:
+        if len(content) > MOST_BODY:
             raise RefusedError(_LARGE)
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError):
-        raise RefusedError(Refusal("bad_request", "the body is not JSON")) from None
-    if not isinstance(found, dict):
-        raise RefusedError(Refusal("bad_request", "the body is no JSON object"))
-    for key, value in found.items():
-        if key not in known:
-            raise RefusedError(Refusal("bad_request", f"unknown key; known are {', '.join(known)}"))
-        if not isinstance(value, known[key]) or isinstance(value, bool):
-            raise RefusedError(Refusal("bad_request", f"the key {key!r} has a value of another type"))
-    for key in needed:
-        if key not in found:
-            raise RefusedError(Refusal("bad_request", f"the key {key!r} is missing"))
-    return found
+    return bytes(content)
 
 
 def _answer(answer: Answer, request: Request) -> Response:
@@ -282,23 +311,7 @@ def _answer(answer: Answer, request: Request) -> Response:
         ids = ",".join(release.release_id for release in answer.releases)
         headers = {**_HEADERS, "Dpdb-Epsilon": f"{answer.epsilon:.9f}", "Dpdb-Releases": ids[:4_000]}
         return Response(sink.getvalue().to_pybytes(), media_type=ARROW, headers=headers)
-    return _json(
-        {
-            **_rows(answer.table),
-            "epsilon": answer.epsilon,
-            "cost": answer.words,
-            "releases": [release.to_dict() for release in answer.releases],
-            "checks": [{**results.to_dict(), "words": spoken(results)} for results in answer.checks],
-        }
-    )
-
-
-def _rows(table: pa.Table) -> dict[str, Any]:
-    columns = [column.to_pylist() for column in table.columns]
-    return {
-        "columns": [{"name": field.name, "type": str(field.type)} for field in table.schema],
-        "rows": [[*row] for row in zip(*columns, strict=True)],
-    }
+    return _json(answer_values(answer))
 
 
 def _refused(refusal: Refusal, headers: Mapping[str, str] | None = None) -> Response:
@@ -312,20 +325,4 @@ def _ends(refusal: Refusal) -> bool:
 
 
 def _json(found: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    content = json.dumps(_plain(found), ensure_ascii=False, allow_nan=False, default=str, separators=(",", ":"))
-    return Response(content.encode("utf-8", "replace"), status, {**_HEADERS, **(headers or {})}, _JSON)
-
-
-def _plain(value: object) -> object:
-    """Return a value that JSON has: numbers that are none become null, decimals with places and times text."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Decimal) and value.is_finite() and value.as_tuple().exponent == 0:
-        return int(value)  # such as the sum of whole numbers
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
-    return value
+    return Response(json_bytes(found), status, {**_HEADERS, **(headers or {})}, _JSON)

@@ -77,6 +77,9 @@ def openapi_document() -> dict[str, Any]:
             },
             "/metrics": {"get": _route("For owners: answers by status, for Prometheus.", None)},
             "/openapi.json": {"get": _route("This document.", {"type": "object"})},
+            "/mcp": {
+                "post": _route("MCP, one message: the same as tools.", {"type": "object"}, body={"type": "object"})
+            },
         },
     }
 

@@ -24,6 +24,9 @@ def add(actions: Any) -> None:
     act_options(parser)
     amount_options(parser)
     parser.add_argument("--role", choices=["analyst", "checker", "owner"], help="what he may do (analyst)")
+    parser.add_argument(
+        "--agent", action="store_true", help="a program asks: quota 0.5, per statement 0.1, unless given"
+    )
     parser.add_argument("--expires", metavar="TIME", help="when his access ends, such as 2027-01-01 (UTC)")
 
 
@@ -39,6 +42,7 @@ def run(options: argparse.Namespace) -> int:
         quota=options.quota,
         most_per_statement=options.per_statement,
         expires=None if options.expires is None else _time(options.expires),
+        is_agent=options.agent,
         approved_by=options.who,
     )
     print(token)

@@ -1,0 +1,151 @@
+"""The tools: what each takes, and how the desk answers it. Refusals are values, and say the same as over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dpdb.doors.server.asked import Answer, Asker, RefusedError
+from dpdb.doors.server.desk import Desk
+from dpdb.doors.server.refusals import Refusal
+from dpdb.doors.server.values import CHECK_OPTIONS, STATEMENT, answer_values, checked_fields, plan_values
+from dpdb.owner_log import OWNER_LOG
+
+__all__ = ["INSTRUCTIONS", "TOOLS", "Tool", "Tools"]
+
+INSTRUCTIONS = (
+    "Releases of private tables under differential privacy; rows are never seen. First call schema and account (free), "
+    "then explain (free) with a statement such as SELECT value, lower, upper FROM dp_count('TABLE', EPSILON), and run "
+    "it only when its cost is worth it: what is spent stays spent. Every number is noisy: give its interval, and cite it "
+    "by its release id (`cite` in the answer). A refusal is an answer with the fields error and message."
+)
+
+_RUN_ID = {
+    "type": "string",
+    "maxLength": 100,
+    "description": "Names the run: asked again under the same id, it is answered again and costs nothing.",
+}
+_TYPES: Mapping[Any, Mapping[str, Any]] = {
+    str: {"type": "string"},
+    (int, float): {"type": "number"},
+    (str, int, float): {"type": ["number", "string"]},
+    list: {"type": "array", "items": {"type": ["string", "number"]}},
+}
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool: its name, what it does, the types of its arguments, those that it needs, and whether it may spend."""
+
+    name: str
+    text: str
+    known: Mapping[str, Any]
+    needed: tuple[str, ...]
+    spends: bool
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON schema of its arguments."""
+        fields = {name: {**_TYPES[kind]} for name, kind in self.known.items()}
+        if "run_id" in fields:
+            fields["run_id"] = _RUN_ID
+        return {"type": "object", "properties": fields, "required": [*self.needed], "additionalProperties": False}
+
+
+_RUN = {"run_id": str}
+TOOLS = {
+    tool.name: tool
+    for tool in (
+        Tool("schema", "Say which tables there are, with columns, rules and suites. Free.", {}, (), False),
+        Tool("account", "Say what is left of your quotas, and what one statement may cost. Free.", {}, (), False),
+        Tool("explain", "Say what a SQL statement would cost, and its plan. Free.", STATEMENT, ("statement",), False),
+        Tool(
+            "run",
+            "Answer a SQL statement over releases. Spends what explain says; under a run_id a repetition is free.",
+            {**STATEMENT, **_RUN},
+            ("statement",),
+            True,
+        ),
+        Tool(
+            "check",
+            "Run a suite of checks that the owner has registered. Spends at most what the owner has set.",
+            {"suite": str, **CHECK_OPTIONS, **_RUN},
+            ("suite",),
+            True,
+        ),
+    )
+}
+_FAILED = Refusal("failed", "the request failed; the reason is in the owner's log")
+
+
+class Tools:
+    """Answers calls of tools by a desk, whatever happens; used in one event loop."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._running: set[asyncio.Task[tuple[dict[str, Any], bool]]] = set()
+        self._answers: Mapping[str, Callable[[Asker, dict[str, Any]], Awaitable[dict[str, Any]]]] = {
+            "schema": self._schema,
+            "account": self._account,
+            "explain": self._explain,
+            "run": self._run,
+            "check": self._check,
+        }
+
+    async def call(self, asker: Asker | None, name: str, arguments: object) -> tuple[dict[str, Any], bool]:
+        """Return the values of a tool's answer, and whether they are a refusal; `asker` None is a stranger.
+
+        A client that cancels its call, or goes, does not end the statement: the moment of its end would tell when a
+        release was made, and whoever asks again under the run id gets the answer.
+        """
+        task = asyncio.create_task(self._answered(asker, name, arguments))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return await asyncio.shield(task)
+
+    async def finished(self, seconds: float) -> None:
+        """Wait for the statements that run."""
+        if self._running:
+            await asyncio.wait([*self._running], timeout=seconds)
+
+    async def _answered(self, asker: Asker | None, name: str, arguments: object) -> tuple[dict[str, Any], bool]:
+        try:
+            if asker is None:
+                raise RefusedError(Refusal("unauthorized", "a valid token is needed"))
+            if name not in TOOLS:
+                raise RefusedError(Refusal("not_found", "there is nothing here"))
+            fields = checked_fields(arguments, TOOLS[name].known, *TOOLS[name].needed)
+            return await self._answers[name](asker, fields), False
+        except RefusedError as refused:
+            refusal = refused.refusal
+        except Exception:
+            OWNER_LOG.exception("a request failed")
+            refusal = _FAILED
+        return {"error": refusal.code, "message": refusal.message}, True
+
+    async def _schema(self, asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
+        del asker, fields
+        return {name: found for name, found in (await self._desk.schema()).items() if name != "words"}
+
+    async def _account(self, asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
+        del fields
+        return await self._desk.account(asker)
+
+    async def _explain(self, asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
+        return plan_values(await self._desk.explain(asker, fields["statement"], table=fields.get("table")))
+
+    async def _run(self, asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
+        run_id, table = fields.get("run_id"), fields.get("table")
+        return _cited(await self._desk.run(asker, fields["statement"], run_id=run_id, table=table))
+
+    async def _check(self, asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
+        options = {name: fields[name] for name in CHECK_OPTIONS if name in fields}
+        return _cited(await self._desk.check(asker, fields["suite"], options, fields.get("run_id")))
+
+
+def _cited(answer: Answer) -> dict[str, Any]:
+    """Return an answer with the ids under which `dpdb budget answers` finds its numbers, to be cited."""
+    cite = [f"release {release.release_id}" for release in answer.releases]
+    cite += [f"run {results.run_id}" for results in answer.checks]
+    return {**answer_values(answer), "cite": cite}
