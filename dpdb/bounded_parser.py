@@ -16,7 +16,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.parser import Parser
 from sqlglot.parsers.duckdb import DuckDBParser
 
-__all__ = ["NotOneConditionError", "TooMuchWorkError", "parse_condition", "parse_duckdb", "parse_script"]
+__all__ = ["NotOneConditionError", "TooMuchWorkError", "parse_condition", "parse_duckdb", "parse_postgres", "parse_script"]
 
 # Texts that people write take one or two steps per token, whatever their length; a thousand take about 10 ms.
 _STEPS_PER_TOKEN = 20
@@ -67,11 +67,20 @@ def parse_duckdb(text: str) -> list[exp.Expr | None]:
     RecursionError
         If it is nested too deeply.
     """
-    dialect = DuckDB()
+    return _parsed(text, DuckDB(), _BoundedDuckDB)
+
+
+def parse_postgres(text: str) -> list[exp.Expr | None]:
+    """Parse SQL as PostgreSQL's clients write it; as `parse_duckdb`."""
+    dialect = Dialect.get_or_raise("postgres")  # imported here, as few ask
+    return _parsed(text, dialect, type("_BoundedPostgres", (_Bounded, type(dialect).parser_class), {}))
+
+
+def _parsed(text: str, dialect: Dialect, kind: type[_Bounded]) -> list[exp.Expr | None]:
     tokens = dialect.tokenize(text)
     if len(tokens) > _MOST_TOKENS:
         raise TooMuchWorkError(f"has more than {_MOST_TOKENS:,} words and signs; shorten it")
-    parser = _BoundedDuckDB(dialect=dialect)
+    parser = kind(dialect=dialect)
     parser.most_steps = min(_steps(tokens), _MOST_STEPS)
     return parser.parse(tokens, text)
 

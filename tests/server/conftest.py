@@ -11,9 +11,10 @@ import pytest
 sys.path.append(str(Path(__file__).parents[1] / "sql"))  # its statements and rows are this door's, too
 
 from browser import browser
+from postgres_tls import certificates
 from server_site import Server, Site, make_site
 
-__all__ = ["browser", "server", "site"]
+__all__ = ["browser", "server", "site", "tls"]
 
 
 @pytest.fixture(scope="module")
@@ -30,3 +31,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
 def server(site: Site) -> Iterator[Server]:
     with Server(site) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def tls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Path]]:
+    """A server whose clients of PostgreSQL need TLS, and the authority that they trust; `other.pem` is beside it."""
+    folder = tmp_path_factory.mktemp("tls")
+    authority, _ = certificates(folder)
+    settings = {"certificate": "server.pem", "private_key": "server.key"}
+    with Server(make_site(folder, epsilon=50, settings=settings, postgres=True)) as running:
+        yield running, authority

@@ -61,8 +61,12 @@ def make_site(
     epsilon: float = 5,
     analysts: Mapping[str, Mapping[str, Any]] | None = None,
     settings: Mapping[str, Any] | None = None,
+    postgres: bool = False,
 ) -> Site:
-    """Write a table, a public one, a suite, a ledger and a configuration; the grid of answers is fine, for tests."""
+    """Write a table, a public one, a suite, a ledger and a configuration; the grid of answers is fine, for tests.
+
+    With `postgres` clients of PostgreSQL are answered, too, at a free port.
+    """
     pq.write_table(private_rows(), folder / "visits.parquet")
     pa.csv.write_csv(pa.table({"state": ["CA", "NY", "TX"], "people": [39, 19, 29]}), folder / "states.csv")
     (folder / "nightly.txt").write_text(NIGHTLY)
@@ -82,6 +86,7 @@ def make_site(
                 'results = "results.duckdb"',
                 "[public]",
                 'states = "states.csv"',
+                *(["[postgres]", 'listen = "127.0.0.1:0"'] if postgres else []),
             ]
         )
     )
@@ -114,6 +119,10 @@ class Server:
             raise AssertionError(self.said)
         self.url = self.said[-1].split("listening at ")[1].strip()
         return self
+
+    @property
+    def postgres_port(self) -> int:
+        return next(int(line.rpartition(":")[2]) for line in self.said if "clients of PostgreSQL at" in line)
 
     def _read(self) -> None:
         assert self.process.stderr is not None

@@ -164,6 +164,17 @@ class Directory:
         """Return who holds a token, None if nobody does."""
         return self._by_digest.get(token_digest(token))
 
+    def refuse_unrationed(self, analyst: Analyst) -> None:
+        """Raise `ForbiddenError` unless an analyst has a quota and a cap per statement on every table."""
+        with self.reading() as ledgers:
+            for table, ledger in ledgers.items():
+                known = ledger.analyst(analyst.name)
+                if known is None or known.quota is None or known.most_per_statement is None:
+                    raise ForbiddenError(
+                        f"a program asks within a quota and a cap per statement, and on {table!r} you lack one: the "
+                        f"owner gives them by `dpdb analyst add {analyst.name} --agent`"
+                    )
+
     def login(self, name: str) -> tuple[Analyst, LoginKeys] | None:
         """Return who has a name, with the keys of his token; None if nobody has, or his token is older than keys."""
         analyst, scram = self._logins.get(name, (None, None))
@@ -177,17 +188,6 @@ class Directory:
     def without_keys(self) -> list[str]:
         """Analysts whose tokens are older than the keys."""
         return sorted(name for name, (_, scram) in self._logins.items() if scram is None)
-
-    def refuse_unrationed(self, analyst: Analyst) -> None:
-        """Raise `ForbiddenError` unless an analyst has a quota and a cap per statement on every table."""
-        with self.reading() as ledgers:
-            for table, ledger in ledgers.items():
-                known = ledger.analyst(analyst.name)
-                if known is None or known.quota is None or known.most_per_statement is None:
-                    raise ForbiddenError(
-                        f"a program asks within a quota and a cap per statement, and on {table!r} you lack one: the "
-                        f"owner gives them by `dpdb analyst add {analyst.name} --agent`"
-                    )
 
     @contextmanager
     def reading(self) -> Iterator[Mapping[str, Ledger]]:

@@ -70,6 +70,7 @@ class Conversation:
         """
         if kind == b"Q":
             await self._told(self._simple, Reading(body))
+            self._extended.synchronized()
             self.ready()
         elif kind == b"S":
             self._skips = False

@@ -11,7 +11,6 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dpdb.bounded_parser import parse_script
-from dpdb.doors.server.postgres import catalog
 from dpdb.doors.server.postgres.errors import WireError
 from dpdb.doors.server.postgres.parameters import OIDS, TEXT_ARRAY, parameter_type
 from dpdb.doors.server.postgres.session import Settings, bare
@@ -81,7 +80,11 @@ class Prepared:
 
 
 async def prepared(
-    text: str, given: Sequence[int], settings: Settings, read: Callable[[str], Awaitable[Template | None]]
+    text: str,
+    given: Sequence[int],
+    settings: Settings,
+    is_catalog: Callable[[str], Awaitable[bool]],
+    read: Callable[[str], Awaitable[Template | None]],
 ) -> Prepared:
     """Read a statement.
 
@@ -93,6 +96,8 @@ async def prepared(
         Types of parameters that the client knows; 0 where it does not.
     settings
         Of the connection, which know what is about the session.
+    is_catalog
+        Says whether a statement is about the catalog.
     read
         Reads a statement with parameters; returns None of what cannot be read.
 
@@ -111,7 +116,7 @@ async def prepared(
         raise WireError("54000", str(error)) from None
     if settings.is_about(text):
         return Prepared(text, "session")
-    if catalog.is_about(text):
+    if await is_catalog(text):
         tree, oids = await asyncio.to_thread(_catalog_tree, text) if "$" in text else (None, [])
         return Prepared(text, "catalog", _merged(given, oids), tree)
     template = await read(text) if "$" in text else None

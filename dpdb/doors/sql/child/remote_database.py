@@ -68,7 +68,7 @@ class RemoteDatabase:
 
     @contextmanager
     def statement(
-        self, query: str, answers: Mapping[str, pa.Schema], form: Form = "query"
+        self, query: str, answers: Mapping[str, pa.Schema], form: Form = "query", *, macros: str = ""
     ) -> Iterator[RemoteStatement]:
         """Run the process of one statement while the block lasts.
 
@@ -80,6 +80,8 @@ class RemoteDatabase:
             Names and columns of the tables of answers, which are empty until `RemoteStatement.run`.
         form : str
             ``"query"`` to run the query, ``"explain"`` for its query plan, ``"describe"`` for its columns.
+        macros : str
+            SQL of the caller's own that defines what the query may call.
 
         Raises
         ------
@@ -92,7 +94,7 @@ class RemoteDatabase:
             "answers": list(answers),
             "schema": ANSWERS,
             "public": None if self._public.file is None else str(self._public.file),
-            "settings": sql_file("settings"),
+            "settings": sql_file("settings") + macros,
             "limits": dataclasses.asdict(self._limits),
         }
         with self._children.child() as child:

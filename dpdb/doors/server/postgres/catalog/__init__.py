@@ -1,22 +1,142 @@
-"""What clients ask of the catalog; none of it is answered yet."""
+"""PostgreSQL's catalog, as clients ask it: made of what is public, and answered in a process of its own, for nothing.
+
+A query of the catalog is rewritten (`rewrite`, default deny) and runs where an analyst's statements do, but over these
+tables alone (`content`): no ledger, no table, no desk takes part in it. So the worst that a rewriting could let through
+is a query of what its analyst may know anyway.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections.abc import Sequence
+from weakref import WeakKeyDictionary
+
 import pyarrow as pa
+from sqlglot import exp
 
 from dpdb.doors.server.analysts import Analyst
+from dpdb.doors.server.asked import RefusedError
 from dpdb.doors.server.desk import Desk
+from dpdb.doors.server.postgres.catalog.content import Content, Shown, relation_name, schema_of
+from dpdb.doors.server.postgres.catalog.functions import macros
+from dpdb.doors.server.postgres.catalog.rewrite import query_of, rewritten
+from dpdb.doors.server.rates import PerMinute
+from dpdb.doors.server.refusals import Refusal
+from dpdb.doors.sql.child.limits import Limits
+from dpdb.doors.sql.child.remote_database import RemoteDatabase
+from dpdb.errors import DpdbError, StatementRefusedError
+from dpdb.owner_log import OWNER_LOG
 
 __all__ = ["answer", "is_about"]
 
+_LIMITS = Limits(seconds=5.0, memory=1 << 30, result_bytes=16 << 20, rows=100_000, values=2_000_000)
+_MOST_TEXT = 65_536
+_PER_MINUTE = 1_000  # a tool that connects asks fifty at once
+_AT_ONCE = 4
+_FAILED = "the catalog cannot answer this"
+
 
 async def answer(text: str, desk: Desk, analyst: Analyst, database: str) -> pa.Table | None:
-    """Return what a statement about the catalog says, None of any other statement."""
-    del text, desk, analyst, database
-    return None
+    """Return what a statement about the catalog says, None of any other statement; spends nothing.
+
+    Parameters
+    ----------
+    text : str
+        One statement, without a semicolon.
+    desk : Desk
+        Whose tables it shows.
+    analyst : Analyst
+    database : str
+        As the client has called it.
+
+    Raises
+    ------
+    StatementRefusedError
+        It is about the catalog and cannot be answered.
+    RefusedError
+        The analyst asks too often.
+    """
+    tree = _read(text)
+    if tree is None:
+        return None
+    catalog = await _catalog_of(desk)
+    return await catalog.answer(tree, analyst.name, database)
 
 
 def is_about(text: str) -> bool:
-    """Return whether a statement is about the catalog."""
-    del text
-    return False
+    """Return whether a statement is about the catalog: whether `answer` answers or refuses it."""
+    try:
+        return _read(text) is not None
+    except StatementRefusedError:
+        return True
+
+
+def _read(text: str) -> exp.Query | None:
+    if len(text) > _MOST_TEXT or "\0" in text:
+        return None
+    return query_of(text)
+
+
+class _Catalog:
+    """The catalog of a desk, and the processes that answer from it; used in one event loop."""
+
+    def __init__(self, tables: Sequence[Shown]) -> None:
+        self._content = Content(tuple(tables))
+        self._remote = RemoteDatabase({}, _LIMITS)
+        self._rate = PerMinute(_PER_MINUTE)
+        self._free = asyncio.Semaphore(_AT_ONCE)
+
+    async def answer(self, tree: exp.Query, analyst: str, database: str) -> pa.Table:
+        if not self._rate.allows(analyst):
+            raise RefusedError(Refusal("too_many", "too many questions to the catalog: wait a little"))
+        async with self._free:
+            return await asyncio.to_thread(self._answered, tree, analyst, database)
+
+    def _answered(self, tree: exp.Query, analyst: str, database: str) -> pa.Table:
+        try:
+            query = rewritten(tree, self._content)
+            rows = {
+                relation_name(name): self._content.table(name, analyst, database) for name in sorted(query.relations)
+            }
+            defined = macros(self._content, analyst, database, query.functions)
+            schemas = {name: table.schema for name, table in rows.items()}
+            with self._remote.statement(query.sql, schemas, macros=defined) as statement:
+                statement.rehearse()
+                return statement.run(rows)
+        except StatementRefusedError:
+            raise
+        except DpdbError as error:
+            raise StatementRefusedError(str(error)) from None
+        except Exception:
+            OWNER_LOG.exception("the catalog failed")
+            raise StatementRefusedError(_FAILED) from None
+
+
+_CATALOGS: WeakKeyDictionary[Desk, _Catalog] = WeakKeyDictionary()
+_LOCK = threading.Lock()
+
+
+async def _catalog_of(desk: Desk) -> _Catalog:
+    with _LOCK:
+        known = _CATALOGS.get(desk)
+    if known is None:
+        shown = await asyncio.to_thread(_shown, desk)
+        with _LOCK:
+            known = _CATALOGS.setdefault(desk, _Catalog(shown))
+    return known
+
+
+def _shown(desk: Desk) -> list[Shown]:
+    found = []
+    for table in desk.tables.values():
+        text = f"private: ask for releases, such as dp_count('{table.name}', 0.1); its rows cannot be selected"
+        found.append(Shown(table.name, tuple(table.columns), text))
+    front_end = next(iter(desk.tables.values())).front_end
+    for name in desk.configuration.public:
+        query = exp.select("*").from_(exp.to_identifier(name, quoted=True)).sql("duckdb")
+        with front_end.admitted(f"DESCRIBE {query}") as statement:
+            columns = statement.result().table
+        names, kinds = columns.column("column_name").to_pylist(), columns.column("column_type").to_pylist()
+        found.append(Shown(name, tuple(zip(names, kinds, strict=True)), "public: its rows can be selected"))
+    return found

@@ -1,0 +1,341 @@
+"""What the catalog says: the served tables, those that may be read by name, the functions, and the catalog itself.
+
+Everything here is public, as `Desk.schema` is, but for the analyst's own name, which only he is told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from dpdb.doors.server.postgres.catalog.relations import arrow_type, formatted, pg_types, relations
+from dpdb.doors.sql.call import RELEASES
+
+__all__ = [
+    "PUBLIC",
+    "SETTINGS",
+    "Content",
+    "Shown",
+    "function_arguments",
+    "function_names",
+    "relation_name",
+    "schema_of",
+]
+
+PUBLIC = "public"
+_NAMESPACES = {"pg_catalog": 11, PUBLIC: 2200, "information_schema": 13_000}
+_OWNER, _ANALYST, _DATABASE = 10, 16_384, 5
+_FIRST_TABLE, _FIRST_CATALOG, _FIRST_FUNCTION = 20_000, 12_000, 30_000
+_KNOWN = {
+    "pg_class": 1259, "pg_type": 1247, "pg_proc": 1255, "pg_attribute": 1249, "pg_namespace": 2615,
+    "pg_constraint": 2606, "pg_index": 2610, "pg_database": 1262, "pg_attrdef": 2604, "pg_description": 2609,
+    "pg_authid": 1260, "pg_trigger": 2620, "pg_rewrite": 2618, "pg_language": 2612, "pg_am": 2601,
+}  # fmt: skip
+# DuckDB's types in PostgreSQL; every other, such as a list, is text.
+_TYPES = {
+    "BOOLEAN": "bool", "TINYINT": "int2", "SMALLINT": "int2", "UTINYINT": "int2", "INTEGER": "int4", "USMALLINT": "int4",
+    "BIGINT": "int8", "UINTEGER": "int8", "HUGEINT": "numeric", "UHUGEINT": "numeric", "UBIGINT": "numeric",
+    "FLOAT": "float4", "DOUBLE": "float8", "DATE": "date", "TIME": "time", "TIMESTAMP": "timestamp",
+    "TIMESTAMP_S": "timestamp", "TIMESTAMP_MS": "timestamp", "TIMESTAMP_NS": "timestamp",
+    "TIMESTAMP WITH TIME ZONE": "timestamptz", "UUID": "uuid", "BLOB": "bytea", "INTERVAL": "interval",
+}  # fmt: skip
+_DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
+_BY_LENGTH = -1
+_KEYWORDS = "all and any array as asc both case cast check collate column constraint create default desc distinct do else end except false for foreign from grant group having in initially intersect into leading limit not null offset on only or order placing primary references returning select some symmetric table then to trailing true union unique user using variadic when where window with".split()  # noqa: E501, SIM905
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table that the catalog shows, its columns with their types in DuckDB, and what is said of it."""
+
+    name: str
+    columns: tuple[tuple[str, str], ...]
+    text: str
+
+
+def schema_of(relation: str) -> pa.Schema:
+    """Return the Arrow columns of a relation; `tableoid`, which no `SELECT *` should show, is the last."""
+    fields = [pa.field(name, arrow_type(kind)) for name, kind in relations()[relation].items()]
+    return pa.schema([*fields, *([pa.field("tableoid", pa.int64())] if "oid" in relations()[relation] else [])])
+
+
+def relation_name(relation: str) -> str:
+    """Return the name under which a process of its own holds a relation."""
+    return relation.replace("information_schema.", "information_")
+
+
+@dataclass
+class Content:
+    """The rows of every relation.
+
+    Parameters
+    ----------
+    tables : sequence of Shown
+    """
+
+    tables: tuple[Shown, ...]
+    # Of the relations of the catalog by name, and of the tables.
+    oids: dict[str, int] = field(init=False)
+    own: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.own = {shown.name: _FIRST_TABLE + number for number, shown in enumerate(self.tables)}
+        self.oids = {name: _KNOWN.get(name, _FIRST_CATALOG + number) for number, name in enumerate(relations())}
+
+    def table(self, relation: str, analyst: str, database: str) -> pa.Table:
+        """Return the rows of a relation, for an analyst who named a database; of most there are none."""
+        schema, made = schema_of(relation), _ROWS.get(relation)
+        rows = [] if made is None else [*made(self, analyst, database)]
+        kinds, oid = relations()[relation], self.oids[relation]
+        columns = [
+            pa.array(
+                [oid if name == "tableoid" else row.get(name, _default(kinds[name])) for row in rows],
+                schema.field(name).type,
+            )
+            for name in schema.names
+        ]
+        return pa.Table.from_arrays(columns, schema=schema)
+
+    def classes(self) -> Iterator[tuple[str, str, int, list[tuple[str, str, int]], str]]:
+        """Give name, schema, oid, columns (name, type, modifier) and text of every relation, ours first."""
+        for shown in self.tables:
+            columns = [(name, *_pg_type(kind)) for name, kind in shown.columns]
+            yield shown.name, PUBLIC, self.own[shown.name], columns, shown.text
+        for relation, known in relations().items():
+            schema, _, name = relation.rpartition(".")
+            columns = [(column, kind, -1) for column, kind in known.items()]
+            yield name, schema or "pg_catalog", self.oids[relation], columns, ""
+
+
+def _default(kind: str) -> Any:
+    return {"bool": False, "oid": 0, "int2": 0, "int4": 0, "int8": 0, "xid": 0, "float4": 0.0, "regproc": "-"}.get(kind)
+
+
+def _pg_type(kind: str) -> tuple[str, int]:
+    """Return the type of a column and its modifier."""
+    found = _DECIMAL.fullmatch(kind)
+    if found is not None:
+        return "numeric", (int(found[1]) << 16 | int(found[2])) + 4
+    return _TYPES.get(kind.upper(), "text"), -1
+
+
+_Rows = Callable[[Content, str, str], Iterable[Mapping[str, Any]]]
+_ROWS: dict[str, _Rows] = {}
+
+
+def _rows_of(relation: str) -> Callable[[_Rows], _Rows]:
+    def kept(made: _Rows) -> _Rows:
+        _ROWS[relation] = made
+        return made
+
+    return kept
+
+
+@_rows_of("pg_namespace")
+def _namespaces(*_: Any) -> Iterable[Mapping[str, Any]]:
+    return [{"oid": oid, "nspname": name, "nspowner": _OWNER} for name, oid in _NAMESPACES.items()]
+
+
+@_rows_of("pg_class")
+def _classes(content: Content, *_: Any) -> Iterable[Mapping[str, Any]]:
+    for name, schema, oid, columns, _text in content.classes():
+        yield {
+            "oid": oid, "relname": name, "relnamespace": _NAMESPACES[schema], "relowner": _OWNER, "relnatts": len(columns),
+            "relkind": "r" if schema == PUBLIC else "v", "relpersistence": "p", "relreplident": "n", "reltuples": -1.0,
+            "relispopulated": True, "relam": 2 if schema == PUBLIC else 0,
+        }  # fmt: skip
+
+
+@_rows_of("pg_attribute")
+def _attributes(content: Content, *_: Any) -> Iterable[Mapping[str, Any]]:
+    for _name, _schema, oid, columns, _text in content.classes():
+        for number, (column, kind, modifier) in enumerate(columns, 1):
+            known = pg_types()[kind]
+            yield {
+                "attrelid": oid, "attname": column, "atttypid": known.oid, "attlen": known.length, "attnum": number,
+                "attcacheoff": -1, "atttypmod": modifier, "attbyval": known.length in (1, 2, 4, 8), "attalign": "i",
+                "attstorage": "p" if known.length > 0 else "x", "attcompression": "", "attidentity": "",
+                "attgenerated": "", "attislocal": True, "attstattarget": -1,
+                "attcollation": 100 if known.category == "S" else 0,
+            }  # fmt: skip
+
+
+@_rows_of("pg_type")
+def _types(*_: Any) -> Iterable[Mapping[str, Any]]:
+    for one in pg_types().values():
+        given, taken, received, sent = one.functions
+        yield {
+            "oid": one.oid, "typname": one.name, "typnamespace": 11, "typowner": _OWNER, "typlen": one.length,
+            "typbyval": one.length in (1, 2, 4, 8), "typtype": one.kind, "typcategory": one.category, "typisdefined": True,
+            "typdelim": ",", "typelem": one.element, "typarray": one.array, "typinput": given, "typoutput": taken,
+            "typreceive": received, "typsend": sent, "typalign": "i", "typstorage": "p" if one.length > 0 else "x",
+            "typtypmod": -1, "typcollation": 100 if one.category == "S" else 0,
+        }  # fmt: skip
+
+
+def function_names() -> dict[int, str]:
+    """Return the functions that make releases, by oid."""
+    return {_FIRST_FUNCTION + number: name for number, name in enumerate(RELEASES)}
+
+
+def function_arguments() -> dict[int, str]:
+    """Return the parameters of the functions that make releases, by oid."""
+    return {
+        _FIRST_FUNCTION + number: ", ".join(
+            f"{parameter} {formatted(_parameter_type(parameter))}{' DEFAULT NULL' if place else ''}"
+            for place, parameter in enumerate(parameters)
+        )
+        for number, parameters in enumerate(RELEASES.values())
+    }
+
+
+@_rows_of("pg_proc")
+def _functions(*_: Any) -> Iterable[Mapping[str, Any]]:
+    for number, (name, parameters) in enumerate(RELEASES.items()):
+        types = [pg_types()[_parameter_type(parameter)].oid for parameter in parameters]
+        yield {
+            "oid": _FIRST_FUNCTION + number, "proname": name, "pronamespace": _NAMESPACES[PUBLIC], "proowner": _OWNER,
+            "prolang": 14, "procost": 1.0, "prorows": 1.0, "prokind": "f", "proretset": True, "provolatile": "v",
+            "proparallel": "u", "pronargs": len(types), "pronargdefaults": len(types) - 1, "prorettype": 2249,
+            "proargtypes": types, "proargnames": [*parameters], "prosrc": "",
+        }  # fmt: skip
+
+
+def _parameter_type(parameter: str) -> str:
+    return "float8" if parameter in ("epsilon", "confidence") else "text"
+
+
+@_rows_of("pg_description")
+def _descriptions(content: Content, *_: Any) -> Iterable[Mapping[str, Any]]:
+    for _name, _schema, oid, _columns, text in content.classes():
+        if text:
+            yield {"objoid": oid, "classoid": _KNOWN["pg_class"], "objsubid": 0, "description": text}
+
+
+@_rows_of("pg_database")
+def _databases(content: Content, analyst: str, database: str) -> Iterable[Mapping[str, Any]]:
+    del content, analyst
+    return [{
+        "oid": _DATABASE, "datname": database, "datdba": _OWNER, "encoding": 6, "datlocprovider": "c",
+        "datallowconn": True, "datconnlimit": -1, "dattablespace": 1663, "datcollate": "C", "datctype": "C",
+    }]  # fmt: skip
+
+
+def _roles(content: Content, analyst: str, database: str) -> Iterable[Mapping[str, Any]]:
+    del content, database
+    for oid, name in ((_OWNER, "dpdb"), (_ANALYST, analyst)):
+        yield {"oid": oid, "rolname": name, "rolinherit": True, "rolcanlogin": oid == _ANALYST, "rolconnlimit": -1}
+
+
+_ROWS["pg_roles"] = _ROWS["pg_authid"] = _roles
+
+
+@_rows_of("pg_user")
+def _users(content: Content, analyst: str, database: str) -> Iterable[Mapping[str, Any]]:
+    del content, database
+    return [{"usename": analyst, "usesysid": _ANALYST}]
+
+
+@_rows_of("pg_am")
+def _methods(*_: Any) -> Iterable[Mapping[str, Any]]:
+    return [{"oid": 2, "amname": "heap", "amhandler": "heap_tableam_handler", "amtype": "t"}]
+
+
+@_rows_of("pg_collation")
+def _collations(*_: Any) -> Iterable[Mapping[str, Any]]:
+    return [{"oid": 100, "collname": "default", "collnamespace": 11, "collowner": _OWNER, "collprovider": "d",
+             "collisdeterministic": True, "collencoding": -1}]  # fmt: skip
+
+
+@_rows_of("pg_language")
+def _languages(*_: Any) -> Iterable[Mapping[str, Any]]:
+    return [{"oid": 14, "lanname": "sql", "lanowner": _OWNER}]
+
+
+@_rows_of("pg_tablespace")
+def _tablespaces(*_: Any) -> Iterable[Mapping[str, Any]]:
+    return [{"oid": 1663, "spcname": "pg_default", "spcowner": _OWNER}]
+
+
+@_rows_of("pg_settings")
+def _settings(*_: Any) -> Iterable[Mapping[str, Any]]:
+    for name, value in SETTINGS.items():
+        yield {"name": name, "setting": value, "category": "", "vartype": "string", "context": "internal",
+               "source": "default", "boot_val": value, "reset_val": value}  # fmt: skip
+
+
+@_rows_of("pg_tables")
+def _tables(content: Content, *_: Any) -> Iterable[Mapping[str, Any]]:
+    for shown in content.tables:
+        yield {"schemaname": PUBLIC, "tablename": shown.name, "tableowner": "dpdb"}
+
+
+@_rows_of("pg_get_keywords")
+def _keywords(*_: Any) -> Iterable[Mapping[str, Any]]:
+    return [{"word": word, "catcode": "R", "catdesc": "reserved"} for word in _KEYWORDS]
+
+
+@_rows_of("information_schema.schemata")
+def _schemata(content: Content, analyst: str, database: str) -> Iterable[Mapping[str, Any]]:
+    del content, analyst
+    return [{"catalog_name": database, "schema_name": name, "schema_owner": "dpdb"} for name in _NAMESPACES]
+
+
+@_rows_of("information_schema.tables")
+def _information_tables(content: Content, analyst: str, database: str) -> Iterable[Mapping[str, Any]]:
+    del analyst
+    for name, schema, _oid, _columns, _text in content.classes():
+        yield {"table_catalog": database, "table_schema": schema, "table_name": name, "is_insertable_into": "NO",
+               "table_type": "BASE TABLE" if schema == PUBLIC else "VIEW", "is_typed": "NO"}  # fmt: skip
+
+
+@_rows_of("information_schema.columns")
+def _information_columns(content: Content, analyst: str, database: str) -> Iterable[Mapping[str, Any]]:
+    del analyst
+    for name, schema, _oid, columns, _text in content.classes():
+        for number, (column, kind, modifier) in enumerate(columns, 1):
+            numeric = kind == "numeric" and modifier >= 4
+            yield {
+                "table_catalog": database, "table_schema": schema, "table_name": name, "column_name": column,
+                "ordinal_position": number, "is_nullable": "YES", "udt_catalog": database, "udt_schema": "pg_catalog",
+                "data_type": "ARRAY" if kind.startswith("_") else formatted(kind), "udt_name": kind,
+                "numeric_precision": (modifier - 4) >> 16 if numeric else None,
+                "numeric_scale": (modifier - 4) & 0xFFFF if numeric else None, "dtd_identifier": str(number),
+                "is_identity": "NO", "is_generated": "NEVER", "is_updatable": "NO", "is_self_referencing": "NO",
+            }  # fmt: skip
+
+
+@_rows_of("information_schema.routines")
+def _routines(content: Content, analyst: str, database: str) -> Iterable[Mapping[str, Any]]:
+    del content, analyst
+    for number, name in enumerate(RELEASES):
+        yield {"specific_catalog": database, "specific_schema": PUBLIC, "routine_catalog": database,
+               "specific_name": f"{name}_{_FIRST_FUNCTION + number}", "routine_schema": PUBLIC, "routine_name": name,
+               "routine_type": "FUNCTION", "data_type": "record", "external_language": "SQL"}  # fmt: skip
+
+
+@_rows_of("information_schema.information_schema_catalog_name")
+def _catalog_name(content: Content, analyst: str, database: str) -> Iterable[Mapping[str, Any]]:
+    del content, analyst
+    return [{"catalog_name": database}]
+
+
+@_rows_of("information_schema.enabled_roles")
+def _enabled_roles(content: Content, analyst: str, database: str) -> Iterable[Mapping[str, Any]]:
+    del content, database
+    return [{"role_name": analyst}]
+
+
+SETTINGS: Mapping[str, str] = {
+    "server_version": "15.0", "server_version_num": "150000", "server_encoding": "UTF8", "client_encoding": "UTF8",
+    "search_path": '"$user", public', "TimeZone": "UTC", "DateStyle": "ISO, MDY", "IntervalStyle": "postgres",
+    "standard_conforming_strings": "on", "max_identifier_length": "63", "max_index_keys": "32", "block_size": "8192",
+    "integer_datetimes": "on", "transaction_isolation": "read committed", "default_transaction_read_only": "on",
+    "is_superuser": "off", "lc_collate": "C", "lc_ctype": "C", "extra_float_digits": "1", "bytea_output": "hex",
+    "application_name": "", "statement_timeout": "0", "array_nulls": "on", "max_function_args": "100",
+}  # fmt: skip
+"""Settings as they are to begin with."""

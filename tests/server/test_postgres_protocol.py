@@ -1,0 +1,356 @@
+"""PostgreSQL's protocol message by message: logins, cancellation, portions of rows, failures and what they cost."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from server_site import Server, count, make_site
+from wire_client import EndedError, Wire, bind, describe, error_of, execute, packed, parse, startup
+
+PAID = count(0.01)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    analysts = {"ann": {}, "bob": {"quota": 0.5}, "carl": {"role": "checker"}, "olga": {"role": "owner"}}
+    settings = {"failed_logins_per_minute": 1000, "request_seconds": 5}
+    with Server(make_site(tmp_path_factory.mktemp("wire"), epsilon=50, analysts=analysts, settings=settings,
+                          postgres=True)) as running:  # fmt: skip
+        yield running
+
+
+def rows(power: int, column: str) -> str:
+    """A statement over 3 ** power rows."""
+    return f"SELECT {column} FROM {', '.join(f'states s{one}' for one in range(power))}"
+
+
+def client(server: Server, user: str = "ann", **more: str) -> Wire:
+    made = Wire(server.postgres_port)
+    assert made.log_in(user, server.site.tokens[user], **more)[-1] == (b"Z", b"I")
+    return made
+
+
+def kinds(found: list[tuple[bytes, bytes]]) -> bytes:
+    return b"".join(kind for kind, _ in found)
+
+
+def codes(found: list[tuple[bytes, bytes]]) -> list[str]:
+    return [error_of(one)["C"] for one in found if one[0] == b"E"]
+
+
+def test_nobody_learns_who_is_an_analyst(served: Server) -> None:
+    """A name that nobody has gets the same messages, and always the same salt, as one with a wrong token."""
+    seen: dict[str, set[tuple[object, ...]]] = {}
+    salts: dict[str, set[str]] = {}
+    for name in ("ann", "nobody", "ann", "nobody", "", "ANN", "x" * 200):
+        with Wire(served.postgres_port) as wire:
+            found = wire.log_in(name, "wrong")
+            seen.setdefault(name, set()).add(
+                (kinds(found), *(len(body) for _, body in found), tuple(error_of(found[-1]).items()))
+            )
+            salts.setdefault(name, set()).add(wire.salt)
+            with pytest.raises(EndedError):
+                wire.message()
+    assert len(set().union(*seen.values())) == 1, seen
+    assert all(len(found) == 1 for found in salts.values())
+    assert len(set().union(*salts.values())) == len(salts)
+
+
+def test_old_and_void_tokens(tmp_path: Path) -> None:
+    """A new token ends the sessions of the old one and shows no other salt; one of earlier versions is HTTP's only."""
+    from dpdb.doors.server.analysts import token_digest
+    from dpdb.ledger import Ledger
+
+    site = make_site(tmp_path, postgres=True)
+    with Ledger.open(site.ledger) as ledger:
+        ledger.grant("old", token_digest("token"))
+    with Server(site) as server:
+        assert server.said[0].rstrip().endswith("earlier versions: `dpdb analyst add` anew for old")
+        with Wire(server.postgres_port) as wire:
+            assert codes(wire.log_in("old", "token")) == ["28P01"]
+        with server.client(token="token") as http:
+            assert http.get("/v1/account").status_code == 200
+        with client(server) as wire:
+            assert codes(wire.query(PAID)) == []
+            token, before = site.add("ann"), site.spent()
+            server.wait_for_access(token, 200)
+            wire.send(packed(b"Q", f"{PAID}\0".encode()))
+            assert error_of(wire.message())["C"] == "28000"
+            with pytest.raises(EndedError):
+                wire.message()
+        with Wire(server.postgres_port) as again:
+            assert codes(again.log_in("ann", site.tokens["ann"])) == ["28P01"]
+            assert again.salt == wire.salt
+        assert site.spent() == before
+
+
+def test_newer_protocols_are_answered_by_the_older(served: Server) -> None:
+    with Wire(served.postgres_port) as wire:
+        found = wire.log_in("ann", served.site.tokens["ann"], 196_610, **{"_pq_.command_tag_format": "x"})
+        assert found[0] == (b"v", struct.pack("!ii", 196_608, 1) + b"_pq_.command_tag_format\0")
+        assert found[-1] == (b"Z", b"I")
+    for code in (131_072, 262_144, 12345, 0):
+        with Wire(served.postgres_port) as wire:
+            wire.send(startup("ann", code))
+            assert error_of(wire.message())["C"] == "0A000"
+            with pytest.raises(EndedError):
+                wire.message()
+
+
+def test_describing_and_explaining_cost_nothing(served: Server) -> None:
+    before = served.site.spent()
+    with client(served) as wire:
+        for text in (PAID, "SELECT value FROM dp_count('visits', $1)", f"EXPLAIN {PAID}", f"DESCRIBE {PAID}",
+                     "CALL dp_count('visits', 0.25)", "SELECT * FROM dp_check($1)"):  # fmt: skip
+            found = wire.extended(parse(text), describe("S"))
+            assert kinds(found) == b"1tTZ", (text, found)
+        assert kinds(wire.extended(parse(f"EXPLAIN {PAID}"), bind(), describe("P"), execute()))[:3] == b"12T"
+        assert kinds(wire.extended(parse("SET a.b = 1"), describe("S"))) == b"1tnZ"
+        assert kinds(wire.extended(parse(" -- nothing\n ;"), describe("S"), bind(), execute())) == b"1tn2IZ"
+        assert codes(wire.extended(parse("SELECT * FROM visits"), describe("S"))) == ["42501"]
+        assert codes(wire.extended(parse("SELECT city FROM visits WHERE $1"), describe("S"))) == ["42501"]
+        assert codes(wire.extended(parse("SELEC $1"), describe("S"))) == ["42501"]
+    assert served.site.spent() == before
+
+
+def test_each_execution_costs_once_and_each_portion_nothing(served: Server) -> None:
+    site = served.site
+    with client(served) as wire:
+        before = site.spent()
+        text = "SELECT value, s FROM dp_count('visits', $1), unnest([1, 2, 3, 4, 5]) AS u(s)"
+        wire.query("BEGIN")
+        found = wire.extended(parse(text, "one"), bind(b"0.01", name="one", portal="rows"), execute("rows", 2))
+        assert kinds(found) == b"12DDsZ"
+        assert kinds(wire.extended(execute("rows", 2))) == b"DDsZ"
+        found = wire.extended(execute("rows", 2), execute("rows", 2))
+        assert kinds(found) == b"DNCCZ"
+        assert [body for kind, body in found if kind == b"C"] == [b"SELECT 1\0", b"SELECT 0\0"]
+        assert site.spent() - before == pytest.approx(0.01)
+        wire.extended(bind(b"0.01", name="one"), execute(), bind(b"0.02", name="one"), execute())
+        assert site.spent() - before == pytest.approx(0.04)
+        assert kinds(wire.query("COMMIT")) == b"CZ"
+        assert codes(wire.extended(execute("rows"))) == ["34000"]
+
+
+def test_after_an_error_messages_are_skipped_until_sync(served: Server) -> None:
+    before = served.site.spent()
+    with client(served) as wire:
+        found = wire.extended(parse("SELECT * FROM visits"), bind(), execute(), parse(PAID), bind(), execute())
+        assert kinds(found) == b"12EZ"
+        wire.query("BEGIN")
+        assert wire.query("SELECT * FROM visits")[-1] == (b"Z", b"E")
+        assert codes(wire.query(PAID)) == ["25P02"]
+        assert codes(wire.extended(parse(PAID))) == ["25P02"]
+        assert (b"C", b"ROLLBACK\0") in wire.query("COMMIT")
+        assert codes(wire.query(f"SELECT 1; SELECT * FROM visits; {PAID}")) == ["42501"]
+    assert served.site.spent() == before
+
+
+def test_codes(served: Server) -> None:
+    before = served.site.spent()
+    told = {
+        "SELECT * FROM visits": "42501", "COPY states TO STDOUT": "0A000", "DECLARE c CURSOR FOR SELECT 1": "0A000",
+        "PREPARE a AS SELECT 1": "0A000", "SET client_encoding = 'LATIN1'": "22023", "SET no_such = 1": "42704",
+        "SET dpdb.runid = 'x'": "42704", "SHOW no_such": "42704", "SET": "42601", count(1000): "53400",
+        "INSERT INTO states VALUES (1)": "42501", count(-1): "42501",
+    }  # fmt: skip
+    with client(served) as wire:
+        for text, code in told.items():
+            assert codes(wire.query(text)) == [code], text
+            assert codes(wire.extended(parse(text), bind(), execute())) == [code], text
+        assert codes(wire.extended(parse("SELECT 1; SELECT 2"))) == ["42601"]
+        assert codes(wire.extended(parse("SELECT $1::int"), bind(b"x"), execute())) == ["22P02"]
+        assert codes(wire.extended(parse("SELECT $1"), bind(b"\xff"), execute())) == ["22021"]
+        assert codes(wire.extended(parse("SELECT $1"), bind(), execute())) == ["08P01"]
+        assert codes(wire.extended(bind(name="nothing"))) == ["26000"]
+        wire.send(packed(b"F", b"anything"))
+        assert codes(wire.until(b"Z")) == ["0A000"]
+    for user, code in (("bob", "53400"), ("carl", "42501"), ("olga", "42501")):
+        with client(served, user) as wire:
+            assert codes(wire.query(count(1))) == [code]
+    assert served.site.spent() == before
+
+
+def test_session_statements_are_harmless(served: Server) -> None:
+    tags = {
+        "BEGIN": "BEGIN", "START TRANSACTION READ ONLY": "START TRANSACTION", "SAVEPOINT a": "SAVEPOINT",
+        "ROLLBACK TO SAVEPOINT a": "ROLLBACK", "RELEASE a": "RELEASE", "END": "COMMIT", "ABORT": "ROLLBACK",
+        "SET extra_float_digits = 3": "SET", "set search_path to public, a": "SET", "SET TIME ZONE 'UTC'": "SET",
+        "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE": "SET", "SET NAMES 'utf-8'": "SET",
+        "SET application_name TO 'a; b'": "SET", "RESET ALL": "RESET", "DISCARD ALL": "DISCARD ALL",
+        "DEALLOCATE ALL": "DEALLOCATE ALL", "DEALLOCATE x": "DEALLOCATE", "CLOSE ALL": "CLOSE CURSOR",
+        "/* a */ -- b\n BEGIN;": "BEGIN", "ROLLBACK": "ROLLBACK",
+    }  # fmt: skip
+    with client(served) as wire:
+        for text, tag in tags.items():
+            assert (b"C", tag.encode() + b"\0") in wire.query(text), text
+        for text in ("SHOW server_version", "SHOW TRANSACTION ISOLATION LEVEL", "show timezone", "SHOW ALL"):
+            assert kinds(wire.query(text)).startswith(b"TD"), text
+
+
+def test_a_run_id_is_paid_once(served: Server) -> None:
+    site, told = served.site, []
+    before = site.spent()
+    for _ in range(2):
+        with client(served) as wire:
+            wire.query("SET dpdb.run_id = 'monday'")
+            told += [body for kind, body in wire.query(count(0.125)) if kind == b"D"]
+            assert codes(wire.query(count(0.25))) == ["22023"]
+    with client(served, options="-c dpdb.run_id=monday") as wire:
+        told += [body for kind, body in wire.query(count(0.125)) if kind == b"D"]
+        wire.query("SET dpdb.run_id = ''")
+        wire.query(count(0.125))
+    assert len(told) == 3
+    assert len({*told}) == 1
+    assert site.spent() - before == pytest.approx(0.25)
+
+
+def test_cancelled_and_stopped_statements_keep_their_debits(tmp_path: Path) -> None:
+    site = make_site(tmp_path, postgres=True, settings={"release_seconds": 1})
+    with Server(site) as server, client(server) as wire:
+        wire.query("SET dpdb.run_id = 'tuesday'")
+        for key in ((wire.key[0], wire.key[1] ^ 1), wire.key):
+            threading.Timer(0.4, cancelled, (server, key)).start()
+            began = time.monotonic()
+            assert codes(wire.query(count(0.25))) == (["57014"] if key == wire.key else [])
+            assert (time.monotonic() - began < 0.9) == (key == wire.key)
+        assert codes(wire.query(count(0.25))) == []  # the same run, which has gone on
+        assert site.spent() == 0.25
+        wire.query("SET dpdb.run_id = ''")
+        threading.Timer(0.4, cancelled, (server, wire.key)).start()
+        assert codes(wire.query(count(0.5))) == ["57014"]
+        with client(server) as asking:
+            asking.send(packed(b"Q", count(0.125).encode() + b"\0"))
+            time.sleep(0.4)
+            server.process.terminate()
+            assert error_of(wire.message())["C"] == "57P01"
+            assert codes(asking.until(b"Z")) == []
+            assert error_of(asking.message())["C"] == "57P01"
+            assert server.process.wait(20) == 0
+    assert site.spent() == 0.875
+
+
+def cancelled(server: Server, key: tuple[int, int]) -> None:
+    with Wire(server.postgres_port) as other:
+        other.send(struct.pack("!iiII", 16, 80877102, *key))
+        with pytest.raises(EndedError):
+            other.message()
+
+
+@pytest.mark.parametrize("seconds", [0.3, pytest.param(0.05, marks=pytest.mark.slow),
+                                     pytest.param(0.6, marks=pytest.mark.slow)])  # fmt: skip
+def test_a_server_that_was_killed_answers_the_same_run(seconds: float, tmp_path: Path) -> None:
+    site = make_site(tmp_path, postgres=True, settings={"release_seconds": 1})
+    with Server(site) as server, client(server) as wire:
+        wire.query("SET dpdb.run_id = 'killed'")
+        wire.send(packed(b"Q", count(0.25).encode() + b"\0"))
+        time.sleep(seconds)
+        server.kill()
+        with pytest.raises(EndedError):
+            wire.until(b"Z")
+    with Server(site) as server, client(server) as wire:
+        wire.query("SET dpdb.run_id = 'killed'")
+        found = [wire.query(count(0.25)) for _ in range(2)]
+        assert codes(found[0]) == []
+        assert [one for one in found[0] if one[0] == b"D"] == [one for one in found[1] if one[0] == b"D"]
+    assert site.spent() == 0.25
+
+
+def test_silent_connections_keep_nobody_out(served: Server) -> None:
+    """Of 300 that say nothing the oldest end for newcomers; who has logged in stays."""
+    silent = []
+    with client(served) as known:
+        began = time.monotonic()
+        with client(served):
+            alone = time.monotonic() - began
+        try:
+            for place in range(300):
+                silent.append(Wire(served.postgres_port, address=f"127.0.0.{1 + place % 2}"))
+                if place % 3:
+                    silent[-1].send((b"\0\0\0", startup("ann"))[place % 3 - 1])
+            began = time.monotonic()
+            with client(served):
+                assert time.monotonic() - began <= 3 * alone + 1
+            assert codes(known.query("SELECT 1")) == []
+        finally:
+            for one in silent:
+                one.socket.close()
+
+
+def test_deadlines(tmp_path: Path) -> None:
+    """Of logins, of messages that have begun, and of answers that nobody reads."""
+    site = make_site(tmp_path, postgres=True, settings={"request_seconds": 1})
+    with Server(site) as server, client(server) as unread, contextlib.ExitStack() as opened:
+        unread.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        unread.send(packed(b"Q", rows(9, f"'{'x' * 1000}' || s0.state").encode() + b"\0"))
+        began = time.monotonic()
+        half = opened.enter_context(client(server))
+        half.send(packed(b"Q", b"SELECT 1\0")[:-3])
+        late = [half]
+        for first in (b"", startup("ann")[:20], startup("ann"), struct.pack("!ii", 8, 80877103)):
+            late.append(opened.enter_context(Wire(server.postgres_port)))
+            late[-1].send(first)
+        for wire in late:
+            with pytest.raises(EndedError):
+                wire.until(b"Z")
+        assert 0.5 < time.monotonic() - began < 9
+        time.sleep(2)
+        with pytest.raises(EndedError):
+            unread.until(b"Z")
+        assert codes(opened.enter_context(client(server)).query("SELECT 1")) == []
+
+
+def test_only_so_much_is_read_and_kept(served: Server) -> None:
+    with client(served) as wire:
+        big = b"SELECT '" + b"x" * 70_000 + b"'\0"
+        assert codes(wire.query(big[:-1].decode())) == ["42501"]
+        wire.send(b"Q" + struct.pack("!i", 200_000_000) + b"x" * 1000)
+        assert error_of(wire.message())["C"] == "54000"
+    with client(served) as wire:
+        found = wire.extended(*(parse("SELECT 1", str(one)) for one in range(300)))
+        assert codes(found) == ["54000"]
+    with client(served) as wire:
+        wire.query("BEGIN")
+        ten = rows(3, "s0.state")
+        found = wire.extended(*(packed for one in "abc" for packed in (parse(ten), bind(portal=one), execute(one, 1))))
+        assert codes(found) == ["54000"]
+
+
+def test_statements_of_an_analyst_wait_for_one_another(served: Server) -> None:
+    """Two at once: a third is refused, also where it comes over another door."""
+    site = served.site
+    with client(served) as one, client(served) as two, client(served) as three:
+        before, slow = site.spent(), rows(17, "count(*)")
+        for wire in (one, two):
+            wire.send(packed(b"Q", f"{slow}\0".encode()))
+        time.sleep(0.4)
+        refused = codes(three.query(PAID))
+        over_http = server_status(served)
+        for wire in (one, two):
+            wire.until(b"Z")
+        assert refused == ["53000"]
+        assert over_http == 429
+        assert site.spent() == before
+
+
+def server_status(server: Server) -> int:
+    return server.ask("ann", PAID).status_code
+
+
+def test_the_audit_names_the_door(served: Server) -> None:
+    import sqlite3
+
+    text = f"{PAID} -- {re.sub(r'[^a-z]', '', 'for the audit')}"
+    with client(served) as wire:
+        wire.query(text)
+    with sqlite3.connect(served.site.folder / "audit.sqlite") as audit:
+        [row] = audit.execute("SELECT who, door, address, outcome, epsilon FROM statement WHERE text = ?", [text])
+    assert row == ("ann", "postgres", "127.0.0.1", "answered", "0.01")
