@@ -7,9 +7,35 @@ from pathlib import Path
 
 from dpdb.errors import ParameterError
 
-__all__ = ["server_context"]
+__all__ = ["Certificate", "server_context"]
 
 _MOST_ROUNDS = 10
+
+
+class Certificate:
+    """The certificate of a server that runs; a renewed one is taken, one that has expired is told of.
+
+    Raises
+    ------
+    ParameterError
+        As `server_context`.
+    """
+
+    def __init__(self, certificate: Path, key: Path) -> None:
+        self._files = certificate, key
+        self._context = server_context(*self._files)
+
+    def newest(self) -> ssl.SSLContext:
+        """Return the context of new connections: of the last files that were good."""
+        return self._context
+
+    def read_again(self) -> str | None:
+        """Take the files as they are now; return, in a line, why that cannot be, None if it can."""
+        try:
+            self._context = server_context(*self._files)
+        except ParameterError as error:
+            return str(error)
+        return None
 
 
 def server_context(certificate: Path, key: Path) -> ssl.SSLContext:

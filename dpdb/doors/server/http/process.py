@@ -7,13 +7,12 @@ import contextlib
 import logging
 import signal
 import socket
-import ssl
 from collections.abc import Callable, Iterator
 from typing import cast
 
 import uvicorn
 
-from dpdb.doors.server.certificate import server_context
+from dpdb.doors.server.certificate import Certificate
 from dpdb.doors.server.configuration import Configuration
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.http.application import http_application
@@ -26,6 +25,7 @@ __all__ = ["serve"]
 
 _MOST_HEAD = 16 << 10
 _BACKLOG = 512
+_CERTIFICATE_SECONDS = 5.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -46,7 +46,7 @@ def serve(configuration: Configuration, say: Callable[[str], None]) -> None:
     """
     tls = None
     if configuration.certificate is not None and configuration.private_key is not None:
-        tls = server_context(configuration.certificate, configuration.private_key)
+        tls = Certificate(configuration.certificate, configuration.private_key)
     listener = _bound(configuration.address, configuration.port)
     with contextlib.closing(listener):
         desk = Desk(configuration)
@@ -74,7 +74,7 @@ def _bound(address: str, port: int) -> socket.socket:
 async def _until_told(
     desk: Desk,
     listener: socket.socket,
-    tls: ssl.SSLContext | None,
+    tls: Certificate | None,
     begin: Callable[[], None],
     say: Callable[[str], None],
 ) -> None:
@@ -107,20 +107,35 @@ async def _until_told(
     loop = asyncio.get_running_loop()
     for number in _SIGNALS:
         loop.add_signal_handler(number, stop)
-    current = asyncio.create_task(desk.keep_current())
+    current = [asyncio.create_task(desk.keep_current())]
+    if tls is not None:
+        current.append(asyncio.create_task(_keep_valid(tls, desk, say)))
     try:
         await server.serve([listener])
     finally:
-        current.cancel()
+        for task in current:
+            task.cancel()
         for number in _SIGNALS:
             loop.remove_signal_handler(number)
+
+
+async def _keep_valid(tls: Certificate, desk: Desk, say: Callable[[str], None]) -> None:
+    """Read the certificate again and again; say once when it ends, and when it is good again, and let health say so."""
+    while True:
+        await asyncio.sleep(_CERTIFICATE_SECONDS)
+        trouble = await asyncio.to_thread(tls.read_again)
+        if trouble == desk.trouble:
+            continue
+        desk.trouble = trouble
+        with contextlib.suppress(OSError):  # nobody reads
+            say("the certificate is good again" if trouble is None else f"{trouble}; renew it, and it is taken")
 
 
 class _Server(uvicorn.Server):
     """uvicorn's server with caps and a deadline for TLS handshakes; signals are not its own, its log is the owner's."""
 
     def __init__(
-        self, config: uvicorn.Config, tls: ssl.SSLContext | None, most: tuple[int, int], begin: Callable[[], None]
+        self, config: uvicorn.Config, tls: Certificate | None, most: tuple[int, int], begin: Callable[[], None]
     ) -> None:
         super().__init__(config)
         self.servers: list[asyncio.Server] = []
@@ -143,7 +158,7 @@ class _Server(uvicorn.Server):
             else:
                 one.setblocking(False)
                 one.listen(self.config.backlog)
-                listener = TlsListener(one, self._tls, self._connection, *self._most)
+                listener = TlsListener(one, self._tls.newest, self._connection, *self._most)
                 self.servers.append(cast("asyncio.Server", listener))  # uvicorn closes it, and waits for that
         self.started = True
         self._begin()
