@@ -16,8 +16,8 @@ from postgres_tls import certificates
 from server_site import Server, count
 from wire_client import EndedError, Wire, error_of, startup
 
+from dpdb.doors.server.end_point import tls_end_point
 from dpdb.doors.server.login_keys import LoginKeys, login_keys
-from dpdb.doors.server.postgres.end_point import tls_end_point
 from dpdb.doors.server.postgres.errors import WireError
 from dpdb.doors.server.postgres.scram import PLAIN, PLUS, Scram
 

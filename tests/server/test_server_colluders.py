@@ -115,6 +115,7 @@ def check_answers(site: Site, answers: Answers) -> None:
         assert {f"{name}:{key}" for name, key in answers} <= runs.keys()
         assert len(runs) <= len(answers) + len(site.tokens)  # a key that nobody waited for any more
         assert ledger.spent_units() == 250_000_000 * len(runs)
+    print(f"{len(answers)} keys answered twice and alike, {len(runs)} debits")
 
 
 def test_one_answer_and_one_debit_per_key_whenever_the_server_dies(tmp_path: Path) -> None:

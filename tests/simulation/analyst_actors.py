@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
+import server_actors
 from ledger_actors import UNIT, Life
 from ledger_model import Line, Run, fits
 from simulated_world import Actor, require
@@ -18,7 +20,7 @@ __all__ = ["NAMES", "assigned", "check_rights", "fits_rights", "grant_all", "rat
 
 NAMES = ("ann", "bob")
 _TOKEN = hashlib.sha256(b"token").hexdigest()
-_LINES = "SELECT place, name, quota, credentials, approved_by FROM analyst ORDER BY number"
+_LINES = "SELECT place, name, quota, credentials, expires, approved_by FROM analyst ORDER BY number"
 
 
 def assigned(runs: dict[str, Run], seed: int) -> dict[str, Run]:
@@ -34,7 +36,15 @@ def grant_all(life: Life) -> None:
     """The owner gives every analyst a quota, in peace."""
     with Ledger.open(life.path) as ledger:
         for name in NAMES:
-            ledger.grant(name, _TOKEN, quota=life.world.chance.randint(1, 8) * UNIT / 10**9, approved_by=name)
+            token = f"first of {name}" if life.has_servers else None
+            quota = life.world.chance.randint(1, 8) * UNIT / 10**9
+            ledger.grant(name, _digest(token), quota=quota, approved_by=name)
+            if token is not None:
+                server_actors.granted(life, name, token)
+
+
+def _digest(token: str | None) -> str:
+    return _TOKEN if token is None else server_actors.digest_of(token)
 
 
 def rations(life: Life) -> Any:
@@ -43,19 +53,23 @@ def rations(life: Life) -> Any:
     kind = chance.choice(["grant", "grant", "ration", "revoke"])
     name, quota = chance.choice(NAMES), chance.randint(1, 8) * UNIT / 10**9
     label = f"rights {chance.randrange(10**9)}"
+    token = label if life.has_servers else None
+    expires = server_actors.expiry(life) if life.has_servers and chance.random() < 0.7 else None
 
     def work(actor: Actor) -> None:
         generation, began = life.generation, life.world.steps
         try:
             with Ledger.open(life.path) as ledger:
                 if kind == "grant":
-                    ledger.grant(name, _TOKEN, quota=quota, approved_by=label)
+                    ledger.grant(name, _digest(token), quota=quota, expires=expires, approved_by=label)
                 elif kind == "ration":
                     ledger.ration(name, quota, None, approved_by=label)
                 else:
                     ledger.revoke(name, approved_by=label)
             if generation == life.generation:
                 life.model.rights.add(label)
+                if life.has_servers and kind != "ration":
+                    server_actors.granted(life, name, label if kind == "grant" else "")
                 life.head_moves.append((began, life.world.steps))
             life.world.events[f"owner: {kind}"] += 1
         except LedgerError as error:
@@ -80,6 +94,8 @@ def fits_rights(rows: Sequence[Any], place: int, before: Sequence[Line], new: Li
     of_name = [row for row in rows if row[1] == new.run.analyst and row[0] < place]
     if not of_name:
         return True
-    _, _, quota, credentials, _ = of_name[-1]
+    _, _, quota, credentials, expires, _ = of_name[-1]
+    if expires is not None and max(line.at for line in [*before, new]) >= datetime.fromisoformat(expires):
+        return False
     own = [line for line in before if line.run.analyst == new.run.analyst]
     return credentials is not None and (quota is None or fits(own, new, quota, {}))

@@ -56,6 +56,7 @@ class Life:
     model: Model
     append_only: bool
     has_analysts: bool = False
+    has_servers: bool = False  # which alone ask in the names of analysts
     content: int = 0
     is_made: bool = False
     may_be_retired: bool = False

@@ -17,6 +17,7 @@ from unittest.mock import patch
 
 import analyst_actors
 import ledger_actors
+import server_actors
 import simulated_sqlite
 import suite_actors
 from ledger_actors import UNIT, Life
@@ -37,6 +38,7 @@ from dpdb.overlap.bounds import bound
 
 SIMPLE = [{}], [{"a": 0}], [{"a": 1}], [{"b": 0}], [{"a": 1, "b": 1}], [{"a": 0, "c": 1}], [{"a": 0}, {"b": 1}]
 CHAOS_STEPS, CALM_STEPS = 900, 60_000
+SERVED_STEPS = 3_000  # a server takes hundreds to start
 RUNS, PROCESSES, NIGHTS = 5, 3, 2
 
 
@@ -60,7 +62,15 @@ class LifeFailed(AssertionError):  # noqa: N818
     """A life in which something went wrong: its seed and its shortened trace."""
 
 
-def live(seed: int, folder: Path, *, faults: bool = True, plain: bool = False, analysts: bool = False) -> Result:
+def live(
+    seed: int,
+    folder: Path,
+    *,
+    faults: bool = True,
+    plain: bool = False,
+    analysts: bool = False,
+    servers: bool = False,
+) -> Result:
     """Replay one life in a new folder; raises `LifeFailed` with the seed if an invariant does not hold."""
     world = World(seed)
     disk = SimulatedDisk(world, folder.resolve() / f"life-{seed}")
@@ -72,12 +82,13 @@ def live(seed: int, folder: Path, *, faults: bool = True, plain: bool = False, a
     runs["suite"] = covers._replace(suite="")
     every, name = run([{}], chance.randint(2, 5) * UNIT), "nightly"
     runs |= {f"{name} {day}": every._replace(suite=name) for day in range(NIGHTS)}
-    runs = analyst_actors.assigned(runs, seed) if analysts else runs
+    runs = analyst_actors.assigned(runs, seed) if analysts or servers else runs
+    runs = server_actors.named(runs) if servers else runs
     life = Life(world, disk, Model(runs, chance.randint(4, 12) * UNIT), append_only=chance.random() < 0.2)
-    life.has_analysts = analysts
+    life.has_analysts, life.has_servers = analysts or servers, servers
     gc.disable()  # finalizers run where the code says
     try:
-        with _in_place(world, disk, plain, yields=faults):
+        with _in_place(world, disk, plain, yields=faults), server_actors.servers_in_place(life):
             if faults:
                 _chaos(life)
             _calm(life, faults)
@@ -125,7 +136,7 @@ def _chaos(life: Life) -> None:
     world, chance = life.world, life.world.chance
     world.fault_rate = chance.choice([0.0, 0.0, 0.003, 0.01, 0.03])
     stops, kills = chance.choice([0.0, 0.003, 0.01]), chance.choice([0.0, 0.01, 0.03])
-    end = world.steps + CHAOS_STEPS
+    end = world.steps + (SERVED_STEPS if life.has_servers else CHAOS_STEPS)
     if chance.random() < 0.7:  # most lives begin with a ledger that was made in peace
         Ledger.create(life.path, life.model.budget / 10**9, append_only=life.append_only).close()
         life.is_made = True
@@ -157,8 +168,21 @@ def _keep_busy(life: Life) -> None:
         world.start("owner", _owner(life))
     for number in range(PROCESSES):
         if f"process {number}" not in names and (life.is_made or chance.random() < 0.02):
-            run_ids = chance.sample(sorted(life.model.runs), chance.randint(1, 3))
-            world.start(f"process {number}", ledger_actors.process(life, run_ids))
+            known = _of(life, served=life.has_servers and number > 0)
+            run_ids = chance.sample(known, min(len(known), chance.randint(1, 3)))
+            if run_ids:
+                world.start(f"process {number}", _kind(life, number)(life, run_ids))
+
+
+def _of(life: Life, *, served: bool) -> list[str]:
+    """Runs that a server answers, or those that processes make; all of them where there is no server."""
+    runs = sorted(life.model.runs.items())
+    return [run_id for run_id, one in runs if not life.has_servers or (one.analyst is not None) == served]
+
+
+def _kind(life: Life, number: int) -> Callable[[Life, list[str]], Any]:
+    """Of the processes all but the first are servers, in lives that have servers."""
+    return server_actors.server if life.has_servers and number else ledger_actors.process
 
 
 def _owner(life: Life) -> Callable[[Any], None]:
@@ -238,8 +262,12 @@ def _calm(life: Life, faults: bool) -> None:
         _finish(life)
     life.ends.clear()
     for number in range(PROCESSES):
-        run_ids = sorted(life.model.runs)
+        run_ids = _of(life, served=life.has_servers and number > 0)
         world.chance.shuffle(run_ids)
+        if life.has_servers and number and run_ids:
+            run_ids = run_ids if number == 1 else run_ids[:1]
+            world.start(f"process {number}", server_actors.server(life, run_ids, until_ended=True))
+            continue
         run_ids = run_ids if number == 0 else run_ids[:1]
         world.start(f"process {number}", ledger_actors.process(life, run_ids))
     _finish(life)
@@ -264,6 +292,8 @@ def _audited(life: Life) -> list[object]:
         return []
     with Ledger.open(life.path) as ledger:
         life.model.check(ledger)
+        if life.has_servers:
+            server_actors.check_audit(life, ledger.lines())
         lines = [(line.run_id, line.epoch, line.charge, line.upper, line.reserved) for line in ledger.lines()]
         final = [*lines, sorted(life.model.published.items()), ledger.spent_units()]
         ended = ended_keys(ledger)

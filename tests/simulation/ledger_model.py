@@ -81,6 +81,8 @@ class Model:
     published: dict[str, str] = field(default_factory=dict)
     acts: set[str] = field(default_factory=set)
     rights: set[str] = field(default_factory=set)
+    tokens: dict[str, list[str]] = field(default_factory=dict)
+    void: set[str] = field(default_factory=set)  # tokens that were withdrawn
     secrets: dict[str, str] = field(default_factory=dict)
     levels: dict[tuple[str, str, int], str] = field(default_factory=dict)
     rearmed: dict[str, int] = field(default_factory=dict)

@@ -15,6 +15,8 @@ import pytest
 from ledger_lives import LifeFailed, live
 from ledger_mutants import MUTANTS
 
+from dpdb.doors.server.analysts import Directory
+from dpdb.doors.server.audit import Audit
 from dpdb.ledger.limits import Limits
 
 DEFAULT, SLOW = range(1, 201), range(201, 10_001)
@@ -61,6 +63,47 @@ def lives_with_analysts(seeds: Sequence[int], folder: Path) -> Counter[str]:
 def test_lives_with_analysts_keep_what_they_owe(tmp_path: Path) -> None:
     """Servers ask in the names of analysts, whom the owner rations and revokes while everything fails."""
     assert lives_with_analysts(range(1, 41), tmp_path).keys() >= RATIONED
+
+
+SERVED = {
+    "server: started", "server: answered", "server: budget", "server: forbidden", "server: unauthorized",
+    "server: unavailable", "server: a token has ended", "kill", "machine stops", "clock jumps", "owner: revoke",
+}  # fmt: skip
+
+
+def lives_of_servers(seeds: Sequence[int], folder: Path) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for seed in seeds:
+        life = live(seed, folder, servers=True)
+        found += life.events + life.faults
+    return found
+
+
+def test_servers_that_are_killed_and_started_again_keep_what_they_owe(tmp_path: Path) -> None:
+    """One debit, one answer for each key, quotas, one total, and no debit without a line in the audit."""
+    assert lives_of_servers(range(1, 21), tmp_path).keys() >= SERVED
+
+
+@pytest.mark.slow
+def test_1000_lives_of_servers_keep_what_they_owe(tmp_path: Path) -> None:
+    lives_of_servers(range(21, 1_021), tmp_path)
+
+
+def test_a_life_of_servers_is_replayed(tmp_path: Path) -> None:
+    assert live(2, tmp_path, servers=True).trace == live(2, tmp_path, servers=True).trace
+
+
+def test_servers_that_audit_nothing_or_know_old_tokens_only_are_caught(tmp_path: Path) -> None:
+    with patch.object(Audit, "begin", lambda *_, **__: 0), pytest.raises(LifeFailed, match="a debit is not audited"):
+        live(1, tmp_path, servers=True)
+    refresh = Directory.refresh
+
+    def once(directory: Directory) -> None:
+        if not directory._by_digest:
+            refresh(directory)
+
+    with patch.object(Directory, "refresh", once), pytest.raises(LifeFailed, match="that was withdrawn is good"):
+        lives_of_servers(range(1, 11), tmp_path)
 
 
 def test_a_quota_that_is_not_counted_is_caught(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -49,10 +49,12 @@ class Audit:
         self._path = path
         self._lock = threading.Lock()
         try:
-            os.close(open_owned(path, os.O_CREAT | os.O_RDWR))
-            self._connection = _connected(path)
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.executescript(_TABLE)
+            _make(path)
+            with ExitStack() as opened:
+                self._connection = opened.enter_context(closing(_connected(path)))
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                self._connection.executescript(_TABLE)
+                opened.pop_all()
         except OSError as error:
             raise ParameterError(f"{path}: the audit file cannot be used: {error.strerror}") from None
         except sqlite3.Error as error:
@@ -131,6 +133,11 @@ class Audit:
                 if isinstance(error, sqlite3.Error):
                     raise UnauditedError(f"{self._path}: the audit file cannot be written: {error}") from error
                 raise
+
+
+def _make(path: Path) -> None:
+    """Make the file where there is none; `OSError` where others may use it."""
+    os.close(open_owned(path, os.O_CREAT | os.O_RDWR))
 
 
 def _connected(path: Path) -> Any:

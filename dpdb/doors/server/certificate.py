@@ -4,12 +4,58 @@ from __future__ import annotations
 
 import ssl
 from pathlib import Path
+from typing import NamedTuple
 
+from dpdb.doors.server.end_point import tls_end_point
 from dpdb.errors import ParameterError
 
-__all__ = ["server_context"]
+__all__ = ["Certificate", "Served", "server_context"]
 
 _MOST_ROUNDS = 10
+
+
+class Served(NamedTuple):
+    """What new connections get.
+
+    Parameters
+    ----------
+    context
+        For their handshake.
+    end_point
+        What clients of PostgreSQL bind their login to, as `tls_end_point` returns it.
+    """
+
+    context: ssl.SSLContext
+    end_point: bytes | None
+
+
+class Certificate:
+    """The certificate of a server that runs; a renewed one is taken, one that has expired is told of.
+
+    Raises
+    ------
+    ParameterError
+        As `server_context`.
+    """
+
+    def __init__(self, certificate: Path, key: Path) -> None:
+        self._files = certificate, key
+        self._served = self._read()
+
+    def _read(self) -> Served:
+        return Served(server_context(*self._files), tls_end_point(self._files[0]))
+
+    def newest(self) -> Served:
+        """Return what new connections get: of the last files that were good."""
+        return self._served
+
+    def read_again(self) -> str | None:
+        """Take the files as they are now; return, in a line, why that cannot be, None if it can."""
+        try:
+            self._served = self._read()
+        except (ParameterError, OSError, ValueError) as error:  # exchanged meanwhile: they are read again
+            return str(error)
+        return None
 
 
 def server_context(certificate: Path, key: Path) -> ssl.SSLContext:

@@ -66,6 +66,7 @@ class Desk:
         limits = configuration.limits
         self.configuration = configuration
         self.closing = False
+        self.trouble: str | None = None  # why clients cannot rely on the server, as its certificate, for its owner
         self._opened = ExitStack()
         try:
             self.audit = Audit(configuration.audit)

@@ -163,8 +163,8 @@ class _Served:
     async def health(self, request: Request) -> Response:
         """Say whether the server takes statements; to strangers, too."""
         del request
-        state = "closing" if self._desk.closing else "ok"
-        return _json({"status": state}, 503 if self._desk.closing else 200)
+        state = "closing" if self._desk.closing else "ok" if self._desk.trouble is None else "certificate"
+        return _json({"status": state}, 200 if state == "ok" else 503)
 
     async def metrics(self, desk: Desk, asker: Asker, request: Request) -> Response:
         """Count answers by status, for the owner; no statement, no time, nothing of an analyst."""

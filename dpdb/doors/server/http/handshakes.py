@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-import ssl
 from collections.abc import Callable
+
+from dpdb.doors.server.certificate import Certificate
 
 __all__ = ["TlsListener"]
 
@@ -24,7 +25,8 @@ class TlsListener:
     ----------
     listener : socket.socket
         Bound, and listening.
-    tls : ssl.SSLContext
+    tls : Certificate
+        Of the server.
     connection : function to asyncio.Protocol
         Makes the protocol of a connection whose handshake is done.
     per_address, in_all : int
@@ -34,7 +36,7 @@ class TlsListener:
     def __init__(
         self,
         listener: socket.socket,
-        tls: ssl.SSLContext,
+        tls: Certificate,
         connection: Callable[[], asyncio.Protocol],
         per_address: int,
         in_all: int,
@@ -66,7 +68,7 @@ class TlsListener:
     async def _shake(self, client: socket.socket) -> None:
         with contextlib.suppress(OSError):  # no TLS, too late, or gone; the transport closes the socket
             await asyncio.get_running_loop().connect_accepted_socket(
-                self._connection, client, ssl=self._tls, ssl_handshake_timeout=_HANDSHAKE_SECONDS
+                self._connection, client, ssl=self._tls.newest().context, ssl_handshake_timeout=_HANDSHAKE_SECONDS
             )
         self._under_way.pop(client, None)
 

@@ -7,19 +7,17 @@ import contextlib
 import logging
 import signal
 import socket
-import ssl
 from collections.abc import Callable, Iterator
 from typing import cast
 
 import uvicorn
 
-from dpdb.doors.server.certificate import server_context
+from dpdb.doors.server.certificate import Certificate
 from dpdb.doors.server.configuration import Configuration
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.http.application import http_application
 from dpdb.doors.server.http.guard import guard
 from dpdb.doors.server.http.handshakes import TlsListener
-from dpdb.doors.server.postgres.end_point import tls_end_point
 from dpdb.doors.server.postgres.listener import PostgresListener
 from dpdb.errors import ParameterError
 from dpdb.owner_log import OWNER_LOG
@@ -28,6 +26,7 @@ __all__ = ["serve"]
 
 _MOST_HEAD = 16 << 10
 _BACKLOG = 512
+_CERTIFICATE_SECONDS = 5.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -48,7 +47,7 @@ def serve(configuration: Configuration, say: Callable[[str], None]) -> None:
     """
     tls = None
     if configuration.certificate is not None and configuration.private_key is not None:
-        tls = server_context(configuration.certificate, configuration.private_key)
+        tls = Certificate(configuration.certificate, configuration.private_key)
     with contextlib.ExitStack() as opened:
         listener = opened.enter_context(contextlib.closing(_bound(configuration.address, configuration.port)))
         wire = None
@@ -89,7 +88,7 @@ async def _until_told(
     desk: Desk,
     listener: socket.socket,
     wire: socket.socket | None,
-    tls: ssl.SSLContext | None,
+    tls: Certificate | None,
     say: Callable[[str], None],
 ) -> None:
     limits = desk.configuration.limits
@@ -114,7 +113,7 @@ async def _until_told(
     def begin() -> None:
         nonlocal postgres
         if wire is not None:
-            postgres = PostgresListener(desk, wire, tls, _end_point(desk.configuration))
+            postgres = PostgresListener(desk, wire, tls)
             say(f"clients of PostgreSQL at {_where(wire)}")
         say(f"listening at {'http' if tls is None else 'https'}://{_where(listener)}")
 
@@ -132,26 +131,40 @@ async def _until_told(
     loop = asyncio.get_running_loop()
     for number in _SIGNALS:
         loop.add_signal_handler(number, stop)
-    current = asyncio.create_task(desk.keep_current())
+    current = _kept_current(desk, tls, say)
     try:
         await server.serve([listener])
         if postgres is not None:
             await postgres.wait_closed(0 if server.force_exit else limits.stop_seconds)
     finally:
-        current.cancel()
+        for task in current:
+            task.cancel()
         for number in _SIGNALS:
             loop.remove_signal_handler(number)
 
 
-def _end_point(configuration: Configuration) -> bytes | None:
-    return None if configuration.certificate is None else tls_end_point(configuration.certificate)
+def _kept_current(desk: Desk, tls: Certificate | None, say: Callable[[str], None]) -> list[asyncio.Task[None]]:
+    kept = [asyncio.create_task(desk.keep_current())]
+    return kept if tls is None else [*kept, asyncio.create_task(_keep_valid(tls, desk, say))]
+
+
+async def _keep_valid(tls: Certificate, desk: Desk, say: Callable[[str], None]) -> None:
+    """Read the certificate again and again; say once when it ends, and when it is good again, and let health say so."""
+    while True:
+        await asyncio.sleep(_CERTIFICATE_SECONDS)
+        trouble = await asyncio.to_thread(tls.read_again)
+        if trouble == desk.trouble:
+            continue
+        desk.trouble = trouble
+        with contextlib.suppress(OSError):  # nobody reads
+            say("the certificate is good again" if trouble is None else f"{trouble}; renew it, and it is taken")
 
 
 class _Server(uvicorn.Server):
     """uvicorn's server with caps and a deadline for TLS handshakes; signals are not its own, its log is the owner's."""
 
     def __init__(
-        self, config: uvicorn.Config, tls: ssl.SSLContext | None, most: tuple[int, int], begin: Callable[[], None]
+        self, config: uvicorn.Config, tls: Certificate | None, most: tuple[int, int], begin: Callable[[], None]
     ) -> None:
         super().__init__(config)
         self.servers: list[asyncio.Server] = []

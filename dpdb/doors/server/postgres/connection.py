@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from dpdb.doors.server.asked import Asker
+from dpdb.doors.server.certificate import Served
 from dpdb.doors.server.login_keys import LoginKeys
 from dpdb.doors.server.postgres.conversation import Conversation
 from dpdb.doors.server.postgres.errors import WireError
@@ -71,6 +72,7 @@ class Connection:
         self._reader = asyncio.StreamReader(_BUFFER)
         self._writer: asyncio.StreamWriter | None = None
         self._is_encrypted = self._is_known = False
+        self._end_point: bytes | None = None
         self._is_silent = True
         self._statements: Statements | None = None
 
@@ -156,7 +158,7 @@ class Connection:
                 return size, code
             if code == TLS and self._server.tls is not None:
                 await self._send_raw(b"S")
-                await self._open(self._server.tls)
+                await self._open(self._server.tls.newest())
                 size, code = struct.unpack("!iI", await self._reader.readexactly(8))
                 return size, code
             await self._send_raw(b"N")
@@ -174,8 +176,9 @@ class Connection:
     async def _send_raw(self, content: bytes) -> None:
         await asyncio.get_running_loop().sock_sendall(self._socket, content)
 
-    async def _open(self, tls: ssl.SSLContext | None) -> None:
+    async def _open(self, served: Served | None) -> None:
         loop = asyncio.get_running_loop()
+        tls, self._end_point = (None, None) if served is None else served
         seconds = None if tls is None else _HANDSHAKE_SECONDS
         protocol = asyncio.StreamReaderProtocol(self._reader)
         transport, _ = await loop.connect_accepted_socket(
@@ -188,7 +191,7 @@ class Connection:
 
     async def _logged_in(self, name: str) -> tuple[Analyst, LoginKeys]:
         """Return who has proved to have the token of a name; whether anybody has that name, nobody learns."""
-        desk, end_point = self._server.desk, self._server.end_point if self._is_encrypted else None
+        desk, end_point = self._server.desk, self._end_point
         known = desk.login(name)
         keys = mock_keys(desk.login_salt(name)) if known is None else known[1]
         self._write(message(b"R", struct.pack("!i", 10), texts(*mechanisms(end_point)), b"\0"))

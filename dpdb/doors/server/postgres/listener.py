@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-import ssl
 from collections.abc import Sequence
 from typing import Any
 
+from dpdb.doors.server.certificate import Certificate
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.places import Places
 from dpdb.doors.server.postgres.connection import Connection
@@ -33,21 +33,17 @@ class PostgresListener:
         Answers; it is not closed here.
     listener : socket.socket
         Bound.
-    tls : ssl.SSLContext or None
+    tls : Certificate or None
         With one, nobody is answered without TLS.
-    end_point : bytes or None
-        What clients bind logins to, as `tls_end_point` returns it.
 
     Attributes
     ----------
     is_closing : bool
     """
 
-    def __init__(
-        self, desk: Desk, listener: socket.socket, tls: ssl.SSLContext | None, end_point: bytes | None
-    ) -> None:
+    def __init__(self, desk: Desk, listener: socket.socket, tls: Certificate | None) -> None:
         limits = desk.configuration.limits
-        self.desk, self.tls, self.end_point, self.is_closing = desk, tls, end_point, False
+        self.desk, self.tls, self.is_closing = desk, tls, False
         self._places = Places[Connection](limits.connections_per_address, limits.connections)
         self._failed = PerMinute(limits.failed_logins_per_minute)
         self._read = {short: PerMinute(limits.statements_per_minute * times) for short, times in _READ.items()}

@@ -1,0 +1,177 @@
+"""What servers on one configuration share: rates, statements at once, the audit, also where it cannot be written."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from server_site import COUNT, Server, make_site
+
+from dpdb.doors.server.analysts import Analyst
+from dpdb.doors.server.asked import Asker, RefusedError
+from dpdb.doors.server.audit import Audit
+from dpdb.doors.server.configuration import load_configuration
+from dpdb.doors.server.desk import Desk
+from dpdb.doors.server.rates import AtOnce
+from dpdb.doors.server.refusals import TooManyError
+from dpdb.errors import ParameterError
+
+ANN = Asker(Analyst("ann", "analyst"), "http", "127.0.0.1")
+
+
+def audited(folder: Path) -> list[tuple[Any, ...]]:
+    connection = sqlite3.connect(folder / "audit.sqlite")
+    try:
+        return connection.execute("SELECT action, outcome, text FROM statement ORDER BY number").fetchall()
+    finally:
+        connection.close()
+
+
+def test_servers_share_rates_and_statements_at_once(tmp_path: Path) -> None:
+    """This process stands for a second server on the same configuration."""
+    site = make_site(tmp_path, analysts={"ann": {}, "bob": {}}, settings={"statements_per_minute": 5})
+    other, audit = AtOnce(tmp_path / "audit.sqlite-slots", 2), Audit(tmp_path / "audit.sqlite")
+    with Server(site) as server:
+        with other.one("ann"):
+            assert server.ask("ann", "SELECT 1").status_code == 200
+            with other.one("ann"):
+                refused = server.ask("ann", "SELECT 1")
+                assert (refused.status_code, refused.json()["error"]) == (429, "too_many")
+                assert "2 statements of yours are running" in refused.json()["message"]
+                assert server.ask("bob", "SELECT 1").status_code == 200
+        for _ in range(3):
+            audit.begin("ann", "http", "::1", "run", "SELECT 1", per_minute=5)
+        assert [server.ask("ann", "SELECT 1").status_code for _ in range(2)] == [200, 429]
+        with pytest.raises(TooManyError):
+            audit.begin("ann", "http", "::1", "run", "SELECT 1", per_minute=5)
+        assert server.ask("bob", "SELECT 1").status_code == 200
+    other.close()
+    audit.close()
+
+
+def test_slots_of_a_process_that_dies_are_free(tmp_path: Path) -> None:
+    """And nobody waits for a place that another name has."""
+    path = tmp_path / "slots"
+    script = f"""
+import sys
+from pathlib import Path
+from dpdb.doors.server.rates import AtOnce
+slots = AtOnce(Path({str(path)!r}), 2)
+with slots.one("ann"), slots.one("ann"):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+    slots, pipe = AtOnce(path, 2), subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", script], stdin=pipe, stdout=pipe) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"held\n"
+        with pytest.raises(TooManyError), slots.one("ann"):
+            pass
+        with slots.one("bob"), slots.one("bob"), pytest.raises(TooManyError), slots.one("bob"):
+            pass
+        other.kill()
+    with slots.one("ann"), slots.one("ann"), pytest.raises(TooManyError), slots.one("ann"):
+        pass
+    with slots.one("ann"):
+        pass
+    assert path.stat().st_size == 0
+    slots.close()
+    os.chmod(path, 0o666)  # noqa: PTH101
+    with pytest.raises(ParameterError, match="others may read or change it"):
+        AtOnce(path, 2)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Any:
+    make_site(tmp_path)
+    made = Desk(load_configuration(tmp_path / "serve.toml"))
+    yield made
+    made.close()
+
+
+def code_of(desk: Desk, statement: str) -> str:
+    try:
+        asyncio.run(desk.run(ANN, statement))
+    except RefusedError as refused:
+        return f"{refused.refusal.code}: {refused.refusal.message}"
+    return "answered"
+
+
+def test_a_full_disk_refuses_what_could_not_be_audited(desk: Desk, tmp_path: Path) -> None:
+    """SQLite itself says that its disk is full; what fits again is answered again."""
+    words = "unavailable: the audit cannot be written now, and nothing was released; the reason is in the owner's log"
+    assert code_of(desk, COUNT) == "answered"
+    [(pages,)] = desk.audit._connection.execute("PRAGMA page_count").fetchall()
+    desk.audit._connection.execute(f"PRAGMA max_page_count = {pages}")
+    long = f"{COUNT} -- {'x' * 50_000}"
+    for _ in range(3):
+        assert code_of(desk, long) == words
+    with opened_ledger(desk) as ledger:
+        assert ledger.spent_units() == 250_000_000
+    desk.audit._connection.execute(f"PRAGMA max_page_count = {pages + 1_000}")
+    assert code_of(desk, long) == "answered"
+    assert [outcome for _, outcome, _ in audited(tmp_path)][-1] == "answered"
+
+
+def opened_ledger(desk: Desk) -> Any:
+    from dpdb.ledger import Ledger
+
+    return Ledger.open(desk.configuration.tables[0].ledger)
+
+
+def test_a_second_writer_stalls_statements_and_nothing_else(desk: Desk, tmp_path: Path) -> None:
+    """The event loop goes on; statements are written in their order when the writer has done."""
+    writer = sqlite3.connect(tmp_path / "audit.sqlite", isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+
+    async def asked() -> float:
+        first = asyncio.create_task(desk.run(ANN, "SELECT 1"))
+        await asyncio.sleep(0.2)
+        second = asyncio.create_task(desk.run(ANN, "SELECT 2"))
+        longest = 0.0
+        for _ in range(40):
+            began = time.monotonic()
+            await asyncio.sleep(0.01)
+            longest = max(longest, time.monotonic() - began)
+        assert not first.done()
+        await desk.account(ANN)
+        writer.execute("COMMIT")
+        await asyncio.wait_for(asyncio.gather(first, second), 60)
+        return longest
+
+    assert asyncio.run(asked()) < 5  # it waited for 20 s otherwise
+    writer.close()
+    assert [text for *_, text in audited(tmp_path)] == ["SELECT 1", "SELECT 2"]
+
+
+def test_refusals_before_a_statement_is_made_are_audited(desk: Desk, tmp_path: Path) -> None:
+    async def refused() -> str:
+        with pytest.raises(RefusedError) as error:
+            await desk.check(ANN, "nightly", {"keys": [["x" * 10_000]]})
+        return error.value.refusal.message
+
+    message = asyncio.run(refused())
+    assert message == "an option of a check is a text, a number, or a list of such"
+    assert audited(tmp_path) == [("check", "refused", f"dp_check of 'nightly': {message}")]
+
+
+def test_lines_are_counted_and_written_together(tmp_path: Path) -> None:
+    """A refusal by rate leaves no line of its own and no count."""
+    audit, other = Audit(tmp_path / "audit.sqlite"), Audit(tmp_path / "audit.sqlite")
+    line = ("ann", "http", "::1", "run", "SELECT 1")
+    for one in (audit, other):
+        one.begin(*line, per_minute=2)
+    for one in (audit, other):
+        with pytest.raises(TooManyError):
+            one.begin(*line, per_minute=2)
+    other.begin("bob", *line[1:], per_minute=1)
+    assert len(audited(tmp_path)) == 3
+    for one in (audit, other):
+        one.close()
