@@ -163,6 +163,7 @@ class LedgerLog:
         suite
             Name of its kept suite: then the debit is the suite's, and comes with the run.
         """
+        self._books.refresh()
         state = self._books.state
         if suite is None:
             return (state.runs[run_id], None) if run_id in state.runs else None
@@ -171,9 +172,15 @@ class LedgerLog:
 
     def debit_of_release(self, release_id: str) -> int | None:
         """Return the debit whose answer has a release; the newest answers are looked at first."""
+        self._books.refresh()
         query = "SELECT entry FROM answer WHERE instr(answer, ?) ORDER BY number DESC LIMIT 1"
         rows: list[Any] = self._books.file.rows(query, (f'"release_id": "{release_id}"',))
         return int(rows[0][0]) if rows else None
+
+    @property
+    def debits(self) -> int:
+        """The number of debits that were read."""
+        return len(self._charges)
 
     def charge(self, number: int) -> int:
         """Return what a debit was charged, before any settlement."""
@@ -184,12 +191,9 @@ class LedgerLog:
         suite = self._books.state.suites.by_entry.get(number)
         return None if suite is None else next((name for name in suite.runs if self._mark("run", name) == run), None)
 
-    def asker(self, number: int, run: str | None = None) -> str | None:
-        """Return who asked for a debit, or for a run of its kept suite."""
-        state = self._books.state
-        if run is not None and number in state.suites.by_entry:
-            return state.suites.by_entry[number].askers.get(run)
-        return state.entry(number).analyst
+    def asker(self, number: int) -> str | None:
+        """Return who asked for a debit."""
+        return self._books.state.entry(number).analyst
 
     def debit(self, number: int, size: int, run: str | None = None) -> LoggedDebit:
         """Return what the first `size` lines say of a debit.

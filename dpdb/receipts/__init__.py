@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.receipts.checkpoint import Checkpoint
+    from dpdb.receipts.checkpoint import Checkpoint, parse_checkpoint
     from dpdb.receipts.issue import Issuer
     from dpdb.receipts.keys import SigningKey, load_key, load_public, new_key_file
     from dpdb.receipts.receipt import Receipt, open_receipt, read_receipts
@@ -26,6 +26,7 @@ __all__ = [
     "load_public",
     "new_key_file",
     "open_receipt",
+    "parse_checkpoint",
     "read_checkpoints",
     "read_receipts",
     "verify",
@@ -35,7 +36,7 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            "checkpoint": "Checkpoint",
+            "checkpoint": "Checkpoint parse_checkpoint",
             "issue": "Issuer",
             "keys": "SigningKey load_key load_public new_key_file",
             "receipt": "Receipt open_receipt read_receipts",

@@ -96,19 +96,17 @@ class Issuer(LedgerTree):
         super().__init__(LedgerReading.open(ledger))
         try:
             with signing(key) as signed:
-                self._refuse_signed(signed.newest(self.origin))
+                self.refresh()
+                self.refuse_rollback(signed.last(self.origin))
         except BaseException:
             self.close()
             raise
 
-    def _refuse_signed(self, newest: Checkpoint | None) -> None:
-        self.refresh()
-        self.refuse_rollback([] if newest is None else [newest])
-
     def checkpoint(self) -> tuple[Checkpoint, str]:
         """Return the log as it is now, and its signed note; errors as those of the class."""
         with signing(self._key) as signed:
-            self._refuse_signed(signed.newest(self.origin))
+            self.refresh()
+            self.refuse_rollback(signed.last(self.origin))
             signed.keep(self.newest)
             return self.newest, sign_checkpoint(self.newest, self._key.seed, self._key.public)
 
@@ -131,7 +129,19 @@ class Issuer(LedgerTree):
             raise LedgerError(f"{self.ledger.shown}: no debit of {run_id or release_id!r}, so there is no receipt")
         return found
 
-    def issue(self, number: int, run: str | None = None, after: Iterable[Checkpoint] = ()) -> bytes:
+    def own_debit(self, analyst: str, *, run_id: str | None = None, release_id: str | None = None) -> int | None:
+        """Return the debit of an analyst with rights of his own, by a run or a release; None if it is not his."""
+        found = None if run_id is None else self.log.debit_of_run(run_id)
+        number = found[0] if found else None if release_id is None else self.log.debit_of_release(release_id)
+        return number if number is not None and self.log.asker(number) == analyst else None
+
+    def shows(self, number: int) -> bool:
+        """Return whether the lines that were read last have a debit."""
+        return number <= self.log.debits
+
+    def issue(
+        self, number: int, run: str | None = None, after: Iterable[Checkpoint] = (), *, refresh: bool = True
+    ) -> bytes:
         """Return the receipt of a debit as one line of JSON. Spends nothing, and may be asked again.
 
         Parameters
@@ -142,6 +152,8 @@ class Issuer(LedgerTree):
             Of a kept suite, the run that is meant.
         after
             Checkpoints of this log that the receipt is shown to follow: those of the holder's earlier receipts.
+        refresh
+            Whether to read the ledger first; otherwise the receipt shows it as it was read last.
 
         Raises
         ------
@@ -149,9 +161,10 @@ class Issuer(LedgerTree):
             The ledger does not have the lines that `after` or the key's memory names.
         """
         with signing(self._key) as signed:
-            last = signed.newest(self.origin)
-            self._refuse_signed(last)
-            earlier = [one for one in ({*after} | ({last} if last else set())) if one.origin == self.origin]
+            last = signed.last(self.origin)
+            if refresh or any(one.size > self.tree.size for one in last):
+                self.refresh()
+            earlier = [one for one in {*after, *last} if one.origin == self.origin]
             self.refuse_rollback(earlier)
             newest = self.newest
             statement = self._statement(number, run, newest, earlier)

@@ -1,7 +1,7 @@
 """Keys of receipts: a private key in a file of its owner's alone, away from every ledger, and its public key beside it.
 
 The private file holds Go's encoding of a note's private key, then the public keys that it follows, one a line. Beside
-it the signer keeps the newest checkpoint that he has signed of each log (`KEY-signed`): a log must not sign what is not
+it the signer keeps the last checkpoints that he has signed of each log (`KEY-signed`): a log must not sign what is not
 consistent with what it signed before, so a ledger that went back together with its head is noticed here first.
 """
 
@@ -26,6 +26,7 @@ __all__ = ["SigningKey", "load_key", "load_public", "new_key_file", "signing"]
 
 _PRIVATE = "PRIVATE+KEY+"
 _MOST = 1 << 16
+_MOST_KEPT = 4
 
 
 @dataclass(frozen=True)
@@ -152,28 +153,29 @@ def load_public(path: str | Path) -> NoteKey:
 
 
 class _Signed:
-    """The newest checkpoint that a key has signed, of each log."""
+    """The last checkpoints that a key has signed, of each log."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._of: dict[str, Checkpoint] = {}
+        self._of: dict[str, list[Checkpoint]] = {}
         try:
             text = read_owned(path)
         except FileNotFoundError:
             return
         for each in filter(None, text.split("\n\n")):
             found = parse_checkpoint(f"{each.rstrip()}\n")
-            self._of[found.origin] = found
+            self._of.setdefault(found.origin, []).append(found)
 
-    def newest(self, origin: str) -> Checkpoint | None:
-        """Return what was signed last of a log, None if nothing was."""
-        return self._of.get(origin)
+    def last(self, origin: str) -> list[Checkpoint]:
+        """Return what was signed last of a log, the newest at the end: receipts are linked to all of it."""
+        return self._of.get(origin, [])
 
     def keep(self, checkpoint: Checkpoint) -> None:
         """Remember a checkpoint, before it is signed."""
-        if self._of.get(checkpoint.origin) != checkpoint:
-            self._of[checkpoint.origin] = checkpoint
-            replace_owned(self._path, "\n".join(each.text for each in self._of.values()))
+        known = self._of.setdefault(checkpoint.origin, [])
+        if checkpoint not in known:
+            self._of[checkpoint.origin] = [*known, checkpoint][-_MOST_KEPT:]
+            replace_owned(self._path, "\n".join(each.text for kept in self._of.values() for each in kept))
 
 
 @contextmanager

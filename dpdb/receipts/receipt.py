@@ -15,7 +15,7 @@ from typing import Any
 from dpdb.errors import ParameterError, ReceiptError
 from dpdb.files.bounded_file import bounded_bytes
 from dpdb.receipts.checkpoint import Checkpoint, open_checkpoint
-from dpdb.receipts.envelope import EnvelopeError, accepted_keys, canonical
+from dpdb.receipts.envelope import EnvelopeError, accepted_keys, canonical, envelope
 from dpdb.receipts.merkle import verify_consistency, verify_inclusion
 from dpdb.receipts.notes import NoteError, NoteKey
 from dpdb.receipts.stated import check_stated, shape_of
@@ -84,24 +84,23 @@ def open_receipt(line: bytes, keys: Sequence[NoteKey]) -> Receipt:
             raise ReceiptError("it is not written as a receipt is: some byte was changed")
         kind, payload, accepted = accepted_keys(found, {key.vkey: key.public for key in keys})
         statement = json.loads(payload)
+        is_one = shape_of(statement) and canonical(statement) == payload
     except (ValueError, RecursionError) as error:
         why = str(error) if isinstance(error, EnvelopeError) else "it is no JSON of a receipt"
         raise ReceiptError(why) from None
     if kind != PAYLOAD_TYPE or found.keys() != {"payload", "payloadType", "signatures"}:
         raise ReceiptError("it is an envelope of something else")
-    if not shape_of(statement) or canonical(statement) != payload:
+    if not is_one:
         raise ReceiptError("it is signed by a key that was not given" if not accepted else "it states something else")
     log = statement["predicate"]["log"]
     if not accepted:
-        follows = f", which says that it follows {' and '.join(log['key']['follows'])}" if log["key"]["follows"] else ""
-        raise ReceiptError(
-            f"the signature is not that of a key that was given (it names {log['key']['vkey']}{follows})"
-        )
+        follows = f" that follows {' and '.join(log['key']['follows'])}" if log["key"]["follows"] else ""
+        raise ReceiptError(f"no key that was given has signed it (it names {log['key']['vkey']}{follows})")
     key = next(key for key in keys if key.vkey == accepted[0])
-    if [one.keys() for one in found["signatures"]] != [{"keyid", "sig"}] or {
-        found["signatures"][0]["keyid"],
-        log["key"]["vkey"],
-    } != {key.vkey}:
+    [signed] = found["signatures"][:1]
+    if canonical(envelope(PAYLOAD_TYPE, payload, base64.b64decode(signed["sig"]), key.vkey)) != line:
+        raise ReceiptError("its envelope is not written as that of a receipt: some byte was changed")
+    if log["key"]["vkey"] != key.vkey:
         raise ReceiptError("it names another key than that which signed it")
     return Receipt(statement, *_proven(statement, log, key), key)
 
@@ -124,10 +123,10 @@ def _proven(statement: dict[str, Any], log: dict[str, Any], key: NoteKey) -> tup
             raise ReceiptError(f"the log does not begin with the {link['size']} lines that were signed before")
         earlier.append(Checkpoint(checkpoint.origin, link["size"], root))
     wrong = check_stated(statement)
-    if statement["subject"][0]["name"] != f"{checkpoint.origin}/{log['lines'][0]['place']}":
-        wrong.append("the subject is of another log")
     if wrong:
         raise ReceiptError("; ".join(wrong))
+    if statement["subject"][0]["name"] != f"{checkpoint.origin}/{log['lines'][0]['place']}":
+        raise ReceiptError("the subject is of another log")
     return checkpoint, tuple(earlier)
 
 

@@ -10,6 +10,7 @@ from dpdb.receipts.statement import COMPOSITION, FLAVORS, INPUT_METRIC, PREDICAT
 
 __all__ = ["check_stated", "shape_of"]
 
+_TOO_LARGE = 1 << 63  # for an amount or a place of any ledger
 _TEXT_OR_NONE, _WHOLE_OR_NONE = (str, type(None)), (int, type(None))
 _SHAPE: dict[str, Any] = {
     "_type": str,
@@ -53,6 +54,8 @@ def shape_of(value: object, shape: Any = None) -> bool:
         )
     if isinstance(shape, list):
         return isinstance(value, list) and all(shape_of(one, shape[0]) for one in value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return isinstance(value, shape) and abs(value) < _TOO_LARGE
     return isinstance(value, shape) and (not isinstance(value, bool) or shape is bool)
 
 

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlencode
 
 import pyarrow as pa
 from starlette.applications import Starlette
@@ -35,6 +36,8 @@ ARROW = "application/vnd.apache.arrow.stream"
 _JSON = "application/json"
 _MOST_BODY = 128 << 10
 _MOST_HISTORY = 1_000
+_MOST_LINKED = 50
+_SEEN, _RECEIPT = "if-receipt", "Dpdb-Receipt"
 
 STATUS: Mapping[str, int] = {
     "refused": 422,
@@ -49,6 +52,7 @@ STATUS: Mapping[str, int] = {
     "unauthorized": 401,
     "not_found": 404,
     "bad_request": 400,
+    "rollback": 412,
     "too_large": 413,
 }
 """The HTTP status of every code."""
@@ -59,6 +63,7 @@ ROUTES = (
     ("POST", "/v1/explain"),
     ("GET", "/v1/account"),
     ("GET", "/v1/history"),
+    ("GET", "/v1/receipts"),
     ("GET", "/v1/schema"),
     ("GET", "/v1/board"),
     ("GET", "/v1/board/report"),
@@ -93,6 +98,7 @@ def http_application(desk: Desk) -> Starlette:
         "/v1/explain": _explain,
         "/v1/account": _account,
         "/v1/history": _history,
+        "/v1/receipts": _receipts,
         "/v1/schema": _schema,
         "/v1/board": _board,
         "/v1/board/report": _report,
@@ -170,8 +176,9 @@ class _Served:
 async def _run(desk: Desk, asker: Asker, request: Request) -> Response:
     body = await _body(request, {"statement": str, "table": str}, "statement")
     key = request.headers.get("idempotency-key")
+    await desk.receipts.refuse_rollback(request.headers.get(_SEEN))
     answer = await desk.run(asker, body["statement"], run_id=key, table=body.get("table"))
-    return _answer(answer, request)
+    return _answer(answer, request, asker, desk)
 
 
 async def _check(desk: Desk, asker: Asker, request: Request) -> Response:
@@ -179,7 +186,9 @@ async def _check(desk: Desk, asker: Asker, request: Request) -> Response:
     options = {"epsilon": (str, int, float), "confidence": (int, float), **texts, "keys": list}
     body = await _body(request, {"suite": str, **options}, "suite")
     asked = {name: body[name] for name in options if name in body}
-    return _answer(await desk.check(asker, body["suite"], asked, request.headers.get("idempotency-key")), request)
+    await desk.receipts.refuse_rollback(request.headers.get(_SEEN))
+    answer = await desk.check(asker, body["suite"], asked, request.headers.get("idempotency-key"))
+    return _answer(answer, request, asker, desk)
 
 
 async def _explain(desk: Desk, asker: Asker, request: Request) -> Response:
@@ -199,6 +208,12 @@ async def _history(desk: Desk, asker: Asker, request: Request) -> Response:
     if not 0 < most <= _MOST_HISTORY:
         raise RefusedError(_BAD)
     return _json({"releases": await desk.history(asker, most)})
+
+
+async def _receipts(desk: Desk, asker: Asker, request: Request) -> Response:
+    asked = [pair for pair in request.query_params.multi_items() if pair[0] in ("run", "release")]
+    found = await desk.receipts.of(asker, asked, request.headers.get(_SEEN))
+    return Response(found, media_type="application/jsonl", headers=_HEADERS)
 
 
 async def _schema(desk: Desk, asker: Asker, request: Request) -> Response:
@@ -274,13 +289,16 @@ async def _body(request: Request, known: Mapping[str, Any], *needed: str) -> dic
     return found
 
 
-def _answer(answer: Answer, request: Request) -> Response:
+def _answer(answer: Answer, request: Request, asker: Asker, desk: Desk) -> Response:
+    named = [("release", release.release_id) for release in answer.releases[:_MOST_LINKED]]
+    named += [("run", checks.run_id.removeprefix(f"{asker.analyst.name}:")) for checks in answer.checks]
+    linked = {_RECEIPT: f"/v1/receipts?{urlencode(named)}"} if named and desk.receipts.are_given else {}
     if ARROW in request.headers.get("accept", ""):
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, answer.table.schema) as writer:
             writer.write_table(answer.table)
         ids = ",".join(release.release_id for release in answer.releases)
-        headers = {**_HEADERS, "Dpdb-Epsilon": f"{answer.epsilon:.9f}", "Dpdb-Releases": ids[:4_000]}
+        headers = {**_HEADERS, **linked, "Dpdb-Epsilon": f"{answer.epsilon:.9f}", "Dpdb-Releases": ids[:4_000]}
         return Response(sink.getvalue().to_pybytes(), media_type=ARROW, headers=headers)
     return _json(
         {
@@ -289,7 +307,8 @@ def _answer(answer: Answer, request: Request) -> Response:
             "cost": answer.words,
             "releases": [release.to_dict() for release in answer.releases],
             "checks": [{**results.to_dict(), "words": spoken(results)} for results in answer.checks],
-        }
+        },
+        headers=linked,
     )
 
 
