@@ -18,7 +18,9 @@ __all__ = [
     "OutOfMemoryError",
     "ParameterError",
     "PredicateError",
+    "ReceiptError",
     "RightsError",
+    "RollbackError",
     "RunIdError",
     "SourceError",
     "StatementFailedError",
@@ -104,6 +106,18 @@ class RightsError(LedgerError):
     """An analyst's access was revoked or has expired, or does not reach so far; nothing was spent."""
 
     exit_code = 4
+
+
+class RollbackError(LedgerError):
+    """A ledger does not have lines that a receipt, a witness or a signing key has seen; nothing was released."""
+
+    exit_code = 3
+
+
+class ReceiptError(DpdbError, ValueError):
+    """A receipt is refused: a signature, a proof or a sum in it does not hold."""
+
+    exit_code = 1
 
 
 class IgnoredLimitsWarning(UserWarning):

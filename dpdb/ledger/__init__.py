@@ -20,7 +20,9 @@ if TYPE_CHECKING:
         RecordedSuite,
         UnseenRows,
     )
+    from dpdb.ledger.log import LedgerLog, LoggedDebit, Sums
     from dpdb.ledger.rationing.ledger_analysts import RecordedAnalyst
+    from dpdb.ledger.reading import LedgerReading
     from dpdb.ledger.report import epsilon_at
     from dpdb.ledger.reservation import Reservation, SuiteReservation
     from dpdb.ledger.store.entry_line import EntryLine
@@ -32,7 +34,10 @@ __all__ = [
     "Ledger",
     "LedgerAct",
     "LedgerEntry",
+    "LedgerLog",
+    "LedgerReading",
     "LedgerSummary",
+    "LoggedDebit",
     "RecordedAnalyst",
     "RecordedAnswer",
     "RecordedLevel",
@@ -41,6 +46,7 @@ __all__ = [
     "Reservation",
     "SourceMark",
     "SuiteReservation",
+    "Sums",
     "UnseenRows",
     "epsilon_at",
     "is_rows_of",
@@ -53,6 +59,8 @@ if not TYPE_CHECKING:
         __name__,
         {
             "rationing.ledger_analysts": "RecordedAnalyst",
+            "log": "LedgerLog LoggedDebit Sums",
+            "reading": "LedgerReading",
             "copied": "open_to_read",
             "ledger": "Ledger",
             "lines": "Allowance LedgerAct LedgerEntry LedgerSummary RecordedAnswer RecordedLevel RecordedRearm "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from dpdb.closing import Closing
 from dpdb.ledger.books import Books
@@ -27,6 +27,9 @@ from dpdb.ledger.suites.acts import suite_levels, suites
 from dpdb.names import check_name
 from dpdb.predicates import Region, region_to_text
 from dpdb.privacy import Notion
+
+if TYPE_CHECKING:
+    from dpdb.ledger.log import LedgerLog
 
 __all__ = ["LedgerReading"]
 
@@ -184,6 +187,12 @@ class LedgerReading(Closing):
         """Return the hash of every line, in the order of writing; see `dpdb.ledger.store.leaves`."""
         with self._books.current():
             return leaves(self._file, self._state.terms.key, self._state.lines)
+
+    def log(self) -> LedgerLog:
+        """Follow the lines in the order of writing, for receipts."""
+        from dpdb.ledger.log import LedgerLog  # only receipts need it
+
+        return LedgerLog(self._books)
 
     def close(self) -> None:
         """Close the file. May be called twice."""

@@ -3,7 +3,7 @@
 A recording is a text file. Lines that start with `$ ` are commands; below each stands what it printed on standard
 output, then `! ` and what it printed on standard error, then `? ` and the exit code where that is not 0. `lines LEDGER`
 is the recorder's own command: it shows what a ledger keeps of every request. No noise is drawn, the best candidate is
-always chosen, and what differs from run to run (ids, times, the version) is masked.
+always chosen, and what differs from run to run (ids, keys, times, the version) is masked.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ _MASKS = (
     (re.compile(r"\b[0-9a-f]{32}\b"), "RELEASE_ID"),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(\+00:00|Z)?"), "TIME"),
     (re.compile(rf"\b{re.escape(__version__)}\b"), "VERSION"),
+    (re.compile(r"\+[0-9a-f]{8}\+[A-Za-z0-9+/=]{44}"), "+KEY"),
+    (re.compile(r"\broot [0-9a-f]{64}\b"), "root ROOT"),
     (re.compile(r'\b\d+\.\d+ s\b|(?<="seconds": )[\d.e-]+'), "SECONDS"),
     (re.compile(re.escape(str(Path(__file__).resolve().parents[2]))), "PROJECT"),
 )

@@ -75,7 +75,7 @@ def visits() -> pa.Table:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A table, its rules, a job file and two public files."""
+    """A table, its rules, a job file, two public files, and a folder for a ledger."""
     pq.write_table(visits(), tmp_path / "visits.parquet")
     pa.csv.write_csv(visits(), tmp_path / "visits.csv")
     pa.csv.write_csv(pa.table({"state": ["CA", "NY"], "people": [39, 19]}), tmp_path / "states.csv")
@@ -84,6 +84,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "visits.toml").write_text(JOB)
     (tmp_path / "serve.toml").write_text(SERVED)
     (tmp_path / "queries.sql").write_text("age < 30\nage BETWEEN 25 AND 40\nstate = 'CA'\nstate = 'NY'\n")
+    (tmp_path / "books").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     return tmp_path

@@ -186,7 +186,7 @@ def test_routes_answer_as_described(server: Server) -> None:
         found = client.request(method, path, json=asked.get(path))
         if found.status_code != 200:
             assert set(found.json()) == set(schemas["Refusal"]["properties"])
-            assert path in ("/v1/board/revoke", "/v1/board/rearm", "/v1/board/report", "/mcp")
+            assert path in ("/v1/board/revoke", "/v1/board/rearm", "/v1/board/report", "/v1/receipts", "/mcp")
         elif path != "/metrics":
             schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
             schema = schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema

@@ -13,7 +13,9 @@ from dpdb.errors import DpdbError, EngineError, ParameterError
 from dpdb.files.new_file import NewFile
 
 if TYPE_CHECKING:  # commands load the room of releases when they run
+    from dpdb.doors.cli.commands.receipts.receipt_file import ReceiptFile
     from dpdb.release import Release
+    from dpdb.suites import CheckResults
 
 __all__ = ["AnswerOutput", "UnshownError"]
 
@@ -37,24 +39,45 @@ class AnswerOutput:
         Whether to refuse a closed standard output; False for a job, whose results are kept elsewhere.
     warn
         Whether to warn, once there are answers, that no ledger counts them.
+    receipt
+        File and key of receipts, as the options give them; None for none.
 
     Raises
     ------
     ParameterError
         If the output cannot be written to; nothing is spent yet.
+    LedgerError
+        If receipts are wanted and the ledger has not what was signed before; nothing is spent yet.
     """
 
     def __init__(
-        self, out: str | None = None, ledger: str | Path | None = None, *, needed: bool = True, warn: bool = True
+        self,
+        out: str | None = None,
+        ledger: str | Path | None = None,
+        *,
+        needed: bool = True,
+        warn: bool = True,
+        receipt: tuple[str | None, str | None] = (None, None),
     ) -> None:
+        self._receipts: ReceiptFile | None = None
         self._file = None if out is None else NewFile(Path(out))
         self._ledger = ledger
         self._warn = warn and ledger is None
         if out is None and needed and output_is_closed():
             raise ParameterError("nobody reads standard output; nothing was spent: give --out FILE, or > /dev/null")
+        if receipt != (None, None):
+            from dpdb.doors.cli.commands.receipts.receipt_file import ReceiptFile
+
+            self._receipts = ReceiptFile(*receipt, ledger)
 
     def show(
-        self, content: str | bytes, releases: Sequence[Release], words: str = "", *, run_id: str | None = None
+        self,
+        content: str | bytes,
+        releases: Sequence[Release],
+        words: str = "",
+        *,
+        run_id: str | None = None,
+        checks: Sequence[CheckResults] = (),
     ) -> None:
         """Write the answers at once.
 
@@ -68,6 +91,8 @@ class AnswerOutput:
             The answers as text for standard error, if writing fails; by default `content`.
         run_id
             Of the verdicts that the content shows.
+        checks
+            The verdicts that the content shows, for receipts; these are written after the answers.
 
         Raises
         ------
@@ -86,6 +111,8 @@ class AnswerOutput:
             if self._warn:
                 say("no --ledger: nothing adds up what this command and others spend on this table")
                 self._warn = False
+            if self._receipts is not None:
+                self._receipts.add(releases, checks)
 
     def _unshown(
         self, error: Exception, content: str | bytes, releases: Sequence[Release], run_id: str | None
@@ -115,6 +142,8 @@ class AnswerOutput:
     ) -> None:
         if self._file is not None:
             self._file.close()
+        if self._receipts is not None:
+            self._receipts.close()
 
 
 def _encoded(content: str | bytes) -> bytes:

@@ -18,11 +18,19 @@ __all__ = ["JobOutput"]
 class JobOutput:
     """Shows the outcomes of a run as they come. If that fails, the run goes on: its results are kept elsewhere."""
 
-    def __init__(self, job: Job, run_id: str, output: str, *, verbose: bool = False) -> None:
+    def __init__(
+        self,
+        job: Job,
+        run_id: str,
+        output: str,
+        *,
+        verbose: bool = False,
+        receipt: tuple[str | None, str | None] = (None, None),
+    ) -> None:
         self.outcomes: list[Outcome] = []
         self.problem = ""
         self._job, self._run_id, self._format, self._verbose = job, run_id, output, verbose
-        self._output = AnswerOutput(ledger=job.ledger, needed=False)
+        self._output = AnswerOutput(ledger=job.ledger, needed=False, receipt=receipt)
 
     def add(self, outcome: Outcome) -> None:
         """Add one outcome, and show it unless the output is one document."""
@@ -50,7 +58,9 @@ class JobOutput:
 
     def _show(self, text: str, outcomes: Sequence[Outcome]) -> None:
         try:
-            self._output.show(text, [release for outcome in outcomes for release in outcome.releases])
+            checks = [outcome.checks for outcome in outcomes if outcome.checks is not None]
+            releases = [release for outcome in outcomes for release in outcome.releases]
+            self._output.show(text, releases, checks=checks)
         except UnshownError as error:
             self.problem = f"{error}; {self._job.results} has all of this run"
 

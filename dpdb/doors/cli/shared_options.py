@@ -27,6 +27,7 @@ __all__ = [
     "output_option",
     "owner_log",
     "quiet_options",
+    "receipt_options",
     "release_options",
     "setting_options",
     "shape_options",
@@ -180,10 +181,17 @@ def spending_options(parser: argparse.ArgumentParser, *, who: bool = True) -> No
 
 
 def ledger_options(parser: argparse.ArgumentParser, *, who: bool = True) -> None:
-    """Add the options for the ledger and who spends from it."""
+    """Add the options for the ledger, who spends from it, and receipts of that."""
     parser.add_argument("--ledger", metavar="FILE", help="durable budget of the table; see `dpdb budget create`")
     if who:
         who_option(parser)
+    receipt_options(parser)
+
+
+def receipt_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options for receipts of what is spent."""
+    parser.add_argument("--receipt", metavar="FILE", help="append a signed receipt of what is spent to FILE")
+    parser.add_argument("--receipt-key", metavar="KEY", help="private key of receipts; see `dpdb receipts key`")
 
 
 def who_option(parser: argparse.ArgumentParser) -> None:

@@ -39,7 +39,9 @@ def answer_statements(front_end: FrontEnd, statements: Sequence[str], options: a
     for statement in statements:
         front_end.check(statement)
     results: list[Result] = []
-    with AnswerOutput(options.out, options.ledger, warn=not options.quiet) as output:
+    with AnswerOutput(
+        options.out, options.ledger, warn=not options.quiet, receipt=(options.receipt, options.receipt_key)
+    ) as output:
         try:
             for statement in statements:
                 results.append(front_end.run(statement))
@@ -55,13 +57,14 @@ def answer_statements(front_end: FrontEnd, statements: Sequence[str], options: a
 
 def _write(output: AnswerOutput, results: list[Result], options: argparse.Namespace) -> None:
     releases = [release for result in results for release in result.releases]
-    words = release_words(releases, [checks for result in results for checks in result.checks])
+    checks = [checks for result in results for checks in result.checks]
+    words = release_words(releases, checks)
     try:
         content = _formatted([result.table for result in results], options)
     except Exception as error:  # a value that Python or the format does not have
         tell(words)
         raise DpdbError(f"the result could not be written as {options.format}: {error}") from None
-    output.show(content if options.format in BINARY else content.decode(), releases, words)
+    output.show(content if options.format in BINARY else content.decode(), releases, words, checks=checks)
 
 
 def _formatted(tables: list[pa.Table], options: argparse.Namespace) -> bytes:

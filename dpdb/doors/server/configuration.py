@@ -46,6 +46,8 @@ class Limits:
         The first point of the public grid at which releases and their failures are answered; each next is twice as far.
     stop_seconds
         For the statements that run when the server is told to stop.
+    receipt_seconds
+        Between the moments at which the log that receipts show advances.
     """
 
     statements_per_minute: int = 60
@@ -57,6 +59,7 @@ class Limits:
     statement_seconds: float = 60.0
     release_seconds: float = 1.0
     stop_seconds: float = 60.0
+    receipt_seconds: float = 10.0
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,8 @@ class Configuration:
         The file for the details of failures, which may name private values.
     public
         Files that statements may read by name.
+    receipt_key
+        The private key of receipts; None for none.
     """
 
     path: Path
@@ -101,9 +106,10 @@ class Configuration:
     limits: Limits
     tables: tuple[ServedTable, ...]
     public: Mapping[str, Path]
+    receipt_key: Path | None = None
 
 
-_SERVER_KEYS = ("address", "port", "certificate", "private_key", "audit", "owner_log")
+_SERVER_KEYS = ("address", "port", "certificate", "private_key", "audit", "owner_log", "receipt_key")
 _LIMIT_KEYS = tuple(limit.name for limit in fields(Limits))
 
 
@@ -144,6 +150,7 @@ def load_configuration(path: str | Path) -> Configuration:
         limits=_limits(server),
         tables=tables,
         public=public,
+        receipt_key=_optional_file(server, folder, "receipt_key"),
     )
     if (configuration.certificate is None) != (configuration.private_key is None):
         raise ParameterError(f"{path}, [server]: certificate and private_key go together")

@@ -35,6 +35,7 @@ from dpdb.doors.server.known import account_of, history_of, schema_of
 from dpdb.doors.server.login_keys import LoginKeys
 from dpdb.doors.server.padding import until_grid
 from dpdb.doors.server.rates import AtOnce
+from dpdb.doors.server.receipts import ReceiptDesk, Receipts
 from dpdb.doors.server.refusals import ClosingError, ForbiddenError, Refusal, refusal_of
 from dpdb.doors.server.standing import Standing
 from dpdb.doors.server.tables import OpenTable
@@ -80,6 +81,10 @@ class Desk:
             }
             self.directory = Directory({table.name: table.ledger for table in configuration.tables})
             self._opened.callback(self.directory.close)
+            ledgers = {table.name: table.ledger for table in configuration.tables}
+            signed = Receipts(configuration.receipt_key, ledgers, limits.receipt_seconds)
+            self._opened.callback(signed.close)
+            self.receipts = ReceiptDesk(signed, self._told)
         except BaseException:
             self._opened.close()
             raise

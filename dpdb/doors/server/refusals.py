@@ -18,6 +18,7 @@ from dpdb.errors import (
     ParameterError,
     PredicateError,
     RightsError,
+    RollbackError,
     RunIdError,
     SourceError,
     StatementFailedError,
@@ -76,6 +77,9 @@ _UNAUDITED = Refusal(
 _CHANGED = Refusal(
     "unavailable", "the table cannot be read as it was when the server opened it; the reason is in the owner's log"
 )
+_ROLLBACK = Refusal(
+    "rollback", "the server's ledger does not have what an earlier receipt has shown; nothing was released"
+)
 # In this order: a class before those that it is one of. Their messages name what the analyst wrote, or his own runs.
 _TOLD: tuple[tuple[type[DpdbError], str], ...] = (
     (BudgetExceededError, "budget"),
@@ -101,6 +105,8 @@ def refusal_of(error: BaseException) -> Refusal:
             return Refusal(code, str(error))
     if isinstance(error, SuiteEndedError):
         return Refusal("refused", "this suite of checks has ended; nothing was released")
+    if isinstance(error, RollbackError):
+        return _ROLLBACK
     if isinstance(error, LedgerError):
         return _UNAVAILABLE
     if isinstance(error, UnauditedError):

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from dpdb.ledger.store.file import LedgerFile
 from dpdb.ledger.store.marks import mark
 from dpdb.ledger.store.tables import CHAINS
 
-__all__ = ["leaf", "leaf_text", "leaves"]
+__all__ = ["leaf", "leaf_text", "leaves", "logged_lines"]
 
 _SECRET = {"seal", "credentials"}
 
@@ -68,10 +69,23 @@ def leaves(file: LedgerFile, key: bytes, lines: int) -> list[bytes]:
         Number of lines of all chains together.
     """
     found = [b""] * lines
+    for chain, line in logged_lines(file, dict.fromkeys(CHAINS, 0)):
+        found[line["place"] - 1] = leaf(key, chain, line)
+    return found
+
+
+def logged_lines(file: LedgerFile, after: Mapping[str, int]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Give the lines of every chain behind a number, each with its chain and by its columns.
+
+    Parameters
+    ----------
+    file
+        The ledger's file.
+    after
+        Per chain the number of the last line that is not wanted.
+    """
     for chain in CHAINS:
         names = [str(name) for _, name, *_ in file.rows(f"PRAGMA table_info({chain})")]
-        for rows in file.batches(f"SELECT * FROM {chain} ORDER BY number"):
+        for rows in file.batches(f"SELECT * FROM {chain} WHERE number > ? ORDER BY number", (after[chain],)):
             for row in rows:
-                line = dict(zip(names, row, strict=True))
-                found[line["place"] - 1] = leaf(key, chain, line)
-    return found
+                yield chain, dict(zip(names, row, strict=True))

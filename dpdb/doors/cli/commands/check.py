@@ -72,14 +72,17 @@ def run(options: argparse.Namespace) -> int:
 
     written = written_lines(options.suite)
     rules = _rules(options, written)
-    with AnswerOutput(options.out, options.ledger, warn=not (options.quiet or options.dry_run)) as output:
+    receipt = (None, None) if options.dry_run else (options.receipt, options.receipt_key)
+    with AnswerOutput(
+        options.out, options.ledger, warn=not (options.quiet or options.dry_run), receipt=receipt
+    ) as output:
         checked = _checked(options, written, rules)
         if checked is None:
             return 0
         plan, results = checked
         as_json = options.format == "json"
         text = json.dumps(results.to_dict(), indent=2) + "\n" if as_json else checks_text(results, plan)
-        output.show(text, (), run_id=results.run_id)
+        output.show(text, (), run_id=results.run_id, checks=[results])
         return results.exit_code
 
 

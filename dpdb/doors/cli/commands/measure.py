@@ -74,8 +74,9 @@ def run(options: argparse.Namespace) -> int:
 
     ask = asked(options, "dp_inconsistency")
     gates = thresholds(options, ask.measures)
+    receipt = options.receipt, options.receipt_key
     with (
-        AnswerOutput(options.out, options.ledger, warn=not options.quiet) as output,
+        AnswerOutput(options.out, options.ledger, warn=not options.quiet, receipt=receipt) as output,
         open_session(
             options,
             budget=one_release(options),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import UnshownError
 from dpdb.doors.cli.intermixed import replaced_option
-from dpdb.doors.cli.shared_options import command, quiet_options, words_options
+from dpdb.doors.cli.shared_options import command, quiet_options, receipt_options, words_options
 from dpdb.doors.cli.streams import say, show
 from dpdb.errors import DpdbError, ParameterError
 
@@ -55,6 +55,7 @@ def add(commands: Any) -> None:
         help="open a new epoch of the ledger if the rows have changed (the job file must say new_epochs = true)",
     )
     parser.add_argument("--junit", metavar="FILE", help="write gates, warnings and checks as JUnit XML")
+    receipt_options(parser)
     quiet_options(parser)
     words_options(parser)
 
@@ -80,7 +81,8 @@ def run(options: argparse.Namespace) -> int:
         from dpdb.doors.cli.junit import check_junit
 
         check_junit(options.junit)
-    shown = JobOutput(job, run_id, options.format, verbose=options.verbose)
+    receipt = options.receipt, options.receipt_key
+    shown = JobOutput(job, run_id, options.format, verbose=options.verbose, receipt=receipt)
     try:
         progress = step_bar(options, 1 + _STEPS * len(job.releases) + _CHECK_STEPS * len(job.checks))
         for outcome in run_job(job, run_id, date=date, new_epoch=options.new_epoch, progress=progress):

@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
         if text is None:
             from dpdb.doors.cli.prompt.prompt import run_prompt
 
-            return run_prompt(front_end, ledger=options.ledger)
+            return run_prompt(front_end, ledger=options.ledger, receipt=(options.receipt, options.receipt_key))
         answer_statements(front_end, split_statements(text), options)
     return 0
 

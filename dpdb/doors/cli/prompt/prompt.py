@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 __all__ = ["run_prompt"]
 
 
-def run_prompt(front_end: FrontEnd, read: Callable[[str], str] = input, ledger: str | Path | None = None) -> int:
+def run_prompt(
+    front_end: FrontEnd,
+    read: Callable[[str], str] = input,
+    ledger: str | Path | None = None,
+    receipt: tuple[str | None, str | None] = (None, None),
+) -> int:
     """Read and answer statements until the end of input, and return the exit code.
 
     Only `UnshownError` ends it earlier: answers could not be shown.
@@ -38,11 +43,15 @@ def run_prompt(front_end: FrontEnd, read: Callable[[str], str] = input, ledger: 
         Shows the prompt's text and reads a line.
     ledger
         The session's ledger, for the message where answers cannot be shown; None if there is none.
+    receipt
+        File and key of receipts.
     """
     show(f"dpdb: releases of {front_end.table_name!r}. {budget_words(front_end)}. Type .help for help.")
-    output = AnswerOutput(ledger=ledger, needed=False)
     pending = ""
-    with prompt_lines(front_end) as lines:
+    with (
+        AnswerOutput(ledger=ledger, needed=False, receipt=receipt) as output,
+        prompt_lines(front_end) as lines,
+    ):
         while True:
             try:
                 line = read("   -> " if pending.strip() else "dpdb> ")
@@ -78,7 +87,7 @@ def _answer(front_end: FrontEnd, statement: str, output: AnswerOutput) -> None:
             return
         result = front_end.run(statement)
         unseen, checks = result.releases, result.checks
-        output.show(f"{as_text(result.table, text_width())}\n", unseen, release_words(unseen, checks))
+        output.show(f"{as_text(result.table, text_width())}\n", unseen, release_words(unseen, checks), checks=checks)
     except UnshownError:
         raise
     except DpdbError as error:

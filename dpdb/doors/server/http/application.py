@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 import pyarrow as pa
 from starlette.applications import Starlette
@@ -42,6 +43,8 @@ __all__ = ["ARROW", "ROUTES", "STATUS", "http_application"]
 ARROW = "application/vnd.apache.arrow.stream"
 _JSON = "application/json"
 _MOST_HISTORY = 1_000
+_MOST_LINKED = 50
+_SEEN, _RECEIPT = "if-receipt", "Dpdb-Receipt"
 
 STATUS: Mapping[str, int] = {
     "refused": 422,
@@ -56,6 +59,7 @@ STATUS: Mapping[str, int] = {
     "unauthorized": 401,
     "not_found": 404,
     "bad_request": 400,
+    "rollback": 412,
     "too_large": 413,
 }
 """The HTTP status of every code."""
@@ -66,6 +70,7 @@ ROUTES = (
     ("POST", "/v1/explain"),
     ("GET", "/v1/account"),
     ("GET", "/v1/history"),
+    ("GET", "/v1/receipts"),
     ("GET", "/v1/schema"),
     ("GET", "/v1/board"),
     ("GET", "/v1/board/report"),
@@ -102,6 +107,7 @@ def http_application(desk: Desk) -> Starlette:
         "/v1/explain": _explain,
         "/v1/account": _account,
         "/v1/history": _history,
+        "/v1/receipts": _receipts,
         "/v1/schema": _schema,
         "/v1/board": _board,
         "/v1/board/report": _report,
@@ -180,14 +186,17 @@ class _Served:
 async def _run(desk: Desk, asker: Asker, request: Request) -> Response:
     body = await _body(request, STATEMENT, "statement")
     key = request.headers.get("idempotency-key")
+    await desk.receipts.refuse_rollback(request.headers.get(_SEEN))
     answer = await desk.run(asker, body["statement"], run_id=key, table=body.get("table"))
-    return _answer(answer, request)
+    return _answer(answer, request, asker, desk)
 
 
 async def _check(desk: Desk, asker: Asker, request: Request) -> Response:
     body = await _body(request, {"suite": str, **CHECK_OPTIONS}, "suite")
     asked = {name: body[name] for name in CHECK_OPTIONS if name in body}
-    return _answer(await desk.check(asker, body["suite"], asked, request.headers.get("idempotency-key")), request)
+    await desk.receipts.refuse_rollback(request.headers.get(_SEEN))
+    answer = await desk.check(asker, body["suite"], asked, request.headers.get("idempotency-key"))
+    return _answer(answer, request, asker, desk)
 
 
 async def _explain(desk: Desk, asker: Asker, request: Request) -> Response:
@@ -207,6 +216,12 @@ async def _history(desk: Desk, asker: Asker, request: Request) -> Response:
     if not 0 < most <= _MOST_HISTORY:
         raise RefusedError(_BAD)
     return _json({"releases": await desk.history(asker, most)})
+
+
+async def _receipts(desk: Desk, asker: Asker, request: Request) -> Response:
+    asked = [pair for pair in request.query_params.multi_items() if pair[0] in ("run", "release")]
+    found = await desk.receipts.of(asker, asked, request.headers.get(_SEEN))
+    return Response(found, media_type="application/jsonl", headers=_HEADERS)
 
 
 async def _schema(desk: Desk, asker: Asker, request: Request) -> Response:
@@ -303,15 +318,18 @@ async def _content(request: Request) -> bytes:
     return bytes(content)
 
 
-def _answer(answer: Answer, request: Request) -> Response:
+def _answer(answer: Answer, request: Request, asker: Asker, desk: Desk) -> Response:
+    named = [("release", release.release_id) for release in answer.releases[:_MOST_LINKED]]
+    named += [("run", checks.run_id.removeprefix(f"{asker.analyst.name}:")) for checks in answer.checks]
+    linked = {_RECEIPT: f"/v1/receipts?{urlencode(named)}"} if named and desk.receipts.are_given else {}
     if ARROW in request.headers.get("accept", ""):
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, answer.table.schema) as writer:
             writer.write_table(answer.table)
         ids = ",".join(release.release_id for release in answer.releases)
-        headers = {**_HEADERS, "Dpdb-Epsilon": f"{answer.epsilon:.9f}", "Dpdb-Releases": ids[:4_000]}
+        headers = {**_HEADERS, **linked, "Dpdb-Epsilon": f"{answer.epsilon:.9f}", "Dpdb-Releases": ids[:4_000]}
         return Response(sink.getvalue().to_pybytes(), media_type=ARROW, headers=headers)
-    return _json(answer_values(answer))
+    return _json(answer_values(answer), headers=linked)
 
 
 def _refused(refusal: Refusal, headers: Mapping[str, str] | None = None) -> Response:

@@ -17,9 +17,19 @@ _KEY = {
     "description": "Names the run: asked again with the same key, it is answered again and costs nothing.",
     "schema": {"type": "string", "maxLength": 100},
 }
+_SEEN = {
+    "name": "If-Receipt",
+    "in": "header",
+    "description": "Name, lines and root of an earlier receipt's checkpoint: 412 if the ledger has not these lines.",
+    "schema": _TEXT,
+}
 _KEYS: dict[str, Any] = {"type": "array", "items": {"type": ["string", "number"]}}
 _TABLE = {"name": "table", "in": "query", "required": True, "schema": _TEXT}
 _MOST = {"name": "most", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}}
+_NAMED = [
+    {"name": name, "in": "query", "schema": {"type": "array", "items": _TEXT}, "explode": True}
+    for name in ("run", "release")
+]
 
 
 def openapi_document() -> dict[str, Any]:
@@ -54,6 +64,14 @@ def openapi_document() -> dict[str, Any]:
             },
             "/v1/account": {"get": _route("Say what is left of the asker's quotas.", _object("analyst role tables"))},
             "/v1/history": {"get": _route("Repeat the asker's own releases.", _object("releases"), parameters=[_MOST])},
+            "/v1/receipts": {
+                "get": _route(
+                    "Signed receipts of the asker's own runs and releases, one for each debit.",
+                    None,
+                    parameters=[*_NAMED, _SEEN],
+                    text="application/jsonl",
+                )
+            },
             "/v1/schema": {"get": _route("Say what is public.", _object("tables public words"))},
             "/v1/board": {"get": _route("For owners: who has spent what.", _object("tables"))},
             "/v1/board/report": {
@@ -106,7 +124,7 @@ def _released() -> dict[str, Any]:
 def _run(summary: str, properties: dict[str, Any]) -> dict[str, Any]:
     answer = {"$ref": "#/components/schemas/Answer"}
     body = _object(next(iter(properties)), **properties)
-    found = _route(summary, answer, body=body, parameters=[_KEY])
+    found = _route(summary, answer, body=body, parameters=[_KEY, _SEEN])
     found["responses"]["200"]["content"]["application/vnd.apache.arrow.stream"] = {}
     return found
 

@@ -1,0 +1,208 @@
+"""`Issuer`: receipts of one ledger, signed; and the refusal to sign for a ledger that went back."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from dpdb.closing import Closing
+from dpdb.errors import LedgerError, RollbackError
+from dpdb.ledger import LedgerReading
+from dpdb.receipts.checkpoint import Checkpoint, sign_checkpoint
+from dpdb.receipts.ed25519 import signature
+from dpdb.receipts.envelope import canonical, envelope, pae
+from dpdb.receipts.keys import SigningKey, signing
+from dpdb.receipts.merkle import Tree
+from dpdb.receipts.statement import PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE, claims, subjects
+
+__all__ = ["Issuer", "LedgerTree"]
+
+
+class LedgerTree(Closing):
+    """The Merkle tree over the lines of a ledger, followed; every line is hashed once.
+
+    Attributes
+    ----------
+    ledger : LedgerReading
+    log : LedgerLog
+    tree : Tree
+    origin : str
+        The name of the log in checkpoints.
+    """
+
+    def __init__(self, ledger: LedgerReading) -> None:
+        self.ledger = ledger
+        self.log = ledger.log()
+        self.tree = Tree()
+        self.origin = f"dpdb.ledger/{self.log.id}"
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the lines that were added."""
+        self.tree.extend(self.log.read())
+
+    @property
+    def newest(self) -> Checkpoint:
+        """The log as it was read last."""
+        return Checkpoint(self.origin, self.tree.size, self.tree.root())
+
+    def holds(self, known: Checkpoint) -> bool:
+        """Return whether the log begins with what a checkpoint of it names."""
+        return known.origin == self.origin and known.size <= self.tree.size and known.root == self.tree.root(known.size)
+
+    def refuse_rollback(self, known: Iterable[Checkpoint]) -> None:
+        """Raise `RollbackError` unless the ledger begins with the lines that checkpoints name; others' are passed over.
+
+        Parameters
+        ----------
+        known
+            What receipts, witnesses or the key's own memory have seen.
+        """
+        for one in known:
+            if one.origin == self.origin and not self.holds(one):
+                went = "has lost lines" if one.size > self.tree.size else "has other lines"
+                raise RollbackError(
+                    f"{self.ledger.shown}: the ledger {went} than were signed before ({one.size} then, "
+                    f"{self.tree.size} now): an old copy was put back, or it was forked; nothing was released or "
+                    "signed. Put the newest ledger back"
+                )
+
+    def close(self) -> None:
+        """Close the ledger."""
+        self.ledger.close()
+
+
+class Issuer(LedgerTree):
+    """Opens a ledger and signs receipts about its debits.
+
+    Parameters
+    ----------
+    ledger : path
+    key : SigningKey
+
+    Raises
+    ------
+    LedgerError
+        The ledger cannot be used; `RollbackError` if the key has signed lines that it does not have.
+    ParameterError
+        The key lies in the ledger's folder.
+    """
+
+    def __init__(self, ledger: str | Path, key: SigningKey) -> None:
+        key.refuse_beside(Path(ledger))
+        self._key = key
+        super().__init__(LedgerReading.open(ledger))
+        try:
+            with signing(key) as signed:
+                self.refresh()
+                self.refuse_rollback(signed.last(self.origin))
+        except BaseException:
+            self.close()
+            raise
+
+    def checkpoint(self) -> tuple[Checkpoint, str]:
+        """Return the log as it is now, and its signed note; errors as those of the class."""
+        with signing(self._key) as signed:
+            self.refresh()
+            self.refuse_rollback(signed.last(self.origin))
+            signed.keep(self.newest)
+            return self.newest, sign_checkpoint(self.newest, self._key.seed, self._key.public)
+
+    def found(
+        self, *, run_id: str | None = None, suite: str | None = None, release_id: str | None = None
+    ) -> tuple[int, str | None]:
+        """Return the debit of a run, of a kept `suite` or not, or of a release; and the run if its suite is kept.
+
+        Raises
+        ------
+        LedgerError
+            There is none.
+        """
+        self.refresh()
+        found = None if run_id is None else self.log.debit_of_run(run_id, suite)
+        if found is None and release_id is not None:
+            number = self.log.debit_of_release(release_id)
+            found = None if number is None else (number, None)
+        if found is None:
+            raise LedgerError(f"{self.ledger.shown}: no debit of {run_id or release_id!r}, so there is no receipt")
+        return found
+
+    def own_debit(self, analyst: str, *, run_id: str | None = None, release_id: str | None = None) -> int | None:
+        """Return the debit of an analyst with rights of his own, by a run or a release; None if it is not his."""
+        found = None if run_id is None else self.log.debit_of_run(run_id)
+        number = found[0] if found else None if release_id is None else self.log.debit_of_release(release_id)
+        return number if number is not None and self.log.asker(number) == analyst else None
+
+    def shows(self, number: int) -> bool:
+        """Return whether the lines that were read last have a debit."""
+        return number <= self.log.debits
+
+    def issue(
+        self, number: int, run: str | None = None, after: Iterable[Checkpoint] = (), *, refresh: bool = True
+    ) -> bytes:
+        """Return the receipt of a debit as one line of JSON. Spends nothing, and may be asked again.
+
+        Parameters
+        ----------
+        number
+            Of the debit.
+        run
+            Of a kept suite, the run that is meant.
+        after
+            Checkpoints of this log that the receipt is shown to follow: those of the holder's earlier receipts.
+        refresh
+            Whether to read the ledger first; otherwise the receipt shows it as it was read last.
+
+        Raises
+        ------
+        RollbackError
+            The ledger does not have the lines that `after` or the key's memory names.
+        """
+        with signing(self._key) as signed:
+            last = signed.last(self.origin)
+            if refresh or any(one.size > self.tree.size for one in last):
+                self.refresh()
+            earlier = [one for one in {*after, *last} if one.origin == self.origin]
+            self.refuse_rollback(earlier)
+            newest = self.newest
+            statement = self._statement(number, run, newest, earlier)
+            signed.keep(newest)
+        payload = canonical(statement)
+        sealed = signature(self._key.seed, pae(PAYLOAD_TYPE, payload))
+        return canonical(envelope(PAYLOAD_TYPE, payload, sealed, self._key.note_key.vkey)) + b"\n"
+
+    def _statement(
+        self, number: int, run: str | None, newest: Checkpoint, earlier: Iterable[Checkpoint]
+    ) -> dict[str, Any]:
+        debit, size = self.log.debit(number, newest.size, run), newest.size
+        links = sorted({(one.size, one.root) for one in earlier if 0 < one.size < size})
+        log = {
+            "checkpoint": sign_checkpoint(newest, self._key.seed, self._key.public),
+            "key": {"vkey": self._key.note_key.vkey, "follows": list(self._key.earlier)},
+            "lines": [
+                {
+                    "kind": kind,
+                    "place": place,
+                    "leaf": self.tree.leaf(place - 1).hex(),
+                    "inclusion": coded(self.tree.inclusion(place - 1, size)),
+                }
+                for kind, place in debit.lines
+            ],
+            "consistency": [
+                {"size": first, "root": coded([root])[0], "proof": coded(self.tree.consistency(first, size))}
+                for first, root in links
+            ],
+        }
+        return {
+            "_type": STATEMENT_TYPE,
+            "subject": subjects(self.origin, debit, self.tree.leaf(debit.lines[0][1] - 1)),
+            "predicateType": PREDICATE_TYPE,
+            "predicate": {**claims(self.log, debit), "log": log},
+        }
+
+
+def coded(nodes: Iterable[bytes]) -> list[str]:
+    """Write hashes in base64, as checkpoints do."""
+    return [base64.b64encode(node).decode() for node in nodes]

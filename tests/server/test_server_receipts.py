@@ -1,0 +1,138 @@
+"""Receipts over HTTP: each analyst's own, none of others, and the refusal of a ledger that went back."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from server_site import COUNT, Server, Site, make_site
+
+from dpdb.doors.server.receipts import Receipts
+from dpdb.errors import ParameterError
+from dpdb.receipts import Checkpoint, Receipt, load_public, new_key_file, open_receipt
+
+GRID = 0.5
+
+
+def site_with_key(folder: Path, **settings: Any) -> Site:
+    (folder / "site").mkdir()
+    new_key_file(folder / "receipts.key", "test")
+    given = {"receipt_key": "../receipts.key", "receipt_seconds": GRID} | settings
+    return make_site(folder / "site", analysts={"ann": {}, "bob": {}}, settings=given)
+
+
+def receipts(folder: Path, found: httpx.Response) -> list[Receipt]:
+    assert found.status_code == 200, found.text
+    key = load_public(folder / "receipts.key.pub")
+    return [open_receipt(line, [key]) for line in found.content.splitlines()]
+
+
+def seen(checkpoint: Checkpoint) -> dict[str, str]:
+    return {"If-Receipt": checkpoint.text.replace("\n", " ").strip()}
+
+
+def test_an_answer_links_to_its_receipt_which_is_the_askers_alone(tmp_path: Path) -> None:
+    site = site_with_key(tmp_path)
+    with Server(site) as server:
+        ann, bob = server.client("ann"), server.client("bob")
+        answers = [ann.post("/v1/run", json={"statement": COUNT}, headers={"Idempotency-Key": key}) for key in "ab"]
+        link = answers[0].headers["Dpdb-Receipt"]
+        [first] = receipts(tmp_path, ann.get(link))
+        [by_run] = receipts(tmp_path, ann.get("/v1/receipts", params={"run": "a"}))
+        checked = ann.post("/v1/check", json={"suite": "nightly"}, headers={"Idempotency-Key": "c"})
+        [verdicts] = receipts(tmp_path, ann.get(checked.headers["Dpdb-Receipt"], headers=seen(first.checkpoint)))
+        assert bob.get(link).status_code == 422
+        assert bob.get("/v1/receipts", params={"run": "ann:a"}).status_code == 422
+        assert bob.get("/v1/receipts", params={"run": "a"}).status_code == 422
+        assert ann.get("/v1/receipts").status_code == 422
+        other = Checkpoint("dpdb.ledger/other", 1, base64.b64decode("A" * 43 + "="))
+        no_checkpoints = ["", "x", "a b c", "log 1 AAAA", "log 01 " + "A" * 43 + "=", "log -1 x", "é 1 x"]
+        for value in [*no_checkpoints, *seen(other).values()]:
+            sent = bob.post("/v1/run", json={"statement": COUNT}, headers=[("If-Receipt", value.encode())])  # type: ignore[list-item]
+            assert sent.status_code == 422, value
+        his = bob.post("/v1/run", json={"statement": COUNT})
+        [others] = receipts(tmp_path, bob.get(his.headers["Dpdb-Receipt"]))
+    assert by_run.place == first.place
+    assert first.checkpoint in verdicts.earlier
+    for receipt, spent, count in ((first, 0, 0), (verdicts, 500_000_000, 2), (others, 0, 0)):
+        sums = receipt.claims["accounting"]
+        assert (sums["spent_before"], sums["debits_before"], sums["overlap_bound"]) == (spent, count, None)
+        assert sums["scope"] == "the asker's own debits"
+        assert receipt.claims["debit"]["reserved"].endswith("Z")
+    for receipt, name in ((first, "ann"), (verdicts, "ann"), (others, "bob")):
+        text = json.dumps(receipt.statement)
+        assert not [word for word in ("ann", "bob", "state", "visits", "dp_count") if f'"{word}' in text], name
+    released = {one["name"] for one in first.statement["subject"][1:]}
+    assert released == {one["release_id"] for one in answers[0].json()["releases"]}
+
+
+def test_a_server_whose_ledger_went_back_refuses_who_holds_a_receipt(tmp_path: Path) -> None:
+    """Ledger and head put back together: dpdb alone does not notice, and goes on; whoever holds a receipt does."""
+    site = site_with_key(tmp_path)
+    files = [site.ledger, site.ledger.with_name("visits.ledger-head")]
+    key = tmp_path / "receipts.key"
+    with Server(site) as server:
+        ann = server.client("ann")
+        ann.post("/v1/run", json={"statement": COUNT})
+        [old] = receipts(tmp_path, ann.get(ann.post("/v1/run", json={"statement": COUNT}).headers["Dpdb-Receipt"]))
+        assert ann.post("/v1/run", json={"statement": COUNT}, headers=seen(old.checkpoint)).status_code == 200
+    for file in files:
+        shutil.copy2(file, f"{file}.old")
+    with Server(site) as server:
+        ann = server.client("ann")
+        [held] = receipts(tmp_path, ann.get(ann.post("/v1/run", json={"statement": COUNT}).headers["Dpdb-Receipt"]))
+    spent = site.spent()
+    for file in files:
+        shutil.copy2(f"{file}.old", file)
+    assert site.spent() < spent  # the ledger and its head agree: nothing is noticed
+    command = [sys.executable, "-m", "dpdb", "serve", "--config", str(site.config)]
+    refused_to_start = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert refused_to_start.returncode == 3  # the key remembers what it has signed
+    assert "an old copy was put back" in refused_to_start.stderr
+    Path(f"{key}-signed").unlink()  # the key's memory was put back, too
+    with Server(site) as server:
+        ann = server.client("ann")
+        refused = ann.post("/v1/run", json={"statement": COUNT}, headers=seen(held.checkpoint))
+        assert (refused.status_code, refused.json()["error"]) == (412, "rollback")
+        assert str(site.folder) not in refused.text
+        assert site.spent() < spent
+        for _ in range(3):  # it grows beyond the receipt, with other lines
+            assert ann.post("/v1/run", json={"statement": COUNT}).status_code == 200
+        time.sleep(GRID)
+        for path, body in (("/v1/run", {"statement": COUNT}), ("/v1/check", {"suite": "nightly"})):
+            assert ann.post(path, json=body, headers=seen(held.checkpoint)).status_code == 412
+        assert ann.get("/v1/receipts", params={"run": "x"}, headers=seen(held.checkpoint)).status_code == 412
+        assert ann.post("/v1/run", json={"statement": COUNT}, headers=seen(old.checkpoint)).status_code == 200
+
+
+def test_a_server_without_a_key_gives_none(tmp_path: Path) -> None:
+    none = Receipts(None, {"visits": tmp_path / "visits.ledger"}, GRID)
+    assert not none.are_given
+    with pytest.raises(ParameterError):
+        none.of("ann", [("run", "a")], None)
+
+
+@pytest.mark.slow
+def test_the_shown_log_advances_on_its_grid_only(tmp_path: Path) -> None:
+    """Whoever asks again and again does not see when another analyst was answered, but on the grid."""
+    site = site_with_key(tmp_path, receipt_seconds=4.0)
+    with Server(site) as server:
+        ann, bob = server.client("ann"), server.client("bob")
+        link = ann.post("/v1/run", json={"statement": COUNT}).headers["Dpdb-Receipt"]
+        sizes = [receipts(tmp_path, ann.get(link))[0].checkpoint.size]
+        began = time.monotonic()  # the log has just advanced
+        bob.post("/v1/run", json={"statement": COUNT})
+        while time.monotonic() - began < 2.0:
+            sizes.append(receipts(tmp_path, ann.get(link))[0].checkpoint.size)
+        assert len(set(sizes)) == 1
+        time.sleep(2.5)
+        assert receipts(tmp_path, ann.get(link))[0].checkpoint.size == sizes[0] + 2
+    assert len(sizes) > 3
