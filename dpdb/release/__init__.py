@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from dpdb.release.ask import COUNT, COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, Ask, Epsilon, Key, Kind, checked_keys
     from dpdb.release.conflict_graph import load_kernels
     from dpdb.release.expected_time import by_rule_offer
+    from dpdb.release.numbers import parse_confidence, parse_share
+    from dpdb.release.one_answer import OneAnswer
     from dpdb.release.prepared.parts import PublicTable
     from dpdb.release.prepared.public_theta import PublicTheta
     from dpdb.release.prepared.slices import Slices, parse_slices
@@ -65,6 +67,7 @@ __all__ = [
     "GateResult",
     "Key",
     "Kind",
+    "OneAnswer",
     "PreviewPart",
     "PrivateSlices",
     "PublicTable",
@@ -89,7 +92,9 @@ __all__ = [
     "noise_words",
     "number_words",
     "open_session",
+    "parse_confidence",
     "parse_gate",
+    "parse_share",
     "parse_slices",
     "preview_html",
     "preview_text",
@@ -133,6 +138,8 @@ if not TYPE_CHECKING:
             "risk": "Risk risk_of",
             "session": "Session open_session",
             "statistics": "FewestDeletions",
+            "numbers": "parse_confidence parse_share",
+            "one_answer": "OneAnswer",
             "suite_run": "SuiteLevel SuiteRun",
         },
     )

@@ -1,6 +1,6 @@
-"""`publish`, `publish_suite`: the one way out for every release and every verdict: load, debit, draw, record, return.
+"""`publish`, `publish_once`, `publish_suite`: the one way out for every release, diagnosis and verdict.
 
-What is published was checked before, by `prepare` or `dpdb.suites`.
+Load, debit, draw, record, return. What is published was checked before: by `prepare`, `dpdb.diagnosis`, `dpdb.suites`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpdb.release.accounts.charge import Charge
     from dpdb.release.suite_run import SuiteLevel, SuiteRun
 
-__all__ = ["publish", "publish_suite"]
+__all__ = ["publish", "publish_once", "publish_suite"]
 
 _FAILED = (
     "the release failed after its budget was debited; the reason is in the owner's log (logger 'dpdb.owner'), "
@@ -85,6 +85,28 @@ def publish(
         if settle is not None:
             settle(reservation)
         return published
+    finally:
+        reservation.close()
+
+
+def publish_once(account: Account, charge: Charge, load: Callable[[], object], draw: Callable[[], str]) -> str:
+    """Make an answer that is one text, or return the recorded one of its run; parameters and errors as `publish`.
+
+    A run that was killed after its debit is drawn when it is asked again, and not debited again: nothing of its first
+    draw was shown.
+    """
+    if account.will_draw(charge):
+        with _said_before_the_debit():
+            load()
+    debit_begins()
+    reservation = account.debit(charge)
+    try:
+        if reservation.answer is not None:
+            return reservation.answer
+        with _one_message():
+            answer = draw()
+        account.record(reservation, answer)
+        return answer
     finally:
         reservation.close()
 

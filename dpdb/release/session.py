@@ -18,7 +18,7 @@ from dpdb.release.accounts.charge import Charge
 from dpdb.release.ask import Ask, Epsilon
 from dpdb.release.prepare import Prepared, PublicTable, prepare
 from dpdb.release.private_slices import PrivateSlices
-from dpdb.release.publish import publish, publish_suite
+from dpdb.release.publish import publish, publish_once, publish_suite
 from dpdb.release.published.release import Releases
 from dpdb.release.units.privacy_unit import unit_of
 from dpdb.release.units.private_parents import unit_of_table
@@ -28,6 +28,7 @@ from dpdb.sources import SourceLike
 if TYPE_CHECKING:
     from dpdb.engine import Table
     from dpdb.release.accounts.account import Account, SuiteReservation
+    from dpdb.release.one_answer import OneAnswer
     from dpdb.release.suite_run import SuiteLevel, SuiteRun
 
 __all__ = ["Session", "open_session"]
@@ -180,6 +181,27 @@ class Session(Verbs, Closing):
                 return draw
 
             answer = publish_suite(self._account, run, load_all, read)
+        self._warn_of_little()
+        return answer
+
+    def run_once(self, run: OneAnswer) -> str:
+        """Make an answer that is one text; the table is compared as for `release`. Returns the answer."""
+        self._refuse_closed()
+        if not self._reads_rows:
+            raise ParameterError("this session was opened without rows (rows=False): it rehearses releases only")
+        with ExitStack() as since_draw:
+
+            def load_all() -> None:
+                self._table.refuse_change(all_rows=self._compares_rows)
+                run.load()
+
+            def drawn() -> str:
+                since_draw.enter_context(self._private.forgotten_if_unpublished())
+                answer = run.draw(self._private, self._progress)
+                self._table.refuse_change(all_rows=self._compares_rows)
+                return answer
+
+            answer = publish_once(self._account, run.charge, load_all, drawn)
         self._warn_of_little()
         return answer
 

@@ -46,6 +46,8 @@ class Charge:
         A word for that history.
     who
         Who asks, for that history; a run id is one asker's.
+    not_in_gdp
+        Why a gdp ledger does not take it; None if it does.
 
     Raises
     ------
@@ -64,6 +66,7 @@ class Charge:
     rule_set: str | None = None
     label: str | None = None
     who: str | None = None
+    not_in_gdp: str | None = None
 
     def __post_init__(self) -> None:
         self.coverage.refuse_no_row()
@@ -93,6 +96,8 @@ class Charge:
         """
         from dpdb.privacy import GDP, ZCDP  # only ledgers and `explain` have notions
 
+        if notion is GDP and self.not_in_gdp is not None:
+            raise ParameterError(f"{self.not_in_gdp}; ask one of the pure or zcdp notion")
         if self.rho is None:
             return pure_units(notion, self.parts, self.rows)
         if notion is not ZCDP:
