@@ -28,7 +28,7 @@ class DiagnosisAsk:
 
     Attributes
     ----------
-    by : str or sequence of str
+    by : str or list of str
         A column, or several, whose slices are compared.
     keys : sequence
         The public list of keys of that column; of several columns a list of lists, in their order.
@@ -53,7 +53,7 @@ class DiagnosisAsk:
         If a value is out of range, or nothing is asked.
     """
 
-    by: str | Sequence[str] | None = None
+    by: str | list[str] | tuple[str, ...] | None = None
     keys: Sequence[Key] | Sequence[Sequence[Key]] | None = None
     epsilon: Epsilon = 1
     top: int = 3
@@ -112,7 +112,7 @@ class DiagnosisAsk:
         """The columns, in their order."""
         if self.by is None:
             return ()
-        return (self.by,) if isinstance(self.by, str) else tuple(self.by)
+        return tuple(self.by) if isinstance(self.by, (list, tuple)) else (self.by,)
 
     @property
     def columns_with_keys(self) -> tuple[tuple[str, tuple[Key, ...]], ...]:
@@ -123,7 +123,7 @@ class DiagnosisAsk:
         ParameterError
             If a column has no keys, or keys have no column.
         """
-        if self.by is None or isinstance(self.by, str):
+        if not isinstance(self.by, (list, tuple)):
             lists: list[Any] = [self.keys]
         else:
             lists = list(self.keys) if isinstance(self.keys, Sequence) and not isinstance(self.keys, str) else []

@@ -18,7 +18,7 @@ from dpdb.diagnosis.counted import Counted, counted
 from dpdb.diagnosis.lattice import Lattice
 from dpdb.diagnosis.mechanism import half_width, lead_width, name_rule, name_worst, noisy_slices
 from dpdb.diagnosis.result import Diagnosis, NamedRule, NamedSlice
-from dpdb.engine import Progress, WherePredicate, no_progress
+from dpdb.engine import Progress, WherePredicate, comparable_column, no_progress
 from dpdb.errors import ParameterError
 from dpdb.privacy import as_float, check_samplers, format_epsilon, split
 from dpdb.release import Charge, PrivateSlices, PublicTable, Session, Slices, parse_share, parse_slices
@@ -201,7 +201,7 @@ def prepare_diagnosis(session: Session, ask: DiagnosisAsk, *, who: str | None = 
         raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
     rows = parse_slices(table.opened, ask.where, None, None)
     columns = tuple(
-        (table.opened.schema[name].name, parse_slices(table.opened, ask.where, name, keys))
+        (comparable_column(name, table.opened.schema, "by").name, parse_slices(table.opened, ask.where, name, keys))
         for name, keys in ask.columns_with_keys
     )
     whole = counted(table, None)
@@ -225,10 +225,10 @@ def _charge(
     """Charge the rows that can change the answer: of one column those with one of its keys, else all of `where`."""
     request = {
         "measure": "diagnosis",
+        "named": ask.top,
         "epsilon": format_epsilon(ask.charged),
         "by": [name for name, _ in columns],
         "keys": [own.keys for _, own in columns],
-        "top": ask.top,
         "expected": None if ask.expected is None else str(ask.rate),
         "rules": ask.rules,
         "where": ask.where,

@@ -58,11 +58,16 @@ def _text(answer: RecordedAnswer, release_id: str | None) -> str:
     if not _is_suite(answer):
         return releases_text(_releases(answer, release_id), "text", True)
     checks = recorded_results(answer.answer)
-    return f"{answer.answer}\n" if checks is None else checks_text(checks)
+    if checks is not None:
+        return checks_text(checks)
+    from dpdb.diagnosis import diagnosis_text, recorded_diagnosis
+
+    found = recorded_diagnosis(answer.answer)
+    return f"{answer.answer}\n" if found is None else diagnosis_text(found)
 
 
 def _is_suite(answer: RecordedAnswer) -> bool:
-    """Return whether an answer is that of a suite of checks: an object, and no list of releases."""
+    """Return whether an answer is that of a suite of checks or a diagnosis: an object, and no list of releases."""
     return isinstance(json.loads(answer.answer), dict)
 
 
@@ -82,7 +87,8 @@ def _head(answer: RecordedAnswer) -> str:
 
 
 def _fields(answer: RecordedAnswer, release_id: str | None) -> dict[str, Any]:
-    shown: dict[str, Any] = {"suite": json.loads(answer.answer)}
+    found = json.loads(answer.answer)
+    shown: dict[str, Any] = {"diagnosis" if "named" in found else "suite": found}
     if not _is_suite(answer):
         shown = {"releases": [release.to_dict() for release in _releases(answer, release_id)]}
     return {
