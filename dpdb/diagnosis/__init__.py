@@ -11,16 +11,19 @@ if TYPE_CHECKING:
     from dpdb.diagnosis.plan import DiagnosisPlan, plan_diagnosis
     from dpdb.diagnosis.prepare import PreparedDiagnosis, prepare_diagnosis, run_diagnosis
     from dpdb.diagnosis.result import Diagnosis, NamedRule, NamedSlice, recorded_diagnosis
+    from dpdb.diagnosis.table import DIAGNOSIS_SCHEMA, diagnosis_table
     from dpdb.diagnosis.words import diagnosis_text, notes_of, rows_of
 
 __all__ = [
     "ASKED",
+    "DIAGNOSIS_SCHEMA",
     "Diagnosis",
     "DiagnosisAsk",
     "DiagnosisPlan",
     "NamedRule",
     "NamedSlice",
     "PreparedDiagnosis",
+    "diagnosis_table",
     "diagnosis_text",
     "notes_of",
     "plan_diagnosis",
@@ -38,6 +41,7 @@ if not TYPE_CHECKING:
             "plan": "DiagnosisPlan plan_diagnosis",
             "prepare": "PreparedDiagnosis prepare_diagnosis run_diagnosis",
             "result": "Diagnosis NamedRule NamedSlice recorded_diagnosis",
+            "table": "DIAGNOSIS_SCHEMA diagnosis_table",
             "words": "diagnosis_text notes_of rows_of",
         },
     )

@@ -108,6 +108,16 @@ class DiagnosisAsk:
             raise ParameterError("expected is a share of a slice's rows; give by and keys")
 
     @property
+    def function(self) -> str:
+        """The name of the function that asks for it."""
+        return "dp_diagnose"
+
+    @property
+    def several(self) -> bool:
+        """Whether the answer has several rows: one for each named slice."""
+        return True
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns, in their order."""
         if self.by is None:

@@ -182,8 +182,12 @@ def run_diagnosis(session: Session, prepared: PreparedDiagnosis) -> Diagnosis:
     return Diagnosis.from_dict(json.loads(session.run_once(prepared)))
 
 
-def prepare_diagnosis(session: Session, ask: DiagnosisAsk, *, who: str | None = None) -> PreparedDiagnosis:
+def prepare_diagnosis(
+    session: Session, ask: DiagnosisAsk, *, who: str | None = None, names_run: bool = True
+) -> PreparedDiagnosis:
     """Check everything public about a diagnosis; the result has its charge. Reads no row, spends nothing.
+
+    With `names_run` a ledger's run has a name, a new one if none is given, so that it can be finished if it is killed.
 
     Raises
     ------
@@ -208,7 +212,7 @@ def prepare_diagnosis(session: Session, ask: DiagnosisAsk, *, who: str | None = 
     each = tuple(counted(table, position) for position in range(len(table.bound))) if ask.rules else ()
     if any(one.parts > 1 for one in (whole, *each)):
         table.opened.admit_graph()
-    charge = _charge(table, ask, columns, rows, who, has_ledger=session.has_ledger)
+    charge = _charge(table, ask, columns, rows, who, names_run=names_run and session.has_ledger)
     shares = shares_of(ask, parse_share(ask.charged, table.unit.rows))
     return PreparedDiagnosis(ask, charge, columns, rows, whole, each, shares, table)
 
@@ -220,7 +224,7 @@ def _charge(
     rows: Slices,
     who: str | None,
     *,
-    has_ledger: bool,
+    names_run: bool,
 ) -> Charge:
     """Charge the rows that can change the answer: of one column those with one of its keys, else all of `where`."""
     request = {
@@ -239,7 +243,7 @@ def _charge(
     }
     covered = columns[0][1].charged if len(columns) == 1 and not ask.rules else rows.charged
     run_id = ask.run_id
-    if run_id is None and has_ledger:
+    if run_id is None and names_run:
         run_id = f"diagnose-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
     return Charge(
         (ask.charged,),

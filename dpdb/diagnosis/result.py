@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["Diagnosis", "NamedRule", "NamedSlice", "recorded_diagnosis"]
 
@@ -89,6 +92,12 @@ class Diagnosis:
     def to_json(self) -> str:
         """Return the fields as JSON text, as a ledger keeps them."""
         return json.dumps(self.to_dict())
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per named slice, in the columns of `dpdb.diagnosis.DIAGNOSIS_SCHEMA`."""
+        from dpdb.diagnosis.table import diagnosis_table
+
+        return diagnosis_table(self)
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Diagnosis:
