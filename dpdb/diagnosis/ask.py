@@ -171,4 +171,4 @@ class DiagnosisAsk:
         return share
 
 
-ASKED = tuple(field.name for field in fields(DiagnosisAsk))
+ASKED: tuple[str, ...] = tuple(field.name for field in fields(DiagnosisAsk))

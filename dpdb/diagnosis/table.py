@@ -9,7 +9,7 @@ from dpdb.diagnosis.result import Diagnosis
 __all__ = ["DIAGNOSIS_SCHEMA", "diagnosis_table"]
 
 # What each named slice has of its own, then what holds for all; a diagnosis of rules alone has one row without slice.
-DIAGNOSIS_SCHEMA = pa.schema(
+DIAGNOSIS_SCHEMA: pa.Schema = pa.schema(
     [
         pa.field("rank", pa.int64()),
         pa.field("by_column", pa.string()),
