@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dpdb.diagnosis.prepare import PreparedDiagnosis, prepare_diagnosis, run_diagnosis
     from dpdb.diagnosis.result import Diagnosis, NamedRule, NamedSlice, recorded_diagnosis
     from dpdb.diagnosis.table import DIAGNOSIS_SCHEMA, diagnosis_table
-    from dpdb.diagnosis.words import diagnosis_text, notes_of, rows_of
+    from dpdb.diagnosis.words import bounds_words, diagnosis_text, rule_words
 
 __all__ = [
     "ASKED",
@@ -23,13 +23,13 @@ __all__ = [
     "NamedRule",
     "NamedSlice",
     "PreparedDiagnosis",
+    "bounds_words",
     "diagnosis_table",
     "diagnosis_text",
-    "notes_of",
     "plan_diagnosis",
     "prepare_diagnosis",
     "recorded_diagnosis",
-    "rows_of",
+    "rule_words",
     "run_diagnosis",
 ]
 
@@ -42,6 +42,6 @@ if not TYPE_CHECKING:
             "prepare": "PreparedDiagnosis prepare_diagnosis run_diagnosis",
             "result": "Diagnosis NamedRule NamedSlice recorded_diagnosis",
             "table": "DIAGNOSIS_SCHEMA diagnosis_table",
-            "words": "diagnosis_text notes_of rows_of",
+            "words": "bounds_words diagnosis_text rule_words",
         },
     )

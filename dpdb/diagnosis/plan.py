@@ -105,7 +105,11 @@ class DiagnosisPlan:
         columns, ask, shares = self.prepared.columns, self.prepared.ask, self.prepared.shares
         unit = self.prepared.table.unit.rows
         names = ", ".join(name for name, _ in columns)
-        what = "rows to delete" if ask.expected is None else f"rows to delete beyond {float(ask.rate):g} of its rows"
+        what = (
+            "rows to delete"
+            if ask.expected is None
+            else f"rows to delete beyond {100 * float(ask.rate):g}% of its rows"
+        )
         found = [
             f"{sum(self._keys):,} slices of {names} are compared by {what}, for epsilon "
             f"{as_float(self.prepared.charge.epsilon):g} in all; the worst {min(ask.top, max(self._keys))} are named"

@@ -5,57 +5,59 @@ from __future__ import annotations
 from dpdb.diagnosis.result import Diagnosis
 from dpdb.release import PreviewPart, preview_html
 
-__all__ = ["HEADS", "diagnosis_html", "diagnosis_text", "notes_of", "rows_of", "slice_name"]
+__all__ = ["HEADS", "bounds_words", "diagnosis_html", "diagnosis_text", "rule_words"]
 
 HEADS = ("rank", "slice", "at least", "at most")
 
 
-def slice_name(column: str, key: str) -> str:
+def _slice_name(column: str, key: str) -> str:
     """Name a slice."""
     return f"{column} = {key}"
 
 
-def rows_of(found: Diagnosis) -> list[tuple[str, str, str, str]]:
+def _rows(found: Diagnosis) -> list[tuple[str, str, str, str]]:
     """Return the named slices as cells under `HEADS`."""
     return [
-        (str(rank), slice_name(one.column, one.key), f"{one.lower:,g}", f"{one.upper:,g}")
+        (str(rank), _slice_name(one.column, one.key), f"{one.lower:,g}", f"{one.upper:,g}")
         for rank, one in enumerate(found.named, 1)
     ]
 
 
-def notes_of(found: Diagnosis) -> list[str]:
+def bounds_words(column: str, slices: int, confidence: float, expected: str | None, statistic: str) -> str:
+    """Say what the bounds of a column's named slices are of; for the parameters see `Diagnosis`."""
+    beyond = "" if expected is None else f" beyond {100 * float(expected):.6g}% of the slice's rows"
+    cover = "" if statistic == "fewest deletions" else " (fractional cover: at least half, at most all)"
+    return (
+        f"Bounds are of rows to delete{beyond}{cover}; all {slices:,} slices of {column} lie within bounds as wide, "
+        f"together at {confidence:.0%} confidence. Rows whose {column} is none of its keys are not seen."
+    )
+
+
+def rule_words(rule: str, lower: float, upper: float) -> str:
+    """Say which rule was named, and by how much it leads."""
+    leads = f"it leads by {lower:,g} to {upper:,g} rows to delete"
+    if lower < 0:
+        leads = f"its lead is within noise, at most {upper:,g} rows to delete"
+    return f"Rule with the most rows to delete: {rule}; {leads}."
+
+
+def _notes(found: Diagnosis) -> list[str]:
     """Return what the table means, what was named beside it, and the cost: one sentence each."""
     notes = []
     if found.named:
-        what = "rows to delete"
-        if found.expected is not None:
-            what = f"rows to delete beyond {float(found.expected):.6g} of the slice's rows"
-        cover = (
-            ""
-            if found.statistic == "fewest deletions"
-            else "; at least half and at most all of them (fractional cover)"
-        )
         column = found.named[0].column
-        notes.append(
-            f"Bounds are of {what}{cover}; all {found.slices:,} slices of {column} lie within bounds as wide, together "
-            f"at {found.confidence:.0%} confidence. Rows whose {column} is none of its keys are not seen."
-        )
+        notes.append(bounds_words(column, found.slices, found.confidence, found.expected, found.statistic))
     if found.worst is not None:
         others = f"{', '.join(found.columns[:-1])} and {found.columns[-1]}"
-        notes.append(f"Worst of all slices of {others}: {slice_name(*found.worst)}.")
+        notes.append(f"Worst of all slices of {others}: {_slice_name(*found.worst)}.")
     if found.rule is not None:
-        lower, upper = found.rule.lower, found.rule.upper
-        leads = f"it leads by {lower:,g} to {upper:,g} rows to delete"
-        if lower < 0:
-            leads = f"its lead is within noise, at most {upper:,g} rows to delete"
-        notes.append(f"Rule with the most rows to delete: {found.rule.rule}; {leads}.")
-    notes += [f"Cost: epsilon {found.epsilon:g}.", f"Guarantee: {found.guarantee}."]
-    return notes
+        notes.append(rule_words(found.rule.rule, found.rule.lower, found.rule.upper))
+    return [*notes, f"Cost: epsilon {found.epsilon:g}.", f"Guarantee: {found.guarantee}."]
 
 
 def diagnosis_text(found: Diagnosis) -> str:
     """Return the table of the named slices, and the notes below it."""
-    return "\n".join([*(line.rstrip() for line in _part(found).aligned), *notes_of(found)]) + "\n"
+    return "\n".join([*(line.rstrip() for line in _part(found).aligned), *_notes(found)]) + "\n"
 
 
 def diagnosis_html(found: Diagnosis) -> str:
@@ -64,5 +66,5 @@ def diagnosis_html(found: Diagnosis) -> str:
 
 
 def _part(found: Diagnosis) -> PreviewPart:
-    rows = [HEADS, *rows_of(found)] if found.named else []
-    return PreviewPart((), rows, 2, notes_of(found))
+    rows = [HEADS, *_rows(found)] if found.named else []
+    return PreviewPart((), rows, 2, _notes(found))

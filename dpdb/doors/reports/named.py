@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dpdb.characters import in_html
+from dpdb.diagnosis import bounds_words, rule_words
 from dpdb.doors.jobs.job_diagnosis import DiagnosisRow
 
 __all__ = ["Named", "named_of"]
@@ -47,19 +48,10 @@ class Named:
     def notes(self) -> list[str]:
         """What the bounds are of, and what else was named."""
         one, notes = self.last, []
-        if self.rows:
-            beyond = "" if one.expected is None else f" beyond {float(one.expected):.6g} of the slice's rows"
-            cover = "" if one.statistic == "fewest deletions" else " (fractional cover: at least half, at most all)"
-            notes.append(
-                f"Bounds are of rows to delete{beyond}{cover}; all {one.slices:,} slices of {one.by_column} lie within "
-                f"bounds as wide, together at {one.confidence:.0%} confidence. Rows whose {one.by_column} is none of "
-                "its keys are not seen."
-            )
+        if one.by_column is not None:
+            notes.append(bounds_words(one.by_column, one.slices, one.confidence, one.expected, one.statistic))
         if one.rule is not None and one.rule_lower is not None and one.rule_upper is not None:
-            leads = f"it leads by {one.rule_lower:,g} to {one.rule_upper:,g} rows to delete"
-            if one.rule_lower < 0:
-                leads = f"its lead is within noise, at most {one.rule_upper:,g} rows to delete"
-            notes.append(f"Rule with the most rows to delete: {one.rule}; {leads}.")
+            notes.append(rule_words(one.rule, one.rule_lower, one.rule_upper))
         return notes
 
     @property
@@ -73,8 +65,8 @@ class Named:
             return _LEFT + (value - low) / (high - low) * (_WIDTH - _LEFT - _RIGHT)
 
         parts = [
-            f'<svg class="chart" style="max-width:44rem" viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="Bounds of the rows to '
-            'delete of the named slices; the table below has them">',
+            f'<svg class="chart" style="max-width:44rem" viewBox="0 0 {_WIDTH} {height}" role="img" '
+            'aria-label="Bounds of the rows to delete of the named slices; the table below has them">',
             f'<line class="grid" x1="{place(0):.1f}" x2="{place(0):.1f}" y1="0" y2="{height - _LINE}"/>',
         ]
         for position, row in enumerate(rows):

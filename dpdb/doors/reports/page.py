@@ -23,7 +23,7 @@ from dpdb.doors.jobs.results import ResultRow, Results
 from dpdb.doors.reports import words
 from dpdb.doors.reports.board import Board, boards_of, cell_kind, cell_words
 from dpdb.doors.reports.chart import DEFINITIONS, budget_bar, series_chart
-from dpdb.doors.reports.named import Named, named_of
+from dpdb.doors.reports.named import named_of
 from dpdb.doors.reports.series import Series, series_of, trend_words
 from dpdb.doors.reports.words import rule_name
 from dpdb.ledger import LedgerSummary
@@ -137,9 +137,8 @@ def report_page(
     promised = dict.fromkeys(promise_words(row.release.guarantee) for row in rows if last[row.job] == row.run_id)
     promised |= dict.fromkeys(board.last[0].guarantee for found in boards.values() for board in found)
     promised |= dict.fromkeys(one.last.guarantee for found in named.values() for one in found)
-    days = sorted(
-        {*(f"{row.date:%Y-%m-%d}" for row in rows), *(f"{row.day}" for row in (*verdicts, *results.diagnoses))}
-    )
+    dated = {f"{row.date:%Y-%m-%d}" for row in rows}.union(f"{row.day}" for row in verdicts)
+    days = sorted(dated.union(f"{row.day}" for row in results.diagnoses))
     jobs = list(dict.fromkeys([*last, *boards, *named]))
     page = _environment().from_string(_joined_lines((_FOLDER / "page.html.jinja").read_text(encoding="utf-8")))
     return page.render(
@@ -150,13 +149,17 @@ def report_page(
         verdicts=verdicts,
         diagnoses=results.diagnoses,
         runs=len(
-            {*((row.job, row.run_id) for row in (*rows, *verdicts)), *((row.job, row.run) for row in results.diagnoses)}
+            {*((row.job, row.run_id) for row in rows), *((row.job, row.run_id) for row in verdicts)}
+            | {(row.job, row.run) for row in results.diagnoses}
         ),
         period=" to ".join(dict.fromkeys((days[0], days[-1]))),
         ledger=ledger,
         filters=Filters([one for _, one in series], jobs),
         jobs=[
-            _job(job, [row for row in rows if row.job == job], series, given, boards.get(job, ()), named.get(job, ()))
+            {
+                **_job(job, [row for row in rows if row.job == job], series, given, boards.get(job, ())),
+                "named": named.get(job, ()),
+            }
             for job in jobs
         ],
         guarantees=[guarantee for guarantee in promised if guarantee],
@@ -195,10 +198,9 @@ def _job(
     series: Sequence[tuple[int, Series]],
     given: tuple[DenialConstraint, ...] | None,
     boards: Sequence[Board],
-    named: Sequence[Named],
 ) -> dict[str, Any]:
-    """Return the template's values for one job, which may have releases, boards and diagnoses."""
-    common = {"name": job, "boards": boards, "named": named}
+    """Return the template's values for one job, which may have releases, boards or both."""
+    common = {"name": job, "boards": boards}
     if not rows:
         return {**common, "latest": None, "texts": ()}
     latest = rows[-1]
