@@ -9,7 +9,10 @@ from types import MappingProxyType
 from dpdb.release import COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, Kind
 from dpdb.suites import SuiteAsk
 
-__all__ = ["CHECK", "CHECK_KINDS", "CHECK_PARAMETERS", "PARAMETERS", "TABLE"]
+__all__ = [
+    "CHECK", "CHECK_KINDS", "CHECK_PARAMETERS", "DIAGNOSE", "DIAGNOSE_KINDS", "DIAGNOSE_PARAMETERS", "PARAMETERS",
+    "TABLE",
+]  # fmt: skip
 
 TABLE = "table_name"  # comes before the options
 # Options may be given without names in this order; others follow in the order of `Ask`.
@@ -39,3 +42,21 @@ CHECK_PARAMETERS: Mapping[str, str] = MappingProxyType(
 CHECK_KINDS: Mapping[str, Kind] = MappingProxyType(
     {name: OPTIONS[name].metadata["kind"] if name in OPTIONS else "text" for name in CHECK_PARAMETERS.values()}
 )
+
+# Of `dp_diagnose`, the fields of `DiagnosisAsk` by parameter; with their kinds here, so that few load its room.
+DIAGNOSE = "dp_diagnose"
+DIAGNOSE_KINDS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "by": "columns",
+        "keys": "lists",
+        "epsilon": "amount",
+        "top": "whole",
+        "expected": "amount",
+        "rules": "flag",
+        "where": "text",
+        "confidence": "number",
+        "run_id": "text",
+        "label": "text",
+    }
+)
+DIAGNOSE_PARAMETERS: Mapping[str, str] = MappingProxyType({_SPELLED.get(name, name): name for name in DIAGNOSE_KINDS})

@@ -250,5 +250,7 @@ def _published(answer: str | None) -> list[dict[str, Any]] | None:
     if answer is None:
         return None
     found = json.loads(answer)
-    listed = found.get("checks", []) if isinstance(found, dict) else found  # verdicts of a suite, or releases
+    listed = found  # releases; of a suite its verdicts, of a diagnosis the slices that it named
+    if isinstance(found, dict):
+        listed = found.get("checks", found.get("named", []))
     return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []

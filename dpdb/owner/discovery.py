@@ -39,6 +39,7 @@ _MOST_NAMES = 100
 _DEPENDENCIES_PER_KEY = 10
 _WEIGHTS = (9, 1)
 """Of the shares of epsilon of all dependencies and of all keys."""
+_NOT_IN_GDP = "a discovery chooses names with pure mechanisms, which a gdp ledger does not count"
 _DEPENDENCY_CHANGE, _KEY_CHANGE = (-2, 1), (-1, 0)
 
 
@@ -229,7 +230,7 @@ def prepare_discovery(
         **table.unit.public,
     }
     rows = parse_slices(table.opened, None, None, None).charged
-    charge = Charge((charged,), table.unit.rows, rows, request, run_id, label=label, chooses=True)
+    charge = Charge((charged,), table.unit.rows, rows, request, run_id, label=label, not_in_gdp=_NOT_IN_GDP)
     return Discovery(charge, candidates, *shares, table.unit.words)
 
 

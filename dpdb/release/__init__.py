@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpdb.release.ask import COUNT, COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, Ask, Epsilon, Key, Kind, checked_keys
     from dpdb.release.conflict_graph import load_kernels
     from dpdb.release.expected_time import by_rule_offer
-    from dpdb.release.numbers import parse_share
+    from dpdb.release.numbers import parse_confidence, parse_share
     from dpdb.release.prepared.parts import PublicTable
     from dpdb.release.prepared.public_theta import PublicTheta
     from dpdb.release.prepared.slices import Slices, parse_slices
@@ -92,6 +92,7 @@ __all__ = [
     "noise_words",
     "number_words",
     "open_session",
+    "parse_confidence",
     "parse_gate",
     "parse_share",
     "parse_slices",
@@ -118,7 +119,7 @@ if not TYPE_CHECKING:
         {
             "accounts.budget": "Budget",
             "accounts.charge": "Charge pure_units",
-            "numbers": "parse_share",
+            "numbers": "parse_confidence parse_share",
             "accounts.ledger_account": "table_text",
             "answer_run": "AnswerRun",
             "ask": "Ask COUNT COUNT_OPTIONS Epsilon Key Kind MEASURE_OPTIONS OPTIONS checked_keys",

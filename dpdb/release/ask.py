@@ -23,7 +23,7 @@ Epsilon: TypeAlias = float | int | str | Decimal
 Key: TypeAlias = str | int | float | Decimal | bool  # the key of a group: a value of the `by` column
 Measure: TypeAlias = MeasureName
 # The kind of an option's value; each door has its own notation for it (TOML values, SQL literals).
-Kind: TypeAlias = Literal["text", "amount", "keys", "whole", "number", "flag"]
+Kind: TypeAlias = Literal["text", "amount", "keys", "whole", "number", "flag", "columns", "lists"]
 
 COUNT = "count"
 _OF_MEASURES = ("mechanism", "max_degree", "rate", "each_constraint", "theta")

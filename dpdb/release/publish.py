@@ -1,6 +1,6 @@
 """`publish` and its kin: the one way out for releases, verdicts and choices: load, debit, draw, record, return.
 
-What is published was checked before, by `prepare` or `dpdb.suites`.
+Load, debit, draw, record, return. What is published was checked before: by `prepare`, `dpdb.diagnosis`, `dpdb.suites`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Session`: a session that runs suites of checks and discovers rules, too."""
+"""`Session`: a session that runs suites of checks, tells where dirt is and discovers rules, too."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from dpdb.suites.results import CheckResults
 from dpdb.suites.suite import Suite
 
 if TYPE_CHECKING:
+    from dpdb.diagnosis import Diagnosis
     from dpdb.rules import DiscoveredRules
 
 __all__ = ["Session", "open_session"]
 
 
 class Session(release.Session):
-    """A session as `dpdb.release.Session`, with `check` and `discover`."""
+    """A session as `dpdb.release.Session`, with `check`, `diagnose` and `discover`."""
 
     def check(
         self, suite: Suite | str | os.PathLike[str], epsilon: release.Epsilon = 1, **options: Any
@@ -45,6 +46,47 @@ class Session(release.Session):
             `EngineError`: after the debit; the same run id finishes the run.
         """
         return run_check(self, prepare_check(self, suite, epsilon=epsilon, **options))
+
+    def diagnose(
+        self,
+        by: str | Sequence[str] | None = None,
+        keys: Sequence[Any] | None = None,
+        epsilon: release.Epsilon = 1,
+        *,
+        who: str | None = None,
+        **options: Any,
+    ) -> Diagnosis:
+        """Name the dirtiest slices of public keys, and the worst rule.
+
+        Parameters
+        ----------
+        by, keys : str and list
+            A column and the public list of its keys; several columns with a list of keys each: then the worst (column,
+            key) is named with half of epsilon, and that column's slices with the rest.
+        epsilon : number
+            Privacy cost of the whole answer, however many slices there are.
+        who : str, optional
+            Who asks, for a ledger's history.
+        **options
+            `top` (3): how many slices to name; `expected` ("1%"): compare by rows to delete beyond this share of the
+            slice's rows; `rules`: name the worst rule, too; `where`, `confidence` (.95) of all bounds together,
+            `run_id`, `label`, as for releases.
+
+        Returns
+        -------
+        Diagnosis
+            Names, bounds and cost.
+
+        Raises
+        ------
+        DpdbError
+            `BudgetExceededError`, `LedgerError`, `ParameterError`, `PredicateError` or `UnknownColumnError`: nothing is
+            spent. `EngineError`: after the debit; the same run id finishes the run.
+        """
+        from dpdb.diagnosis import DiagnosisAsk, prepare_diagnosis, run_diagnosis  # few sessions diagnose
+
+        ask = DiagnosisAsk.of({"by": by, "keys": keys, "epsilon": epsilon, **options})
+        return run_diagnosis(self, prepare_diagnosis(self, ask, who=who))
 
     def discover(
         self,

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from dpdb.diagnosis import diagnosis_text
 from dpdb.doors.cli.answers import AnswerOutput, UnshownError
 from dpdb.doors.cli.checks_text import checks_text
 from dpdb.doors.cli.releases_text import releases_text
@@ -37,7 +38,9 @@ class JobOutput:
         self.outcomes.append(outcome)
         if self._format == "text" and not self.problem:
             head = f"== {self._job.name} / {self._run_id} / {outcome.name}\n"
-            if outcome.checks is None:
+            if outcome.diagnosis is not None:
+                text = diagnosis_text(outcome.diagnosis)
+            elif outcome.checks is None:
                 text = releases_text(outcome.releases, "text", self._verbose)
             else:
                 text = checks_text(outcome.checks)
@@ -46,13 +49,20 @@ class JobOutput:
     def end(self) -> None:
         """Show the document."""
         if self._format == "json":
-            releases = [_fields(outcome) for outcome in self.outcomes if outcome.checks is None]
+            made = [one for one in self.outcomes if one.checks is None and one.diagnosis is None]
+            releases = [_fields(outcome) for outcome in made]
             document = {"job": self._job.name, "run_id": self._run_id, "releases": releases}
             if self._job.checks:
                 document["checks"] = [
                     {"name": outcome.name, "time": outcome.time.isoformat(), **outcome.checks.to_dict()}
                     for outcome in self.outcomes
                     if outcome.checks is not None
+                ]
+            if self._job.diagnoses:
+                document["diagnoses"] = [
+                    {"name": outcome.name, "time": outcome.time.isoformat(), **outcome.diagnosis.to_dict()}
+                    for outcome in self.outcomes
+                    if outcome.diagnosis is not None
                 ]
             self._show(f"{json.dumps(document, indent=2)}\n", self.outcomes)
 

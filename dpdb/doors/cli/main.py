@@ -31,6 +31,7 @@ COMMANDS = (
     "measure",
     "count",
     "check",
+    "diagnose",
     "sql",
     "run",
     "report",

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dpdb.constraints import ConstraintsLike
 from dpdb.doors.jobs.job_check import JobCheck, OpenedCheck, open_check
+from dpdb.doors.jobs.job_diagnosis import JobDiagnosis, open_diagnoses
 from dpdb.doors.jobs.job_file import Job, JobRelease, ledger_ask, ledger_run
 from dpdb.doors.jobs.results import open_results
 from dpdb.doors.jobs.verdicts import open_verdicts
@@ -16,7 +18,10 @@ from dpdb.engine import Progress, no_progress
 from dpdb.errors import DpdbError, ParameterError
 from dpdb.release import Charge, Session
 
-__all__ = ["check_run", "job_charges", "job_sessions", "prepare_results"]
+if TYPE_CHECKING:
+    from dpdb.diagnosis import PreparedDiagnosis
+
+__all__ = ["check_run", "job_charges", "job_diagnoses", "job_sessions", "prepare_results"]
 
 _LONGEST_RUN_ID = 200  # of a ledger
 
@@ -71,7 +76,7 @@ def job_sessions(
             opened.append(stack.enter_context(Session(spec, ledger=job.ledger, progress=progress, rows=rows)))
             return opened[0]
 
-        if job.releases:
+        if job.releases or job.diagnoses:
             under(job.table.constraints)
         checks = []
         for check in job.checks:
@@ -83,10 +88,12 @@ def job_sessions(
 
 
 def prepare_results(job: Job) -> None:
-    """Make the results table of a job and, where it has checks, the one of their verdicts."""
+    """Make the results table of a job and, where it has checks or diagnoses, those of what they say."""
     open_results(job.results, job.results_table).prepare()
     if job.checks:
         open_verdicts(job.results, job.results_table).prepare()
+    if job.diagnoses:
+        open_diagnoses(job.results, job.results_table).prepare()
 
 
 def job_charges(job: Job, session: Session, run_id: str) -> list[Charge]:
@@ -110,10 +117,26 @@ def job_charges(job: Job, session: Session, run_id: str) -> list[Charge]:
     return charges
 
 
+def job_diagnoses(job: Job, session: Session, run_id: str) -> list[PreparedDiagnosis]:
+    """Check everything public about the diagnoses of a run; parameters as `job_charges`."""
+    if not job.diagnoses:
+        return []
+    from dpdb.diagnosis import prepare_diagnosis
+
+    found = []
+    for one in job.diagnoses:
+        try:
+            ask = replace(one.ask, run_id=ledger_run(job, run_id, one))
+            found.append(prepare_diagnosis(session, ask, who=job.who))
+        except DpdbError as error:
+            raise type(error)(f"{job.path}, [[diagnose]] {one.name!r}: {error}") from None
+    return found
+
+
 def _check_names(job: Job, run_id: str) -> None:
     if not run_id or not run_id.isprintable() or "/" in run_id:
         raise ParameterError(f"run id {run_id!r}: expected printable characters other than '/'")
-    parts: list[JobRelease | JobCheck] = [*job.releases, *job.checks]
+    parts: list[JobRelease | JobCheck | JobDiagnosis] = [*job.releases, *job.checks, *job.diagnoses]
     for part in parts:
         if len(ledger_run(job, run_id, part)) > _LONGEST_RUN_ID:
             raise ParameterError(f"run id {run_id!r} is too long: with job and release at most {_LONGEST_RUN_ID}")

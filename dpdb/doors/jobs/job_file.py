@@ -13,6 +13,7 @@ from typing import Any
 
 from dpdb.doors.jobs.alert import ALERT_KEYS, Alert, read_alert
 from dpdb.doors.jobs.job_check import JobCheck, read_check
+from dpdb.doors.jobs.job_diagnosis import JobDiagnosis, read_diagnosis
 from dpdb.doors.jobs.placeholders import fill, placeholders
 from dpdb.doors.jobs.run_date import date_in
 from dpdb.doors.jobs.table_keys import TABLE_KEYS, existing_file, read_table
@@ -26,7 +27,7 @@ __all__ = ["Job", "JobRelease", "filled_job", "ledger_ask", "ledger_run", "load_
 
 _JOB_KEYS = (
     "name", *TABLE_KEYS, "ledger", "results", "results_table", "who",
-    "new_epochs", "alert", "release", "check",
+    "new_epochs", "alert", "release", "check", "diagnose",
 )  # fmt: skip
 # Options of a release in a job file: the run id comes with the run, and jobs pay in epsilon.
 _ASKED = tuple(name for name in OPTIONS if name not in {"rho", "run_id"})
@@ -84,6 +85,7 @@ class Job:
     results_table: str | None
     releases: tuple[JobRelease, ...]
     checks: tuple[JobCheck, ...] = ()
+    diagnoses: tuple[JobDiagnosis, ...] = ()
     alert: Alert | None = None
     who: str | None = None
     new_epochs: bool = False
@@ -101,24 +103,27 @@ def load_job(path: str | Path) -> Job:
     path = Path(path)
     keys = TomlKeys(_toml(path), str(path), _JOB_KEYS)
     folder = path.parent
-    tables = {kind: keys.tables(kind) for kind in ("release", "check")}
+    tables = {kind: keys.tables(kind) for kind in ("release", "check", "diagnose")}
     if not any(tables.values()):
-        raise ParameterError(f"{path}: there is no [[release]] and no [[check]]; a job needs at least one")
+        raise ParameterError(f"{path}: there is no [[release]], [[check]] or [[diagnose]]; a job needs at least one")
     for kind, found in tables.items():
         if len(found) > _MOST_PARTS:
             raise ParameterError(f"{path}: {len(found):,} [[{kind}]]; a job has at most {_MOST_PARTS:,}: split it")
     releases = tuple(_release(path, *each) for each in _placed(path, "release", tables["release"]))
     checks = tuple(read_check(path, *each) for each in _placed(path, "check", tables["check"]))
+    diagnoses = tuple(read_diagnosis(path, *each) for each in _placed(path, "diagnose", tables["diagnose"]))
     names: dict[str, str] = {}
-    for kind, name in [*(("release", one.name) for one in releases), *(("check", one.name) for one in checks)]:
+    found_names = {"release": [one.name for one in releases], "check": [one.name for one in checks]}
+    found_names["diagnose"] = [one.name for one in diagnoses]
+    for kind, name in [(kind, name) for kind, own in found_names.items() for name in own]:
         if name in names:
-            two = f"two [[{kind}]]" if names[name] == kind else "a [[release]] and a [[check]]"
+            two = f"two [[{kind}]]" if names[name] == kind else f"a [[{names[name]}]] and a [[{kind}]]"
             raise ParameterError(f"{path}: {two} have the name {name!r}; give each its own")
         names[name] = kind
     return Job(
         path=path,
         name=keys.name_of_part(),
-        table=read_table(keys, folder, path, needs_rules=bool(releases)),
+        table=read_table(keys, folder, path, needs_rules=bool(releases or diagnoses)),
         ledger=existing_file(
             keys,
             folder / keys.required_text("ledger", "only a ledger remembers what a run has published and spent"),
@@ -129,6 +134,7 @@ def load_job(path: str | Path) -> Job:
         results_table=keys.text("results_table"),
         releases=releases,
         checks=checks,
+        diagnoses=diagnoses,
         alert=_alert(keys, path),
         who=keys.text("who"),
         new_epochs=bool(keys.flag("new_epochs")),
@@ -154,14 +160,17 @@ def filled_job(job: Job, run_id: str, date: datetime | None) -> Job:
     """
     date = date or date_in(run_id)
     values = {"run_id": run_id} if date is None else {"run_id": run_id, "date": f"{date:%Y-%m-%d}"}
-    releases, checks = [], []
+    releases, checks, diagnoses = [], [], []
     for release in job.releases:
         where = _filled(release.where_template, values, f"{job.path}, [[release]] {release.name!r}")
         releases.append(release if where is None else replace(release, ask=replace(release.ask, where=where)))
     for check in job.checks:
         where = _filled(check.where, values, f"{job.path}, [[check]] {check.name!r}")
         checks.append(replace(check, where=where, day=values.get("date")))
-    return replace(job, releases=tuple(releases), checks=tuple(checks))
+    for one in job.diagnoses:
+        where = _filled(one.ask.where, values, f"{job.path}, [[diagnose]] {one.name!r}")
+        diagnoses.append(replace(one, ask=replace(one.ask, where=where)))
+    return replace(job, releases=tuple(releases), checks=tuple(checks), diagnoses=tuple(diagnoses))
 
 
 def _filled(where: str | None, values: Mapping[str, str], place: str) -> str | None:
@@ -175,8 +184,8 @@ def _filled(where: str | None, values: Mapping[str, str], place: str) -> str | N
     return fill(where, values)
 
 
-def ledger_run(job: Job, run_id: str, release: JobRelease | JobCheck) -> str:
-    """Return the run id of a release or a check in the ledger.
+def ledger_run(job: Job, run_id: str, release: JobRelease | JobCheck | JobDiagnosis) -> str:
+    """Return the run id of a release, a check or a diagnosis in the ledger.
 
     Parameters
     ----------

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpdb.doors.jobs.job_check import JobCheck
+from dpdb.doors.jobs.job_diagnosis import JobDiagnosis
 from dpdb.doors.jobs.job_file import Job, JobRelease
 from dpdb.ledger import LedgerSummary
 from dpdb.release import NOTHING_SPENT, Gate, PreviewPart, preview_html
 
-__all__ = ["JobPlan", "PlannedCheck", "PlannedRelease"]
+__all__ = ["JobPlan", "PlannedCheck", "PlannedDiagnosis", "PlannedRelease"]
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,38 @@ class PlannedCheck:
 
 
 @dataclass(frozen=True)
+class PlannedDiagnosis:
+    """One `[[diagnose]]` of a run: what is compared, its cost, and whether the run has its answer already."""
+
+    diagnosis: JobDiagnosis
+    epsilon: float
+    answered: bool
+
+    @property
+    def asked_words(self) -> str:
+        """What is named."""
+        slices = [f"{len(keys):,} slices of {name}" for name, keys in self.diagnosis.ask.columns_with_keys]
+        return ", ".join([*slices, *(["rules"] if self.diagnosis.ask.rules else [])])
+
+    @property
+    def cost_words(self) -> str:
+        """What the run pays for it."""
+        return f"epsilon {self.epsilon:g}{', answered by this run id already, costs nothing' if self.answered else ''}"
+
+    def __str__(self) -> str:
+        where = self.diagnosis.ask.where
+        lines = [f"diagnose {self.diagnosis.name}: {self.asked_words}; {self.cost_words}"]
+        return "\n".join(lines + ([] if where is None else [f"  where  {where}"]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "name": self.diagnosis.name, "compared": self.asked_words, "epsilon": self.epsilon,
+            "answered": self.answered,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
 class JobPlan:
     """The plan of a run of a job.
 
@@ -104,6 +137,7 @@ class JobPlan:
     ledger: LedgerSummary
     refusal: str | None = None
     checks: tuple[PlannedCheck, ...] = ()
+    diagnoses: tuple[PlannedDiagnosis, ...] = ()
 
     @property
     def cost_words(self) -> str:
@@ -135,6 +169,7 @@ class JobPlan:
                 for planned in self.releases
             ],
             **({"checks": [planned.to_dict() for planned in self.checks]} if self.checks else {}),
+            **({"diagnoses": [planned.to_dict() for planned in self.diagnoses]} if self.diagnoses else {}),
             "epsilon": self.epsilon,
             "sequential_epsilon": self.sequential,
             "ledger": {
@@ -151,7 +186,7 @@ class JobPlan:
             f"source   {job.table.source}",
             f"results  {job.results}",
         ]
-        lines += map(str, (*self.releases, *self.checks))
+        lines += map(str, (*self.releases, *self.checks, *self.diagnoses))
         return "\n".join([*lines, f"cost     {self.cost_words}", f"ledger   {self.ledger_words}"])
 
     def _repr_html_(self) -> str:
@@ -170,6 +205,10 @@ class JobPlan:
              one.cost_words, "")
             for one in self.checks
         ]  # fmt: skip
+        rows += [
+            (one.diagnosis.name, one.asked_words, one.diagnosis.ask.where or "whole table", one.cost_words, "")
+            for one in self.diagnoses
+        ]
         heads = ("release", "measures", "rows", "cost", "gates")
         notes = [f"cost: {self.cost_words}", f"ledger: {self.ledger_words}"]
         return preview_html([PreviewPart([f"job {self.job.name}, run id {self.run_id}"], [heads, *rows], notes=notes)])

@@ -1,4 +1,4 @@
-"""`Outcome`: the published result of one `[[release]]` or `[[check]]` of a run."""
+"""`Outcome`: the published result of one `[[release]]`, `[[check]]` or `[[diagnose]]` of a run."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dpdb.release import GateResult, Release
 
 if TYPE_CHECKING:
+    from dpdb.diagnosis import Diagnosis
     from dpdb.suites import CheckResults
 
 __all__ = ["Outcome", "exit_code_of"]
@@ -17,7 +18,7 @@ __all__ = ["Outcome", "exit_code_of"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """One part of a run, published: a release with the results of its gates, or a suite with its verdicts.
+    """One part of a run, published: a release with the results of its gates, a suite with its verdicts, or a diagnosis.
 
     `time` is when the run's first release was debited, the same for all of the run and its retries: the times at which
     the others were answered would tell how long private work took.
@@ -28,6 +29,7 @@ class Outcome:
     releases: tuple[Release, ...] = ()
     gates: tuple[GateResult, ...] = ()
     checks: CheckResults | None = None
+    diagnosis: Diagnosis | None = None
 
 
 def exit_code_of(outcomes: Iterable[Outcome]) -> int:

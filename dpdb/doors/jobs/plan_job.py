@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from dpdb.doors.jobs.checks import check_run, job_charges, job_sessions
+from dpdb.doors.jobs.checks import check_run, job_charges, job_diagnoses, job_sessions
 from dpdb.doors.jobs.job_check import due_charges
 from dpdb.doors.jobs.job_file import Job, filled_job, ledger_run
-from dpdb.doors.jobs.job_plan import JobPlan, PlannedCheck, PlannedRelease
+from dpdb.doors.jobs.job_plan import JobPlan, PlannedCheck, PlannedDiagnosis, PlannedRelease
 from dpdb.doors.jobs.kept_theta import with_kept_thetas
 from dpdb.errors import BudgetExceededError
 from dpdb.ledger import Ledger
@@ -41,7 +41,8 @@ def plan_job(job: Job, run_id: str, *, date: datetime | None = None, new_epoch: 
     with job_sessions(job, run_id, rows=False) as (session, checks), Ledger.open(job.ledger) as ledger:
         job = with_kept_thetas(job, session, ledger, run_id)
         released, suites = job_charges(job, session, run_id), due_charges(checks)
-        charges = [*released, *suites]
+        diagnoses = job_diagnoses(job, session, run_id)
+        charges = [*released, *suites, *(each.charge for each in diagnoses)]
         planned = tuple(
             PlannedRelease(
                 release,
@@ -61,6 +62,14 @@ def plan_job(job: Job, run_id: str, *, date: datetime | None = None, new_epoch: 
             )
             for found in checks
         )
+        named = tuple(
+            PlannedDiagnosis(
+                one,
+                as_float(prepared.charge.epsilon),
+                ledger.answered(ledger_run(job, run_id, one), prepared.charge.request_text) is not None,
+            )
+            for one, prepared in zip(job.diagnoses, diagnoses, strict=True)
+        )
         refusal: str | None = None
         try:
             session.check_together(charges, new_epoch=new_epoch)
@@ -73,6 +82,7 @@ def plan_job(job: Job, run_id: str, *, date: datetime | None = None, new_epoch: 
             run_id=run_id,
             releases=planned,
             checks=tested,
+            diagnoses=named,
             epsilon=as_float(together.upper),
             sequential=as_float(sum(charge.epsilon for charge in due)),
             charge=session.cost_together(due),

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, time
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from dpdb.doors.jobs.job_diagnosis import DiagnosisRow, read_diagnoses
 from dpdb.doors.jobs.results_parquet import ParquetResults
 from dpdb.doors.jobs.run_date import date_in
-from dpdb.doors.jobs.stored import CHECKS_FOLDER, ResultsTable, StoredRows, open_stored
+from dpdb.doors.jobs.stored import CHECKS_FOLDER, DIAGNOSES_FOLDER, ResultsTable, StoredRows, open_stored
 from dpdb.doors.jobs.verdicts import VerdictRow, read_verdicts
 from dpdb.errors import ParameterError
 from dpdb.release import RELEASE_SCHEMA, Release, releases_table
@@ -121,10 +123,13 @@ class Results:
         Releases.
     verdicts : tuple of VerdictRow
         Of suites of checks, by day, run and place in the suite.
+    diagnoses : tuple of DiagnosisRow
+        Named slices and rules, by day, run and place.
     """
 
     rows: tuple[ResultRow, ...]
     verdicts: tuple[VerdictRow, ...] = ()
+    diagnoses: tuple[DiagnosisRow, ...] = ()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -184,23 +189,34 @@ def read_results(path: str | Path, table: str | None = None) -> Results:
         kept = ParquetResults(path, RESULT_SCHEMA, _KEY[:3])
     else:
         kept = open_results(path, table)
-    rows = [_row(values, path) for values in kept.read(optional=(path / CHECKS_FOLDER).is_dir()).to_pylist()]
-    return Results(tuple(sorted(rows, key=_place)), read_verdicts(path, table))
+    beside = any((path / folder).is_dir() for folder in (CHECKS_FOLDER, DIAGNOSES_FOLDER))
+    rows = [_row(values, path) for values in kept.read(optional=beside).to_pylist()]
+    return Results(tuple(sorted(rows, key=_place)), read_verdicts(path, table), read_diagnoses(path, table))
 
 
 def several_results(tables: Mapping[str, Results]) -> Results:
     """Join results tables; a job name that occurs in several gets the path of its file beside it."""
     files: dict[str, set[str]] = {}
     for path, table in tables.items():
-        for job_name in [*(row.job for row in table.rows), *(row.job for row in table.verdicts)]:
+        jobs = (
+            [row.job for row in table.rows],
+            [row.job for row in table.verdicts],
+            [row.job for row in table.diagnoses],
+        )
+        for job_name in chain(*jobs):
             files.setdefault(job_name, set()).add(path)
 
-    def job(row: ResultRow | VerdictRow, path: str) -> str:
+    def job(row: ResultRow | VerdictRow | DiagnosisRow, path: str) -> str:
         return f"{row.job} ({path})" if len(files[row.job]) > 1 else row.job
 
     rows = [replace(row, job=job(row, path)) for path, table in tables.items() for row in table.rows]
     verdicts = [replace(row, job=job(row, path)) for path, table in tables.items() for row in table.verdicts]
-    return Results(tuple(sorted(rows, key=_place)), tuple(sorted(verdicts, key=lambda row: (row.day, row.time))))
+    diagnoses = [replace(row, job=job(row, path)) for path, table in tables.items() for row in table.diagnoses]
+    return Results(
+        tuple(sorted(rows, key=_place)),
+        tuple(sorted(verdicts, key=lambda row: (row.day, row.time))),
+        tuple(sorted(diagnoses, key=lambda row: (row.day, row.time))),
+    )
 
 
 def _place(row: ResultRow) -> tuple[datetime, datetime, str, str, str]:

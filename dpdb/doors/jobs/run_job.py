@@ -10,8 +10,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
-from dpdb.doors.jobs.checks import check_run, job_charges, job_sessions, prepare_results
+from dpdb.diagnosis import run_diagnosis
+from dpdb.doors.jobs.checks import check_run, job_charges, job_diagnoses, job_sessions, prepare_results
 from dpdb.doors.jobs.job_check import due_charges
+from dpdb.doors.jobs.job_diagnosis import diagnosis_rows, open_diagnoses
 from dpdb.doors.jobs.job_file import Job, JobRelease, filled_job, ledger_ask, ledger_run
 from dpdb.doors.jobs.kept_theta import with_kept_thetas
 from dpdb.doors.jobs.outcome import Outcome
@@ -36,7 +38,7 @@ def run_job(
     new_epoch: bool = False,
     progress: Progress = no_progress,
 ) -> Iterator[Outcome]:
-    """Make the releases of a run, then its checks, one after the other; each is in its table before it is yielded.
+    """Make the releases, checks and diagnoses of a run, one after the other; each is in its table before it is yielded.
 
     Parameters
     ----------
@@ -70,7 +72,8 @@ def run_job(
     results = open_results(job.results, job.results_table)
     with job_sessions(job, run_id, progress) as (session, checks), Ledger.open(job.ledger) as ledger:
         job = with_kept_thetas(job, session, ledger, run_id)
-        charges = [*job_charges(job, session, run_id), *due_charges(checks)]
+        diagnoses = job_diagnoses(job, session, run_id)
+        charges = [*job_charges(job, session, run_id), *due_charges(checks), *(each.charge for each in diagnoses)]
         prepare_results(job)
         reached("results ready")
         with (
@@ -111,6 +114,21 @@ def run_job(
             reached("appended")
             published.append(name)
             yield Outcome(name, began, checks=verdicts)
+        for one, prepared in zip(job.diagnoses, diagnoses, strict=True):
+            asked = datetime.now(UTC)
+            with _explained(f"diagnose {one.name!r}: ", _said(published)):
+                named = run_diagnosis(session, prepared)
+            reached("published")
+            began = began or ledger.reserved_at(ledger_run(job, run_id, one)) or asked
+            open_diagnoses(job.results, job.results_table).append(
+                diagnosis_rows(
+                    named, time=began, job=job.name, run_id=run_id, name=one.name, day=(date or began).date(),
+                    where=one.ask.where,
+                )
+            )  # fmt: skip
+            reached("appended")
+            published.append(one.name)
+            yield Outcome(one.name, began, diagnosis=named)
 
 
 @contextmanager

@@ -12,11 +12,12 @@ from dpdb.doors.jobs.results_duckdb import DuckDBResults
 from dpdb.doors.jobs.results_parquet import ParquetResults
 from dpdb.errors import ParameterError
 
-__all__ = ["CHECKS_FOLDER", "DEFAULT_TABLE", "ResultsTable", "StoredRows", "open_stored"]
+__all__ = ["CHECKS_FOLDER", "DEFAULT_TABLE", "DIAGNOSES_FOLDER", "ResultsTable", "StoredRows", "open_stored"]
 
 DEFAULT_TABLE = "dpdb_results"
 CHECKS_FOLDER = "_checks"
 """Of the verdicts within a folder of results; readers of Parquet folders leave out what begins with `_`."""
+DIAGNOSES_FOLDER = "_diagnoses"
 
 
 @dataclass(frozen=True)

@@ -117,6 +117,28 @@ class TomlKeys:
         )
         return None if found is None else tuple(str(item) if isinstance(item, date) else item for item in found)
 
+    def lists(self, key: str) -> tuple[tuple[str | int | float, ...], ...] | None:
+        """Read a list of such lists."""
+        found: list[Any] | None = self._typed(
+            key,
+            "a list of lists of texts, numbers or dates",
+            lambda value: (
+                isinstance(value, list)
+                and all(isinstance(each, list) for each in value)
+                and all(isinstance(item, (str, int, float, date)) for each in value for item in each)
+            ),
+        )
+        if found is None:
+            return None
+        return tuple(tuple(str(item) if isinstance(item, date) else item for item in each) for each in found)
+
+    def text_or_number(self, key: str) -> str | float | None:
+        """Read a text or a number."""
+        found: str | float | None = self._typed(
+            key, "a text or a number", lambda value: isinstance(value, str) or _is_number(value)
+        )
+        return found
+
     def table(self, key: str) -> Mapping[str, Any]:
         """Read a table; empty if it is missing."""
         return self._typed(key, "a table", lambda value: isinstance(value, dict)) or {}

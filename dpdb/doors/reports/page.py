@@ -18,10 +18,12 @@ from markupsafe import Markup
 from dpdb._version import __version__
 from dpdb.characters import in_html
 from dpdb.constraints import DenialConstraint
+from dpdb.doors.jobs.job_diagnosis import DiagnosisRow
 from dpdb.doors.jobs.results import ResultRow, Results
 from dpdb.doors.reports import words
 from dpdb.doors.reports.board import Board, boards_of, cell_kind, cell_words
 from dpdb.doors.reports.chart import DEFINITIONS, budget_bar, series_chart
+from dpdb.doors.reports.named import named_of
 from dpdb.doors.reports.series import Series, series_of, trend_words
 from dpdb.doors.reports.words import rule_name
 from dpdb.ledger import LedgerSummary
@@ -95,6 +97,10 @@ class Filters:
         )
 
 
+def _jobs_of(rows: Sequence[DiagnosisRow]) -> list[str]:
+    return sorted({row.job for row in rows})
+
+
 _FOLDER = Path(__file__).parent
 _STYLES = ("style.css", "board.css")  # the second for pages with boards
 
@@ -112,7 +118,7 @@ def report_page(
     Parameters
     ----------
     results
-        At least one row of releases or verdicts.
+        At least one row of releases, verdicts or diagnoses.
     generated
         Time that the page names as its own; by default now.
     ledger
@@ -127,10 +133,13 @@ def report_page(
     boards = {
         job: boards_of(row for row in verdicts if row.job == job) for job in sorted({row.job for row in verdicts})
     }
+    named = {job: named_of(row for row in results.diagnoses if row.job == job) for job in _jobs_of(results.diagnoses)}
     promised = dict.fromkeys(promise_words(row.release.guarantee) for row in rows if last[row.job] == row.run_id)
     promised |= dict.fromkeys(board.last[0].guarantee for found in boards.values() for board in found)
-    days = sorted({*(f"{row.date:%Y-%m-%d}" for row in rows), *(f"{row.day}" for row in verdicts)})
-    jobs = list(dict.fromkeys([*last, *boards]))
+    promised |= dict.fromkeys(one.last.guarantee for found in named.values() for one in found)
+    dated = {f"{row.date:%Y-%m-%d}" for row in rows}.union(f"{row.day}" for row in verdicts)
+    days = sorted(dated.union(f"{row.day}" for row in results.diagnoses))
+    jobs = list(dict.fromkeys([*last, *boards, *named]))
     page = _environment().from_string(_joined_lines((_FOLDER / "page.html.jinja").read_text(encoding="utf-8")))
     return page.render(
         title=title,
@@ -138,11 +147,21 @@ def report_page(
         definitions=DEFINITIONS,
         rows=rows,
         verdicts=verdicts,
-        runs=len({*((row.job, row.run_id) for row in rows), *((row.job, row.run_id) for row in verdicts)}),
+        diagnoses=results.diagnoses,
+        runs=len(
+            {*((row.job, row.run_id) for row in rows), *((row.job, row.run_id) for row in verdicts)}
+            | {(row.job, row.run) for row in results.diagnoses}
+        ),
         period=" to ".join(dict.fromkeys((days[0], days[-1]))),
         ledger=ledger,
         filters=Filters([one for _, one in series], jobs),
-        jobs=[_job(job, [row for row in rows if row.job == job], series, given, boards.get(job, ())) for job in jobs],
+        jobs=[
+            {
+                **_job(job, [row for row in rows if row.job == job], series, given, boards.get(job, ())),
+                "named": named.get(job, ()),
+            }
+            for job in jobs
+        ],
         guarantees=[guarantee for guarantee in promised if guarantee],
         now=(generated or datetime.now(UTC)).astimezone(UTC),
         version=__version__,

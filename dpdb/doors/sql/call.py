@@ -5,24 +5,37 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from decimal import Decimal, InvalidOperation
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
 from dpdb.constraints import shortened
 from dpdb.doors.sql.parse import is_number, parse_statement
 from dpdb.doors.sql.refusal_words import nearest, refused, shown
-from dpdb.doors.sql_parameters import CHECK, CHECK_KINDS, CHECK_PARAMETERS, PARAMETERS, TABLE
+from dpdb.doors.sql_parameters import (
+    CHECK,
+    CHECK_KINDS,
+    CHECK_PARAMETERS,
+    DIAGNOSE,
+    DIAGNOSE_KINDS,
+    DIAGNOSE_PARAMETERS,
+    PARAMETERS,
+    TABLE,
+)
 from dpdb.errors import StatementRefusedError
 from dpdb.names import folded
 from dpdb.release import OPTIONS, Ask, Key, Kind
 from dpdb.suites import SuiteAsk
 
+if TYPE_CHECKING:  # few statements diagnose
+    from dpdb.diagnosis import DiagnosisAsk
+
 __all__ = ["RELEASES", "example", "named_first", "parameter_kind", "read_call", "release_name"]
 
 # Parameters in the order in which they may be given without names.
 RELEASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {function: (TABLE, *parameters) for function, parameters in PARAMETERS.items()} | {CHECK: (*CHECK_PARAMETERS,)}
+    {function: (TABLE, *parameters) for function, parameters in PARAMETERS.items()}
+    | {CHECK: (*CHECK_PARAMETERS,), DIAGNOSE: (TABLE, *DIAGNOSE_PARAMETERS)}
 )
 _ALIASES = {"where": "where_clause", "where_": "where_clause", "by": "by_column", "keys": "group_keys"}
 # Literals of each kind of option, and how they are written.
@@ -33,6 +46,8 @@ _KINDS: Mapping[Kind, tuple[tuple[type, ...], str]] = {
     "whole": ((int,), "a whole number"),
     "keys": ((list,), "a list such as ['CA', 'NY']"),
     "flag": ((bool,), "true or false"),
+    "columns": ((str, list), "a column in single quotes, or a list of them"),
+    "lists": ((list,), "a list such as ['CA', 'NY'], or one for each column"),
 }
 _MOST_KEYS = 1_000
 
@@ -70,10 +85,12 @@ def _first(argument: exp.Expr, is_first: bool) -> exp.Expr | None:
 
 def example(function: str, table: str) -> str:
     """Return a call as an analyst may write it."""
+    if function == DIAGNOSE:
+        return f"{DIAGNOSE}('{table}', by := 'COLUMN', keys := ['A', 'B'], epsilon := 0.5)"
     return f"{CHECK}('SUITE')" if function == CHECK else f"{function}('{table}', epsilon := 0.5)"
 
 
-def read_call(node: exp.Expr, table: str, suites: Collection[str] = ()) -> Ask | SuiteAsk:
+def read_call(node: exp.Expr, table: str, suites: Collection[str] = ()) -> Ask | SuiteAsk | DiagnosisAsk:
     """Read a call.
 
     Parameters
@@ -110,6 +127,10 @@ def read_call(node: exp.Expr, table: str, suites: Collection[str] = ()) -> Ask |
     if function == CHECK:
         return _asked_of_suite(node, given, suites)
     _check_table(node, given.pop(TABLE, None), function, table)
+    if function == DIAGNOSE:
+        from dpdb.diagnosis import DiagnosisAsk
+
+        return DiagnosisAsk(**{DIAGNOSE_PARAMETERS[name]: value for name, value in given.items() if value is not None})
     options = {PARAMETERS[function][name]: value for name, value in given.items() if value is not None}
     return Ask.called(function, options)
 
@@ -119,6 +140,8 @@ def parameter_kind(function: str, name: str) -> Kind | None:
     name = _ALIASES.get(name, name)
     if function == CHECK:
         return CHECK_KINDS[CHECK_PARAMETERS[name]] if name in CHECK_PARAMETERS else None
+    if function == DIAGNOSE:
+        return DIAGNOSE_KINDS.get(DIAGNOSE_PARAMETERS.get(name, ""))
     option = PARAMETERS[function].get(name)
     kind: Kind | None = None if option is None else OPTIONS[option].metadata["kind"]
     return kind
@@ -153,7 +176,7 @@ def _named(argument: exp.Expr, names: tuple[str, ...]) -> tuple[str | None, exp.
 
 def _typed(name: str, node: exp.Expr, kind: Kind | None) -> Any:
     """Return the value of a parameter as its option takes it; the table's name, a text, is no option."""
-    value = _literal(name, node)
+    value = _literal(name, node, lists=kind == "lists")
     if value is None:
         return None
     types, wanted = _KINDS[kind or "text"]
@@ -165,17 +188,17 @@ def _typed(name: str, node: exp.Expr, kind: Kind | None) -> Any:
     return value
 
 
-def _literal(name: str, node: exp.Expr) -> Key | list[Key] | None:
-    """Evaluate a literal: number, text, boolean, NULL or a list of them."""
+def _literal(name: str, node: exp.Expr, *, lists: bool = False) -> Key | list[Key] | None:
+    """Evaluate a literal: number, text, boolean, NULL or a list of them; with `lists` also a list of such lists."""
     if isinstance(node, exp.Paren):
-        return _literal(name, node.this)
+        return _literal(name, node.this, lists=lists)
     if type(node) is exp.Null:
         return None
     if type(node) is exp.Array:
         if len(node.expressions) > _MOST_KEYS:
             raise refused(node, f"has more than {_MOST_KEYS:,} keys")
         values = [_literal(name, item) for item in node.expressions]
-        if any(value is None or isinstance(value, list) for value in values):
+        if any(value is None or (isinstance(value, list) and not lists) for value in values):
             raise refused(node, "is a list of something else than numbers, texts or booleans")
         return values  # type: ignore[return-value]  # checked just above
     if type(node) is exp.Boolean:

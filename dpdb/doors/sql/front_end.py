@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -33,6 +34,9 @@ from dpdb.names import folded
 from dpdb.owner_log import OWNER_LOG
 from dpdb.release import Ask, Release, Session
 from dpdb.suites import CheckResults, CheckRun, RegisteredSuite, SuiteAsk
+
+if TYPE_CHECKING:
+    from dpdb.diagnosis import Diagnosis, DiagnosisAsk, PreparedDiagnosis
 
 __all__ = ["FrontEnd"]
 
@@ -182,7 +186,7 @@ class FrontEnd:
         if len(nodes) > _MOST_CALLS:
             raise StatementRefusedError(f"the statement has more than {_MOST_CALLS} calls of releases; split it")
         calls: dict[Identity, PlannedCall] = {}
-        placed: list[tuple[exp.Anonymous, Ask | SuiteAsk, str]] = []
+        placed: list[tuple[exp.Anonymous, Ask | SuiteAsk | DiagnosisAsk, str]] = []
         runs: dict[str, str] = {}
         for node in nodes:
             ask = read_call(node, self.table_name, self.suites)
@@ -199,11 +203,16 @@ class FrontEnd:
         _refuse_shared_runs(call.ask for call in calls.values())
         return Checked(statement, rewritten(statement.tree, placed), calls)
 
-    def _planned(self, ask: Ask | SuiteAsk, table: str) -> tuple[Identity, PlannedCall]:
+    def _planned(self, ask: Ask | SuiteAsk | DiagnosisAsk, table: str) -> tuple[Identity, PlannedCall]:
         if isinstance(ask, Ask):
             charge = self._planner.session.prepare(ask, who=self._who).charge
             make = partial(self.session.release, ask, who=self._who)
             return (charge.request_text, ask.run_id), PlannedCall(table, ask, charge, False, make)
+        if not isinstance(ask, SuiteAsk):
+            charge = self._diagnosis(self._planner.session, ask).charge
+            return (charge.request_text, ask.run_id), PlannedCall(
+                table, ask, charge, False, partial(self._diagnose, ask)
+            )
         suite = self._planner.suites[ask.suite].on(ask.date)
         run = suite.prepare(ask, who=self._who)
         identity = run.charge.request_text, ask.run_id
@@ -215,6 +224,16 @@ class FrontEnd:
         own = run if self._planner.suites is self.suites else None
         make_run = partial(self._run_suite, ask, own, run.charge.run_id, identity)
         return identity, PlannedCall(table, ask, run.charge, not suite.session.opens_suite(run), make_run)
+
+    def _diagnosis(self, session: Session, ask: DiagnosisAsk) -> PreparedDiagnosis:
+        from dpdb.diagnosis import prepare_diagnosis  # few statements diagnose
+
+        return prepare_diagnosis(session, ask, who=self._who, names_run=False)
+
+    def _diagnose(self, ask: DiagnosisAsk) -> Diagnosis:
+        from dpdb.diagnosis import run_diagnosis
+
+        return run_diagnosis(self.session, self._diagnosis(self.session, ask))
 
     def _own_run(self, run_id: str) -> str:
         """Return the ledger's name of an asker's run: also where he gives that name, as verdicts have it."""
@@ -269,7 +288,7 @@ class FrontEnd:
         self.close()
 
 
-def _refuse_shared_runs(asks: Iterable[Ask | SuiteAsk]) -> None:
+def _refuse_shared_runs(asks: Iterable[Ask | SuiteAsk | DiagnosisAsk]) -> None:
     seen = set()
     for ask in asks:
         if ask.run_id is not None and ask.run_id in seen:
@@ -277,7 +296,7 @@ def _refuse_shared_runs(asks: Iterable[Ask | SuiteAsk]) -> None:
         seen.add(ask.run_id)
 
 
-def _refuse_second_label(one: Ask | SuiteAsk, other: Ask | SuiteAsk) -> None:
+def _refuse_second_label(one: Ask | SuiteAsk | DiagnosisAsk, other: Ask | SuiteAsk | DiagnosisAsk) -> None:
     """Refuse two calls of one release with different labels: the history keeps only one."""
     if one.label != other.label:
         raise StatementRefusedError(

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from dpdb.release import Release
 from dpdb.suites import CheckResults
+
+if TYPE_CHECKING:
+    from dpdb.diagnosis import Diagnosis
 
 __all__ = ["Answer", "Identity", "PaidAnswers"]
 
 # Two calls with the same identity are one release: the whole public request, with defaults filled in, and the run.
 Identity: TypeAlias = tuple[str, str | None]
 
-# Of a call: releases, or the verdicts of one run of a suite.
-Answer: TypeAlias = tuple[Release, ...] | CheckResults
+# Of a call: releases, the verdicts of one run of a suite, or what was named.
+Answer: TypeAlias = "tuple[Release, ...] | CheckResults | Diagnosis"
 
 
 class PaidAnswers:

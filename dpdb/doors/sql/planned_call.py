@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -12,6 +13,9 @@ from dpdb.doors.sql.paid_answers import Answer
 from dpdb.privacy import as_float, format_epsilon, format_rho
 from dpdb.release import RELEASE_SCHEMA, Ask, Charge, Release, release_table
 from dpdb.suites import CHECK_SCHEMA, CheckResults, SuiteAsk
+
+if TYPE_CHECKING:
+    from dpdb.diagnosis import DiagnosisAsk
 
 __all__ = ["PlannedCall", "answer_table", "checks_of", "cost_words", "releases_of"]
 
@@ -24,7 +28,7 @@ class PlannedCall:
     ----------
     table : str
         The name of the table that will hold its answer.
-    ask : Ask or SuiteAsk
+    ask : Ask, SuiteAsk or DiagnosisAsk
     charge : Charge
         What is debited at once, unless it is free.
     is_free : bool
@@ -34,7 +38,7 @@ class PlannedCall:
     """
 
     table: str
-    ask: Ask | SuiteAsk
+    ask: Ask | SuiteAsk | DiagnosisAsk
     charge: Charge
     is_free: bool
     make: Callable[[], Answer]
@@ -42,17 +46,21 @@ class PlannedCall:
     @property
     def schema(self) -> pa.Schema:
         """The columns of the answer."""
-        return CHECK_SCHEMA if isinstance(self.ask, SuiteAsk) else RELEASE_SCHEMA
+        if isinstance(self.ask, (Ask, SuiteAsk)):
+            return RELEASE_SCHEMA if isinstance(self.ask, Ask) else CHECK_SCHEMA
+        from dpdb.diagnosis import DIAGNOSIS_SCHEMA
+
+        return DIAGNOSIS_SCHEMA
 
 
 def answer_table(answer: Answer) -> pa.Table:
     """Return an answer as rows."""
-    return answer.to_arrow() if isinstance(answer, CheckResults) else release_table(answer)
+    return release_table(answer) if isinstance(answer, tuple) else answer.to_arrow()
 
 
 def releases_of(answers: Iterable[Answer]) -> tuple[Release, ...]:
     """Return all releases among answers, in order."""
-    return tuple(chain.from_iterable(answer for answer in answers if not isinstance(answer, CheckResults)))
+    return tuple(chain.from_iterable(answer for answer in answers if isinstance(answer, tuple)))
 
 
 def checks_of(answers: Iterable[Answer]) -> tuple[CheckResults, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
@@ -12,13 +13,16 @@ from dpdb.errors import StatementRefusedError
 from dpdb.release import Ask
 from dpdb.suites import SuiteAsk
 
+if TYPE_CHECKING:
+    from dpdb.diagnosis import DiagnosisAsk
+
 __all__ = ["ANSWERS", "rewritten"]
 
 # Schema of the tables that hold answers; statements cannot name a schema, so none of them can name these tables.
 ANSWERS = "answers"
 
 
-def rewritten(tree: exp.Expr, calls: Sequence[tuple[exp.Anonymous, Ask | SuiteAsk, str]]) -> str:
+def rewritten(tree: exp.Expr, calls: Sequence[tuple[exp.Anonymous, Ask | SuiteAsk | DiagnosisAsk, str]]) -> str:
     """Return the SQL that runs: every call reads a table of `ANSWERS`.
 
     In FROM a call becomes that table, under the name that the statement gives it; elsewhere it becomes the table's one

@@ -46,8 +46,8 @@ class Charge:
         A word for that history.
     who
         Who asks, for that history; a run id is one asker's.
-    chooses
-        Whether the answer is a choice, by noisy maxima of all of `parts`; no GDP ledger takes it.
+    not_in_gdp
+        Why a gdp ledger does not take it; None if it does.
 
     Raises
     ------
@@ -66,7 +66,7 @@ class Charge:
     rule_set: str | None = None
     label: str | None = None
     who: str | None = None
-    chooses: bool = False
+    not_in_gdp: str | None = None
 
     def __post_init__(self) -> None:
         self.coverage.refuse_no_row()
@@ -96,8 +96,8 @@ class Charge:
         """
         from dpdb.privacy import GDP, ZCDP  # only ledgers and `explain` have notions
 
-        if self.chooses and notion is GDP:
-            raise ParameterError("a gdp ledger takes no choices by noisy maxima; use a ledger of notion pure or zcdp")
+        if notion is GDP and self.not_in_gdp is not None:
+            raise ParameterError(f"{self.not_in_gdp}; ask one of the pure or zcdp notion")
         if self.rho is None:
             return pure_units(notion, self.parts, self.rows)
         if notion is not ZCDP:

@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
         raise ParameterError("--ledger and --constraints are of one table; leave them out of a page about several")
     tables = [read_results(path, options.table) for path in options.results]
     for path, read in zip(options.results, tables, strict=True):
-        if not (read.rows or read.verdicts):
+        if not (read.rows or read.verdicts or read.diagnoses):
             raise ParameterError(f"{path}: the results table has no rows yet; `dpdb run JOB.toml` writes them")
     results = several_results(dict(zip(options.results, tables, strict=True)))
     ledger = None
@@ -67,5 +67,6 @@ def run(options: argparse.Namespace) -> int:
     with new_file(out, replace=True) as partial:
         partial.write_text(page, encoding="utf-8", errors="backslashreplace")
     verdicts = f", {len(results.verdicts):,} verdicts" if results.verdicts else ""
-    show(f"{out}: {len(results.rows):,} releases{verdicts}")
+    named = f", {len(results.diagnoses):,} named" if results.diagnoses else ""
+    show(f"{out}: {len(results.rows):,} releases{verdicts}{named}")
     return 0

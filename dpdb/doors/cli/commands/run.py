@@ -84,7 +84,9 @@ def run(options: argparse.Namespace) -> int:
     receipt = options.receipt, options.receipt_key
     shown = JobOutput(job, run_id, options.format, verbose=options.verbose, receipt=receipt)
     try:
-        progress = step_bar(options, 1 + _STEPS * len(job.releases) + _CHECK_STEPS * len(job.checks))
+        progress = step_bar(
+            options, 1 + _STEPS * len(job.releases) + _CHECK_STEPS * len(job.checks) + len(job.diagnoses)
+        )
         for outcome in run_job(job, run_id, date=date, new_epoch=options.new_epoch, progress=progress):
             clear_bar(options)
             shown.add(outcome)

@@ -61,11 +61,16 @@ def _text(answer: RecordedAnswer, release_id: str | None) -> str:
     if (found := recorded_discovery(answer.answer)) is not None:
         return found.text()
     checks = recorded_results(answer.answer)
-    return f"{answer.answer}\n" if checks is None else checks_text(checks)
+    if checks is not None:
+        return checks_text(checks)
+    from dpdb.diagnosis import diagnosis_text, recorded_diagnosis
+
+    diagnosis = recorded_diagnosis(answer.answer)
+    return f"{answer.answer}\n" if diagnosis is None else diagnosis_text(diagnosis)
 
 
 def _is_object(answer: RecordedAnswer) -> bool:
-    """Return whether an answer is that of a suite of checks or a discovery: an object, and no list of releases."""
+    """Return whether an answer is that of a suite of checks, a diagnosis or a discovery: an object, and no list."""
     return isinstance(json.loads(answer.answer), dict)
 
 
@@ -85,9 +90,10 @@ def _head(answer: RecordedAnswer) -> str:
 
 
 def _fields(answer: RecordedAnswer, release_id: str | None) -> dict[str, Any]:
-    shown: dict[str, Any] = {"suite": json.loads(answer.answer)}
+    found = json.loads(answer.answer)
+    shown: dict[str, Any] = {"diagnosis" if "named" in found else "suite": found}
     if "discover" in json.loads(answer.request):
-        shown = shown["suite"]
+        shown = found
     elif not _is_object(answer):
         shown = {"releases": [release.to_dict() for release in _releases(answer, release_id)]}
     return {

@@ -103,7 +103,7 @@ def _fields(entry: LedgerEntry) -> dict[str, Any]:
 
 
 def _found(answer: dict[str, Any]) -> dict[str, Any]:
-    return answer if "verdict" in answer else {name: answer.get(name) for name in _FOUND}
+    return answer if "verdict" in answer or "column" in answer else {name: answer.get(name) for name in _FOUND}
 
 
 def _cells(entry: LedgerEntry, parameter: str) -> list[object]:
@@ -133,6 +133,10 @@ def _answers(entry: LedgerEntry) -> list[str]:
 
     if not entry.answer:
         return []
+    if "named" in entry.request:
+        named = (f"{one.get('column')} = {one.get('key')}" for one in entry.answer)
+        bounds = (f"({one.get('lower')} to {one.get('upper')})" for one in entry.answer)
+        return [" ".join(each) for each in zip(named, bounds, strict=True)]
     if "suite" in entry.request:
         return [f"{one.get('name')}: {one.get('verdict')} ({one.get('severity')})" for one in entry.answer]
     releases = recorded_releases(json.dumps(entry.answer))

@@ -1,0 +1,174 @@
+"""`DiagnosisAsk`: the options of a diagnosis, as a value; all doors take names, defaults and checks from here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any
+
+from dpdb.errors import ParameterError
+from dpdb.names import check_name, folded, nearest_words
+from dpdb.privacy import parse_epsilon
+from dpdb.release import Epsilon, Key, checked_keys, parse_confidence
+
+__all__ = ["ASKED", "DiagnosisAsk"]
+
+_MOST_COLUMNS = 20
+_MOST_SLICES = 10_000
+_SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(%?)")
+_DECIMALS = 6
+
+
+@dataclass(frozen=True)
+class DiagnosisAsk:
+    """What is asked of one diagnosis; the constructor checks everything that needs no table.
+
+    Attributes
+    ----------
+    by : str or list of str
+        A column, or several, whose slices are compared.
+    keys : sequence
+        The public list of keys of that column; of several columns a list of lists, in their order.
+    epsilon : number
+        Privacy cost of the whole answer.
+    top : int
+        How many slices to name.
+    expected : str or number, optional
+        A public share of dirty rows ("1%" or 0.01): slices are compared by their rows to delete beyond it.
+    rules : bool
+        Whether to name the rule with the most rows to delete, too; with half of epsilon if there are slices.
+    where : str, optional
+        Predicate of the rows that are looked at.
+    confidence : float
+        That all published bounds hold, together.
+    run_id, label : str, optional
+        As of a release.
+
+    Raises
+    ------
+    ParameterError
+        If a value is out of range, or nothing is asked.
+    """
+
+    by: str | list[str] | tuple[str, ...] | None = None
+    keys: Sequence[Key] | Sequence[Sequence[Key]] | None = None
+    epsilon: Epsilon = 1
+    top: int = 3
+    expected: str | float | Decimal | None = None
+    rules: bool = False
+    where: str | None = None
+    confidence: float = 0.95
+    run_id: str | None = None
+    label: str | None = None
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> DiagnosisAsk:
+        """Return the ask of a mapping of names to values; names left out have their defaults."""
+        for name in given:
+            if name not in ASKED:
+                raise ParameterError(f"a diagnosis has no option {name!r}{nearest_words(name, ASKED)}")
+        return cls(**given)
+
+    def __post_init__(self) -> None:
+        self._check_slices()
+        if isinstance(self.top, bool) or not isinstance(self.top, int) or self.top < 1:
+            raise ParameterError(f"top must be a whole number from 1 on, got {self.top!r}")
+        if not isinstance(self.rules, bool):
+            raise ParameterError(f"rules must be true or false, got {self.rules!r}")
+        if isinstance(self.confidence, bool):
+            raise ParameterError(f"confidence must be at least 0.5 and below 1, got {self.confidence!r}")
+        parse_confidence(self.confidence)
+        if self.where is not None and not isinstance(self.where, str):
+            raise ParameterError(f"where must be a text, got {self.where!r}")
+        if self.label is not None:
+            check_name("a label", self.label)
+        _ = self.rate, self.charged
+
+    def _check_slices(self) -> None:
+        columns = self.columns
+        if not all(isinstance(name, str) for name in columns):
+            raise ParameterError(f"by must be the name of a column, or a list of them, got {self.by!r}")
+        slices = sum(len(keys) for _, keys in self.columns_with_keys)
+        if not columns and not self.rules:
+            raise ParameterError("a diagnosis needs a column with its keys (by, keys), or rules")
+        if len(columns) > _MOST_COLUMNS:
+            raise ParameterError(f"a diagnosis compares slices of at most {_MOST_COLUMNS} columns, got {len(columns)}")
+        names = [folded(name) for name in columns]
+        twice = next((name for place, name in enumerate(columns) if names[place] in names[:place]), None)
+        if twice is not None:
+            raise ParameterError(f"column {twice!r} is given twice")
+        if columns and slices < 2:
+            raise ParameterError("one slice is the worst of all: give at least two keys")
+        if slices > _MOST_SLICES:
+            raise ParameterError(f"a diagnosis compares at most {_MOST_SLICES:,} slices, got {slices:,}")
+        if self.expected is not None and not columns:
+            raise ParameterError("expected is a share of a slice's rows; give by and keys")
+
+    @property
+    def function(self) -> str:
+        """The name of the function that asks for it."""
+        return "dp_diagnose"
+
+    @property
+    def several(self) -> bool:
+        """Whether the answer has several rows: one for each named slice."""
+        return True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns, in their order."""
+        if self.by is None:
+            return ()
+        return tuple(self.by) if isinstance(self.by, (list, tuple)) else (self.by,)
+
+    @property
+    def columns_with_keys(self) -> tuple[tuple[str, tuple[Key, ...]], ...]:
+        """Each column with its keys.
+
+        Raises
+        ------
+        ParameterError
+            If a column has no keys, or keys have no column.
+        """
+        if not isinstance(self.by, (list, tuple)):
+            lists: list[Any] = [self.keys]
+        else:
+            lists = list(self.keys) if isinstance(self.keys, Sequence) and not isinstance(self.keys, str) else []
+            if not self.columns or len(lists) != len(self.columns):
+                raise ParameterError(
+                    "by and keys go together: give each column its public list of keys, in the same order"
+                )
+        if self.by is None and self.keys is None:
+            return ()
+        checked = [checked_keys(by, keys) for by, keys in zip(self.columns or [None], lists, strict=True)]
+        return tuple((by, keys or ()) for by, keys in zip(self.columns, checked, strict=True))
+
+    @property
+    def charged(self) -> int:
+        """Nano-epsilon to debit."""
+        return parse_epsilon(self.epsilon)
+
+    @property
+    def rate(self) -> Fraction:
+        """The expected share of dirty rows; 0 if none is."""
+        if self.expected is None:
+            return Fraction(0)
+        found = _SHARE.fullmatch(str(self.expected).strip())
+        try:
+            share = None if found is None or isinstance(self.expected, bool) else Fraction(Decimal(found[1]))
+        except InvalidOperation:
+            share = None
+        if share is not None and found is not None and found[2]:
+            share /= 100
+        if share is None or not 0 < share < 1 or (share * 10**_DECIMALS).denominator != 1:
+            raise ParameterError(
+                f"expected must be a share above 0 and below 1, such as 1% or 0.01, with at most {_DECIMALS} decimals, "
+                f"got {self.expected!r}"
+            )
+        return share
+
+
+ASKED: tuple[str, ...] = tuple(field.name for field in fields(DiagnosisAsk))

@@ -1,0 +1,91 @@
+"""The three private questions of a diagnosis: exact scores in, indices and noisy numbers out.
+
+`name_worst` asks for one slice of several columns, `noisy_slices` for all slices of one column, `name_rule` for one
+rule. Each is pure and spends the epsilon that it is given; asked one after the other they compose, whatever the first
+has shown. A unit of k rows is k changes by one row: the caller divides epsilon by k.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from dpdb.diagnosis.lattice import Lattice
+from dpdb.privacy import discrete_laplaces, laplace_scale, laplace_tail, noisy_max
+
+__all__ = ["half_width", "lead_width", "name_rule", "name_worst", "noisy_slices"]
+
+
+def name_worst(scores: Sequence[int], lattice: Lattice, epsilon: int) -> int:
+    """Return the index of a noisily largest score among the slices of all columns; epsilon-DP.
+
+    One more row lies in at most one slice of each column, and changes the scores of those by `low` to `high` and no
+    other: the range is that of one score (`noisy_max`), however many columns and slices there are.
+
+    Parameters
+    ----------
+    scores : sequence of int
+        One per slice, in an order that is public.
+    lattice : Lattice
+    epsilon : int
+        Nano-epsilon spent.
+    """
+    return noisy_max(scores, lattice.low, lattice.high, epsilon)
+
+
+def noisy_slices(scores: Sequence[int], lattice: Lattice, epsilon: int) -> list[int]:
+    """Return all scores of one column's slices with noise; epsilon-DP all together.
+
+    Sensitivity: a row lies in at most one of the slices, so the vector of scores changes by `greatest` in the L1 norm,
+    and independent discrete Laplace noise of scale greatest / epsilon on each is epsilon-DP (Dwork et al. 2006): the
+    losses of the slices add up to epsilon times the sum of their changes over `greatest`. What is read off the noisy
+    scores, as which are the largest, costs nothing more.
+    """
+    noises = discrete_laplaces(len(scores), lattice.greatest, epsilon)
+    return [score + noise for score, noise in zip(scores, noises, strict=True)]
+
+
+def half_width(slices: int, lattice: Lattice, epsilon: int, beta: float) -> int:
+    """Return steps that no noise of `noisy_slices` exceeds in size, all at once, with probability at least 1 - beta.
+
+    The noises are independent: Pr[all within t] = (1 - Pr[one beyond t])^slices, exactly. It holds for every slice, so
+    also for those that were chosen by looking at all.
+    """
+    return _joint_tail(slices, lattice.greatest, epsilon, beta)
+
+
+def name_rule(counts: Sequence[int], parts: int, epsilon: int) -> tuple[int, int]:
+    """Return the index of a noisily largest count and by how much it leads; epsilon-DP both together.
+
+    Report-noisy-max with discrete Laplace noise of scale parts / epsilon and its gap. One more row changes each count
+    by 0 to `parts` (steps of a row): monotone, range `parts`.
+
+    Proof: write s for the counts, X for the noises, n for their number, and order candidates by n (s + X) - index, so
+    that none ties. Fix the noises of all but i, and let M be the best of the others in that order. The outcome "i, and
+    leads by u" means u = floor((n (s_i + X_i) - i - M) / n) >= 0: residues differ, so for every u >= 0 there is exactly
+    one X_i = u - s_i + ceil((M + i) / n). On a neighbour s + c with c in [0, parts] (or in [-parts, 0]) M moves by n
+    times at least the least and at most the greatest c, so the ceiling moves within the same bounds, and X_i by at most
+    `parts` in all: its probability changes at most by the factor exp(epsilon), and so does the mean over the others.
+
+    Returns
+    -------
+    (index, lead)
+        The lead is in whole steps, rounded down where the runner-up stands before the winner: one less than the
+        difference of the two noisy counts.
+    """
+    noises = discrete_laplaces(len(counts), parts, epsilon)
+    noisy = [count + noise for count, noise in zip(counts, noises, strict=True)]
+    order = [len(noisy) * count - place for place, count in enumerate(noisy)]
+    best = max(range(len(order)), key=order.__getitem__)
+    second = max(value for place, value in enumerate(order) if place != best)
+    return best, (order[best] - second) // len(order)
+
+
+def lead_width(rules: int, parts: int, epsilon: int, beta: float) -> int:
+    """Return steps within which each count's noise lies, all at once, with probability at least 1 - beta."""
+    return _joint_tail(rules, parts, epsilon, beta)
+
+
+def _joint_tail(count: int, sensitivity: int, epsilon: int, beta: float) -> int:
+    each = -math.expm1(math.log1p(-beta) / count)
+    return laplace_tail(laplace_scale(sensitivity, epsilon), each / 2)

@@ -1,0 +1,166 @@
+"""`DiagnosisPlan`: what a diagnosis would name on a table of a public size, before anything is spent."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cached_property
+
+from dpdb.diagnosis.chances import chance_of_largest, chance_of_noisy_max, smallest_lead
+from dpdb.diagnosis.prepare import PreparedDiagnosis
+from dpdb.errors import ParameterError
+from dpdb.privacy import as_float, as_fraction, laplace_scale
+
+__all__ = ["DIRT", "DiagnosisPlan", "plan_diagnosis"]
+
+DIRT = Fraction(1, 100)
+"""The share of one slice's rows that must go, in the example that a plan computes with."""
+
+_MOST_ROWS = 2**40
+
+
+class DiagnosisPlan:
+    """The chances of a prepared diagnosis where one slice has `DIRT` and the others none, all of equal size.
+
+    With several columns the slice is one of the column with the most keys, and its dirt lies evenly in the slices of
+    the other columns. All of it is public: it hangs on what is asked and on `rows`.
+
+    Attributes
+    ----------
+    prepared : PreparedDiagnosis
+    rows : int or None
+        The public number of rows; None if none was given.
+    """
+
+    def __init__(self, prepared: PreparedDiagnosis, rows: int | None = None) -> None:
+        if rows is not None and (isinstance(rows, bool) or not 1 <= rows <= _MOST_ROWS):
+            raise ParameterError(f"rows must be a whole number from 1 to {_MOST_ROWS:,}, got {rows!r}")
+        self.prepared, self.rows = prepared, rows
+        self._keys = [len(own.predicates) for _, own in prepared.columns]
+
+    @property
+    def in_slice(self) -> int:
+        """Rows of one slice of the column with the most keys, of `rows`."""
+        return (self.rows or 0) // max(self._keys)
+
+    @property
+    def dirty(self) -> int:
+        """Rows to delete of the slice that has `DIRT`, rounded down."""
+        return math.floor(self.in_slice * DIRT)
+
+    @cached_property
+    def chance(self) -> float | None:
+        """The chance that this slice is named first; None without `rows` or slices."""
+        if self.rows is None or not self._keys:
+            return None
+        return self.chance_of(Fraction(self.dirty), self.in_slice)
+
+    @property
+    def too_small(self) -> bool:
+        """Whether the slice would be named less often than not."""
+        return self.chance is not None and self.chance < 0.5
+
+    def chance_of(self, dirty: Fraction, in_slice: int = 0) -> float:
+        """Return the chance to be named of a slice of so many rows with so many to delete, beside clean ones."""
+        lattice, shares = self.prepared.lattice, self.prepared.shares
+        if len(self._keys) == 1:
+            leads = {math.floor(dirty * lattice.row): self._keys[0] - 1}
+            return chance_of_largest(leads, laplace_scale(lattice.greatest, shares.slices))
+        most, rate, leads = max(self._keys), self.prepared.ask.rate, Counter[int]()
+        place = self._keys.index(most)
+        for column, keys in enumerate(self._keys):
+            rows = Fraction(in_slice * most, keys)
+            there = Fraction(0) if column == place else dirty / keys
+            lead = dirty - there + rate * (rows - in_slice)
+            leads[math.floor(lead * lattice.row)] += keys - (column == place)
+        return chance_of_noisy_max(leads, float(lattice.row / as_fraction(shares.worst)))
+
+    def lead(self, wanted: float) -> int:
+        """Return the rows to delete by which a slice of one column must lead to be named with a chance, at least."""
+        lattice, scale = (
+            self.prepared.lattice,
+            laplace_scale(self.prepared.lattice.greatest, self.prepared.shares.slices),
+        )
+        return smallest_lead(_of_rows(lattice.row, max(self._keys), scale), wanted)
+
+    def rule_lead(self, wanted: float) -> int:
+        """Return the rows to delete by which a rule must lead to be named with a chance, at least."""
+        parts = self.prepared.rule_parts
+        scale = laplace_scale(parts, self.prepared.shares.rules)
+        return smallest_lead(_of_rows(parts, len(self.prepared.each), scale), wanted)
+
+    @property
+    def half_width(self) -> float:
+        """How far the bounds of the widest column are from a noisy count, in rows."""
+        return self.prepared.lattice.at_most(self.prepared.half_width(max(self._keys)))
+
+    @property
+    def words(self) -> list[str]:
+        """What can be told apart, in sentences."""
+        return [*self._slice_words(), *self._rule_words()] if self._keys else self._rule_words()
+
+    def _slice_words(self) -> list[str]:
+        columns, ask, shares = self.prepared.columns, self.prepared.ask, self.prepared.shares
+        unit = self.prepared.table.unit.rows
+        names = ", ".join(name for name, _ in columns)
+        what = (
+            "rows to delete"
+            if ask.expected is None
+            else f"rows to delete beyond {100 * float(ask.rate):g}% of its rows"
+        )
+        found = [
+            f"{sum(self._keys):,} slices of {names} are compared by {what}, for epsilon "
+            f"{as_float(self.prepared.charge.epsilon):g} in all; the worst {min(ask.top, max(self._keys))} are named"
+        ]
+        if len(columns) > 1:
+            worst, rest = (float(as_fraction(each * unit)) for each in (shares.worst, shares.slices))
+            found.append(
+                f"the worst column and key are named with epsilon {worst:g}, the slices of that column with {rest:g}"
+            )
+        found.append(
+            f"a slice is named before the others of its column if it leads by {_rows(self.lead(0.5))} (an even chance) "
+            f"or {_rows(self.lead(0.99))} (99%); its bounds are about {self.half_width:,.0f} rows to either side, all "
+            f"together at {ask.confidence:.0%} confidence"
+        )
+        if self.chance is not None:
+            verdict = ": too small to tell" if self.too_small else ""
+            rows = f"{self.rows:,} rows in {max(self._keys):,} slices of {self.in_slice:,}"
+            found.append(
+                f"{rows}: a slice of which 1% must go ({_rows(self.dirty)}) beside clean ones is named first with "
+                f"probability {_percent(self.chance)}{verdict}"
+            )
+        found.append(unseen_words([(name, len(own.predicates)) for name, own in columns]))
+        return found
+
+    def _rule_words(self) -> list[str]:
+        if not self.prepared.each:
+            return []
+        return [
+            f"which of {len(self.prepared.each)} rules has the most rows to delete is named; it must lead by "
+            f"{_rows(self.rule_lead(0.5))} for an even chance, by {_rows(self.rule_lead(0.99))} for 99%"
+        ]
+
+
+def unseen_words(columns: list[tuple[str, int]]) -> str:
+    """Say what is not looked at: `columns` are names with their numbers of keys."""
+    named = " and ".join(f"{name} is none of its {keys:,} keys" for name, keys in columns)
+    return f"rows whose {named} are not seen"
+
+
+def plan_diagnosis(prepared: PreparedDiagnosis, rows: int | None = None) -> DiagnosisPlan:
+    """Return what a prepared diagnosis would name on a table of so many rows; public, nothing is read or spent."""
+    return DiagnosisPlan(prepared, rows)
+
+
+def _of_rows(row: int, candidates: int, scale: float) -> Callable[[Fraction], float]:
+    return lambda lead: chance_of_largest({math.floor(lead * row): candidates - 1}, scale)
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row{'' if count == 1 else 's'}"
+
+
+def _percent(chance: float) -> str:
+    return "over 99.9%" if chance > 0.999 else "below 1%" if chance < 0.01 else f"{100 * chance:.3g}%"

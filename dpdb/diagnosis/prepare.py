@@ -1,0 +1,259 @@
+"""`prepare_diagnosis`: everything public about a diagnosis; `run_diagnosis`: one debit, the noise, one answer.
+
+Epsilon is divided in advance, by what is asked alone: equally between slices and rules if both are, and the slices'
+part equally between naming the worst (column, key) and that column's slices if there are several columns.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+
+from dpdb.diagnosis.ask import DiagnosisAsk
+from dpdb.diagnosis.counted import Counted, counted
+from dpdb.diagnosis.lattice import Lattice
+from dpdb.diagnosis.mechanism import half_width, lead_width, name_rule, name_worst, noisy_slices
+from dpdb.diagnosis.result import Diagnosis, NamedRule, NamedSlice
+from dpdb.engine import Progress, WherePredicate, comparable_column, no_progress
+from dpdb.errors import ParameterError
+from dpdb.privacy import as_float, check_samplers, format_epsilon, split
+from dpdb.release import Charge, PrivateSlices, PublicTable, Session, Slices, parse_share, parse_slices
+
+__all__ = ["PreparedDiagnosis", "Shares", "prepare_diagnosis", "run_diagnosis", "shares_of"]
+
+NOT_IN_GDP = "a diagnosis names slices and rules with pure mechanisms, which a gdp ledger does not count"
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Nano-epsilon per row of each question; 0 for one that is not asked."""
+
+    worst: int
+    slices: int
+    rules: int
+
+
+def shares_of(ask: DiagnosisAsk, per_row: int) -> Shares:
+    """Divide nano-epsilon among the questions of an ask: public, exact."""
+    slices, rules = (split(per_row, (1, 1)) if ask.columns else (0, per_row)) if ask.rules else (per_row, 0)
+    worst, slices = split(slices, (1, 1)) if len(ask.columns) > 1 else (0, slices)
+    return Shares(worst, slices, rules)
+
+
+@dataclass(frozen=True)
+class PreparedDiagnosis:
+    """A diagnosis, checked and ready for its debit (implements `dpdb.release.AnswerRun`).
+
+    Attributes
+    ----------
+    ask : DiagnosisAsk
+    charge : Charge
+    columns : tuple of (str, Slices)
+        The columns as the table spells them, each with one slice per key.
+    rows : Slices
+        The rows that rules are counted in: all that `where` selects.
+    whole : Counted
+        How the constraints together are counted in a slice.
+    each : tuple of Counted
+        How each constraint is, if rules are asked.
+    shares : Shares
+    table : PublicTable
+    """
+
+    ask: DiagnosisAsk
+    charge: Charge
+    columns: tuple[tuple[str, Slices], ...]
+    rows: Slices
+    whole: Counted
+    each: tuple[Counted, ...]
+    shares: Shares
+    table: PublicTable
+
+    @cached_property
+    def lattice(self) -> Lattice:
+        """The steps of the slices' scores."""
+        return Lattice(self.whole.parts, self.ask.rate)
+
+    @property
+    def rule_parts(self) -> int:
+        """Steps of one row in the rules' counts: 2 if one of them is a fractional cover."""
+        return max((each.parts for each in self.each), default=1)
+
+    @property
+    def beta(self) -> float:
+        """The doubt in the bounds of each question: Bonferroni over the questions that have bounds."""
+        return (1 - self.ask.confidence) / (bool(self.columns) + bool(self.each))
+
+    def half_width(self, slices: int) -> int:
+        """Return how far bounds of so many slices are from the noisy scores, in steps."""
+        return half_width(slices, self.lattice, self.shares.slices, self.beta)
+
+    @property
+    def lead_width(self) -> int:
+        """How far the rules' noisy counts may be from the true ones, in steps."""
+        return lead_width(len(self.each), self.rule_parts, self.shares.rules, self.beta)
+
+    def load(self) -> None:
+        """Load the samplers and the kernels of the statistics. Reads no row."""
+        check_samplers(gaussian=False)
+        asked = [one for _, slices in self.columns for one in slices.predicates]
+        self.table.opened.rehearse(asked or self.rows.predicates, counts=self.ask.expected is not None)
+        for each in (self.whole, *self.each):
+            each.load()
+
+    def draw(self, slices: PrivateSlices, progress: Progress = no_progress) -> str:
+        """Count, draw all noise once, and return the answer as JSON."""
+        scores = [self._scores(slices, one.predicates) for _, one in self.columns]
+        counts = self._rule_counts(slices)
+        progress("drawing noise")
+        worst, compared = None, 0
+        named: tuple[NamedSlice, ...] = ()
+        if scores:
+            place, found = 0, None
+            if len(scores) > 1:
+                place, found = self._worst(scores)
+                worst = self._named(place, found)
+            named, compared = self._slices(place, scores[place]), len(scores[place])
+        return Diagnosis(
+            named=named,
+            slices=compared,
+            worst=worst,
+            rule=self._rule(counts) if counts else None,
+            columns=tuple(name for name, _ in self.columns),
+            statistic="fractional cover"
+            if (self.whole.parts if self.columns else self.rule_parts) > 1
+            else "fewest deletions",
+            expected=None if self.ask.expected is None else f"{float(self.ask.rate):g}",
+            epsilon=as_float(self.charge.epsilon),
+            confidence=self.ask.confidence,
+            run_id=self.charge.run_id,
+            guarantee=f"{self.charge.promise} for adding or removing {self.table.unit.words}, for any unknown number "
+            "of rows; covers all names and bounds",
+        ).to_json()
+
+    def _scores(self, slices: PrivateSlices, predicates: Sequence[WherePredicate | None]) -> list[int]:
+        """Return the exact score of each slice: also of keys that no row has. Private."""
+        rows = slices.counts(predicates) if self.ask.rate else [0] * len(predicates)
+        parts = [self.whole.count(slices, predicate, self.lattice.parts) for predicate in predicates]
+        return [self.lattice.score(*each) for each in zip(parts, rows, strict=True)]
+
+    def _rule_counts(self, slices: PrivateSlices) -> list[int]:
+        return [each.count(slices, self.rows.predicates[0], self.rule_parts) for each in self.each]
+
+    def _worst(self, scores: Sequence[Sequence[int]]) -> tuple[int, int]:
+        """Choose among all slices of all columns, which are listed one column after the other."""
+        places = [(place, key) for place, own in enumerate(scores) for key in range(len(own))]
+        return places[name_worst([scores[place][key] for place, key in places], self.lattice, self.shares.worst)]
+
+    def _named(self, place: int, key: int) -> tuple[str, str]:
+        name, own = self.columns[place]
+        return name, (own.keys or ())[key]
+
+    def _slices(self, place: int, scores: Sequence[int]) -> tuple[NamedSlice, ...]:
+        noisy, width = noisy_slices(scores, self.lattice, self.shares.slices), self.half_width(len(scores))
+        largest = sorted(range(len(noisy)), key=lambda key: (-noisy[key], key))[: self.ask.top]
+        return tuple(NamedSlice(*self._named(place, key), *self._bounds(noisy[key], width)) for key in largest)
+
+    def _bounds(self, noisy: int, width: int) -> tuple[float, float]:
+        """Return bounds in rows; a count is not below 0, an excess may be."""
+        lower, upper = self.lattice.at_least(noisy - width), self.lattice.at_most(noisy + width)
+        return (lower, upper) if self.ask.rate else (max(0, lower), max(0, upper))
+
+    def _rule(self, counts: Sequence[int]) -> NamedRule:
+        """Name a rule. Its lead in noisy counts is `lead` or one step more; two noises move it, each within a width."""
+        place, lead = name_rule(counts, self.rule_parts, self.shares.rules)
+        steps, width = Lattice(self.rule_parts), 2 * self.lead_width
+        rule = self.table.bound[place].constraint.label
+        return NamedRule(rule, steps.at_least(lead - width), steps.at_most(lead + 1 + width))
+
+
+def run_diagnosis(session: Session, prepared: PreparedDiagnosis) -> Diagnosis:
+    """Make a prepared diagnosis of the session's table, or return the recorded answer of its run.
+
+    Raises
+    ------
+    DpdbError
+        As `Session.release`; a run that was killed is finished by the same run id, at no further cost.
+    """
+    return Diagnosis.from_dict(json.loads(session.release_answer(prepared)))
+
+
+def prepare_diagnosis(
+    session: Session, ask: DiagnosisAsk, *, who: str | None = None, names_run: bool = True
+) -> PreparedDiagnosis:
+    """Check everything public about a diagnosis; the result has its charge. Reads no row, spends nothing.
+
+    With `names_run` a ledger's run has a name, a new one if none is given, so that it can be finished if it is killed.
+
+    Raises
+    ------
+    ParameterError, PredicateError, UnknownColumnError
+        If the ask does not fit the table.
+    """
+    table = session.public
+    if not table.bound:
+        raise ParameterError("this session has no constraints to diagnose; give constraints= when opening it")
+    if table.unit.parents or table.unit.children is not None:
+        raise ParameterError("a diagnosis does not go with private parents: a unit there moves rows of several tables")
+    if ask.rules and len(table.bound) < 2:
+        raise ParameterError("which rule is worst needs at least two rules; leave out rules (--rules)")
+    if ask.run_id is not None and not session.has_ledger:
+        raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
+    rows = parse_slices(table.opened, ask.where, None, None)
+    columns = tuple(
+        (comparable_column(name, table.opened.schema, "by").name, parse_slices(table.opened, ask.where, name, keys))
+        for name, keys in ask.columns_with_keys
+    )
+    whole = counted(table, None)
+    each = tuple(counted(table, position) for position in range(len(table.bound))) if ask.rules else ()
+    if any(one.parts > 1 for one in (whole, *each)):
+        table.opened.admit_graph()
+    charge = _charge(table, ask, columns, rows, who, names_run=names_run and session.has_ledger)
+    shares = shares_of(ask, parse_share(ask.charged, table.unit.rows))
+    return PreparedDiagnosis(ask, charge, columns, rows, whole, each, shares, table)
+
+
+def _charge(
+    table: PublicTable,
+    ask: DiagnosisAsk,
+    columns: Sequence[tuple[str, Slices]],
+    rows: Slices,
+    who: str | None,
+    *,
+    names_run: bool,
+) -> Charge:
+    """Charge the rows that can change the answer: of one column those with one of its keys, else all of `where`."""
+    request = {
+        "measure": "diagnosis",
+        "named": ask.top,
+        "epsilon": format_epsilon(ask.charged),
+        "by": [name for name, _ in columns],
+        "keys": [own.keys for _, own in columns],
+        "expected": None if ask.expected is None else str(ask.rate),
+        "rules": ask.rules,
+        "where": ask.where,
+        "confidence": ask.confidence,
+        "constraints_sha256": table.constraints_sha256,
+        **table.unit.public,
+        **({"public_parents": table.opened.public_keys} if table.opened.public_keys else {}),
+    }
+    covered = columns[0][1].charged if len(columns) == 1 and not ask.rules else rows.charged
+    run_id = ask.run_id
+    if run_id is None and names_run:
+        run_id = f"diagnose-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
+    return Charge(
+        (ask.charged,),
+        table.unit.rows,
+        covered,
+        request,
+        run_id,
+        None,
+        table.constraints_sha256,
+        ask.label,
+        who,
+        not_in_gdp=NOT_IN_GDP,
+    )

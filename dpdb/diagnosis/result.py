@@ -1,0 +1,130 @@
+"""`Diagnosis`: the published answer of one diagnosis, as a value and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Diagnosis", "NamedRule", "NamedSlice", "recorded_diagnosis"]
+
+
+@dataclass(frozen=True)
+class NamedSlice:
+    """One of the dirtiest slices.
+
+    Attributes
+    ----------
+    column, key : str
+        The slice.
+    lower, upper : float
+        Bounds of its rows to delete, or of what these are more than the expected share of its rows. All slices of the
+        column, named or not, are within bounds of this width with the diagnosis's confidence.
+    """
+
+    column: str
+    key: str
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class NamedRule:
+    """The rule with the most rows to delete.
+
+    Attributes
+    ----------
+    rule : str
+    lower, upper : float
+        Bounds of its rows to delete beyond those of the rule with the next most.
+    """
+
+    rule: str
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Where the dirt of a table is. Public: names, bounds and cost.
+
+    Attributes
+    ----------
+    named : tuple of NamedSlice
+        The dirtiest slices of one column, the dirtiest first.
+    slices : int
+        How many were compared in that column.
+    worst : (column, key) or None
+        Where several columns were asked, the slice that was named among all; `named` are of its column.
+    rule : NamedRule or None
+        The rule that was named, if it was asked for.
+    columns : tuple of str
+        Those that were asked.
+    statistic : str
+        ``"fewest deletions"``, or ``"fractional cover"``: at least half of the fewest deletions, and at most all.
+    expected : str or None
+        The share of rows beyond which dirt was counted.
+    epsilon, confidence : float
+    run_id : str
+    guarantee : str
+    """
+
+    named: tuple[NamedSlice, ...]
+    slices: int
+    worst: tuple[str, str] | None
+    rule: NamedRule | None
+    columns: tuple[str, ...]
+    statistic: str
+    expected: str | None
+    epsilon: float
+    confidence: float
+    run_id: str | None
+    guarantee: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return asdict(self)
+
+    def to_json(self) -> str:
+        """Return the fields as JSON text, as a ledger keeps them."""
+        return json.dumps(self.to_dict())
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per named slice, in the columns of `dpdb.diagnosis.DIAGNOSIS_SCHEMA`."""
+        from dpdb.diagnosis.table import diagnosis_table
+
+        return diagnosis_table(self)
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> Diagnosis:
+        """Return a diagnosis from `to_dict`."""
+        given = {field.name: found[field.name] for field in fields(cls)}
+        given["named"] = tuple(NamedSlice(**one) for one in found["named"])
+        given["rule"] = None if found["rule"] is None else NamedRule(**found["rule"])
+        given["worst"] = None if found["worst"] is None else tuple(found["worst"])
+        return cls(**given | {"columns": tuple(found["columns"])})
+
+    def _repr_html_(self) -> str:
+        from dpdb.diagnosis.words import diagnosis_html
+
+        return diagnosis_html(self)
+
+    def __repr__(self) -> str:
+        first = f"{self.named[0].column} = {self.named[0].key}" if self.named else ""
+        named = ", ".join(filter(None, [first, self.rule.rule if self.rule else ""]))
+        return f"<dpdb.Diagnosis: {named}; epsilon {self.epsilon:g}>"
+
+
+def recorded_diagnosis(answer: str) -> Diagnosis | None:
+    """Return the diagnosis that a ledger has recorded as the answer of a run; None if it is none."""
+    found = json.loads(answer)
+    if not isinstance(found, dict) or "named" not in found:
+        return None
+    try:
+        return Diagnosis.from_dict(found)
+    except (KeyError, TypeError):
+        return None

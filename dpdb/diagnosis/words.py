@@ -1,0 +1,70 @@
+"""A diagnosis in words: its table, and what holds for all of it."""
+
+from __future__ import annotations
+
+from dpdb.diagnosis.result import Diagnosis
+from dpdb.release import PreviewPart, preview_html
+
+__all__ = ["HEADS", "bounds_words", "diagnosis_html", "diagnosis_text", "rule_words"]
+
+HEADS = ("rank", "slice", "at least", "at most")
+
+
+def _slice_name(column: str, key: str) -> str:
+    """Name a slice."""
+    return f"{column} = {key}"
+
+
+def _rows(found: Diagnosis) -> list[tuple[str, str, str, str]]:
+    """Return the named slices as cells under `HEADS`."""
+    return [
+        (str(rank), _slice_name(one.column, one.key), f"{one.lower:,g}", f"{one.upper:,g}")
+        for rank, one in enumerate(found.named, 1)
+    ]
+
+
+def bounds_words(column: str, slices: int, confidence: float, expected: str | None, statistic: str) -> str:
+    """Say what the bounds of a column's named slices are of; for the parameters see `Diagnosis`."""
+    beyond = "" if expected is None else f" beyond {100 * float(expected):.6g}% of the slice's rows"
+    cover = "" if statistic == "fewest deletions" else " (fractional cover: at least half, at most all)"
+    return (
+        f"Bounds are of rows to delete{beyond}{cover}; all {slices:,} slices of {column} lie within bounds as wide, "
+        f"together at {confidence:.0%} confidence. Rows whose {column} is none of its keys are not seen."
+    )
+
+
+def rule_words(rule: str, lower: float, upper: float) -> str:
+    """Say which rule was named, and by how much it leads."""
+    leads = f"it leads by {lower:,g} to {upper:,g} rows to delete"
+    if lower < 0:
+        leads = f"its lead is within noise, at most {upper:,g} rows to delete"
+    return f"Rule with the most rows to delete: {rule}; {leads}."
+
+
+def _notes(found: Diagnosis) -> list[str]:
+    """Return what the table means, what was named beside it, and the cost: one sentence each."""
+    notes = []
+    if found.named:
+        column = found.named[0].column
+        notes.append(bounds_words(column, found.slices, found.confidence, found.expected, found.statistic))
+    if found.worst is not None:
+        others = f"{', '.join(found.columns[:-1])} and {found.columns[-1]}"
+        notes.append(f"Worst of all slices of {others}: {_slice_name(*found.worst)}.")
+    if found.rule is not None:
+        notes.append(rule_words(found.rule.rule, found.rule.lower, found.rule.upper))
+    return [*notes, f"Cost: epsilon {found.epsilon:g}.", f"Guarantee: {found.guarantee}."]
+
+
+def diagnosis_text(found: Diagnosis) -> str:
+    """Return the table of the named slices, and the notes below it."""
+    return "\n".join([*(line.rstrip() for line in _part(found).aligned), *_notes(found)]) + "\n"
+
+
+def diagnosis_html(found: Diagnosis) -> str:
+    """Return the same for a notebook: escaped, no script, nothing loaded."""
+    return preview_html([_part(found)])
+
+
+def _part(found: Diagnosis) -> PreviewPart:
+    rows = [HEADS, *_rows(found)] if found.named else []
+    return PreviewPart((), rows, 2, _notes(found))

@@ -1,0 +1,123 @@
+"""`dpdb diagnose`."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from typing import TYPE_CHECKING, Any
+
+from dpdb.doors.cli.answers import AnswerOutput
+from dpdb.doors.cli.intermixed import harmless
+from dpdb.doors.cli.numbers import real, whole
+from dpdb.doors.cli.shared_options import (
+    command,
+    declared_options,
+    format_option,
+    limit_options,
+    output_option,
+    source_options,
+    spending_options,
+)
+from dpdb.doors.cli.streams import say, write_output
+from dpdb.errors import EngineError, ParameterError
+
+if TYPE_CHECKING:
+    from dpdb.diagnosis import Diagnosis
+
+__all__ = ["add", "run"]
+
+_STEPS = 12
+
+
+def add(commands: Any) -> None:
+    """Add `dpdb diagnose`."""
+    parser = command(
+        commands,
+        "diagnose",
+        run,
+        "name the dirtiest slices of public keys, and the worst rule",
+        "dpdb diagnose hospital.parquet --constraints hospital.dcs.txt --by state --keys AL,AK --epsilon 1",
+    )
+    source_options(parser)
+    declared_options(parser)
+    parser.add_argument("--epsilon", required=True, metavar="E", help="privacy cost of all slices and rules together")
+    parser.add_argument("--by", action="append", metavar="COLUMN", help="compare the slices of this column; repeatable")
+    parser.add_argument(
+        "--keys", action="append", metavar="V,V", help="the public list of its keys, as one line of CSV; one per --by"
+    )
+    parser.add_argument("--top", type=whole, default=3, metavar="K", help="how many slices to name (3)")
+    parser.add_argument(
+        "--expected", metavar="P", help="a public share, as 1%%: compare rows to delete beyond it, not all of them"
+    )
+    parser.add_argument("--rules", action="store_true", help="name the rule with the most rows to delete, too")
+    parser.add_argument("--where", metavar="SQL", help="predicate that selects the rows that are looked at")
+    harmless(
+        parser.add_argument("--confidence", type=real, default=0.95, metavar="C", help="of all bounds together (.95)")
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show what can be told apart, and spend nothing")
+    parser.add_argument("--rows", type=whole, metavar="N", help="public size of the table, to say what can be named")
+    spending_options(parser)
+    limit_options(parser)
+    format_option(parser)
+    output_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what was named, or with `--dry-run` what can be."""
+    from dpdb.diagnosis import diagnosis_text
+
+    with AnswerOutput(options.out, options.ledger, warn=not (options.quiet or options.dry_run)) as output:
+        found = _found(options)
+        if found is None:
+            return 0
+        text = json.dumps(found.to_dict(), indent=2) + "\n" if options.format == "json" else diagnosis_text(found)
+        output.show(text, (), run_id=found.run_id or "")
+        return 0
+
+
+def _found(options: argparse.Namespace) -> Diagnosis | None:
+    from dpdb.diagnosis import DiagnosisAsk, plan_diagnosis, prepare_diagnosis, run_diagnosis
+    from dpdb.doors.cli.open_session import one_release, open_session
+    from dpdb.doors.cli.progress import clear_bar, step_bar
+
+    ask = DiagnosisAsk.of({name: getattr(options, name) for name in _ASKED} | _slices(options))
+    with open_session(
+        options,
+        budget=None if options.dry_run else one_release(options),
+        progress=step_bar(options, _STEPS),
+        rows=not options.dry_run,
+    ) as session:
+        prepared = prepare_diagnosis(session, ask, who=options.who)
+        plan = plan_diagnosis(prepared, options.rows)
+        clear_bar(options)
+        if options.dry_run:
+            write_output("\n".join([*plan.words, "nothing was spent and no row was read"]) + "\n")
+            return None
+        if not options.quiet:
+            for line in plan.words:
+                say(line)
+            if options.ledger is not None and options.run_id is None:
+                say(f"run id {prepared.charge.run_id}: with --run-id the same run is finished, or answered again")
+        try:
+            return run_diagnosis(session, prepared)
+        except (KeyboardInterrupt, SystemExit, EngineError):
+            if options.ledger is not None:
+                say(f"with --run-id {prepared.charge.run_id} the same command finishes this run, if it was debited")
+            raise
+        finally:
+            clear_bar(options)
+
+
+def _slices(options: argparse.Namespace) -> dict[str, Any]:
+    """Read the columns and their keys, which are given in the same order."""
+    columns, lines = options.by or [], options.keys or []
+    if len(columns) != len(lines):
+        raise ParameterError("--by and --keys go together: give each column its public list of keys, in the same order")
+    keys = [next(csv.reader([line]), []) for line in lines]
+    if not columns:
+        return {}
+    return {"by": columns[0], "keys": keys[0]} if len(columns) == 1 else {"by": columns, "keys": keys}
+
+
+_ASKED = ("epsilon", "top", "expected", "rules", "where", "confidence", "run_id", "label")

@@ -1,0 +1,270 @@
+"""`Session.diagnose` and `dpdb diagnose`: one debit, then noise, one answer; kills, ledgers, units, bad input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from stub_noise import StubNoise
+
+import dpdb
+from dpdb import steps
+from dpdb.diagnosis import Diagnosis, DiagnosisAsk, plan_diagnosis, prepare_diagnosis
+from dpdb.doors.cli.main import main
+from dpdb.errors import BudgetExceededError, DpdbError, EngineError, LedgerError, ParameterError
+from dpdb.ledger import Ledger
+from dpdb.privacy.noise import replaced_noise
+
+RULES = ["zip -> city", "not(t1.age < 0)"]
+KEYS = ["S0", "S1", "S2", "nobody"]
+
+
+def table() -> pa.Table:
+    row = range(4_000)
+    return pa.table(
+        {
+            "state": [f"S{k % 4}" for k in row],
+            "sex": ["FM"[k // 4 % 2] for k in row],
+            "zip": [k // 16 * 4 + k % 4 for k in row],
+            "city": ["wrong" if k % 4 == 1 and k % 16 < 4 and k < 3_200 else f"c{k // 16}" for k in row],
+            "age": [-1 if k % 4 == 2 and k < 120 else k % 90 for k in row],
+        }
+    )  # to delete: 200 rows of S1, 30 of S2, none of S0 and S3
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(table(), "t.parquet")
+    Path("rules.txt").write_text("\n".join(RULES))
+    Ledger.create("t.ledger", 5).close()
+    return tmp_path
+
+
+def diagnose(ledger: str | None = None, noise: object | None = None, **asked: object) -> Diagnosis:
+    with dpdb.open("t.parquet", constraints=RULES, ledger=ledger) as session, replaced_noise(noise or StubNoise()):
+        return session.diagnose(**{"by": "state", "keys": KEYS, "epsilon": 1, **asked})
+
+
+def spent(ledger: str = "t.ledger") -> float:
+    with dpdb.open("t.parquet", ledger=ledger) as session:
+        return session.spent()
+
+
+def centres(found: Diagnosis) -> dict[str, float]:
+    """Without noise and before clamping the bounds stand around the counts."""
+    width = max(one.upper - one.lower for one in found.named) / 2
+    return {one.key: one.upper - width for one in found.named}
+
+
+def test_the_dirtiest_slices_are_named_with_bounds_of_one_width(folder: Path) -> None:
+    found = diagnose(top=4)
+    assert centres(found) == {"S1": 200, "S2": 30, "S0": 0, "nobody": 0}
+    assert (found.slices, found.worst, found.rule, found.epsilon) == (4, None, None, 1.0)
+    assert found.statistic == "fewest deletions"
+    assert Diagnosis.from_dict(json.loads(found.to_json())) == found
+    assert "<table" in found._repr_html_()
+
+
+def test_several_columns_and_rules(folder: Path) -> None:
+    """Excess over 5%: S1 has 200 - 50, F has 215 - 100."""
+    found = diagnose(by=["sex", "state"], keys=[["F", "M"], KEYS], rules=True, expected="5%")
+    assert found.worst == ("state", "S1")
+    assert found.named[0].key == "S1"
+    assert {one.column for one in found.named} == {"state"}
+    assert found.rule is not None
+    assert found.rule.rule.startswith("zip -> city")
+    assert found.rule.lower <= 170 <= found.rule.upper
+    alone = diagnose(by=None, keys=None, rules=True)
+    assert (alone.named, alone.columns) == ((), ())
+    assert alone.rule is not None
+
+
+def test_only_bounds_and_names_are_published(folder: Path) -> None:
+    """No score, no number of rows, nothing of the slices that were not named."""
+    found = diagnose(top=1, by=["sex", "state"], keys=[["F", "M"], KEYS], rules=True)
+    assert set(found.to_dict()) == {
+        "named", "slices", "worst", "rule", "columns", "statistic", "expected", "epsilon", "confidence", "run_id",
+        "guarantee",
+    }  # fmt: skip
+    assert set(found.to_dict()["named"][0]) == {"column", "key", "lower", "upper"}
+    assert len(found.named) == 1
+
+
+def test_one_debit_and_the_recorded_answer_of_the_run(folder: Path) -> None:
+    first = diagnose("t.ledger", run_id="monday")
+    assert spent() == 1
+    noise = StubNoise()
+    assert diagnose("t.ledger", noise, run_id="monday") == first
+    assert (noise.draws, spent()) == (0, 1)
+    with pytest.raises(LedgerError):
+        diagnose("t.ledger", run_id="monday", top=1)
+    with pytest.raises(BudgetExceededError):
+        diagnose("t.ledger", epsilon=4.5)
+    assert spent() == 1
+    assert diagnose("t.ledger").run_id.startswith("diagnose-")
+
+
+@pytest.fixture
+def killed_at() -> Iterator[list[str]]:
+    """The steps at which the process ends, one after another."""
+    at: list[str] = []
+
+    def watch(step: str) -> None:
+        if at and step == at[0]:
+            at.pop(0)
+            raise KeyboardInterrupt
+
+    steps.watchers.append(watch)
+    yield at
+    steps.watchers.remove(watch)
+
+
+def test_a_killed_run_keeps_its_debit_and_is_finished_by_its_id(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed in the draw, at the second noise: the debit stands, nothing is recorded, and the same id draws again."""
+    draws = 0
+
+    def interrupt() -> None:
+        nonlocal draws
+        draws += 1
+        if draws == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        diagnose("t.ledger", StubNoise(interrupt), run_id="night")
+    assert spent() == 1
+    found = diagnose("t.ledger", run_id="night")
+    assert spent() == 1
+    assert found.named[0].key == "S1"
+    noise = StubNoise()
+    assert diagnose("t.ledger", noise, run_id="night") == found
+    assert noise.draws == 0
+
+
+def test_a_failure_after_the_debit_has_one_message(folder: Path) -> None:
+    def fail() -> None:
+        raise ValueError("200 rows")
+
+    with pytest.raises(EngineError, match="the release failed after its budget was debited"):
+        diagnose("t.ledger", StubNoise(fail), run_id="night")
+    assert spent() == 1
+
+
+def test_zcdp_pays_half_the_square_and_gdp_is_refused(folder: Path) -> None:
+    Ledger.create("z.ledger", 1, notion="zcdp", delta=1e-6).close()
+    Ledger.create("g.ledger", 1, notion="gdp", delta=1e-6).close()
+    asked = {"epsilon": 0.5, "by": ["sex", "state"], "keys": [["F", "M"], KEYS], "rules": True}
+    diagnose("z.ledger", **asked)
+    assert spent("z.ledger") == pytest.approx(0.125)
+    with pytest.raises(ParameterError, match="gdp"):
+        diagnose("g.ledger", **asked)
+    assert spent("g.ledger") == 0
+
+
+def test_a_unit_of_three_rows_gets_three_times_the_noise(folder: Path) -> None:
+    widths = []
+    for rows in (1, 3):
+        with dpdb.open("t.parquet", constraints=RULES, rows_per_person=rows) as session:
+            plan = plan_diagnosis(prepare_diagnosis(session, DiagnosisAsk("state", KEYS, 1)))
+            widths.append(plan.half_width)
+            assert prepare_diagnosis(session, DiagnosisAsk("state", KEYS, 1)).shares.slices == 10**9 // rows
+    assert 2.5 < widths[1] / widths[0] < 3.5
+
+
+def test_one_column_is_charged_for_its_keys_alone(folder: Path) -> None:
+    """Rows of other states may still be released at the full budget; several columns or rules cover all rows."""
+    Ledger.create("one.ledger", 1).close()
+    diagnose("one.ledger")
+    with dpdb.open("t.parquet", constraints=RULES, ledger="one.ledger") as session:
+        session.dp_count(1, where="state = 'S3'")
+        with pytest.raises(BudgetExceededError):
+            session.dp_count(0.1, where="state = 'S1'")
+
+
+BAD = [
+    ({"keys": []}, "at least one value"),
+    ({"keys": None}, "go together"),
+    ({"by": None}, "go together"),
+    ({"keys": ["S0", "S0"]}, "same value"),
+    ({"keys": ["S0"]}, "at least two keys"),
+    ({"by": "nowhere"}, "nowhere"),
+    ({"by": ["state", "sex"]}, "each column"),
+    ({"by": ["state", "STATE"], "keys": [KEYS, KEYS]}, "given twice"),
+    ({"by": "age", "keys": ["x", "y"]}, "not a value"),
+    ({"by": [f"c{k}" for k in range(500)], "keys": [["1", "2"]] * 500}, "at most 20 columns"),
+    ({"keys": [str(k) for k in range(10_001)]}, "at most 10,000 slices"),
+    ({"top": 0}, "top"),
+    ({"top": True}, "top"),
+    ({"expected": "0%"}, "expected"),
+    ({"expected": "101%"}, "expected"),
+    ({"expected": "x"}, "expected"),
+    ({"expected": "0.00000001"}, "decimals"),
+    ({"confidence": 1}, "confidence"),
+    ({"epsilon": 0}, "epsilon"),
+    ({"epsilon": "nan"}, "epsilon"),
+    ({"where": "state = 'a' AND false"}, "selects no row"),
+    ({"by": None, "keys": None}, "needs a column"),
+    ({"colour": 1}, "no option"),
+    ({"rules": 1}, "rules"),
+    ({"by": 5}, "by"),
+    ({"keys": [["S0", "S1"]]}, "key"),
+]
+
+
+@pytest.mark.parametrize(("asked", "words"), BAD)
+def test_bad_input_is_refused_in_one_line_and_spends_nothing(folder: Path, asked: dict, words: str) -> None:
+    noise = StubNoise()
+    with pytest.raises(DpdbError, match=words) as caught:
+        diagnose("t.ledger", noise, **asked)
+    assert "\n" not in str(caught.value)
+    assert (noise.draws, spent()) == (0, 0)
+
+
+def test_nested_types_and_missing_rules_are_refused(folder: Path) -> None:
+    nested = pa.table({"a": [[1], [2]], "b": [1, 2]})
+    with dpdb.open(nested, constraints=["b >= 0"]) as session, pytest.raises(DpdbError, match="a"):
+        session.diagnose("a", ["1", "2"])
+    with dpdb.open("t.parquet") as session, pytest.raises(ParameterError, match="no constraints"):
+        session.diagnose("state", KEYS)
+    with dpdb.open("t.parquet", constraints=RULES[:1]) as session, pytest.raises(ParameterError, match="two rules"):
+        session.diagnose("state", KEYS, rules=True)
+
+
+# -- the command ------------------------------------------------------------------------------------------------
+
+
+COMMAND = ["diagnose", "t.parquet", "--constraints", "rules.txt", "--by", "state", "--keys", "S0,S1,S2,nobody"]
+
+
+def test_the_command_names_and_the_ledger_shows_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with replaced_noise(StubNoise()):
+        assert main([*COMMAND, "--epsilon", "1", "--ledger", "t.ledger", "--run-id", "r1", "--quiet"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.splitlines()[1].split() == ["1", "state", "=", "S1", "196", "204"]
+    assert "none of its keys are not seen" in shown
+    assert main(["budget", "answers", "t.ledger", "--run-id", "r1"]) == 0
+    assert shown in capsys.readouterr().out
+    assert main(["budget", "history", "t.ledger"]) == 0
+    assert "diagnosis" in capsys.readouterr().out
+    assert main(["budget", "history", "t.ledger", "--format", "csv"]) == 0
+    assert "state = S1 (196 to 204)" in capsys.readouterr().out
+
+
+def test_a_dry_run_says_when_a_table_is_too_small(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keys = ",".join(f"S{k}" for k in range(50))
+    dry = ["diagnose", "t.parquet", "--constraints", "rules.txt", "--by", "state", "--keys", keys, "--epsilon", ".5"]
+    assert main([*dry, "--dry-run", "--rows", "10000"]) == 0
+    assert "too small to tell" in (small := capsys.readouterr().out)
+    assert "2 rows" in small
+    assert main([*dry, "--dry-run", "--rows", "100000"]) == 0
+    large = capsys.readouterr().out
+    assert "too small" not in large
+    assert "99.5%" in large
+    for line in ("nothing was spent", "not seen"):
+        assert line in small
+    assert main([*dry, "--dry-run", "--rows", "0"]) == 2
+    assert "rows must be" in capsys.readouterr().err
