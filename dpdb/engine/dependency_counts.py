@@ -1,6 +1,6 @@
 """Counts of columns and of pairs of them, for scores of dependencies and keys: a query for each, whoever answers it.
 
-Both directions of a pair come from one GROUP BY. The trees are of no dialect, as those of `dpdb.engine.sql.rule_counts`.
+Both directions of a pair come from one GROUP BY. The trees are of no dialect, as in `dpdb.engine.sql.rule_counts`.
 """
 
 from __future__ import annotations
