@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         exact_statistic,
     )
     from dpdb.engine.count_all import key_histogram, load_counting, of_key
-    from dpdb.engine.dependency_counts import DependencyCounts, count_dependencies
+    from dpdb.engine.dependency_counts import DependencyCounts, Direction, PairCounts, count_dependencies
     from dpdb.engine.interface import (
         Edges,
         Engine,
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from dpdb.engine.sql.for_owner.text_cells import count_cells
     from dpdb.engine.sql.for_owner.violations import export_edges, listed_rows, source_rows, violating_pairs
     from dpdb.engine.sql.joins import NESTED_LOOP_ROWS, refuse_nested_loops
-    from dpdb.engine.sql.pair_counts import Direction, PairCounts
     from dpdb.engine.sql.rule_counts import group_count
     from dpdb.engine.sql.untyped import untyped_problem
     from dpdb.engine.sql.where import WherePredicate, comparable_column, unit_column
@@ -162,7 +161,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "closed_forms": "GroupForm RuleStatistic SortedForm StatisticKind SteppedForm exact_statistic",
             "count_all": "key_histogram load_counting of_key",
             "key_counts": "HASH Hashes count_keys",
-            "dependency_counts": "DependencyCounts count_dependencies",
+            "dependency_counts": "DependencyCounts Direction PairCounts count_dependencies",
             "interface": "Edges Engine Partners Progress Slice Table Thinning no_progress",
             "parents.binding": "BoundInclusion",
             "parents.children": "ChildKey child_key kept_children_sql",
@@ -179,7 +178,6 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "sql.for_owner.text_cells": "count_cells",
             "sql.for_owner.violations": "export_edges listed_rows source_rows violating_pairs",
             "sql.joins": "NESTED_LOOP_ROWS refuse_nested_loops",
-            "sql.pair_counts": "Direction PairCounts",
             "sql.rule_counts": "group_count",
             "steps.stepped_counts": "stepped_count",
             "sql.untyped": "untyped_problem",

@@ -9,7 +9,7 @@ from dpdb.faces import lazy_names
 if TYPE_CHECKING:
     from dpdb.owner.discovery import Discovery, discover, prepare_discovery
     from dpdb.owner.exact import exact_measures
-    from dpdb.owner.exact_dependencies import ExactDependencies, exact_dependencies
+    from dpdb.owner.exact_scores import ExactDependencies, exact_dependencies
     from dpdb.owner.exact_values import EXACT_MEASURES, ExactMeasures, RuleMeasures
     from dpdb.owner.expected_error import Plan, plan
     from dpdb.owner.proposed_schema import ProposedSchema, propose_schema
@@ -38,7 +38,7 @@ if not TYPE_CHECKING:
         {
             "discovery": "Discovery discover prepare_discovery",
             "exact": "exact_measures",
-            "exact_dependencies": "ExactDependencies exact_dependencies",
+            "exact_scores": "ExactDependencies exact_dependencies",
             "exact_values": "EXACT_MEASURES ExactMeasures RuleMeasures",
             "expected_error": "Plan plan",
             "proposed_schema": "ProposedSchema propose_schema",

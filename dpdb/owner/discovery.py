@@ -151,7 +151,7 @@ class Discovery:
 
     def load(self) -> None:
         """Load the samplers and the code of the counts. Reads no row."""
-        import dpdb.engine.dependency_counts  # noqa: F401 - before the debit
+        from dpdb.engine import count_dependencies  # noqa: F401 - loads its module, before the debit
 
         check_samplers(gaussian=False)
 

@@ -110,10 +110,9 @@ def why_no_name(name: str, names: Sequence[str]) -> str | None:
     names
         All columns of the table.
     """
-    other = next((each for each in names if each != name), name)
     try:
-        for text in (keyed([name]), dependency([name], other), dependency([other], name)):
-            if {*load_constraints(readable_line(text), names)[0].table_columns} - {other} != {name} - {other}:
+        for text in (keyed([name]), dependency([], name)):
+            if load_constraints(readable_line(text), names)[0].table_columns != (name,):
                 raise ParameterError(text)
     except (DpdbError, ValueError):
         return "its name cannot stand in a rule"

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.engine import DependencyCounts
-from dpdb.engine.sql.pair_counts import pair_counts, pair_of, value_counts, values_of
+from dpdb.engine.dependency_counts import pair_counts, pair_of, value_counts, values_of
 from dpdb.owner.discovery import Candidates
 
 NAMES = ("a", "b", "c")

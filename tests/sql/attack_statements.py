@@ -797,6 +797,19 @@ CHECKS = [
     "FROM dp_check('nightly'); FROM visits",
 ]
 
+# The owner alone discovers, with or without noise: no door of analysts knows of it.
+DISCOVERIES = [
+    "SELECT * FROM dp_discover('visits')",
+    "FROM dp_discover('visits', top := 10, epsilon := 1)",
+    "SELECT discover('visits')",
+    "SELECT (dp_discover('visits')).dependencies",
+    "CALL dp_discover('visits')",
+    "SELECT * FROM dp_rules('visits', non_private := true)",
+    "SELECT * FROM dp_discover('visits', non_private := true)",
+    "SELECT * FROM dp_count('visits', measure := 'discover')",
+    "SELECT * FROM dp_inconsistency('visits', measure := 'discover', epsilon := 1)",
+]
+
 ATTACKS: dict[str, list[str]] = {
     "direct": DIRECT,
     "nested": NESTED,
@@ -812,4 +825,5 @@ ATTACKS: dict[str, list[str]] = {
     "tricks": TRICKS,
     "malformed": MALFORMED,
     "checks": CHECKS,
+    "discoveries": DISCOVERIES,
 }
