@@ -3,12 +3,11 @@
 Pure: no database, no table, no randomness.
 """
 
-from dpdb.constraints.across import Across, ConditionAcross
+from dpdb.constraints.across import Across, ConditionAcross, Inclusion, LookUp
 from dpdb.constraints.block_shape import BlockShape, block_shape, column_signs, compares_every_pair
 from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression
 from dpdb.constraints.comparisons import COMPARISONS, OPERATORS
 from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
-from dpdb.constraints.inclusion import Inclusion
 from dpdb.constraints.load import (
     ConstraintsLike,
     WrittenLines,
@@ -17,7 +16,6 @@ from dpdb.constraints.load import (
     never_a_path,
     written_lines,
 )
-from dpdb.constraints.look_up import LookUp
 from dpdb.constraints.predicate import Constant, Operator, Predicate
 from dpdb.constraints.shape import (
     FunctionalDependency,

@@ -40,7 +40,10 @@ if TYPE_CHECKING:
     from dpdb.engine.parents.binding import BoundInclusion
     from dpdb.engine.parents.children import ChildKey, child_key, kept_children_sql
     from dpdb.engine.parents.declared import DeclaredParent, ParentsLike, declared_parents
-    from dpdb.engine.parents.orphans import KeyPair
+    from dpdb.engine.parents.measured import same_name
+    from dpdb.engine.parents.opened import ParentTable
+    from dpdb.engine.parents.orphans import CHILD_ROW, PARENT_ROW, AcrossColumn, KeyPair
+    from dpdb.engine.parents.rules import refuse_undeclared, resolved
     from dpdb.engine.slice import LocalSlice
     from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
     from dpdb.engine.sql.class_histograms import ClassHistogram, class_histograms, has_class_histogram
@@ -72,10 +75,13 @@ if TYPE_CHECKING:
     from dpdb.engine.whole_table import arrow_forgets, read_rows, write_rows
 
 __all__ = [
+    "CHILD_ROW",
     "HASH",
     "LIMITS",
     "NESTED_LOOP_ROWS",
+    "PARENT_ROW",
     "SETTINGS",
+    "AcrossColumn",
     "BoundConstraint",
     "BoundInclusion",
     "BoundPredicate",
@@ -98,6 +104,7 @@ __all__ = [
     "LocalSlice",
     "LocalTable",
     "PairCounts",
+    "ParentTable",
     "ParentsLike",
     "Partners",
     "Progress",
@@ -143,6 +150,9 @@ __all__ = [
     "own_database",
     "read_rows",
     "refuse_nested_loops",
+    "refuse_undeclared",
+    "resolved",
+    "same_name",
     "source_rows",
     "stepped_count",
     "suggestions",
@@ -166,7 +176,10 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "parents.binding": "BoundInclusion",
             "parents.children": "ChildKey child_key kept_children_sql",
             "parents.declared": "DeclaredParent ParentsLike declared_parents",
-            "parents.orphans": "KeyPair",
+            "parents.measured": "same_name",
+            "parents.opened": "ParentTable",
+            "parents.orphans": "CHILD_ROW PARENT_ROW AcrossColumn KeyPair",
+            "parents.rules": "refuse_undeclared resolved",
             "slice": "LocalSlice",
             "sql.bind": "BoundConstraint BoundPredicate",
             "sql.class_histograms": "ClassHistogram class_histograms has_class_histogram",

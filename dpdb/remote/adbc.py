@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
@@ -89,6 +90,25 @@ _RELATIONS = "rpvmf"
 """In the catalog: tables, partitioned ones, views, materialized ones, foreign tables."""
 
 
+@dataclass(frozen=True)
+class _Beside:
+    """Another table that the queries of one read (implements `dpdb.remote.table.BesideTable`)."""
+
+    description: str
+    place: str
+    columns: TableSchema
+    name: str
+    select: exp.Select
+
+    def schema(self) -> TableSchema:
+        """Names and types."""
+        return self.columns
+
+    def rows(self) -> exp.Table:
+        """Name the rows, which `PostgresTable.ask` defines."""
+        return exp.to_table(self.name)
+
+
 class PostgresTable:
     """A table or view that is asked in a transaction of its own (implements `RemoteTable`).
 
@@ -107,10 +127,14 @@ class PostgresTable:
     def __init__(self, connection: Any, place: str, table: str) -> None:
         self._connection, self._lock = connection, Lock()
         self._lent: dict[str, exp.Query] = {}
+        self._others: list[_Beside] = []
+        self.is_fixed = True
         self.description = f"{place}: table {table!r}"
         try:
             self._server = self._begun()
-            self._schema, self._select = self._found(table)
+            found = self._found(table, self.description)
+            self.place, self._folder, self._schema, self._select = found
+            self._run(f"SAVEPOINT {_ASKED}")
         except BaseException:
             self.close()
             raise
@@ -134,32 +158,35 @@ class PostgresTable:
             raise SourceError(f"{self.description}: the encoding of the database is {encoding}, which has to be UTF8")
         return int(server)
 
-    def _found(self, table: str) -> tuple[TableSchema, exp.Select]:
-        """Find the table by its name; from then on no name is looked up on the user's search path."""
+    def _found(self, table: str, shown: str) -> tuple[str, str, TableSchema, exp.Select]:
+        """Find a table: its name with its schema, its schema, columns and rows.
+
+        From then on no name is looked up on the user's search path.
+        """
         found = self._rows(table_query(table))
         if not found:
-            raise SourceError(f"{self.description}: there is no such table or view (names are spelled as they are)")
+            raise SourceError(f"{shown}: there is no such table or view (names are spelled as they are)")
         if len(found) > 1:
-            raise SourceError(f"{self.description}: that is the name of two tables")
+            raise SourceError(f"{shown}: that is the name of two tables")
         ((number, schema, name, kind),) = found
         if kind not in _RELATIONS:
-            raise SourceError(f"{self.description}: that is no table or view")
+            raise SourceError(f"{shown}: that is no table or view")
         self._run("SET LOCAL search_path = pg_catalog")
-        (self.is_fixed,) = self._row(stored_query(number))
+        (is_fixed,) = self._row(stored_query(number))
+        self.is_fixed = self.is_fixed and is_fixed
         described = self._rows(columns_query(number))
         columns = TableSchema(tuple(declared_column(*each) for each in described))
         if not any(readable for *_, readable in described):
-            raise SourceError(f"{self.description}: the user may read no column of it")
+            raise SourceError(f"{shown}: the user may read no column of it")
         read = [total(column, each[1]) for column, each in zip(columns.columns, described, strict=True) if column.type]
         if not read:
-            raise SourceError(f"{self.description}: no column has a type that constraints can compare")
+            raise SourceError(f"{shown}: no column has a type that constraints can compare")
         rows = exp.select(*read).from_(exp.table_(name, db=schema, quoted=True))
-        if self.is_fixed:
+        if is_fixed:
             # Locks that are taken behind the savepoint end with a query that fails. Then others might TRUNCATE the
             # table, which empties it for every snapshot.
             self._rows(sql_text(rows.limit(0)))
-        self._run(f"SAVEPOINT {_ASKED}")
-        return columns, rows
+        return f"{schema}.{name}", schema, columns, rows
 
     def schema(self) -> TableSchema:
         """Names and types."""
@@ -168,6 +195,15 @@ class PostgresTable:
     def rows(self) -> exp.Table:
         """Name the rows, which `ask` defines."""
         return _ROWS.copy()
+
+    def beside(self, name: str) -> _Beside:
+        """Find another table of the same schema, or of the one that its name says, in the same transaction."""
+        shown = f"{self.description}: table {name!r} beside it"
+        self._run(f"RELEASE SAVEPOINT {_ASKED}")
+        place, _, schema, select = self._found(name if "." in name else f"{self._folder}.{name}", shown)
+        self._run(f"SAVEPOINT {_ASKED}")
+        self._others.append(_Beside(shown, place, schema, f"beside_{len(self._others)}", select))
+        return self._others[-1]
 
     def ask(self, tree: exp.Expr) -> pa.Table:
         """Run a query. One that fails leaves the transaction, and so the rows that are seen, as they were."""
@@ -187,7 +223,8 @@ class PostgresTable:
                 ) from None
 
     def _query(self, tree: exp.Expr) -> exp.Select:
-        tree = with_extremes(tree, {column.name for column in self._schema.columns if column.type in UNORDERED})
+        read = [column for table in (self._schema, *(o.columns for o in self._others)) for column in table.columns]
+        tree = with_extremes(tree, {column.name for column in read if column.type in UNORDERED})
         for each in list(tree.find_all(exp.Identifier)):
             if len(each.name.encode()) > _LONGEST_NAME:  # of a computed column; cut, it might be that of another one
                 each.set("this", f"c_{hashlib.sha256(each.name.encode()).hexdigest()[:40]}")
@@ -195,6 +232,8 @@ class PostgresTable:
         asked = exp.select("*").from_(tree.subquery(_ASKED))
         for name, lent in self._lent.items():
             asked = asked.with_(exp.to_identifier(name, quoted=True), as_=lent)
+        for other in self._others:
+            asked = asked.with_(other.name, as_=other.select, materialized=False)
         return asked.with_(_ROWS.name, as_=self._select, materialized=False)
 
     def lend(self, name: str, table: pa.Table) -> exp.Table:

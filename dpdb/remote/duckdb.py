@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from dpdb.database import Database
 from dpdb.engine.sql import read_columns
+from dpdb.remote.table import new_name
 from dpdb.schema import Column, TableSchema
 from dpdb.sources import SourceLike, open_source
 
@@ -23,6 +24,7 @@ class AskedThere:
     """A source that is to be asked as a remote table in a database of its own, instead of being read."""
 
     source: SourceLike
+    table: str | None = None
 
 
 class DuckDBSource:
@@ -37,7 +39,7 @@ class DuckDBSource:
     def open(self, source: AskedThere, table: str | None = None) -> DuckDBRemote:
         """Open it."""
         del table
-        return DuckDBRemote(source.source)
+        return DuckDBRemote(source)
 
 
 class DuckDBRemote:
@@ -46,15 +48,17 @@ class DuckDBRemote:
     dialect = "duckdb"
     is_fixed = True  # a copy
 
-    def __init__(self, source: SourceLike) -> None:
+    def __init__(self, asked: AskedThere) -> None:
+        self._asked, self.place = asked, asked.table or ""
+        self._rows = _ROWS
         self._database = Database()
         try:
-            opened = open_source(self._database, source)
+            opened = open_source(self._database, asked.source, table=asked.table)
             self.description = opened.description
             self._schema = TableSchema(
                 tuple(Column(column.name, column.type or column.declared_type) for column in opened.schema.columns)
             )
-            read_columns(self._database, opened, set(opened.schema.usable), _ROWS)
+            read_columns(self._database, opened, set(opened.schema.usable), self._rows)
         except BaseException:
             self._database.close()
             raise
@@ -65,7 +69,16 @@ class DuckDBRemote:
 
     def rows(self) -> exp.Table:
         """The rows, in the types that dpdb compares in."""
-        return _ROWS.copy()
+        return self._rows.copy()
+
+    def beside(self, name: str) -> DuckDBRemote:
+        """Copy another table of the same source."""
+        other = DuckDBRemote(AskedThere(self._asked.source, name))
+        try:
+            other._rows = self.lend(new_name(), other.ask(exp.select("*").from_(other._rows)))
+            return other
+        finally:
+            other.close()
 
     def ask(self, tree: exp.Expr) -> pa.Table:
         """Run a query."""

@@ -61,6 +61,8 @@ class RemoteEngine:
         """Make a table without rows of the schema of one there."""
         from dpdb.engine import described
 
+        if spec.parents:
+            raise SourceError("rules across tables of another engine are measured there, and not explained here")
         remote = self._remote(spec, no_progress)
         try:
             return described(remote.description, remote.schema(), spec)
@@ -75,8 +77,6 @@ class RemoteEngine:
             raise SourceError("a delimiter applies to CSV text only")
         if spec.table is not None and not kind.takes_table:
             raise SourceError("a table name applies to databases, and this source is one table")
-        if spec.parents:
-            raise SourceError("rules across tables are for tables that dpdb reads itself: export both")
         progress("opening the table")
         return kind.open(spec.source, spec.table)
 

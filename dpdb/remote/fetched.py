@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from dpdb.engine import AcrossColumn
 from dpdb.engine.sql import ComputedColumn, ComputedRows, in_schema_order
 from dpdb.schema import Column, TableSchema
 from dpdb.sources import Rows, Source
@@ -99,13 +100,18 @@ def fetched(
         for answer in answers:
             with asking.database.arrow_table("fetched_part", answer):
                 asking.database.execute(f"INSERT INTO {here.sql('duckdb')} SELECT * FROM fetched_part")
-        schema = TableSchema((*asking.schema.columns, *beside))
+        schema = TableSchema((*map(_as_fetched, asking.schema.columns), *beside))
         rows: Rows = Source(asking.table.description, schema, here)
         if any(isinstance(column, ComputedColumn) for column in schema.columns):
             rows = ComputedRows(rows, schema)
         yield rows
     finally:
         asking.database.execute(f"DROP TABLE IF EXISTS {here.sql('duckdb')}")
+
+
+def _as_fetched(column: Column) -> Column:
+    """Return a column as it is here: what rows of a parent decide has been decided there."""
+    return Column(column.name, column.declared_type) if isinstance(column, AcrossColumn) else column
 
 
 def in_parts(asking: Asking, query: exp.Select, columns: Sequence[str]) -> Iterator[pa.Table]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from threading import Event
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from dpdb.database import Database
-from dpdb.engine import BoundTable, SortedForm, count_dependencies, kept_rows
+from dpdb.engine import AcrossColumn, BoundTable, SortedForm, count_dependencies, kept_rows
 from dpdb.engine.sql import BoundConstraint, ComputedColumn, Operand, WherePredicate
 from dpdb.errors import ConstraintTypeError, EngineError, ParameterError, PredicateError, SourceError
 from dpdb.remote.fetched import Asking
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from dpdb.constraints import ConstraintsLike
-    from dpdb.engine import DependencyCounts, Progress, RuleStatistic, StatisticKind, TableSpec
+    from dpdb.engine import DependencyCounts, ParentTable, Progress, RuleStatistic, StatisticKind, TableSpec
+    from dpdb.remote.parents import RemoteParents
     from dpdb.remote.table import RemoteTable
+    from dpdb.schema import TableSchema
 
 __all__ = ["GatheredTable"]
 
@@ -49,14 +52,28 @@ class GatheredTable(BoundTable):
     ) -> None:
         schema = remote.schema() if opened is None else opened.schema
         source = Source(remote.description, schema, without_rows(schema))
+        beside: RemoteParents | None = _parents(spec, remote) if opened is None else opened._beside
+        if spec.change.max_children is not None:
+            raise ParameterError(
+                "max_children (--max-children) is for tables that dpdb reads itself; in another engine the key can be "
+                "protected: --unit COLUMN --max-rows K (unit=, max_rows=)"
+            )
         super().__init__(
-            database, source, constraints=spec.constraints, change=spec.change, progress=progress, opened=opened
+            database,
+            source,
+            constraints=spec.constraints,
+            parents=beside,
+            change=spec.change,
+            progress=progress,
+            opened=opened,
         )
         self._remote, self._stored, self._spec = remote, schema, spec
+        self._beside: RemoteParents | None = beside
         self._spelling = SPELLINGS[remote.dialect]
         self._most, self._gather_rows = spec.change.most, spec.sizes.gather_rows
         self._first = opened or self
         self._opened: str | None = None
+        self._opened_beside = ""
         self._has_asked: Event = Event() if opened is None else opened._has_asked
         for dc in self.constraints:
             self._refuse_foreign(dc)
@@ -82,8 +99,14 @@ class GatheredTable(BoundTable):
         return "columns of another engine are read only if their values can be compared"
 
     def _refuse_foreign(self, dc: BoundConstraint) -> None:
-        computed = [column for name in dc.columns if isinstance(column := self.rows.schema[name], ComputedColumn)]
-        found = [self._spelling.why_not(column.tree) for column in computed]
+        read = [self.rows.schema[name] for name in dc.columns]
+        found = [self._spelling.why_not(column.tree) for column in read if isinstance(column, ComputedColumn)]
+        for column in read:
+            if isinstance(column, AcrossColumn):
+                found += map(self._spelling.why_not, column.met.trees)
+                for pair in column.pairs:
+                    found.append(self._spelling.why_not_compared(pair.column_type, pair.compared_as))
+                    found.append(self._spelling.why_not_compared(pair.parent_type, pair.compared_as))
         for predicate in dc.predicates:
             for side in (predicate.left, predicate.right):
                 if isinstance(side, Operand):
@@ -180,7 +203,7 @@ class GatheredTable(BoundTable):
             If that fails; the reason is in the owner's log, because it may print values.
         """
         try:
-            self._opened = self.content()
+            self._opened, self._opened_beside = self.content(), self._public_content()
             self._has_asked.clear()
         except EngineError:
             raise SourceError(
@@ -196,10 +219,36 @@ class GatheredTable(BoundTable):
         return first._opened
 
     def content(self) -> str:
-        """Describe the state of the rows now, by digests that are computed there. Private."""
-        digest = content_query(self._remote.rows(), self._stored, self._spelling)
-        values = ",".join(str(value) for value in self._asking.row(digest))
-        return f"{self._remote.dialect}: {values}{self._choice()}"
+        """Describe the state of the rows now, by digests that are computed there, with private parents'. Private."""
+        return f"{self._remote.dialect}: {self._digest(self._remote.rows(), self._stored)}{self._choice()}" + "".join(
+            f"; parent {table.name!r}: {self._digest(table.keys, table.schema)}" for table in self._parents_that(False)
+        )
+
+    def _public_content(self) -> str:
+        """Describe the state of public parents' rows: in an answer all queries must see the same."""
+        return "".join(f"; {self._digest(table.keys, table.schema)}" for table in self._parents_that(True))
+
+    def _parents_that(self, are_public: bool) -> list[ParentTable]:
+        tables = [] if self._beside is None else self._beside.tables.values()
+        return [table for table in tables if table.is_public is are_public]
+
+    def _digest(self, rows: exp.Expr, schema: TableSchema) -> str:
+        return ",".join(str(value) for value in self._asking.row(content_query(rows, schema, self._spelling)))
+
+    @cached_property
+    def public_keys(self) -> Mapping[str, str]:
+        """Digests of what rules read of public parents, by name, equal for equal sets of it."""
+        found = {}
+        for name, rows, schema in self._across.read_of_public():
+            columns = [exp.column(column, quoted=True) for column in schema.usable]
+            distinct = exp.select(*columns).distinct().from_(rows.copy()).subquery("distinct_row")
+            found[name] = f"{self._digest(distinct, schema)}; {self._remote.version()}"
+        return found
+
+    def rehearse(self, slices: Sequence[WherePredicate | None], *, counts: bool) -> None:
+        """Count without rows; see the base class. What parents decide is asked for there, and not rehearsed here."""
+        if counts or not self.inclusions:
+            super().rehearse(slices, counts=counts)
 
     def refuse_change(self, *, all_rows: bool = False) -> None:
         """Compare the rows with those of the opening, unless there is but one state of them; see the base class.
@@ -210,7 +259,8 @@ class GatheredTable(BoundTable):
         """
         if not all_rows and (self._remote.is_fixed or not self._has_asked.is_set()):
             return
-        if self.content() != self.opened_content():
+        opened = self.opened_content(), self._first._opened_beside
+        if (self.content(), self._public_content()) != opened:
             raise SourceError(
                 f"{self.description}: its rows are not those that were there when it was opened: somebody writes to "
                 "it, or it is a view that gives other rows to every query (random, now); save them as a table, or open "
@@ -247,6 +297,14 @@ class GatheredTable(BoundTable):
                 self._remote.close()
         finally:
             super().close()
+
+
+def _parents(spec: TableSpec, remote: RemoteTable) -> RemoteParents | None:
+    if not spec.parents:
+        return None
+    from dpdb.remote.parents import RemoteParents
+
+    return RemoteParents(spec.parents, remote)
 
 
 def needs_every_row(dc: BoundConstraint) -> bool:

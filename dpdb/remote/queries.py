@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from dpdb.engine import AcrossColumn
 from dpdb.engine.sql import BoundConstraint, ComputedColumn, WherePredicate, in_schema_order, not_alone, self_conflict
 from dpdb.remote.spelling import Spelling
 from dpdb.schema import TableSchema
@@ -121,11 +122,22 @@ def _read(constraints: Sequence[BoundConstraint]) -> set[str]:
 def _with_computed(rows: exp.Expr, schema: TableSchema, names: set[str], where: WherePredicate | None) -> exp.Select:
     """Select columns, computed ones among them, of the rows that a predicate selects."""
     columns = [schema[name] for name in in_schema_order(names, schema)]
-    selected = [
-        exp.alias_(column.value.copy(), column.name, quoted=True)
-        if isinstance(column, ComputedColumn)
-        else exp.column(column.name, quoted=True)
-        for column in columns
-    ]
-    query = exp.select(*selected).from_(rows.copy())
+    values: dict[str, exp.Expr] = {
+        column.name: column.value for column in columns if isinstance(column, ComputedColumn)
+    }
+    query = exp.select().from_(rows.copy())
+    across = [column for column in columns if isinstance(column, AcrossColumn)]
+    if across:
+        from dpdb.remote.parents import join_across  # most tables have no parents
+
+        query, found = join_across(query, rows, schema, across)
+        values |= found
+    query = query.select(
+        *(
+            exp.alias_(values[column.name].copy(), column.name, quoted=True)
+            if column.name in values
+            else exp.column(column.name, quoted=True)
+            for column in columns
+        )
+    )
     return query if where is None else query.where(where.condition)

@@ -66,7 +66,7 @@ class SparkSource:
             with _said(f"{source}: there is no such table or view"):
                 frame = session.table(name)
                 _ = frame.schema  # Connect looks for the table now
-            return SparkTable(frame, source, stop=session.stop if is_ours else None)
+            return SparkTable(frame, source, name, stop=session.stop if is_ours else None)
         except BaseException:
             if is_ours:
                 session.stop()
@@ -78,6 +78,8 @@ class SparkTable:
 
     Parameters
     ----------
+    place
+        The name of the table, where it has one.
     stop
         Ends the session, if it was made for this table.
     """
@@ -85,9 +87,10 @@ class SparkTable:
     dialect = "spark"
     is_fixed = False
 
-    def __init__(self, frame: Any, description: str, stop: Any = None) -> None:
-        self.description = description
+    def __init__(self, frame: Any, description: str, place: str = "", stop: Any = None) -> None:
+        self.description, self.place = description, place
         self._session, self._stop = frame.sparkSession, stop
+        self._others: list[SparkTable] = []
         self._view = new_name()
         with _said(f"{description}: cannot be described"):
             fields = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
@@ -106,6 +109,14 @@ class SparkTable:
     def rows(self) -> exp.Table:
         """Name the view."""
         return exp.to_table(self._view)
+
+    def beside(self, name: str) -> SparkTable:
+        """Open a table or view of the same session."""
+        with _said(f"spark:{name}: there is no such table or view"):
+            frame = self._session.table(name)
+            _ = frame.schema
+        self._others.append(SparkTable(frame, f"spark:{name}", name))
+        return self._others[-1]
 
     def ask(self, tree: exp.Expr) -> pa.Table:
         """Run a query; a signal stops it on the cluster, too."""
@@ -151,7 +162,9 @@ class SparkTable:
         return "spark xxhash64"
 
     def close(self) -> None:
-        """Drop the view, and end the session if it was made for this table."""
+        """Drop the views, and end the session if it was made for this table."""
+        for other in self._others:
+            other.close()
         self.take_back(self._view)
         if self._stop is not None:
             stop, self._stop = self._stop, None

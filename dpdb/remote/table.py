@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from dpdb.schema import TableSchema
 
-__all__ = ["RemoteTable", "new_name"]
+__all__ = ["BesideTable", "RemoteTable", "new_name"]
 
 _numbers = count()
 
@@ -24,6 +24,32 @@ _numbers = count()
 def new_name() -> str:
     """Return a name for what is made in another engine, which no other session of its has: of this process, now."""
     return f"dpdb_{os.getpid()}_{time.time_ns()}_{next(_numbers)}"
+
+
+class BesideTable(Protocol):
+    """A table beside a remote table, whose rows the queries of that one can read.
+
+    Attributes
+    ----------
+    description : str
+        For messages.
+    place : str
+        Its name.
+    """
+
+    @property
+    def description(self) -> str: ...  # noqa: D102 - above
+
+    @property
+    def place(self) -> str: ...  # noqa: D102 - above
+
+    def schema(self) -> TableSchema:
+        """Return names and types, as of `RemoteTable`."""
+        ...
+
+    def rows(self) -> exp.Table:
+        """Name the rows for a FROM clause, as of `RemoteTable`."""
+        ...
 
 
 class RemoteTable(Protocol):
@@ -35,6 +61,8 @@ class RemoteTable(Protocol):
         Sqlglot's name of the engine's SQL, by which its `Spelling` is found, too.
     description : str
         The table as the user named it, for messages.
+    place : str
+        The name by which it lies beside others; empty for a frame without one.
     is_fixed : bool
         Whether all queries see the same rows for certain. Else rows are compared with those of the opening before an
         answer is published: a view may call ``random()``, and others may write to the table.
@@ -42,6 +70,7 @@ class RemoteTable(Protocol):
 
     dialect: str
     description: str
+    place: str
     is_fixed: bool
 
     def schema(self) -> TableSchema:
@@ -52,6 +81,16 @@ class RemoteTable(Protocol):
         """Name the rows for a FROM clause: the columns that dpdb can compare, in the types of `schema`.
 
         Reading them is total: text is UTF-8, times lie in the calendar, and what is neither is NULL.
+        """
+        ...
+
+    def beside(self, name: str) -> BesideTable:
+        """Open another table, whose rows the queries of this one can read, at the same moment, under its name.
+
+        Raises
+        ------
+        SourceError
+            If there is none.
         """
         ...
 

@@ -15,6 +15,7 @@ from dpdb.engine.parents import binding, orphans
 from dpdb.engine.sql import input_rows
 from dpdb.errors import ConstraintSyntaxError, DpdbError
 from dpdb.opening import open_local_table
+from dpdb.predicates import Not
 
 CHILDREN = list(itertools.product((1, None), (0, 1, None), (0, 1)))  # key, a, b
 PARENTS = list(itertools.product((1, 2, None), (0, 1, None)))  # key, c
@@ -81,11 +82,11 @@ def test_every_small_instance_has_the_violations_of_plain_sql(rule: str) -> None
 def negated_nulls(real: Callable[..., exp.Expr]) -> Callable[..., exp.Expr]:
     """What is NULL breaks a rule, too."""
 
-    def typed(self: Any, asked: Any, *, negated: bool = False) -> exp.Expr:
-        value = real(self, asked, negated=negated)
-        return exp.func("coalesce", value, exp.true()) if negated else value
+    def sql(self: Any, tree: Any) -> exp.Expr:
+        value = real(self, tree)
+        return exp.func("coalesce", value, exp.true()) if isinstance(tree, Not) else value
 
-    return typed
+    return sql
 
 
 def any_key(real: Callable[..., exp.Update]) -> Callable[..., exp.Update]:
@@ -122,7 +123,7 @@ def every_parent(real: Callable[..., exp.Update]) -> Callable[..., exp.Update]:
 def test_the_comparison_sees_mutants(mutant: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     rule = f"CHECK (a <= p.c) {BY}"
     if mutant is negated_nulls:
-        monkeypatch.setattr(binding._Conditions, "typed", mutant(binding._Conditions.typed))
+        monkeypatch.setattr(binding._Conditions, "sql", mutant(binding._Conditions.sql))
     else:
         monkeypatch.setattr(input_rows, "violates_across", mutant(orphans.violates_across))
     child, parent = every_small_instance()

@@ -115,10 +115,10 @@ def test_only_rows_in_conflict_come(
         assert (part.row_count, part.node_count) == (10_000, 103)
 
 
-def test_rules_across_tables_are_refused_in_one_line() -> None:
+def test_rules_across_tables_of_two_databases_are_refused_in_one_line() -> None:
     rows = pa.table({"k": [1, 2]})
-    for unit in ({"unit": "k", "max_rows": 2}, {"max_children": 2}):
-        with pytest.raises(SourceError, match="rules across tables are for tables that dpdb reads itself: export both"):
+    for unit in ({"unit": "k", "max_rows": 2}, {"unit": "k", "max_rows": 1}):
+        with pytest.raises(SourceError, match="parents are tables of the same database: name it alone"):
             dpdb.open(AskedThere(rows), constraints="k IN p.id", private_parents={"p": rows}, **unit)  # type: ignore[arg-type]
 
 
@@ -378,7 +378,7 @@ def test_a_table_is_lent_and_taken_back() -> None:
 
 
 def test_exact_values_do_not_leave_out_parents_in_silence() -> None:
-    with pytest.raises(SourceError, match="rules across tables are for tables that dpdb reads itself"):
+    with pytest.raises(SourceError, match="parents are tables of the same database"):
         exact_measures(AskedThere(ROWS), ["zip IN zips.zip"], non_private=True, public_parents={"zips": ROWS})
 
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dpdb.constraints.across import Across, ConditionAcross
+from dpdb.constraints.across import Across, ConditionAcross, Inclusion
 from dpdb.constraints.column_ref import computed
 from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
-from dpdb.constraints.inclusion import Inclusion
 from dpdb.constraints.predicate import Constant, Operator, Predicate
 from dpdb.constraints.text.cursor import Cursor
 from dpdb.constraints.text.lexer import Kind, Token
 from dpdb.constraints.text.names import TupleNames
 from dpdb.constraints.text.sql_fragment import ParentColumns
 
-__all__ = ["across", "at_inclusion", "inclusion"]
+__all__ = ["across", "at_inclusion", "at_look_up", "behind_names", "behind_parentheses", "inclusion", "look_up"]
 
 _PARENT = "a table and its column, such as customers.id or customers(id), or values in parentheses"
 
@@ -161,3 +160,44 @@ def _name(cursor: Cursor) -> str:
 def _refuse_repeated(cursor: Cursor, columns: list[str], token: Token) -> None:
     if len(set(columns)) < len(columns):
         raise cursor.error("each column once on the left", token)
+
+
+def at_look_up(cursor: Cursor) -> bool:
+    """Return whether `CHECK (...) BY`, `EXISTS table BY` or `word IN table BY` begins here."""
+    if cursor.at_word("check") and cursor.at(Kind.LPAREN, ahead=1):
+        return cursor.at_word("by", ahead=behind_parentheses(cursor, 1))
+    ahead = 0
+    if not cursor.at_word("exists"):
+        ahead = behind_names(cursor, 0)
+        if ahead == 0 or not cursor.at_word("in", ahead=ahead):
+            return False
+    end = behind_names(cursor, ahead + 1)
+    return end > ahead + 1 and cursor.at_word("by", ahead=end)
+
+
+def look_up(cursor: Cursor) -> tuple[DenialConstraint, ...]:
+    """Take a look-up, or an absence; see `dpdb.constraints.text.look_up_text`."""
+    from dpdb.constraints.text import look_up_text  # few constraints are
+
+    return look_up_text.look_up(cursor) if cursor.at_word("check") else look_up_text.absence(cursor)
+
+
+def behind_parentheses(cursor: Cursor, ahead: int) -> int:
+    """Return how far ahead the token is behind a parenthesis and what it encloses; at the end if it is not closed."""
+    depth = 0
+    while not cursor.at(Kind.END, ahead):
+        depth += cursor.at(Kind.LPAREN, ahead) - cursor.at(Kind.RPAREN, ahead)
+        ahead += 1
+        if depth == 0:
+            break
+    return ahead
+
+
+def behind_names(cursor: Cursor, ahead: int) -> int:
+    """Return how far ahead the token is behind a name with dots; `ahead` itself if there is none."""
+    if not cursor.at_column(ahead) or cursor.at_word("in", ahead=ahead):
+        return ahead
+    ahead += 1
+    while cursor.at(Kind.DOT, ahead) and cursor.at_column(ahead + 1):
+        ahead += 2
+    return ahead

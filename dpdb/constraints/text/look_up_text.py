@@ -8,25 +8,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from dpdb.constraints.across import Inclusion, LookUp
 from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
-from dpdb.constraints.inclusion import Inclusion
-from dpdb.constraints.look_up import LookUp
 from dpdb.constraints.text.cursor import Cursor
-from dpdb.constraints.text.inclusion_text import across
+from dpdb.constraints.text.inclusion_text import across, behind_names, behind_parentheses
 from dpdb.constraints.text.lexer import Kind, Token
 from dpdb.constraints.text.names import TupleNames
 from dpdb.constraints.text.sql_fragment import ParentColumns
 
-__all__ = ["absence", "at_absence", "at_look_up", "look_up"]
+__all__ = ["absence", "look_up"]
 
 _BY = "the key in both tables behind BY, such as BY person_id = person.person_id AND year = person.year"
-
-
-def at_look_up(cursor: Cursor) -> bool:
-    """Return whether `CHECK (...) BY` begins here."""
-    if not (cursor.at_word("check") and cursor.at(Kind.LPAREN, ahead=1)):
-        return False
-    return cursor.at_word("by", ahead=_behind_parentheses(cursor, 1))
 
 
 def look_up(cursor: Cursor) -> tuple[DenialConstraint, ...]:
@@ -35,7 +27,7 @@ def look_up(cursor: Cursor) -> tuple[DenialConstraint, ...]:
 
     cursor.take()
     condition_at = cursor.position + 1
-    cursor.position += _behind_parentheses(cursor, 0) + 1
+    cursor.position += behind_parentheses(cursor, 0) + 1
     key = _key(cursor, None)
     after, cursor.position = cursor.position, condition_at
     parent = ParentColumns(tuple(key.parent.casefold().split(".")))
@@ -45,21 +37,10 @@ def look_up(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     return across(cursor, LookUp(key.columns, key.parent, key.parent_columns, condition=condition))
 
 
-def at_absence(cursor: Cursor) -> bool:
-    """Return whether `EXISTS table BY` or `word IN table BY` begins here."""
-    ahead = 0
-    if not cursor.at_word("exists"):
-        ahead = _behind_names(cursor, 0)
-        if ahead == 0 or not cursor.at_word("in", ahead=ahead):
-            return False
-    end = _behind_names(cursor, ahead + 1)
-    return end > ahead + 1 and cursor.at_word("by", ahead=end)
-
-
 def absence(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     """Take the rule: the parent must have every row's key."""
     if not cursor.at_word("exists"):
-        cursor.position += _behind_names(cursor, 0)
+        cursor.position += behind_names(cursor, 0)
     cursor.take()
     names = [cursor.written_name()]
     while cursor.accept(Kind.DOT):
@@ -156,24 +137,3 @@ def _own(cursor: Cursor) -> str:
         cursor.take()
         cursor.take()
     return cursor.column(stop_at_and=True)
-
-
-def _behind_parentheses(cursor: Cursor, ahead: int) -> int:
-    """Return how far ahead the token is behind a parenthesis and what it encloses; at the end if it is not closed."""
-    depth = 0
-    while not cursor.at(Kind.END, ahead):
-        depth += cursor.at(Kind.LPAREN, ahead) - cursor.at(Kind.RPAREN, ahead)
-        ahead += 1
-        if depth == 0:
-            break
-    return ahead
-
-
-def _behind_names(cursor: Cursor, ahead: int) -> int:
-    """Return how far ahead the token is behind a name with dots; `ahead` itself if there is none."""
-    if not cursor.at_column(ahead) or cursor.at_word("in", ahead=ahead):
-        return ahead
-    ahead += 1
-    while cursor.at(Kind.DOT, ahead) and cursor.at_column(ahead + 1):
-        ahead += 2
-    return ahead

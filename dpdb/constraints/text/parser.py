@@ -11,9 +11,8 @@ from dpdb.constraints.predicate import Constant, Operator, Predicate
 from dpdb.constraints.text.column_list import RowName, column_list, columns_of, distinct_columns
 from dpdb.constraints.text.conjunction import conjunction, denied, function
 from dpdb.constraints.text.cursor import CLOSED_BY, OPENING, Cursor
-from dpdb.constraints.text.inclusion_text import at_inclusion, inclusion
+from dpdb.constraints.text.inclusion_text import at_inclusion, at_look_up, inclusion, look_up
 from dpdb.constraints.text.lexer import Kind
-from dpdb.constraints.text.look_up_text import absence, at_absence, at_look_up, look_up
 from dpdb.constraints.text.names import ColumnNames, TupleNames
 from dpdb.constraints.text.source import Source
 from dpdb.names import LONGEST_NAME
@@ -325,7 +324,6 @@ _NOTATIONS = (
     (_at_denial, _denial),
     (_at_key, _key),
     (_at_holoclean, _holoclean),
-    (at_absence, absence),
     (at_inclusion, inclusion),
     (_at_dependency, _dependency),
     (_at_bare, _bare),

@@ -170,6 +170,17 @@ class RulesAcross:
         """Digests of the keys of public parents, by name: equal for equal sets of keys, in any order and number."""
         return {table.name: self._digest(table) for table in self._tables.values() if table.is_public}
 
+    def read_of_public(self) -> Iterable[tuple[str, exp.Table, TableSchema]]:
+        """List public parents: names, rows, and the columns of these that rules read."""
+        columns: dict[str, set[str]] = {}
+        for dc in self.constraints:
+            for rule in dc.inclusions:
+                columns.setdefault(rule.parent, set()).update(rule.parents_columns)
+        for name, table in self._tables.items():
+            if table.is_public:
+                read = tuple(column for column in table.schema.columns if column.name in columns[name])
+                yield name, table.keys, TableSchema(read)
+
     @property
     def _private(self) -> list[ParentTable]:
         return [table for table in self._tables.values() if not table.is_public]

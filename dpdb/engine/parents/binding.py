@@ -93,11 +93,12 @@ def orphan_column(bound: BoundInclusion, parents: Mapping[str, ParentTable]) -> 
 
 
 def _met(conditions: _Conditions, rule: Across) -> MetRow:
-    wanted = [] if rule.among is None else [conditions.typed(rule.among)]
-    if not isinstance(rule, LookUp):
-        return MetRow(False, exp.and_(*wanted) if wanted else None)
-    wanted.append(conditions.typed(rule.condition, negated=True))
-    return MetRow(True, exp.and_(*wanted), rule.condition.own_columns)
+    trees = [] if rule.among is None else [conditions.typed(rule.among)]
+    if isinstance(rule, LookUp):
+        trees.append(Not(conditions.typed(rule.condition)))
+    wanted = exp.and_(*map(conditions.sql, trees)) if trees else None
+    own = rule.condition.own_columns if isinstance(rule, LookUp) else ()
+    return MetRow(isinstance(rule, LookUp), wanted, own, tuple(trees))
 
 
 class _Conditions:
@@ -114,19 +115,22 @@ class _Conditions:
         self._of_parent = {name: column for column, name in self._names.items()}
         self._types = TableTypes(database, TableSchema((*schema.columns, *theirs)))
 
-    def typed(self, asked: ConditionAcross, *, negated: bool = False) -> exp.Expr:
-        """Return a condition, or its negation, as SQL over columns called `CHILD_ROW` and `PARENT_ROW`."""
+    def typed(self, asked: ConditionAcross) -> Node:
+        """Bind a condition."""
         try:
             tree: Node = parse_condition(asked.sql(self._names), self._types)
             if isinstance(tree, Constant):
                 value = "NULL" if tree.value is None else str(tree.value).lower()
                 raise PredicateError(f"a part of it is {value} whatever the rows hold; leave it out")
-            value_of = exp.paren(condition(Not(tree) if negated else tree))
         except (PredicateError, UnknownColumnError) as error:
             raise ConstraintTypeError(f"{self._dc.label}: {str(error).removeprefix('where: ')}") from None
         except RecursionError:
             raise ConstraintTypeError(f"{self._dc.label}: nested too deeply") from None
-        return value_of.transform(self._placed)
+        return tree
+
+    def sql(self, tree: Node) -> exp.Expr:
+        """Write a condition over columns of `CHILD_ROW` and `PARENT_ROW`."""
+        return exp.paren(condition(tree)).transform(self._placed)
 
     def _placed(self, node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Column):

@@ -10,7 +10,7 @@ from dpdb.engine.parents.declared import DeclaredParent
 from dpdb.errors import ParameterError
 from dpdb.sources import STANDARD_INPUT, Files, SourceLike, are_of_one_database, find_files, is_address, kind_of
 
-__all__ = ["MeasuredSource", "are_one_table", "is_measured_table", "table_beside"]
+__all__ = ["MeasuredSource", "are_one_table", "is_measured_table", "same_name", "table_beside"]
 
 _WITH_NAMES = {"DuckDBFile", "DuckDBConnection", "SQLiteFile", "AdbcConnection"}
 
@@ -49,7 +49,7 @@ def is_measured_table(measured: MeasuredSource, declared: DeclaredParent) -> boo
     source, table = _place(measured, declared)
     if not _same_source(measured.source, source):
         return False
-    return table is None or measured.table is None or _same_name(measured.table, table)
+    return table is None or measured.table is None or same_name(measured.table, table)
 
 
 def are_one_table(measured: MeasuredSource, one: DeclaredParent, other: DeclaredParent) -> bool:
@@ -63,7 +63,7 @@ def are_one_table(measured: MeasuredSource, one: DeclaredParent, other: Declared
         Two parents as they were declared.
     """
     (mine, name), (theirs, called) = _place(measured, one), _place(measured, other)
-    return _same_source(mine, theirs) and (name is None or called is None or _same_name(name, called))
+    return _same_source(mine, theirs) and (name is None or called is None or same_name(name, called))
 
 
 def _place(measured: MeasuredSource, declared: DeclaredParent) -> tuple[SourceLike, str | None]:
@@ -102,7 +102,8 @@ def _identity(path: str) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-def _same_name(one: str, other: str) -> bool:
+def same_name(one: str, other: str) -> bool:
+    """Return whether two names may be one table's: as far as both say, they say the same."""
     mine, theirs = (name.casefold().split(".") for name in (one, other))
     common = min(len(mine), len(theirs))
     return mine[-common:] == theirs[-common:]

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from dpdb.engine.sql.known import is_known
-from dpdb.predicates import in_type
+from dpdb.predicates import Node, in_type
 from dpdb.schema import Column, TableSchema
 
 __all__ = ["CHILD_ROW", "PARENT_ROW", "AcrossColumn", "KeyPair", "MetRow", "violates_across", "without_parents"]
@@ -58,11 +58,14 @@ class MetRow:
         What is true of it, over columns called `CHILD_ROW` and `PARENT_ROW`. None: any will do.
     own : tuple of str
         The columns of the measured table in it.
+    trees : tuple of Node
+        What it says, for engines that might read it differently.
     """
 
     violates: bool
     condition: exp.Expr | None = None
     own: tuple[str, ...] = ()
+    trees: tuple[Node, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,186 @@
+"""Parents of a remote table: tables beside it, which the same queries read.
+
+What a rule says of a parent is joined to the rows, so that no row of either table comes for it: to an orphan no key of
+the parent is joined, and to a row that breaks a look-up its own values, as one of those that break it. What is joined
+is distinct, so every row is there once. It is the column of `dpdb.engine.parents.orphans`, whose proof holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+
+from sqlglot import exp
+
+from dpdb.constraints import DenialConstraint
+from dpdb.database import Database
+from dpdb.engine import (
+    CHILD_ROW,
+    PARENT_ROW,
+    AcrossColumn,
+    DeclaredParent,
+    KeyPair,
+    ParentTable,
+    refuse_undeclared,
+    resolved,
+    same_name,
+)
+from dpdb.engine.sql import is_known
+from dpdb.errors import ParameterError, SourceError
+from dpdb.predicates import in_type
+from dpdb.remote.table import RemoteTable
+from dpdb.schema import TableSchema
+from dpdb.sources import Source
+
+__all__ = ["RemoteParents", "join_across"]
+
+
+class RemoteParents:
+    """Opens parents beside a remote table (implements `dpdb.engine.parents.across.ParentsOfTable`).
+
+    Parameters
+    ----------
+    declared
+        What the owner says of them.
+    remote
+        The measured table.
+
+    Attributes
+    ----------
+    tables : dict of ParentTable
+        All that are declared, by case-folded name: what is compared to see a change does not depend on rules.
+    """
+
+    def __init__(self, declared: Sequence[DeclaredParent], remote: RemoteTable) -> None:
+        self._remote = remote
+        _refuse_second_names(declared)
+        self.tables = {parent.name.casefold(): self._opened(parent) for parent in declared}
+
+    def found(
+        self, database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema
+    ) -> tuple[tuple[DenialConstraint, ...], dict[str, ParentTable]]:
+        """Return the constraints in the parents' spelling, and the parents; parameters and errors as of `Parents`."""
+        del database, schema
+        tables: dict[str, ParentTable] = {}
+        for dc in constraints:
+            for rule in dc.inclusions:
+                refuse_undeclared(dc, rule, self.tables)
+                table = self.tables[rule.parent.casefold()]
+                tables[table.name] = table
+        schemas = {table.name.casefold(): (table.name, table.schema) for table in tables.values()}
+        return tuple(resolved(dc, schemas) for dc in constraints), tables
+
+    def _opened(self, declared: DeclaredParent) -> ParentTable:
+        if declared.source is not None:
+            raise SourceError(
+                f"parent {declared.name!r}: beside a table of another engine parents are tables of the same database: "
+                f"name it alone (--public-parent {declared.name}), or export both"
+            )
+        try:
+            table = self._remote.beside(declared.name)
+        except SourceError as error:
+            raise SourceError(f"parent {declared.name!r}: {error}") from None
+        return ParentTable(
+            declared.name,
+            declared.is_public,
+            is_measured=same_name(self._remote.place, table.place),
+            schema=table.schema(),
+            keys=table.rows(),
+            source=Source(table.description, table.schema(), table.rows()),
+            opened="",
+        )
+
+
+def join_across(
+    query: exp.Select, rows: exp.Expr, schema: TableSchema, columns: Iterable[AcrossColumn]
+) -> tuple[exp.Select, Mapping[str, exp.Expr]]:
+    """Join rows with what tells of each whether it violates rules across tables.
+
+    Parameters
+    ----------
+    query
+        Selects from the rows.
+    rows
+        The rows themselves.
+    schema
+        Their columns.
+    columns
+        What is asked of them.
+
+    Returns
+    -------
+    tuple
+        The query, and the values of the columns in it by name.
+    """
+    values: dict[str, exp.Expr] = {}
+    for number, column in enumerate(columns):
+        alias = _free(f"across_{number}", schema)
+        found, on = (_broken if column.met.violates else _present)(column, rows, alias)
+        query = query.join(found.subquery(alias), on=exp.and_(*on), join_type="left")
+        joined = exp.Is(this=exp.column(f"{alias}_0", table=alias), expression=exp.null())
+        if column.met.violates:
+            values[column.name] = exp.Not(this=joined)
+        else:
+            values[column.name] = exp.and_(*(is_known(_own(pair.column)) for pair in column.pairs), joined)
+    return query, values
+
+
+def _present(column: AcrossColumn, rows: exp.Expr, alias: str) -> tuple[exp.Select, list[exp.Expr]]:
+    """Select the keys of the parent's rows that count, each once, and say when a row has one."""
+    del rows
+    keys = [exp.alias_(_of_parent(pair), f"{alias}_{place}") for place, pair in enumerate(column.pairs)]
+    found = exp.select(*keys).distinct().from_(exp.alias_(column.keys.copy(), PARENT_ROW, table=True))
+    on: list[exp.Expr] = [
+        exp.EQ(this=_of_row(pair, None), expression=exp.column(f"{alias}_{place}", table=alias))
+        for place, pair in enumerate(column.pairs)
+    ]
+    return (found if column.met.condition is None else found.where(column.met.condition.copy())), on
+
+
+def _broken(column: AcrossColumn, rows: exp.Expr, alias: str) -> tuple[exp.Select, list[exp.Expr]]:
+    """Select the values of rows that break a look-up, each once, and say when a row has them: first its key."""
+    names = [exp.alias_(_own(name, CHILD_ROW), f"{alias}_{place}") for place, name in enumerate(column.sources)]
+    same: list[exp.Expr] = [exp.EQ(this=_of_row(pair, CHILD_ROW), expression=_of_parent(pair)) for pair in column.pairs]
+    assert column.met.condition is not None, "a look-up has one"
+    found = exp.select(*names).distinct().from_(exp.alias_(rows.copy(), CHILD_ROW, table=True))
+    found = found.join(
+        exp.alias_(column.keys.copy(), PARENT_ROW, table=True),
+        on=exp.and_(*same, exp.paren(column.met.condition.copy())),
+    )
+    return found, list(_equal(column, alias))
+
+
+def _equal(column: AcrossColumn, alias: str) -> Iterator[exp.Expr]:
+    keys = {pair.column for pair in column.pairs}  # of which none is NULL where they are equal
+    for place, name in enumerate(column.sources):
+        kind = exp.EQ if name in keys else exp.NullSafeEQ
+        yield kind(this=_own(name), expression=exp.column(f"{alias}_{place}", table=alias))
+
+
+def _of_row(pair: KeyPair, table: str | None) -> exp.Expr:
+    return in_type(_own(pair.column, table), pair.column_type, pair.compared_as)
+
+
+def _of_parent(pair: KeyPair) -> exp.Expr:
+    column = exp.column(pair.parent_column, table=PARENT_ROW, quoted=True)
+    return in_type(column, pair.parent_type, pair.compared_as)
+
+
+def _own(name: str, table: str | None = None) -> exp.Column:
+    return exp.column(name, table=table, quoted=True)
+
+
+def _free(alias: str, schema: TableSchema) -> str:
+    """Return a name that no column begins with."""
+    while any(name.casefold().startswith(alias) for name in schema.names):
+        alias = f"_{alias}"
+    return alias
+
+
+def _refuse_second_names(declared: Sequence[DeclaredParent]) -> None:
+    for one, other in combinations(declared, 2):
+        if same_name(one.name, other.name) and not (one.is_public and other.is_public):
+            raise ParameterError(
+                f"parents {one.name!r} and {other.name!r} are one table, and not both are public: declare it once, and "
+                "call it by one name in all rules"
+            )
