@@ -69,6 +69,7 @@ def make(persons: int, seed: int) -> TableSet:
         "year_of_birth": born,
         "month_of_birth": rng.integers(1, 13, persons),
         "day_of_birth": rng.integers(1, 29, persons),
+        "birth_datetime": (born - 1970) * 365 + rng.integers(10, 365, persons),
         "race_concept_id": np.full(persons, 8527),
         "ethnicity_concept_id": np.full(persons, 38003564),
     }
@@ -215,8 +216,9 @@ def write(made: TableSet, folder: Path) -> None:
 
 
 def _arrow(name: str, cells: np.ndarray) -> pa.Array:
-    if name.endswith("_date"):
-        return pa.array(cells.tolist(), pa.int32()).cast(pa.date32())
+    if name.endswith(("_date", "_datetime")):
+        days = pa.array(cells.tolist(), pa.int32()).cast(pa.date32())
+        return days if name.endswith("_date") else days.cast(pa.timestamp("us"))
     if cells.dtype == object:
         return pa.array(cells.tolist(), pa.string() if name.endswith("_value") else pa.int64())
     return pa.array(cells, pa.float64() if cells.dtype.kind == "f" else pa.int64())
