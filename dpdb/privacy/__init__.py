@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         split,
     )
     from dpdb.privacy.handicapped_noise import HandicappedNoise, difference_tail
+    from dpdb.privacy.laplace_sums import laplace_sum_tail
     from dpdb.privacy.marginal_selection import marginal_choice, thirds_grid, tripling_grid
     from dpdb.privacy.noise import check_samplers, discrete_gaussian, discrete_laplace
     from dpdb.privacy.notions import GDP, NOTIONS, PURE, ZCDP, Notion, Number, gdp_delta
@@ -63,6 +64,7 @@ __all__ = [
     "height_above",
     "in_units",
     "laplace_difference_tail",
+    "laplace_sum_tail",
     "laplace_tail",
     "marginal_choice",
     "one_sided_noises",
@@ -84,6 +86,7 @@ if not TYPE_CHECKING:
             "climbing": "HiddenNoise UNIT climb draw_hidden_noise height_above in_units",
             "epsilon": "NANO as_float as_fraction format_epsilon format_rho parse_epsilon parse_rho rho_as_float split",
             "handicapped_noise": "HandicappedNoise difference_tail",
+            "laplace_sums": "laplace_sum_tail",
             "marginal_selection": "marginal_choice thirds_grid tripling_grid",
             "noise": "check_samplers discrete_gaussian discrete_laplace",
             "notions": "GDP NOTIONS Notion Number PURE ZCDP gdp_delta",

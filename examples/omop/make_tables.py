@@ -162,7 +162,7 @@ def _plant(made: TableSet) -> None:
     field("condition_occurrence", "fkdomain", coded, 0.001, {coded: 1503297})
     lost = {"visit_occurrence_id": lambda rows: last_visit + rows}
     field("condition_occurrence", "isforeignkey", "visit_occurrence_id", 0.0005, lost)
-    field("condition_occurrence", "plausiblebeforedeath", "condition_start_date", 0.002, late, dead)
+    field("condition_occurrence", "plausibleduringlife", "condition_start_date", 0.002, late, dead)
     field("drug_exposure", "isrequired", "drug_exposure_end_date", 0.0005, {"drug_exposure_end_date": None})
     field("drug_exposure", "plausiblevaluehigh", "days_supply", 0.08, {"days_supply": 4_000})
     check, units = (

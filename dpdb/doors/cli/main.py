@@ -34,6 +34,7 @@ COMMANDS = (
     "sql",
     "run",
     "report",
+    "combine",
     "explain",
     "plan",
     "exact",
