@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         no_progress,
     )
     from dpdb.engine.key_counts import HASH, Hashes, count_keys
+    from dpdb.engine.owners import OwnerQuestion
     from dpdb.engine.parents.binding import BoundInclusion
     from dpdb.engine.parents.children import ChildKey, child_key, kept_children_sql
     from dpdb.engine.parents.declared import DeclaredParent, ParentsLike, declared_parents
@@ -103,6 +104,7 @@ __all__ = [
     "LocalEngine",
     "LocalSlice",
     "LocalTable",
+    "OwnerQuestion",
     "PairCounts",
     "ParentTable",
     "ParentsLike",
@@ -173,6 +175,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "key_counts": "HASH Hashes count_keys",
             "dependency_counts": "DependencyCounts Direction PairCounts count_dependencies",
             "interface": "Edges Engine Partners Progress Slice Table Thinning no_progress",
+            "owners": "OwnerQuestion",
             "parents.binding": "BoundInclusion",
             "parents.children": "ChildKey child_key kept_children_sql",
             "parents.declared": "DeclaredParent ParentsLike declared_parents",

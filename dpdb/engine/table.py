@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dpdb.constraints import ConstraintsLike
     from dpdb.engine.closed_forms import RuleStatistic
     from dpdb.engine.dependency_counts import DependencyCounts
+    from dpdb.engine.owners import OwnerQuestion
 
 __all__ = ["LocalEngine", "LocalTable", "described", "own_database"]
 
@@ -142,6 +143,26 @@ class LocalTable(BoundTable):
             pairs,
             spread=spread,
         )
+        self.refuse_change()
+        return found
+
+    def count_owners(self, owner: str, asked: Sequence[OwnerQuestion]) -> list[int]:
+        """Count owners of whom rows violate rules; see `count_owners`. Private.
+
+        Parameters
+        ----------
+        owner, asked
+            As there.
+
+        Raises
+        ------
+        SourceError
+            If files have changed.
+        """
+        from dpdb.engine.owners import count_owners
+
+        self._progress("counting owners")
+        found = count_owners(self.database, self.rows, owner, asked, name=self._next_name())
         self.refuse_change()
         return found
 

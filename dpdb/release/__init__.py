@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.release.accounts.budget import Budget
+    from dpdb.release.accounts.budget import Budget, as_budget
     from dpdb.release.accounts.charge import Charge, pure_units
-    from dpdb.release.accounts.ledger_account import table_text
+    from dpdb.release.accounts.ledger_account import LedgerAccount, table_text
     from dpdb.release.answer_run import AnswerRun
     from dpdb.release.ask import COUNT, COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, Ask, Epsilon, Key, Kind, checked_keys
     from dpdb.release.conflict_graph import load_kernels
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dpdb.release.prepared.slices import Slices, parse_slices
     from dpdb.release.preview import NOTHING_SPENT, PreviewPart, cost_preview, preview_html, preview_text
     from dpdb.release.private_slices import PrivateSlices
+    from dpdb.release.publish import publish_suite
     from dpdb.release.published.change import Change
     from dpdb.release.published.gates import Gate, GateResult, check_gates, parse_gate
     from dpdb.release.published.html import releases_table
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
     from dpdb.release.session import Session, open_session
     from dpdb.release.statistics import FewestDeletions
     from dpdb.release.suite_run import SuiteLevel, SuiteRun
+    from dpdb.release.units.privacy_unit import PrivacyUnit
+    from dpdb.release.units.private_parents import unit_of_table
 
 __all__ = [
     "COUNT",
@@ -68,7 +71,9 @@ __all__ = [
     "GateResult",
     "Key",
     "Kind",
+    "LedgerAccount",
     "PreviewPart",
+    "PrivacyUnit",
     "PrivateSlices",
     "PublicTable",
     "PublicTheta",
@@ -79,6 +84,7 @@ __all__ = [
     "Slices",
     "SuiteLevel",
     "SuiteRun",
+    "as_budget",
     "bounds_words",
     "by_rule_offer",
     "check_gates",
@@ -99,6 +105,7 @@ __all__ = [
     "preview_html",
     "preview_text",
     "promise_words",
+    "publish_suite",
     "pure_units",
     "recorded_releases",
     "release_table",
@@ -109,6 +116,7 @@ __all__ = [
     "sure_words",
     "table_text",
     "theta_words",
+    "unit_of_table",
     "value_words",
     "words_of",
 ]
@@ -117,19 +125,20 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            "accounts.budget": "Budget",
+            "accounts.budget": "Budget as_budget",
             "accounts.charge": "Charge pure_units",
-            "numbers": "parse_confidence parse_share",
-            "accounts.ledger_account": "table_text",
+            "accounts.ledger_account": "LedgerAccount table_text",
             "answer_run": "AnswerRun",
             "ask": "Ask COUNT COUNT_OPTIONS Epsilon Key Kind MEASURE_OPTIONS OPTIONS checked_keys",
             "conflict_graph": "load_kernels",
             "expected_time": "by_rule_offer",
+            "numbers": "parse_confidence parse_share",
             "prepared.parts": "PublicTable",
             "prepared.public_theta": "PublicTheta",
             "prepared.slices": "Slices parse_slices",
             "preview": "NOTHING_SPENT PreviewPart cost_preview preview_html preview_text",
             "private_slices": "PrivateSlices",
+            "publish": "publish_suite",
             "published.change": "Change",
             "published.gates": "Gate GateResult check_gates parse_gate",
             "published.html": "releases_table",
@@ -141,5 +150,7 @@ if not TYPE_CHECKING:
             "session": "Session open_session",
             "statistics": "FewestDeletions",
             "suite_run": "SuiteLevel SuiteRun",
+            "units.privacy_unit": "PrivacyUnit",
+            "units.private_parents": "unit_of_table",
         },
     )

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dpdb.suites.session import Session, open_session
     from dpdb.suites.suite import Limit, Suite, SuiteLine
     from dpdb.suites.table import CHECK_SCHEMA
+    from dpdb.suites.tables.table_set import TableSet
     from dpdb.suites.words import (
         check_words,
         counts_words,
@@ -61,6 +62,7 @@ __all__ = [
     "SuiteOnTable",
     "SuitePlan",
     "SuiteState",
+    "TableSet",
     "Tested",
     "Verdict",
     "bound_of_pass",
@@ -120,6 +122,7 @@ if not TYPE_CHECKING:
             "mechanism.state": "LevelVerdicts Ring SuiteState spent state_of",
             "suite": "Limit Suite SuiteLine",
             "table": "CHECK_SCHEMA",
+            "tables.table_set": "TableSet",
             "words": "check_words counts_words how_many limit_words spoken undecided_words verdict_words",
         },
     )

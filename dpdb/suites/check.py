@@ -21,7 +21,7 @@ from dpdb.errors import ParameterError
 from dpdb.ledger import SuiteReservation
 from dpdb.privacy import as_float, check_samplers, format_epsilon, parse_epsilon
 from dpdb.release import Charge, Epsilon, Key, PrivateSlices, Session, Slices, checked_keys, parse_slices
-from dpdb.suites.counted import CountedSuite, counted_suite, refuse_same_names
+from dpdb.suites.counted import Counts, counted_suite, refuse_same_names
 from dpdb.suites.load import SuiteLike, load_suite
 from dpdb.suites.mechanism.bounds import verdicts
 from dpdb.suites.mechanism.levels import draw_secret
@@ -32,10 +32,10 @@ from dpdb.suites.reading import LevelDraws
 from dpdb.suites.results import CheckResult, CheckResults, result_of
 from dpdb.suites.suite import Suite
 
-__all__ = ["CheckRun", "prepare_check", "run_check"]
+__all__ = ["CONFIDENCE", "RUNS_KEPT", "CheckRun", "new_run_id", "prepare_check", "run_check", "share_of"]
 
-_CONFIDENCE = 0.99
-_RUNS_KEPT = 365
+CONFIDENCE = 0.99
+RUNS_KEPT = 365
 
 
 def run_check(session: Session, run: CheckRun) -> CheckResults:
@@ -54,7 +54,7 @@ def prepare_check(
     suite: Suite | SuiteLike,
     *,
     epsilon: Epsilon = 1,
-    confidence: float = _CONFIDENCE,
+    confidence: float = CONFIDENCE,
     certain: Certain = "fail",
     where: str | None = None,
     by: str | None = None,
@@ -88,9 +88,9 @@ def prepare_check(
     plan = plan_suite(
         [each.tested for each in counted.limits],
         charged,
-        _share(confidence),
+        share_of(confidence),
         certain=certain,
-        runs=runs if runs is not None else 1 if keep is None else _RUNS_KEPT,
+        runs=runs if runs is not None else 1 if keep is None else RUNS_KEPT,
         keys=len(slices.predicates),
     )
     request = {
@@ -107,16 +107,29 @@ def prepare_check(
         **({"public_parents": table.opened.public_keys} if table.opened.public_keys else {}),
         **({} if keep is None else {"keep": keep}),
     }
-    run_id = run_id or f"check-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
     charge = Charge(
-        (charged,), table.unit.rows, slices.charged, request, run_id, None, table.constraints_sha256, label, who
+        (charged,),
+        table.unit.rows,
+        slices.charged,
+        request,
+        run_id or new_run_id(),
+        None,
+        table.constraints_sha256,
+        label,
+        who,
     )
     run = CheckRun(charge, keep, counted, plan, slices)
     refuse_same_names([name for names in run.names for name in names])
     return run
 
 
-def _share(confidence: float) -> Fraction:
+def new_run_id() -> str:
+    """Return a run id that nobody has used."""
+    return f"check-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
+
+
+def share_of(confidence: float) -> Fraction:
+    """Return the confidence of all verdicts as an exact number; refuse what is none."""
     if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0.5 <= confidence < 1:
         raise ParameterError(f"confidence must be at least 0.5 and below 1, got {confidence!r}")
     return Fraction(Decimal(repr(confidence)))
@@ -128,7 +141,7 @@ class CheckRun:
 
     charge: Charge
     name: str | None
-    counted: CountedSuite
+    counted: Counts
     plan: SuitePlan
     slices: Slices
 
@@ -167,8 +180,7 @@ class CheckRun:
     def load(self) -> None:
         """Load the samplers and the kernels of the statistics. Reads no row."""
         check_samplers(gaussian=False)
-        counted = self.counted.counted_rows(self.slices.predicates[0])  # every slice counts as many
-        self.counted.table.opened.rehearse(counted, counts=True)
+        self.counted.rehearse(self.slices.predicates[0])  # every slice counts as many
         self.counted.load()
 
     def make_secret(self) -> str:
@@ -200,7 +212,7 @@ class CheckRun:
                 line = self.counted.suite.lines[each.line]
                 since = now.since.get(test, "")[:10] or None  # the time of day tells how long private work took
                 checks.append(result_of(each, line.text, line.statistic, verdict, since=since, key=key))
-        unit, paid = self.counted.table.unit, held.spent if self.name is None else held.reserved
+        paid = held.spent if self.name is None else held.reserved
         return CheckResults(
             checks,
             confidence=float(self.plan.confidence),
@@ -212,6 +224,6 @@ class CheckRun:
             runs=None if self.name is None else self.plan.runs,
             certain=self.plan.certain,
             guarantee=f"what is shown tells at most epsilon {format_epsilon(paid)} about adding or removing "
-            f"{unit.words} (pure differential privacy; the loss is that of what was published), for any unknown "
-            "number of rows",
+            f"{self.counted.protects} (pure differential privacy; the loss is that of what was published), for any "
+            "unknown number of rows",
         ).to_json()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 from dpdb.constraints import DenialConstraint
 from dpdb.engine import RuleStatistic, WherePredicate, load_counting
@@ -14,7 +15,7 @@ from dpdb.release import PrivateSlices, PublicTable, load_kernels
 from dpdb.suites.mechanism.banks import Tested
 from dpdb.suites.suite import Limit, Suite, SuiteLine
 
-__all__ = ["CheckedLimit", "CountedSuite", "counted_suite", "refuse_same_names", "tests_without_table"]
+__all__ = ["CheckedLimit", "CountedSuite", "Counts", "counted_suite", "refuse_same_names", "tests_without_table"]
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,37 @@ class _Counted:
         return self.position is not None and self.statistic is None
 
 
+class Counts(Protocol):
+    """What a run counts: a suite on a table, or suites on a set of them."""
+
+    @property
+    def suite(self) -> Suite:
+        """All lines."""
+        ...
+
+    @property
+    def limits(self) -> tuple[CheckedLimit, ...]:
+        """What is tested, in the order of the lines."""
+        ...
+
+    @property
+    def protects(self) -> str:
+        """What neighbouring tables differ by, in words."""
+        ...
+
+    def rehearse(self, where: WherePredicate | None) -> None:
+        """Count over no row: what fails for public reasons fails here."""
+        ...
+
+    def load(self) -> None:
+        """Load the code of the statistics. Reads no row."""
+        ...
+
+    def counts(self, slices: PrivateSlices, where: WherePredicate | None) -> list[tuple[Fraction, int]]:
+        """Return of each limit the exact count, and what a share is of. Private."""
+        ...
+
+
 @dataclass(frozen=True)
 class CountedSuite:
     """A suite on a table.
@@ -88,6 +120,15 @@ class CountedSuite:
     def needs_graph(self) -> bool:
         """Whether a fractional cover is counted, for which the rows in conflict are read."""
         return any(counted.is_cover for counted in self._lines)
+
+    @property
+    def protects(self) -> str:
+        """The table's unit, in words."""
+        return self.table.unit.words
+
+    def rehearse(self, where: WherePredicate | None) -> None:
+        """Count the rows of its limits over none."""
+        self.table.opened.rehearse(self.counted_rows(where), counts=True)
 
     def load(self) -> None:
         """Load the kernels of its statistics. Reads no row."""

@@ -80,7 +80,7 @@ def spoken(checks: Iterable[CheckResult]) -> list[dict[str, str]]:
 
 
 def _rows(check: CheckResult) -> str:
-    what = check.statistic if check.statistic in ("rows in duplicates", "duplicate values") else "rows"
+    what = check.statistic if check.statistic in ("rows in duplicates", "duplicate values", "units") else "rows"
     if check.upper is None:
         return f"at least {_number(check.lower or 0, floor)} {what}"
     return f"{f'{_number(check.lower, floor)} to' if check.lower else 'at most'} {_number(check.upper, ceil)} {what}"
@@ -89,12 +89,13 @@ def _rows(check: CheckResult) -> str:
 def _share(check: CheckResult) -> str:
     """A share is not released: only how many rows there are above the limit's share of the rows."""
     share, lower, upper = f"{100 * check.limit:g}%", check.lower, check.upper
+    what = "units" if check.statistic == "units" else "rows"
     if lower is not None and lower >= 0 and upper is not None:
-        return f"{_number(lower, floor)} to {_number(upper, ceil)} rows above {share}"
+        return f"{_number(lower, floor)} to {_number(upper, ceil)} {what} above {share}"
     if upper is None:
-        return f"at least {_number(lower or 0, floor)} rows above {share}"
+        return f"at least {_number(lower or 0, floor)} {what} above {share}"
     return f"at most {share}" + (
-        f" and {_number(upper, ceil)} rows" if upper > 0 else f" less {_number(-upper, floor)} rows"
+        f" and {_number(upper, ceil)} {what}" if upper > 0 else f" less {_number(-upper, floor)} {what}"
     )
 
 

@@ -35,6 +35,7 @@ COMMANDS = (
     "sql",
     "run",
     "report",
+    "combine",
     "explain",
     "plan",
     "exact",

@@ -23,7 +23,7 @@ def add(commands: Any) -> None:
         "write one HTML page about results tables; reads releases only, never the private source",
         "dpdb report visits.duckdb orders.duckdb --out report.html",
     )
-    text = "DuckDB file, or folder of Parquet files, of `dpdb run`; several make one page"
+    text = "DuckDB file, or folder of Parquet files, of `dpdb run`; several make one page; or JSON of sites' verdicts"
     parser.add_argument("results", metavar="RESULTS", nargs="+", help=text)
     parser.add_argument("--out", required=True, metavar="FILE", help=".html file; replaced if it exists")
     harmless(parser.add_argument("--table", metavar="T", help="results table of a DuckDB file (dpdb_results)"))
@@ -49,6 +49,8 @@ def run(options: argparse.Namespace) -> int:
         raise ParameterError(f"--out {options.out!r}: the report is a .html file")
     if len(options.results) > 1 and (options.ledger is not None or options.constraints is not None):
         raise ParameterError("--ledger and --constraints are of one table; leave them out of a page about several")
+    if all(Path(path).suffix.lower() == ".json" for path in options.results):
+        return _board(options, out)
     tables = [read_results(path, options.table) for path in options.results]
     for path, read in zip(options.results, tables, strict=True):
         if not (read.rows or read.verdicts or read.diagnoses):
@@ -69,4 +71,19 @@ def run(options: argparse.Namespace) -> int:
     verdicts = f", {len(results.verdicts):,} verdicts" if results.verdicts else ""
     named = f", {len(results.diagnoses):,} named" if results.diagnoses else ""
     show(f"{out}: {len(results.rows):,} releases{verdicts}{named}")
+    return 0
+
+
+def _board(options: argparse.Namespace, out: Path) -> int:
+    """Write a page of the checks by sites, from what they have published."""
+    from dpdb.doors.reports.sites import board_of, read_sites
+    from dpdb.doors.reports.sites_page import board_page
+    from dpdb.files.new_file import new_file
+
+    board = board_of(read_sites(options.results))
+    if not board.lines:
+        raise ParameterError("no site has a verdict: write them with dpdb check --format json --out SITE.json")
+    with new_file(out, replace=True) as partial:
+        partial.write_text(board_page(board, options.title or "Checks by site"), encoding="utf-8")
+    show(f"{out}: {len(board.lines):,} checks of {len(board.sites)} sites")
     return 0

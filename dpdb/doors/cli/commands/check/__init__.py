@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
@@ -41,7 +42,9 @@ def add(commands: Any) -> None:
         "dpdb check hospital.parquet nightly.dcs.txt --epsilon 1 --ledger hospital.ledger",
     )
     parser.add_argument("source", metavar="SOURCE", help="Parquet or CSV file, directory or glob; DuckDB file; ...")
-    parser.add_argument("suite", metavar="SUITE", help="file of rules, whose lines may end in limits")
+    parser.add_argument(
+        "suite", metavar="SUITE", help="file of rules, whose lines may end in limits; or a folder of T.suite.txt"
+    )
     setting_options(parser, ("table", "csv_schema", "delimiter"))
     declared_options(parser)
     parser.add_argument("--epsilon", default="1", metavar="E", help="reserved; what is not needed is given back (1)")
@@ -70,6 +73,10 @@ def run(options: argparse.Namespace) -> int:
     from dpdb.constraints import written_lines
     from dpdb.doors.cli.checks_text import checks_text
 
+    if Path(options.suite).is_dir():
+        from dpdb.doors.cli.commands.check.of_tables import check_tables
+
+        return check_tables(options)
     written = written_lines(options.suite)
     rules = _rules(options, written)
     receipt = (None, None) if options.dry_run else (options.receipt, options.receipt_key)

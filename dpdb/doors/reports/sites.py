@@ -1,0 +1,222 @@
+"""What several sites have published, side by side: verdicts as they are, and sums of numbers. Nothing private is read.
+
+Each site's file is the JSON of `dpdb check`, `dpdb measure` or `dpdb count`. Sites hold different rows, so a number of
+all of them is the sum, and its noise the sum of independent noises of known scales, whose law is known exactly.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpdb.errors import ParameterError
+from dpdb.files.bounded_file import bounded_bytes
+from dpdb.names import LONGEST_NAME, listed_names
+from dpdb.suites import CheckResult, limit_words, verdict_words
+
+__all__ = ["Board", "BoardLine", "Site", "Total", "board_of", "cell_words", "read_sites", "totals_of"]
+
+_LARGEST = 64 << 20
+_NOISES = ("laplace", "fewest_deletions")  # mechanisms whose noise is one discrete Laplace of the published scale
+_SAME = ("measure", "estimand", "mechanism", "where", "constraints_sha256", "constraint", "unit", "quantity")
+_WORDS = ("name", "rule", "verdict", "severity", "direction", "unit", "statistic")
+_BOUNDS = ("limit", "lower", "upper", "level")
+
+
+@dataclass(frozen=True)
+class Site:
+    """What a site has published.
+
+    Attributes
+    ----------
+    name : str
+        Its file's name without ending.
+    checks : tuple of CheckResult
+    releases : tuple of mapping
+        As `Release.to_dict` gives them.
+    """
+
+    name: str
+    checks: tuple[CheckResult, ...]
+    releases: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class BoardLine:
+    """One limit of one check: its verdict at each site that has it, by the site's name."""
+
+    name: str
+    limit: str
+    checks: Mapping[str, CheckResult]
+
+
+@dataclass(frozen=True)
+class Board:
+    """The checks of some sites, in the order in which they are first met."""
+
+    sites: tuple[str, ...]
+    lines: tuple[BoardLine, ...]
+
+
+@dataclass(frozen=True)
+class Total:
+    """A number of all sites together.
+
+    Attributes
+    ----------
+    what : str
+        The measure, with the estimand.
+    sites : tuple of str
+        Those that have it.
+    value : int
+        The sum of their noisy numbers, before any was raised to 0.
+    lower, upper : int
+        The true sum lies between these with `confidence`; a sum of counts is not below 0.
+    confidence : float
+    """
+
+    what: str
+    sites: tuple[str, ...]
+    value: int
+    lower: int
+    upper: int
+    confidence: float
+
+
+def read_sites(paths: Sequence[str | Path]) -> list[Site]:
+    """Read the files of some sites.
+
+    Raises
+    ------
+    ParameterError
+        If a file cannot be read or has neither verdicts nor numbers, or two sites have one name.
+    """
+    sites = [_read(Path(path)) for path in paths]
+    names = [site.name for site in sites]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ParameterError(f"two sites are called {listed_names(twice)}: files are called as their sites")
+    return sites
+
+
+def board_of(sites: Sequence[Site]) -> Board:
+    """Return the checks of some sites, side by side; checks are the same if they have one name, limit and slice."""
+    found: dict[tuple[str, str], dict[str, CheckResult]] = {}
+    for site in sites:
+        for check in site.checks:
+            name = check.name if check.key is None else f"{check.name} [{check.key}]"
+            found.setdefault((name, limit_words(check)), {})[site.name] = check
+    lines = tuple(BoardLine(name, limit, checks) for (name, limit), checks in found.items())
+    return Board(tuple(site.name for site in sites), lines)
+
+
+def totals_of(sites: Sequence[Site], confidence: float = 0.95) -> tuple[list[Total], list[str]]:
+    """Add up the numbers that sites have in common, and say which cannot be added.
+
+    The interval is exact: with the true numbers f_i and noises N_i it holds that sum (f_i + N_i) = value, N_i is
+    discrete Laplace of the published scale, the noises are independent, and their sum is symmetric. So the true sum is
+    within t of the value but for twice the chance that the noises' sum exceeds t.
+
+    Parameters
+    ----------
+    sites
+        What they have published.
+    confidence
+        Of each interval.
+    """
+    from dpdb.privacy import laplace_sum_tail
+
+    if not 0.5 <= confidence < 1:
+        raise ParameterError(f"confidence must be at least 0.5 and below 1, got {confidence!r}")
+    groups: dict[str, dict[str, Mapping[str, Any]]] = {}
+    left_out: list[str] = []
+    for site in sites:
+        for release in site.releases:
+            words = f"{release['measure']}, {release['estimand']}"
+            why = _why_not(release)
+            key = json.dumps([release.get(name) for name in _SAME], sort_keys=True)
+            if why is None and site.name in groups.get(key, {}):
+                why = "it has it twice"
+            if why is None:
+                groups.setdefault(key, {})[site.name] = release
+            else:
+                left_out.append(f"{site.name}: {words}: {why}")
+    totals = []
+    for members in groups.values():
+        value = sum(release["raw"] for release in members.values())
+        tail = laplace_sum_tail([release["noise_scale"] for release in members.values()], (1 - confidence) / 2)
+        first = next(iter(members.values()))
+        condition = f", where {first['where']}" if first.get("where") else ""
+        what = f"{first['measure']}: {first['estimand']}{condition}"
+        lower, upper = max(0, value - tail), max(0, value + tail)
+        totals.append(Total(what, tuple(members), value, lower, upper, confidence))
+    return totals, left_out
+
+
+def _why_not(release: Mapping[str, Any]) -> str | None:
+    """Return why a number cannot be added to others; None if it can."""
+    if release.get("mechanism") not in _NOISES or release.get("rho") is not None or release.get("quantity") != "rows":
+        return "its noise is not one discrete Laplace of a published scale"
+    scale = release.get("noise_scale")
+    if not isinstance(release.get("raw"), int) or isinstance(release["raw"], bool):
+        return "it has no number before it was raised to 0"
+    if not isinstance(scale, (int, float)) or isinstance(scale, bool) or not (math.isfinite(scale) and scale > 0):
+        return "it has no noise scale"
+    return None
+
+
+def _read(path: Path) -> Site:
+    try:
+        document = json.loads(bounded_bytes(path, _LARGEST, "what a site has published"))
+    except OSError as error:
+        raise ParameterError(f"{path} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise ParameterError(f"{path} is no JSON") from None
+    name = path.stem
+    if not name.isprintable() or len(name) > LONGEST_NAME:
+        raise ParameterError(f"{path.name!r} is no name for a site")
+    said = document if isinstance(document, dict) else {}
+    checks, releases = said.get("checks", []), said.get("releases", [])
+    if not isinstance(checks, list) or not isinstance(releases, list) or not (checks or releases):
+        raise ParameterError(f"{path} has neither verdicts nor numbers (write it with --format json --out {path.name})")
+    if not all(map(_is_check, checks)) or not all(map(_is_release, releases)):
+        raise ParameterError(f"{path} was not written by dpdb, or has been changed")
+    return Site(name, tuple(_check(each) for each in checks), tuple(releases))
+
+
+def _is_check(said: object) -> bool:
+    return (
+        isinstance(said, dict)
+        and all(isinstance(said.get(name), str) and said[name].isprintable() for name in _WORDS)
+        and all(_is_number(said.get(name)) for name in _BOUNDS if said.get(name) is not None or name == "limit")
+        and all(
+            isinstance(said.get(name), str) and said[name].isprintable() for name in ("since", "key") if said.get(name)
+        )
+        and said["verdict"] in ("pass", "fail", "undecided")
+    )
+
+
+def _is_release(said: object) -> bool:
+    return isinstance(said, dict) and all(
+        isinstance(said.get(name), str) and said[name].isprintable() for name in ("measure", "estimand", "mechanism")
+    )
+
+
+def _is_number(said: object) -> bool:
+    return isinstance(said, (int, float)) and not isinstance(said, bool) and math.isfinite(said)
+
+
+def _check(said: Mapping[str, Any]) -> CheckResult:
+    names = (*_WORDS, *_BOUNDS, "since", "key")
+    given: dict[str, Any] = {name: said.get(name) for name in names}
+    return CheckResult(**given)
+
+
+def cell_words(line: BoardLine, site: str) -> str:
+    """Return what a site's cell says: a verdict, or a dash where the check is not run."""
+    check = line.checks.get(site)
+    return "-" if check is None else verdict_words(check)

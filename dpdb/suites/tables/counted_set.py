@@ -1,0 +1,211 @@
+"""What the suites of a set of tables count: rows used of each unit, or units of which some own rows violate."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import cast
+
+from dpdb.constraints import Statistic
+from dpdb.engine import LocalTable, OwnerQuestion, WherePredicate, unit_column
+from dpdb.errors import ParameterError
+from dpdb.release import PrivateSlices
+from dpdb.suites.counted import CheckedLimit, CountedSuite
+from dpdb.suites.mechanism.banks import Tested
+from dpdb.suites.suite import Limit, Suite, SuiteLine
+
+__all__ = ["UNITS", "CountedSet", "OwnedTable", "RowsUsed", "owned_table"]
+
+UNITS = "units"
+"""The statistic of a check that counts units."""
+
+
+@dataclass(frozen=True)
+class RowsUsed:
+    """A suite on one table of the set: at most k rows of each unit are used, and rows are counted.
+
+    Sensitivity: that of `counted_suite` with a unit of k rows. With private parents, too, because a unit more is at
+    most k rows more of the table that is read (`dpdb.release.units.private_parents`).
+    """
+
+    counted: CountedSuite
+    empty: CountedSuite
+
+    @property
+    def limits(self) -> tuple[CheckedLimit, ...]:
+        """What is tested."""
+        return self.counted.limits
+
+    def counts(self) -> list[tuple[Fraction, int]]:
+        """Return the exact counts by limit. Private."""
+        slices = PrivateSlices(self.counted.table.opened)
+        try:
+            return self.counted.counts(slices, None)
+        finally:
+            slices.forget()
+
+    def rehearse(self) -> None:
+        """Count over no row."""
+        self.counted.load()
+        self.empty.counts(PrivateSlices(self.empty.table.opened), None)
+
+
+@dataclass(frozen=True)
+class OwnedTable:
+    """A suite on one table of the set: units are counted of which some own rows violate.
+
+    Attributes
+    ----------
+    suite : Suite
+    limits : tuple of CheckedLimit
+    opened, empty : LocalTable
+        The table, and one of its schema without rows.
+    unit : str
+        The column whose values own the rows, as the table spells it.
+    """
+
+    suite: Suite
+    limits: tuple[CheckedLimit, ...]
+    opened: LocalTable
+    empty: LocalTable
+    unit: str
+
+    def counts(self) -> list[tuple[Fraction, int]]:
+        """Return by limit how many units violate, and how many a share is of. Private."""
+        return self._counts(self.opened)
+
+    def rehearse(self) -> None:
+        """Count over no row: what fails for public reasons fails here."""
+        self._counts(self.empty)
+
+    def _counts(self, table: LocalTable) -> list[tuple[Fraction, int]]:
+        bound = {each.constraint.canonical(): each for each in table.constraints}
+        asked: dict[object, OwnerQuestion] = {}
+        for each in self.limits:
+            line = self.suite.lines[each.line]
+            asked["violates", each.line] = (
+                bound[line.rule.canonical()] if line.rule is not None else _where(table, line.where)
+            )
+            for place, where in _of(self.suite.lines[each.line], each.limit).items():
+                asked[place] = _where(table, where)
+        found = dict(zip(asked, table.count_owners(self.unit, [*asked.values()]), strict=True))
+        return [
+            (
+                Fraction(found["violates", each.line]),
+                sum(found[place] for place in _of(self.suite.lines[each.line], each.limit)),
+            )
+            for each in self.limits
+        ]
+
+
+def owned_table(suite: Suite, opened: LocalTable, empty: LocalTable, unit: str) -> OwnedTable:
+    """Return a suite on a table of which units are counted. Reads no row.
+
+    Sensitivity
+    -----------
+    A unit with all its rows changes how many units violate, and how many have a row, by 0 or 1 (`dpdb.engine.owners`):
+    f - p n by -p to 1.
+    """
+    limits = tuple(
+        CheckedLimit(place, limit, _name(line, limit), _tested(line, limit))
+        for place, line in enumerate(suite.lines)
+        for limit in line.limits
+    )
+    made = OwnedTable(suite, limits, opened, empty, unit_column(unit, opened.schema))
+    for line in suite.lines:
+        for limit in line.limits:
+            for where in [line.where] if line.rule is None else _of(line, limit).values():
+                _where(opened, where)
+    return made
+
+
+def _tested(line: SuiteLine, limit: Limit) -> Tested:
+    share = limit.amount if limit.unit != "rows" else None
+    return Tested(
+        low=Fraction(0) if share is None else -share,
+        high=Fraction(1),
+        direction=limit.direction,
+        limit=limit.amount if share is None else Fraction(0),
+        severity=limit.severity,
+        rate=share,
+        name=line.name,
+    )
+
+
+def _name(line: SuiteLine, limit: Limit) -> str:
+    return line.name if len(line.limits) == 1 else f"{line.name} ({limit.severity})"
+
+
+def _of(line: SuiteLine, limit: Limit) -> dict[object, str | None]:
+    """Return of which units a limit is a share, by what identifies them: those with a row that meets a condition."""
+    if limit.unit == "share":
+        return {"all": None}
+    if limit.unit == "share of non-null" and line.rule is not None:
+        known = " AND ".join(f"{_quoted(name)} IS NOT NULL" for name in line.rule.table_columns)
+        return {("known", known): known}
+    return {("selected", line.where): line.where} if limit.unit == "share of selected" else {}
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _where(table: LocalTable, text: str | None) -> WherePredicate | None:
+    return None if text is None else table.where(text)
+
+
+class CountedSet:
+    """The suites of all tables as one (see `dpdb.suites.counted.Counts`).
+
+    Parameters
+    ----------
+    tables : sequence of (str, Suite, RowsUsed or OwnedTable)
+        By name, in the order in which the checks are tested and shown.
+    protects : str
+        What neighbouring sets of tables differ by, in words.
+    """
+
+    def __init__(self, tables: Sequence[tuple[str, Suite, RowsUsed | OwnedTable]], protects: str) -> None:
+        self.protects = protects
+        self._tables = [counted for _, _, counted in tables]
+        named = Counter(line.name.casefold() for _, suite, _ in tables for line in suite.lines)
+        lines: list[SuiteLine] = []
+        limits: list[CheckedLimit] = []
+        for name, suite, counted in tables:
+            first = len(lines)
+            lines += [_of_set(line, name, named, counted) for line in suite.lines]
+            for each in counted.limits:
+                line = lines[first + each.line]
+                tested = replace(each.tested, name=line.name)
+                limits.append(CheckedLimit(first + each.line, each.limit, _name(line, each.limit), tested))
+        self.suite, self.limits = Suite(tuple(lines)), tuple(limits)
+
+    def rehearse(self, where: WherePredicate | None) -> None:
+        """Count over no row of any table."""
+        _refuse_slices(where)
+        for table in self._tables:
+            table.rehearse()
+
+    def load(self) -> None:
+        """Load nothing more: the rehearsal has."""
+
+    def counts(self, slices: PrivateSlices, where: WherePredicate | None) -> list[tuple[Fraction, int]]:
+        """Return of each limit the exact count; each table is read once. Private."""
+        del slices
+        _refuse_slices(where)
+        return [count for table in self._tables for count in table.counts()]
+
+
+def _refuse_slices(where: WherePredicate | None) -> None:
+    if where is not None:
+        raise ParameterError("a suite over a set of tables has no slices")
+
+
+def _of_set(line: SuiteLine, table: str, named: Counter[str], counted: RowsUsed | OwnedTable) -> SuiteLine:
+    """Return a line as one of the set: with its table before a name that another table's check has, too."""
+    name = f"{table}.{line.name}" if named[line.name.casefold()] > 1 else line.name
+    return replace(
+        line, name=name, statistic=cast(Statistic, UNITS) if isinstance(counted, OwnedTable) else line.statistic
+    )

@@ -1,0 +1,229 @@
+"""The tables of a set, and the lines of their suites that can be checked: names and schemas, both public, decide.
+
+A line is left out, with the reason, where its table, a column or a table that it looks into is missing: sites have
+other tables than a common suite knows. Nothing else is left out without an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from dpdb.constraints import load_constraints
+from dpdb.errors import ParameterError, SourceError
+from dpdb.names import listed_names
+from dpdb.opening import empty_table, is_remote
+from dpdb.schema import TableSchema
+from dpdb.suites.load import load_suite
+from dpdb.suites.suite import Suite, SuiteLine
+
+__all__ = ["Member", "NotChecked", "TableFolder", "members_of"]
+
+_ENDING = ".suite.txt"
+_FILES = (".parquet", ".csv")
+
+
+@dataclass(frozen=True)
+class NotChecked:
+    """A check that is not run, and the public reason."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Member:
+    """A table of the set that is checked.
+
+    Attributes
+    ----------
+    name : str
+        As its suite file is called.
+    schema : TableSchema
+    suite : Suite
+        The lines that can be checked, with the table's own spelling of its columns.
+    public, private : tuple of str
+        The tables that they look into, as the lines call them.
+    """
+
+    name: str
+    schema: TableSchema
+    suite: Suite
+    public: tuple[str, ...]
+    private: tuple[str, ...]
+
+
+class TableFolder:
+    """Where the tables of a set are: files of a folder, or tables of a DuckDB file.
+
+    Parameters
+    ----------
+    place
+        The folder or file.
+    given
+        Sources of tables that are elsewhere, by name.
+    """
+
+    def __init__(self, place: str | Path, given: Mapping[str, str | None]) -> None:
+        self.place = Path(place)
+        if is_remote(str(place)):
+            raise ParameterError("a set of tables is a folder of Parquet files or a DuckDB file, not one of an engine")
+        if not self.place.exists():
+            raise SourceError(f"{place}: no such file or folder")
+        self._given = {name.casefold(): source for name, source in given.items() if source is not None}
+        self._files = self._listed() if self.place.is_dir() else None
+        self._schemas: dict[str, TableSchema | None] = {}
+
+    def _listed(self) -> dict[str, Path]:
+        found: dict[str, Path] = {}
+        for path in sorted(self.place.iterdir()):
+            if path.is_dir() or path.suffix.lower() in _FILES:
+                name = (path.name if path.is_dir() else path.stem).casefold()
+                if name in found:
+                    raise ParameterError(f"{self.place} has two tables of one name: {found[name].name}, {path.name}")
+                found[name] = path
+        return found
+
+    def source(self, name: str) -> tuple[str, str | None]:
+        """Return where a table is, and its name there if that is a database."""
+        key = name.casefold()
+        if key in self._given:
+            return self._given[key], None
+        return (str(self.place), name) if self._files is None else (str(self._files[key]), None)
+
+    def beside(self, name: str) -> str | None:
+        """Return the source of a table for rules of another one; None if it is a table of the same database."""
+        source, table = self.source(name)
+        return None if table is not None else source
+
+    def schema(self, name: str) -> TableSchema | None:
+        """Return the columns of a table, None if there is no such table. Reads no row."""
+        key = name.casefold()
+        if key not in self._schemas:
+            self._schemas[key] = self._described(name)
+        return self._schemas[key]
+
+    def _described(self, name: str) -> TableSchema | None:
+        if self._files is not None and name.casefold() not in {*self._files, *self._given}:
+            return None
+        source, table = self.source(name)
+        try:
+            with empty_table(source, table=table) as found:
+                return found.schema
+        except SourceError as error:
+            if table is not None and "no table" in str(error):
+                return None
+            raise
+
+
+def members_of(
+    tables: TableFolder, suites: Path, unit: str, public: Sequence[str], day: date | str | None
+) -> tuple[list[Member], list[NotChecked]]:
+    """Return the tables that are checked, in the order of their names, and the checks that are not run.
+
+    Parameters
+    ----------
+    tables
+        Where the tables are.
+    suites
+        A folder with a file `T.suite.txt` for each table.
+    unit
+        The column whose values own rows in each of them.
+    public
+        Names of the tables that are declared public.
+    day
+        What `{date}` stands for.
+
+    Raises
+    ------
+    ParameterError
+        If the folder has no suites, no line can be checked, or a line looks into a table that owners have no rows of
+        and that is not declared public.
+    DpdbError
+        If a suite or a table cannot be read.
+    """
+    files = sorted(path for path in suites.iterdir() if path.name.endswith(_ENDING))
+    if not files:
+        raise ParameterError(f"{suites} has no file that ends in {_ENDING}")
+    choice = _Choice(tables, unit, {name.casefold() for name in public})
+    members = [choice.member(path.name.removesuffix(_ENDING), load_suite(path, date=day)) for path in files]
+    chosen = [member for member in members if member is not None]
+    if not chosen:
+        reasons = listed_names([f"{each.name}: {each.reason}" for each in choice.left_out])
+        raise ParameterError(f"no check of {suites} can be run on {tables.place} ({reasons})")
+    return chosen, choice.left_out
+
+
+class _Choice:
+    """Chooses the lines that can be checked."""
+
+    def __init__(self, tables: TableFolder, unit: str, public: set[str]) -> None:
+        self._tables, self._unit, self._public = tables, unit, public
+        self.left_out: list[NotChecked] = []
+
+    def member(self, name: str, suite: Suite) -> Member | None:
+        """Return a table with the lines of its suite that can be checked; None if there is none."""
+        schema = self._tables.schema(name)
+        why = f"there is no table {name}" if schema is None else None
+        if schema is not None and not self._owned(schema):
+            why = f"{name} has no column {self._unit}: nobody's rows are added to it or removed with a unit"
+        if why is not None or schema is None:
+            self.left_out += [NotChecked(line.name, why or "") for line in suite.lines]
+            return None
+        if name.casefold() in self._public:
+            raise ParameterError(f"{name} has the column {self._unit}, so its rows are protected: it cannot be public")
+        lines: list[SuiteLine] = []
+        parents: set[str] = set()
+        for line in suite.lines:
+            reason = self._why_not(line, schema)
+            if reason is None:
+                lines.append(_in_spelling(line, schema))
+                parents.update(rule.parent for rule in (line.rule.inclusions if line.rule else ()))
+            else:
+                self.left_out.append(NotChecked(line.name, reason))
+        if not lines:
+            return None
+        public = tuple(sorted(parent for parent in parents if parent.casefold() in self._public))
+        return Member(name, schema, Suite(tuple(lines)), public, tuple(sorted(parents - set(public))))
+
+    def _why_not(self, line: SuiteLine, schema: TableSchema) -> str | None:
+        """Return why a line cannot be checked; None if it can."""
+        if line.rule is None:
+            return None
+        missing = [name for name in line.rule.table_columns if not _has(schema, name)]
+        if missing:
+            return f"there is no column {listed_names(missing)}"
+        for rule in line.rule.inclusions:
+            parent = self._tables.schema(rule.parent)
+            if parent is None:
+                return f"there is no table {rule.parent}"
+            named = getattr(rule, "parents_columns", rule.parent_columns)  # a look-up names more than its key
+            missing = [name for name in named if not _has(parent, name)]
+            if missing:
+                return f"{rule.parent} has no column {listed_names(missing)}"
+            self._refuse_undeclared(rule.parent, parent)
+        return None
+
+    def _refuse_undeclared(self, name: str, schema: TableSchema) -> None:
+        is_public = name.casefold() in self._public
+        if is_public and self._owned(schema):
+            raise ParameterError(f"{name} has the column {self._unit}, so its rows are protected: it cannot be public")
+        if not is_public and not self._owned(schema):
+            raise ParameterError(
+                f"{name} has no column {self._unit}: if everybody may know its keys, declare it: --public-parent {name}"
+            )
+
+    def _owned(self, schema: TableSchema) -> bool:
+        return _has(schema, self._unit)
+
+
+def _has(schema: TableSchema, name: str) -> bool:
+    return name in schema.names or [each.casefold() for each in schema.names].count(name.casefold()) == 1
+
+
+def _in_spelling(line: SuiteLine, schema: TableSchema) -> SuiteLine:
+    if line.rule is None:
+        return line
+    return replace(line, rule=load_constraints([line.rule], schema.names)[0])

@@ -1,0 +1,284 @@
+"""`TableSet`: a set of tables with their suites, opened; checked as one suite, under one debit.
+
+Neighbours differ by all rows of one unit (a person) in all tables of the set. Every statistic changes by what
+`dpdb.suites.tables.counted_set` says of it, whatever table it is of, so all tests lie in the banks of one plan, and
+Theorem 5 (`dpdb.suites.mechanism.levels`) holds for the set as it stands: it asks only by how much one unit moves each
+statistic. Tables that are declared public are the same in both neighbours.
+
+A unit is one in all tables because its values compare alike there: whole numbers, or one type in which different values
+are different.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from datetime import date
+from pathlib import Path
+from typing import Any, cast
+
+from dpdb.closing import Closing
+from dpdb.engine import LocalTable, Progress, no_progress, unit_column
+from dpdb.errors import ParameterError
+from dpdb.ledger import SuiteReservation
+from dpdb.names import listed_names
+from dpdb.opening import empty_table, open_local_table
+from dpdb.predicates import Region
+from dpdb.privacy import format_epsilon, parse_epsilon
+from dpdb.release import (
+    Budget,
+    Charge,
+    Epsilon,
+    LedgerAccount,
+    PrivacyUnit,
+    PrivateSlices,
+    PublicTable,
+    Slices,
+    SuiteLevel,
+    as_budget,
+    publish_suite,
+    unit_of_table,
+)
+from dpdb.schema import Column, TableSchema
+from dpdb.suites.check import CONFIDENCE, RUNS_KEPT, CheckRun, new_run_id, share_of
+from dpdb.suites.counted import counted_suite, refuse_same_names
+from dpdb.suites.mechanism.plan import Certain
+from dpdb.suites.mechanism.planned import plan_suite
+from dpdb.suites.results import CheckResults
+from dpdb.suites.tables.counted_set import CountedSet, OwnedTable, RowsUsed, owned_table
+from dpdb.suites.tables.members import Member, TableFolder, members_of
+
+__all__ = ["TableSet"]
+
+_WHOLE = frozenset(
+    f"{sign}{name}" for sign in ("", "U") for name in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+)
+_EXACT = frozenset(["VARCHAR", "UUID", "DATE", "BLOB"])
+
+
+class TableSet(Closing):
+    """A set of tables and a suite file for each, for any number of runs under one budget.
+
+    Parameters
+    ----------
+    place : path
+        A folder of Parquet or CSV files (or of folders of them), or a DuckDB file.
+    suites : path
+        A folder that has `T.suite.txt` for each table T.
+    unit : str
+        The column whose values own the rows of every table; those without it are checked in none.
+    max_rows : int, optional
+        Of each unit at most so many rows of a table are used, and rows are counted. Default: units are counted of which
+        some own rows violate, however many rows they have.
+    public_parents : mapping of name to source, optional
+        Tables without the unit's column whose keys everybody may know; None for one that lies beside the others.
+    ledger, budget
+        As of `dpdb.Session`; the ledger is that of the set.
+    day : date or str, optional
+        What ``{date}`` stands for in the suites.
+    progress : callable, optional
+        Called with the name of each long step.
+    rows : bool
+        False to prepare runs only: no row is read.
+    **limits
+        Of the private databases, by name: `memory_limit`, `temp_directory`, `threads`.
+
+    Attributes
+    ----------
+    not_checked : list of NotChecked
+        Lines of the suites that name a table or column that is missing here, with the reason: public.
+
+    Raises
+    ------
+    DpdbError
+        As `dpdb.Session`, one line; nothing is spent.
+    """
+
+    def __init__(
+        self,
+        place: str | os.PathLike[str],
+        suites: str | os.PathLike[str],
+        *,
+        unit: str,
+        max_rows: int | None = None,
+        public_parents: Mapping[str, str | None] | None = None,
+        ledger: str | Path | None = None,
+        budget: Epsilon | Budget | None = None,
+        day: date | str | None = None,
+        progress: Progress = no_progress,
+        rows: bool = True,
+        **limits: Any,
+    ) -> None:
+        self._unit, self._max_rows, self._progress, self._reads_rows = unit, max_rows, progress, rows
+        public = dict(public_parents or {})
+        self._folder = TableFolder(os.fspath(place), public)
+        self._members, self.not_checked = members_of(self._folder, Path(suites), unit, [*public], day)
+        _refuse_unlike_units(unit, self._members)
+        self._limits = limits
+        self._opened: list[LocalTable] = []
+        with ExitStack() as on_error:
+            on_error.callback(self.close)
+            tables = [(member.name, member.suite, self._counted(member)) for member in self._members]
+            protects = f"one value of {unit} with all its rows in {listed_names([name for name, *_ in tables])}"
+            self._counted_set = CountedSet(tables, protects)
+            budget = as_budget(budget)
+            self.has_ledger = ledger is not None
+            bound = None if ledger is None else self._ledger_account(ledger, budget)
+            self._account = bound or budget
+            self._compares_rows = bound is not None and bound.compares_rows
+            on_error.pop_all()
+
+    # -- opening ------------------------------------------------------------------------------------------------
+
+    def _counted(self, member: Member) -> RowsUsed | OwnedTable:
+        """Open a table; its rules on private parents are of its units' own rows, or are refused."""
+        source, table = self._folder.source(member.name)
+        settings: dict[str, Any] = {
+            "public_parents": {name: self._folder.beside(name) for name in member.public},
+            "private_parents": {name: self._folder.beside(name) for name in member.private},
+            **({} if self._max_rows is None else {"unit": self._unit, "max_rows": self._max_rows}),
+        }
+        rules = member.suite.rules
+        empty = empty_table(source, constraints=rules, table=table, **settings)
+        self._opened.append(empty)
+        read = empty
+        if self._reads_rows:
+            read = open_local_table(
+                source, constraints=rules, table=table, progress=self._progress, **settings, **self._limits
+            )
+            self._opened.append(read)
+        sound = unit_of_table(PrivacyUnit(self._max_rows or 1, self._unit), empty)
+        for parent, column in sound.parents:
+            if column.casefold() != self._unit.casefold():
+                raise ParameterError(
+                    f"{member.name}: {self._unit} is compared with {column} of {parent}, whose rows belong to its own "
+                    f"{self._unit}"
+                )
+        if self._max_rows is None:
+            return owned_table(member.suite, read, empty, self._unit)
+        known = PrivacyUnit(self._max_rows, sound.column)
+        return RowsUsed(*(counted_suite(PublicTable(each, known), member.suite) for each in (read, empty)))
+
+    def _ledger_account(self, ledger: str | Path, budget: Budget) -> LedgerAccount:
+        """Bind a ledger to the set: its tables' columns by name, the unit, and the state of all rows."""
+        columns = [
+            Column(f"{member.name}.{column.name}", column.declared_type)
+            for member in self._members
+            for column in member.schema.columns
+        ]
+        tables = self._read_tables()
+        states = [[member.name, table.opened_content()] for member, table in zip(self._members, tables, strict=True)]
+        return LedgerAccount(
+            ledger,
+            budget=budget,
+            schema=TableSchema(tuple(columns)),
+            read_as=json.dumps([[each.name, t.read_as] for each, t in zip(self._members, tables, strict=True)]),
+            opened=json.dumps(states),
+            unit=PrivacyUnit(self._max_rows or 1, f"{self._unit} in a set of tables"),
+        )
+
+    def _read_tables(self) -> list[LocalTable]:
+        return self._opened[1::2] if self._reads_rows else self._opened
+
+    # -- runs ---------------------------------------------------------------------------------------------------
+
+    def prepare(
+        self,
+        *,
+        epsilon: Epsilon = 1,
+        confidence: float = CONFIDENCE,
+        certain: Certain = "fail",
+        keep: str | None = None,
+        runs: int | None = None,
+        run_id: str | None = None,
+        label: str | None = None,
+        who: str | None = None,
+    ) -> CheckRun:
+        """Check everything public about a run; the result has its plan and charge. Reads no row, spends nothing.
+
+        Parameters as `Session.check`; a set has no slices.
+        """
+        if runs is not None and keep is None:
+            raise ParameterError("runs is for a suite that is kept: give keep= (--keep NAME)")
+        if run_id is not None and not self.has_ledger:
+            raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
+        counted, charged = self._counted_set, parse_epsilon(epsilon)
+        plan = plan_suite(
+            [each.tested for each in counted.limits],
+            charged,
+            share_of(confidence),
+            certain=certain,
+            runs=runs if runs is not None else 1 if keep is None else RUNS_KEPT,
+        )
+        digest = counted.suite.digest
+        request = {
+            "suite": digest,
+            "tables": [member.name for member in self._members],
+            "unit": self._unit,
+            "max_rows": self._max_rows,
+            "epsilon": format_epsilon(charged),
+            "confidence": confidence,
+            "certain": certain,
+            "runs": plan.runs,
+            "not_checked": hashlib.sha256("\n".join(each.name for each in self.not_checked).encode()).hexdigest(),
+            "public_parents": [table.public_keys for table in self._read_tables()],
+            **({} if keep is None else {"keep": keep}),
+        }
+        everything = Region()
+        charge = Charge(
+            (charged,), self._max_rows or 1, everything, request, run_id or new_run_id(), None, digest, label, who
+        )
+        run = CheckRun(charge, keep, counted, plan, Slices((None,), None, everything, None))
+        refuse_same_names(run.names[0])
+        return run
+
+    def will_test(self, run: CheckRun) -> bool:
+        """Return whether a run will test, which it does not where its verdicts are recorded."""
+        return self._account.will_test(run)
+
+    def run(self, run: CheckRun) -> CheckResults:
+        """Make a prepared run. Errors as `Session.release`; a run that was killed is finished by the same run id."""
+        if not self._reads_rows:
+            raise ParameterError("this set was opened without rows (rows=False): it prepares runs only")
+
+        def load() -> None:
+            self._refuse_change()
+            run.load()
+
+        def read(held: SuiteReservation) -> Callable[[], SuiteLevel | None]:
+            nothing = cast(PrivateSlices, None)  # the set has its own tables
+            draw = run.read(nothing, held, self._progress)
+            self._refuse_change()
+            return draw
+
+        return CheckResults.from_dict(json.loads(publish_suite(self._account, run, load, read)))
+
+    def check(self, **asked: Any) -> CheckResults:
+        """Prepare a run and make it."""
+        return self.run(self.prepare(**asked))
+
+    def _refuse_change(self) -> None:
+        for table in self._read_tables():
+            table.refuse_change(all_rows=self._compares_rows)
+
+    def close(self) -> None:
+        """Drop the private databases."""
+        account = self.__dict__.get("_account")
+        if account is not None:
+            account.close()
+        while self._opened:
+            self._opened.pop().close()
+
+
+def _refuse_unlike_units(unit: str, members: list[Member]) -> None:
+    """Refuse a unit whose values could be one in a table and two in another."""
+    kinds = {member.name: str(member.schema[unit_column(unit, member.schema)].type) for member in members}
+    found = set(kinds.values())
+    if not (found <= _WHOLE or (len(found) == 1 and found <= _EXACT)):
+        said = listed_names([f"{name}: {kind}" for name, kind in kinds.items()])
+        raise ParameterError(
+            f"{unit} has to be of whole numbers in all tables, or of one type of text or dates ({said})"
+        )
