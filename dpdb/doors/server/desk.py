@@ -288,7 +288,7 @@ class Desk:
         self.closing = True
         for pool in (self._free, self._private):
             pool.shutdown(wait=False, cancel_futures=True)
-        self._auditing.shutdown()  # what it has still to write, it writes
+        self._auditing.shutdown(cancel_futures=True)  # the line that is written now, it completes
         self._opened.close()
 
 
