@@ -98,6 +98,8 @@ def make_site(
 class Server:
     """`dpdb serve` while the block lasts; `said` is what it wrote on standard error."""
 
+    command: tuple[str, ...] = ("-m", "dpdb")
+
     def __init__(self, site: Site, *options: str, scheme: str = "http") -> None:
         self.site, self._options, self._scheme = site, options, scheme
         self.said: list[str] = []
@@ -105,7 +107,7 @@ class Server:
 
     def __enter__(self) -> Server:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "dpdb", "serve", "--config", str(self.site.config), *self._options],
+            [sys.executable, *self.command, "serve", "--config", str(self.site.config), *self._options],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,

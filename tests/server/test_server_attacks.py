@@ -85,15 +85,6 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
 
 STEPS = ["asked", "begun", "inserted", "secret written", "reserved", "drawn", "written", "recorded", "level drawn",
          "level written", "level recorded", "ending", "end written", "secret overwritten", "ended"]  # fmt: skip
-# Where private rows, or what was computed from them, may be in an error, and what calls it.
-PRIVATE = [
-    "dpdb.engine.table.LocalSlice.__init__",
-    "dpdb.release.private_slices.PrivateSlices.__getitem__",
-    "dpdb.release.statistics.Statistics.__init__",
-    "dpdb.privacy.noise.draw_laplace",
-    "dpdb.ledger.ledger.Ledger.record",
-    "dpdb.release.published.release.Releases.__init__",
-]
 UNTOLD = [RuntimeError, EngineError, LedgerError, SourceError, MemoryError, OutOfMemoryError, OSError, KeyError]
 
 

@@ -28,7 +28,7 @@ _MOST_NAME = 60
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a server, in every process of its own.
+    """Limits of a server; in every process of its own but for the first two, which servers on one audit file share.
 
     Attributes
     ----------

@@ -148,12 +148,13 @@ class Desk:
             with self._standing.private(asker.analyst.name):  # and one of the statements at once, until the grid
                 try:
                     answer = await self._in(self._private, lambda: _result(opened, statement))
-                    releases = [release.release_id for release in answer.releases]
-                    releases += [results.run_id for results in answer.checks]
-                    await note("answered", format_epsilon(round(answer.epsilon * 1e9)), releases)
-                    return answer
                 finally:
                     await until_grid(began, self.configuration.limits.release_seconds)
+                releases = [release.release_id for release in answer.releases]
+                releases += [results.run_id for results in answer.checks]
+                # Not before, as of a failure: others wait for the audit, too, and would see when private work ended.
+                await note("answered", format_epsilon(round(answer.epsilon * 1e9)), releases)
+                return answer
 
     def _rehearsed(self, asker: Asker, asked: Asked) -> tuple[ExitStack, Admitted]:
         with ExitStack() as opened:
@@ -303,7 +304,7 @@ class Desk:
         self.closing = True
         for pool in (self._free, self._private):
             pool.shutdown(wait=False, cancel_futures=True)
-        self._auditing.shutdown()  # what it has still to write, it writes
+        self._auditing.shutdown(cancel_futures=True)  # the line that is written now, it completes
         self._opened.close()
 
 
