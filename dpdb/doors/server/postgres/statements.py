@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -152,7 +153,7 @@ class Statements:
             suite = next((name for one in self._desk.tables.values() for name in one.suites), "")
             text = template.described(prepared.types[: len(template.types)], table, suite)
         elif verb_of(text) == "CALL":  # which DESCRIBE does not take; as long as the other word
-            text = f"FROM{text[4:]}"
+            text = re.sub("CALL", "FROM", text, count=1, flags=re.IGNORECASE)
         if text not in self._described:
             plan = await self._asked(self._desk.explain(self._asker, text, verb="DESCRIBE"))
             is_shown = verb_of(prepared.text) in ("EXPLAIN", "DESCRIBE")
