@@ -18,9 +18,11 @@ from sqlglot import exp
 from dpdb.doors.server.analysts import Analyst
 from dpdb.doors.server.asked import RefusedError
 from dpdb.doors.server.desk import Desk
-from dpdb.doors.server.postgres.catalog.content import Content, Shown, relation_name, schema_of
+from dpdb.doors.server.postgres.catalog.content import Content, Shown, relation_name
 from dpdb.doors.server.postgres.catalog.functions import macros
-from dpdb.doors.server.postgres.catalog.rewrite import query_of, rewritten
+from dpdb.doors.server.postgres.catalog.question import parsed, query_of
+from dpdb.doors.server.postgres.catalog.result_columns import with_kinds
+from dpdb.doors.server.postgres.catalog.rewrite import rewritten
 from dpdb.doors.server.rates import PerMinute
 from dpdb.doors.server.refusals import Refusal
 from dpdb.doors.sql.child.limits import Limits
@@ -28,7 +30,7 @@ from dpdb.doors.sql.child.remote_database import RemoteDatabase
 from dpdb.errors import DpdbError, StatementRefusedError
 from dpdb.owner_log import OWNER_LOG
 
-__all__ = ["answer", "is_about"]
+__all__ = ["answer", "is_about", "parsed"]
 
 _LIMITS = Limits(seconds=5.0, memory=1 << 30, result_bytes=16 << 20, rows=100_000, values=2_000_000)
 _MOST_TEXT = 65_536
@@ -103,7 +105,7 @@ class _Catalog:
             schemas = {name: table.schema for name, table in rows.items()}
             with self._remote.statement(query.sql, schemas, macros=defined) as statement:
                 statement.rehearse()
-                return statement.run(rows)
+                return with_kinds(statement.run(rows), query.kinds)
         except StatementRefusedError:
             raise
         except DpdbError as error:
