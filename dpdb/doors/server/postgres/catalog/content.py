@@ -39,8 +39,8 @@ _KNOWN = {
 _TYPES = {
     "BOOLEAN": "bool", "TINYINT": "int2", "SMALLINT": "int2", "UTINYINT": "int2", "INTEGER": "int4",
     "USMALLINT": "int4", "BIGINT": "int8", "UINTEGER": "int8", "HUGEINT": "numeric", "UHUGEINT": "numeric",
-    "UBIGINT": "numeric", "FLOAT": "float4", "DOUBLE": "float8", "DATE": "date", "TIME": "time", "TIMESTAMP": "timestamp",
-    "TIMESTAMP_S": "timestamp", "TIMESTAMP_MS": "timestamp", "TIMESTAMP_NS": "timestamp",
+    "UBIGINT": "numeric", "FLOAT": "float4", "DOUBLE": "float8", "DATE": "date", "TIME": "time",
+    "TIMESTAMP": "timestamp", "TIMESTAMP_S": "timestamp", "TIMESTAMP_MS": "timestamp", "TIMESTAMP_NS": "timestamp",
     "TIMESTAMP WITH TIME ZONE": "timestamptz", "UUID": "uuid", "BLOB": "bytea", "INTERVAL": "interval",
 }  # fmt: skip
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
@@ -169,7 +169,8 @@ def _types(*_: Any) -> Iterable[Mapping[str, Any]]:
             "oid": one.oid, "typname": one.name, "typnamespace": 11, "typowner": _OWNER, "typlen": one.length,
             "typbyval": one.length in (1, 2, 4, 8), "typtype": one.kind, "typcategory": one.category,
             "typisdefined": True, "typdelim": ",", "typelem": one.element, "typarray": one.array,
-            "typinput": given, "typoutput": taken, "typreceive": received, "typsend": sent, "typalign": "i", "typstorage": "p" if one.length > 0 else "x",
+            "typinput": given, "typoutput": taken, "typreceive": received, "typsend": sent,
+            "typalign": "i", "typstorage": "p" if one.length > 0 else "x",
             "typtypmod": -1, "typcollation": 100 if one.category == "S" else 0,
         }  # fmt: skip
 

@@ -34,8 +34,9 @@ FUNCTIONS: Mapping[str, tuple[int, str]] = {
                      "pg_get_triggerdef", "pg_get_serial_sequence", "pg_get_partkeydef", "pg_get_statisticsobjdef",
                      "pg_get_statisticsobjdef_columns", "pg_get_partition_constraintdef", "pg_tablespace_location"),
                     (3, "NULL::VARCHAR")),
-    **dict.fromkeys(("pg_table_is_visible", "pg_function_is_visible", "pg_type_is_visible"), (1, "a IS NOT NULL")),
-    **dict.fromkeys(("pg_operator_is_visible", "pg_opclass_is_visible", "pg_collation_is_visible",
+    "pg_table_is_visible": (1, "a NOT IN ({hidden})"),
+    **dict.fromkeys(("pg_function_is_visible", "pg_type_is_visible", "pg_operator_is_visible",
+                     "pg_opclass_is_visible", "pg_collation_is_visible",
                      "pg_conversion_is_visible", "pg_statistics_obj_is_visible", "pg_ts_config_is_visible",
                      "pg_ts_dict_is_visible", "pg_opfamily_is_visible", "pg_ts_parser_is_visible",
                      "pg_ts_template_is_visible"),
@@ -114,7 +115,9 @@ def _choices(content: Content) -> dict[str, str]:
     names = {name: one.oid for one in pg_types().values() for name in (one.name, formatted(one.name))}
     schemas = {f"{schema}.{name}": oid for name, schema, oid, _columns, _text in content.classes()}
     settings = [(name.lower(), value) for name, value in SETTINGS.items()]
+    hidden = [oid for _name, schema, oid, _columns, _text in content.classes() if schema == "information_schema"]
     return {
+        "hidden": ", ".join(map(str, hidden)),
         "types": _choice(types.items()),
         "classes": _choice((oid, _quoted(name)) for oid, name in classes),
         "texts": _choice(texts),

@@ -76,8 +76,12 @@ def with_kinds(table: pa.Table, kinds: Sequence[str]) -> pa.Table:
     """Return a result with its types as metadata (`pg_type`) of its columns."""
     if len(kinds) != table.num_columns:  # of `SELECT *`
         return table
-    fields = [
-        field.with_metadata({b"pg_type": kind.encode()}) if kind in _KINDS and field.type == arrow_type(kind) else field
-        for field, kind in zip(table.schema, kinds, strict=True)
-    ]
-    return table.cast(pa.schema(fields))
+    columns, fields = [], []
+    for field, kind, column in zip(table.schema, kinds, table.columns, strict=True):
+        known = kind in _KINDS and field.type == arrow_type(kind)
+        if known and kind.endswith("vector"):  # written as numbers with blanks between
+            texts = [None if one is None else " ".join(map(str, one)) for one in column.to_pylist()]
+            column, field = pa.array(texts, pa.string()), field.with_type(pa.string())  # noqa: PLW2901
+        columns.append(column)
+        fields.append(field.with_metadata({b"pg_type": kind.encode()}) if known else field)
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
