@@ -223,7 +223,7 @@ class Connection:
             given.get("database") or analyst.name,
             settings,
             holds=lambda: desk.login(analyst.name) == (analyst, keys),
-            may_parse=lambda: self._server.may_parse(analyst.name),
+            may_parse=lambda text: self._server.may_parse(analyst.name, text),
             keep=self._server.keep,
         )
         self._is_known = True

@@ -76,7 +76,8 @@ class Extended:
         if name and name in self._prepared:
             raise WireError("42P05", f"there is a statement {name[:60]!r} already")
         self._prepared.pop(name, None)
-        found = await prepared(text, oids, self._statements.settings, self._statements.template)
+        known = self._statements
+        found = await prepared(text, oids, known.settings, known.is_catalog, known.template)
         _refuse_many([*self._prepared.values(), found])
         self._prepared[name] = found
 
@@ -124,7 +125,7 @@ class Extended:
             portal.columns = portal.columns or told
             if portal.columns is not None:
                 portal.formats_of(portal.columns)
-            portal.outcome = await self._statements.run(portal.text)
+            portal.outcome = await self._statements.run(portal.text, portal.prepared.about)
             self.dropped(portal.outcome.tag)
         return portal
 

@@ -18,7 +18,10 @@ __all__ = ["PostgresListener"]
 
 _PAUSE = 0.05  # where the system gives no descriptor
 _BACKLOG = 512
-_PARSES = 5  # statements that may be read to prepare or describe them, for each that may be run
+# Statements that may be read, to see what they are about or what they return, for each that may be run: a tool asks the
+# catalog a hundred things when it connects; what is long takes long.
+_SHORT = 4_096
+_READ = {True: 20, False: 5}
 
 
 class PostgresListener:
@@ -47,7 +50,7 @@ class PostgresListener:
         self.desk, self.tls, self.end_point, self.is_closing = desk, tls, end_point, False
         self._places = Places[Connection](limits.connections_per_address, limits.connections)
         self._failed = PerMinute(limits.failed_logins_per_minute)
-        self._parses = PerMinute(limits.statements_per_minute * _PARSES)
+        self._read = {short: PerMinute(limits.statements_per_minute * times) for short, times in _READ.items()}
         self._open: dict[tuple[int, int], Connection] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         listener.setblocking(False)
@@ -90,9 +93,9 @@ class PostgresListener:
         """Count a failed login; return whether its address may have one more."""
         return self._failed.allows(address)
 
-    def may_parse(self, name: str) -> bool:
-        """Count a statement that is read for an analyst; return whether he may have one more."""
-        return self._parses.allows(name)
+    def may_parse(self, name: str, text: str) -> bool:
+        """Count a statement that is read for an analyst; return whether he may have it read."""
+        return self._read[len(text) <= _SHORT].allows(name)
 
     def cancel(self, key: Sequence[int]) -> None:
         """Cancel what the connection with this key runs; a wrong key is not told of."""

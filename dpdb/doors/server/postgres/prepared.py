@@ -89,7 +89,11 @@ class Prepared:
 
 
 async def prepared(
-    text: str, given: Sequence[int], settings: Settings, read: Callable[[str], Awaitable[Template | None]]
+    text: str,
+    given: Sequence[int],
+    settings: Settings,
+    is_catalog: Callable[[str], Awaitable[bool]],
+    read: Callable[[str], Awaitable[Template | None]],
 ) -> Prepared:
     """Read a statement.
 
@@ -101,6 +105,8 @@ async def prepared(
         Types of parameters that the client knows; 0 where it does not.
     settings
         Of the connection, which know what is about the session.
+    is_catalog
+        Says whether a statement is about the catalog.
     read
         Reads a statement with parameters; returns None of what cannot be read.
 
@@ -119,7 +125,7 @@ async def prepared(
         raise WireError("54000", str(error)) from None
     if settings.is_about(text):
         return Prepared(text, "session")
-    if catalog.is_about(text):
+    if await is_catalog(text):
         tree, oids = await asyncio.to_thread(_catalog_tree, text) if "$" in text else (None, [])
         return Prepared(text, "catalog", _merged(given, oids), tree)
     template = await read(text) if "$" in text else None

@@ -61,7 +61,7 @@ class Statements:
     holds : function
         Says whether the analyst still has the token by which he has logged in.
     may_parse : function
-        Says whether he may prepare one statement more in this minute.
+        Says whether he may have a statement read in this minute.
     keep : function
         Takes the work of a cancelled statement, which goes on to its end.
     """
@@ -74,7 +74,7 @@ class Statements:
         settings: Settings,
         *,
         holds: Callable[[], bool],
-        may_parse: Callable[[], bool],
+        may_parse: Callable[[str], bool],
         keep: Callable[[asyncio.Task[Any]], None],
     ) -> None:
         self.settings = settings
@@ -83,8 +83,15 @@ class Statements:
         self._cancelled: asyncio.Future[None] | None = None
         self._described: dict[str, list[Column]] = {}
 
-    async def run(self, text: str) -> Outcome:
+    async def run(self, text: str, about: str | None = None) -> Outcome:
         """Answer a bare statement.
+
+        Parameters
+        ----------
+        text
+            The statement.
+        about
+            As `Prepared` has it, where that is known.
 
         Raises
         ------
@@ -97,9 +104,10 @@ class Statements:
         told = self.settings.answer(text)
         if told is not None:
             return Outcome(*told)
-        found = await self.catalog(text)
-        if found is not None:
-            return Outcome(_counted("SELECT", found.num_rows), found)
+        if about == "catalog" or (about is None and await self.is_catalog(text)):
+            found = await self.catalog(text)
+            if found is not None:
+                return Outcome(_counted("SELECT", found.num_rows), found)
         answer = await self._asked(self._desk.run(self._asker, text, run_id=self.settings.run_id))
         tag = "EXPLAIN" if verb_of(text) == "EXPLAIN" else _counted("SELECT", answer.table.num_rows)
         return Outcome(tag, answer.table, _cost(answer))
@@ -155,12 +163,20 @@ class Statements:
 
     async def template(self, text: str) -> Template | None:
         """Read a statement; None if it cannot be read."""
-        if not self._may_parse():
-            raise WireError("53000", "too many statements in a minute: wait a little")
+        self._refuse_many(text)
         try:
             return await asyncio.to_thread(Template, text)
         except StatementRefusedError:
             return None
+
+    async def is_catalog(self, text: str) -> bool:
+        """Return whether a statement is about the catalog."""
+        self._refuse_many(text)
+        return await asyncio.to_thread(catalog.is_about, text)
+
+    def _refuse_many(self, text: str) -> None:
+        if not self._may_parse(text):
+            raise WireError("53000", "too many statements in a minute: wait a little")
 
     async def catalog(self, text: str) -> pa.Table | None:
         """Return what a statement about the catalog says, None of any other."""

@@ -118,7 +118,9 @@ def _numeric_text(value: Decimal | int, kind: Type) -> str:
 
 def _interval_text(value: Any, kind: Type) -> str:
     del kind
-    parts = [f"{number} {word}" for number, word in ((value.months, "mons"), (value.days, "days")) if number]
+    years = int(value.months / 12)
+    counts = ((years, "years"), (value.months - 12 * years, "mons"), (value.days, "days"))
+    parts = [f"{number} {word}" for number, word in counts if number]
     microseconds = value.nanoseconds // 1_000
     if microseconds or not parts:
         parts.append(("-" if microseconds < 0 else "") + time_text(abs(microseconds)))
@@ -203,8 +205,8 @@ def numeric_bytes(value: Decimal | int) -> bytes:
     sign, digits, exponent = Decimal(value).as_tuple()
     assert isinstance(exponent, int)
     scale = max(0, -exponent)
-    text = "".join(map(str, digits)) + "0" * max(0, exponent)
-    whole, part = (text[: len(text) - scale] or "0", text.rjust(scale, "0")[len(text.rjust(scale, "0")) - scale :])
+    text = ("".join(map(str, digits)) + "0" * max(0, exponent)).rjust(scale + 1, "0")
+    whole, part = text[: len(text) - scale], text[len(text) - scale :]
     whole, part = whole.rjust(-(-len(whole) // 4) * 4, "0"), part.ljust(-(-len(part) // 4) * 4, "0")
     groups = [int((whole + part)[start : start + 4]) for start in range(0, len(whole + part), 4)]
     weight = len(whole) // 4 - 1
