@@ -44,7 +44,7 @@ _TYPES = {
     "TIMESTAMP WITH TIME ZONE": "timestamptz", "UUID": "uuid", "BLOB": "bytea", "INTERVAL": "interval",
 }  # fmt: skip
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
-_BY_LENGTH = -1
+_MOST_KEPT = 500
 _KEYWORDS = "all and any array as asc both case cast check collate column constraint create default desc distinct do else end except false for foreign from grant group having in initially intersect into leading limit not null offset on only or order placing primary references returning select some symmetric table then to trailing true union unique user using variadic when where window with".split()  # noqa: E501, SIM905
 
 
@@ -81,6 +81,7 @@ class Content:
     # Of the relations of the catalog by name, and of the tables.
     oids: dict[str, int] = field(init=False)
     own: dict[str, int] = field(init=False)
+    _kept: dict[tuple[str, str, str], pa.Table] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.own = {shown.name: _FIRST_TABLE + number for number, shown in enumerate(self.tables)}
@@ -88,6 +89,14 @@ class Content:
 
     def table(self, relation: str, analyst: str, database: str) -> pa.Table:
         """Return the rows of a relation, for an analyst who named a database; of most there are none."""
+        key = (relation, analyst, database)
+        if key not in self._kept:
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            self._kept[key] = self._made(*key)
+        return self._kept[key]
+
+    def _made(self, relation: str, analyst: str, database: str) -> pa.Table:
         schema, made = schema_of(relation), _ROWS.get(relation)
         rows = [] if made is None else [*made(self, analyst, database)]
         kinds, oid = relations()[relation], self.oids[relation]

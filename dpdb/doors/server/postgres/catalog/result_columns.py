@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 from sqlglot import exp
@@ -14,7 +14,8 @@ from dpdb.doors.server.postgres.catalog.type_names import type_name
 __all__ = ["name_columns", "result_kinds", "with_kinds"]
 
 # Those that a client may have to know from text and numbers.
-_KINDS = ("name", "oid", "char", "int2vector", "oidvector", "xid")
+_KINDS = ("name", "oid", "char", "int2vector", "oidvector", "xid", "_oid")
+_MOST_STEPS = 8
 
 
 def name_columns(tree: exp.Query) -> None:
@@ -50,8 +51,8 @@ def _implied(node: exp.Expr) -> tuple[str, bool]:  # noqa: PLR0911 - a case per 
     return "", False
 
 
-def result_kinds(tree: exp.Query, read: Iterable[str]) -> list[str]:
-    """Return the types of a result's columns as the catalog has them, "" of what is of no such type.
+def result_kinds(tree: exp.Query, read: Iterable[str]) -> dict[str, str]:  # noqa: C901 - a case per kind of expression
+    """Return the types of a result's columns by their names, as the catalog has them; of what is of such a type.
 
     Parameters
     ----------
@@ -60,24 +61,41 @@ def result_kinds(tree: exp.Query, read: Iterable[str]) -> list[str]:
     read
         The relations that it reads.
     """
-    columns = [relations()[relation] for relation in read]
-    found: list[str] = []
-    for item in tree.selects:
-        core = item.this if isinstance(item, exp.Alias) else item
-        kinds = {one[core.name.lower()] for one in columns if core.name.lower() in one}
-        if isinstance(core, exp.Column) and len(kinds) == 1:
-            found += kinds
-        else:
-            found.append(type_name(core.to) if isinstance(core, exp.Cast) else "")
+    types: dict[str, set[str]] = {}
+    for relation in read:
+        for name, kind in relations()[relation].items():
+            types.setdefault(name, set()).add(kind)
+    of_relations = {name: next(iter(kinds)) for name, kinds in types.items() if len(kinds) == 1}
+    defined = {alias.alias.lower(): alias.this for alias in tree.find_all(exp.Alias)}
+
+    def kind_of(node: object, steps: int) -> str:  # noqa: PLR0911 - the same
+        if steps == 0:
+            return ""
+        if isinstance(node, exp.Column):
+            name = node.name.lower()
+            return of_relations.get(name) or kind_of(defined.get(name), steps - 1)
+        if isinstance(node, exp.Cast):
+            return type_name(node.to)
+        if isinstance(node, exp.ArrayAgg):
+            inside = kind_of(node.this.this if isinstance(node.this, exp.Order) else node.this, steps - 1)
+            return f"_{inside}" if inside else ""
+        if isinstance(node, exp.Case):
+            return kind_of(node.args["ifs"][0].args["true"], steps - 1)
+        if isinstance(node, exp.Subquery):
+            return kind_of(node.this.selects[0] if node.this.selects else None, steps - 1)
+        return kind_of(node.this, steps - 1) if isinstance(node, (exp.Paren, exp.Coalesce, exp.Alias)) else ""
+
+    found = {item.alias_or_name: kind_of(item, _MOST_STEPS) for item in tree.selects}
+    if any(isinstance(item, exp.Star) for item in tree.selects):
+        found |= of_relations | {name: kind_of(node, _MOST_STEPS) for name, node in defined.items()}
     return found
 
 
-def with_kinds(table: pa.Table, kinds: Sequence[str]) -> pa.Table:
+def with_kinds(table: pa.Table, kinds: Mapping[str, str]) -> pa.Table:
     """Return a result with its types as metadata (`pg_type`) of its columns."""
-    if len(kinds) != table.num_columns:  # of `SELECT *`
-        return table
     columns, fields = [], []
-    for field, kind, column in zip(table.schema, kinds, table.columns, strict=True):
+    for field, column in zip(table.schema, table.columns, strict=True):
+        kind = kinds.get(field.name, "")
         known = kind in _KINDS and field.type == arrow_type(kind)
         if known and kind.endswith("vector"):  # written as numbers with blanks between
             texts = [None if one is None else " ".join(map(str, one)) for one in column.to_pylist()]

@@ -55,14 +55,14 @@ class Rewritten:
         The relations that it reads.
     functions : set of str
         The functions that it calls.
-    kinds : list of str
-        The types of the columns of its result, see `result_kinds`.
+    kinds : mapping of str to str
+        The types of columns of its result, see `result_kinds`.
     """
 
     sql: str = ""
     relations: set[str] = field(default_factory=set)
     functions: set[str] = field(default_factory=set)
-    kinds: list[str] = field(default_factory=list)
+    kinds: Mapping[str, str] = field(default_factory=dict)
 
 
 def rewritten(tree: exp.Query, content: Content) -> Rewritten:
