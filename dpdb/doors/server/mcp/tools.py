@@ -18,8 +18,8 @@ __all__ = ["INSTRUCTIONS", "TOOLS", "Tool", "Tools"]
 INSTRUCTIONS = (
     "Releases of private tables under differential privacy; rows are never seen. First call schema and account (free), "
     "then explain (free) with a statement such as SELECT value, lower, upper FROM dp_count('TABLE', EPSILON), and run "
-    "it only when its cost is worth it: what is spent stays spent. Every number is noisy: give its interval, and cite it "
-    "by its release id (`cite` in the answer). A refusal is an answer with the fields error and message."
+    "it only when its cost is worth it: what is spent stays spent. Every number is noisy: give its interval, and cite "
+    "it by its release id (`cite` in the answer). A refusal is an answer with the fields error and message."
 )
 
 _RUN_ID = {
