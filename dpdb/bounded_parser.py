@@ -17,13 +17,8 @@ from sqlglot.parser import Parser
 from sqlglot.parsers.duckdb import DuckDBParser
 
 __all__ = [
-    "NotOneConditionError",
-    "TooMuchWorkError",
-    "parse_condition",
-    "parse_duckdb",
-    "parse_postgres",
-    "parse_script",
-]
+    "NotOneConditionError", "TooMuchWorkError", "parse_condition", "parse_duckdb", "parse_postgres", "parse_script",
+]  # fmt: skip
 
 # Texts that people write take one or two steps per token, whatever their length; a thousand take about 10 ms.
 _STEPS_PER_TOKEN = 20

@@ -10,7 +10,7 @@ from typing import Literal
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from dpdb.bounded_parser import parse_script
+from dpdb.doors.server.postgres import catalog
 from dpdb.doors.server.postgres.errors import WireError
 from dpdb.doors.server.postgres.parameters import OIDS, TEXT_ARRAY, parameter_type
 from dpdb.doors.server.postgres.session import Settings, bare
@@ -21,7 +21,16 @@ from dpdb.errors import StatementRefusedError
 __all__ = ["Prepared", "prepared"]
 
 # What a client is told of a parameter of the catalog that the statement casts.
-_CASTS = {"oid": 26, "oid[]": 1028, "text[]": 1009, "int": 23, "bigint": 20, "smallint": 21, "name[]": 1003}
+_CASTS = {
+    "oid": 26,
+    "oid[]": 1028,
+    "_oid": 1028,
+    "text[]": 1009,
+    "int": 23,
+    "bigint": 20,
+    "smallint": 21,
+    "name[]": 1003,
+}
 
 
 @dataclass
@@ -120,7 +129,7 @@ async def prepared(
         tree, oids = await asyncio.to_thread(_catalog_tree, text) if "$" in text else (None, [])
         return Prepared(text, "catalog", _merged(given, oids), tree)
     template = await read(text) if "$" in text else None
-    if template is None:
+    if template is None or not template.types:
         return Prepared(text, "desk", _merged(given, ()))
     suggested = [TEXT_ARRAY if one in template.lists else OIDS[kind] for one, kind in enumerate(template.types)]
     return Prepared(text, "desk", _merged(given, suggested), template)
@@ -140,10 +149,7 @@ def _catalog_tree(text: str) -> tuple[exp.Expr, list[int]]:
     refused = WireError("0A000", "this statement about the catalog is not answered")
     if len(text.encode()) > 65_536:
         raise refused
-    try:
-        [tree] = parse_script(text, "postgres")
-    except (SqlglotError, RecursionError, ValueError):
-        raise refused from None
+    tree = catalog.parsed(text)
     if tree is None:
         raise refused
     oids: dict[int, int] = {}

@@ -8,6 +8,7 @@ is a query of what its analyst may know anyway.
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
@@ -18,9 +19,11 @@ from sqlglot import exp
 from dpdb.doors.server.analysts import Analyst
 from dpdb.doors.server.asked import RefusedError
 from dpdb.doors.server.desk import Desk
-from dpdb.doors.server.postgres.catalog.content import Content, Shown, relation_name, schema_of
-from dpdb.doors.server.postgres.catalog.functions import macros
-from dpdb.doors.server.postgres.catalog.rewrite import query_of, rewritten
+from dpdb.doors.server.postgres.catalog.content import Content, Shown, relation_name
+from dpdb.doors.server.postgres.catalog.functions import FUNCTIONS, macros
+from dpdb.doors.server.postgres.catalog.question import parsed, query_of
+from dpdb.doors.server.postgres.catalog.result_columns import with_kinds
+from dpdb.doors.server.postgres.catalog.rewrite import rewritten
 from dpdb.doors.server.rates import PerMinute
 from dpdb.doors.server.refusals import Refusal
 from dpdb.doors.sql.child.limits import Limits
@@ -28,12 +31,17 @@ from dpdb.doors.sql.child.remote_database import RemoteDatabase
 from dpdb.errors import DpdbError, StatementRefusedError
 from dpdb.owner_log import OWNER_LOG
 
-__all__ = ["answer", "is_about"]
+__all__ = ["answer", "is_about", "parsed"]
 
 _LIMITS = Limits(seconds=5.0, memory=1 << 30, result_bytes=16 << 20, rows=100_000, values=2_000_000)
 _MOST_TEXT = 65_536
 _PER_MINUTE = 1_000  # a tool that connects asks fifty at once
 _AT_ONCE = 4
+# Without any of these, or of its functions, a statement is not about the catalog.
+_WORDS = re.compile(
+    rf"\b(?:pg_|information_schema|current_|session_user|user\b|version\b|::\s*reg|reg[a-z]+\b|{'|'.join(FUNCTIONS)})",
+    re.I,
+)
 _FAILED = "the catalog cannot answer this"
 
 
@@ -57,11 +65,10 @@ async def answer(text: str, desk: Desk, analyst: Analyst, database: str) -> pa.T
     RefusedError
         The analyst asks too often.
     """
-    tree = _read(text)
-    if tree is None:
+    if not _may_be_about(text):
         return None
     catalog = await _catalog_of(desk)
-    return await catalog.answer(tree, analyst.name, database)
+    return await catalog.answer(text, analyst.name, database)
 
 
 def is_about(text: str) -> bool:
@@ -73,9 +80,11 @@ def is_about(text: str) -> bool:
 
 
 def _read(text: str) -> exp.Query | None:
-    if len(text) > _MOST_TEXT or "\0" in text:
-        return None
-    return query_of(text)
+    return query_of(text) if _may_be_about(text) else None
+
+
+def _may_be_about(text: str) -> bool:
+    return len(text) <= _MOST_TEXT and "\0" not in text and _WORDS.search(text) is not None
 
 
 class _Catalog:
@@ -87,14 +96,17 @@ class _Catalog:
         self._rate = PerMinute(_PER_MINUTE)
         self._free = asyncio.Semaphore(_AT_ONCE)
 
-    async def answer(self, tree: exp.Query, analyst: str, database: str) -> pa.Table:
+    async def answer(self, text: str, analyst: str, database: str) -> pa.Table | None:
         if not self._rate.allows(analyst):
             raise RefusedError(Refusal("too_many", "too many questions to the catalog: wait a little"))
         async with self._free:
-            return await asyncio.to_thread(self._answered, tree, analyst, database)
+            return await asyncio.to_thread(self._answered, text, analyst, database)
 
-    def _answered(self, tree: exp.Query, analyst: str, database: str) -> pa.Table:
+    def _answered(self, text: str, analyst: str, database: str) -> pa.Table | None:
         try:
+            tree = query_of(text)
+            if tree is None:
+                return None
             query = rewritten(tree, self._content)
             rows = {
                 relation_name(name): self._content.table(name, analyst, database) for name in sorted(query.relations)
@@ -103,7 +115,7 @@ class _Catalog:
             schemas = {name: table.schema for name, table in rows.items()}
             with self._remote.statement(query.sql, schemas, macros=defined) as statement:
                 statement.rehearse()
-                return statement.run(rows)
+                return with_kinds(statement.run(rows), query.kinds)
         except StatementRefusedError:
             raise
         except DpdbError as error:

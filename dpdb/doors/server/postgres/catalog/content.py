@@ -37,14 +37,14 @@ _KNOWN = {
 }  # fmt: skip
 # DuckDB's types in PostgreSQL; every other, such as a list, is text.
 _TYPES = {
-    "BOOLEAN": "bool", "TINYINT": "int2", "SMALLINT": "int2", "UTINYINT": "int2", "INTEGER": "int4", "USMALLINT": "int4",
-    "BIGINT": "int8", "UINTEGER": "int8", "HUGEINT": "numeric", "UHUGEINT": "numeric", "UBIGINT": "numeric",
-    "FLOAT": "float4", "DOUBLE": "float8", "DATE": "date", "TIME": "time", "TIMESTAMP": "timestamp",
-    "TIMESTAMP_S": "timestamp", "TIMESTAMP_MS": "timestamp", "TIMESTAMP_NS": "timestamp",
+    "BOOLEAN": "bool", "TINYINT": "int2", "SMALLINT": "int2", "UTINYINT": "int2", "INTEGER": "int4",
+    "USMALLINT": "int4", "BIGINT": "int8", "UINTEGER": "int8", "HUGEINT": "numeric", "UHUGEINT": "numeric",
+    "UBIGINT": "numeric", "FLOAT": "float4", "DOUBLE": "float8", "DATE": "date", "TIME": "time",
+    "TIMESTAMP": "timestamp", "TIMESTAMP_S": "timestamp", "TIMESTAMP_MS": "timestamp", "TIMESTAMP_NS": "timestamp",
     "TIMESTAMP WITH TIME ZONE": "timestamptz", "UUID": "uuid", "BLOB": "bytea", "INTERVAL": "interval",
 }  # fmt: skip
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
-_BY_LENGTH = -1
+_MOST_KEPT = 500
 _KEYWORDS = "all and any array as asc both case cast check collate column constraint create default desc distinct do else end except false for foreign from grant group having in initially intersect into leading limit not null offset on only or order placing primary references returning select some symmetric table then to trailing true union unique user using variadic when where window with".split()  # noqa: E501, SIM905
 
 
@@ -81,6 +81,7 @@ class Content:
     # Of the relations of the catalog by name, and of the tables.
     oids: dict[str, int] = field(init=False)
     own: dict[str, int] = field(init=False)
+    _kept: dict[tuple[str, str, str], pa.Table] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.own = {shown.name: _FIRST_TABLE + number for number, shown in enumerate(self.tables)}
@@ -88,16 +89,21 @@ class Content:
 
     def table(self, relation: str, analyst: str, database: str) -> pa.Table:
         """Return the rows of a relation, for an analyst who named a database; of most there are none."""
+        key = (relation, analyst, database)
+        if key not in self._kept:
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            self._kept[key] = self._made(*key)
+        return self._kept[key]
+
+    def _made(self, relation: str, analyst: str, database: str) -> pa.Table:
         schema, made = schema_of(relation), _ROWS.get(relation)
         rows = [] if made is None else [*made(self, analyst, database)]
         kinds, oid = relations()[relation], self.oids[relation]
-        columns = [
-            pa.array(
-                [oid if name == "tableoid" else row.get(name, _default(kinds[name])) for row in rows],
-                schema.field(name).type,
-            )
-            for name in schema.names
-        ]
+        columns = []
+        for name in schema.names:
+            values = [oid if name == "tableoid" else row.get(name, _default(kinds[name])) for row in rows]
+            columns.append(pa.array(values, schema.field(name).type))
         return pa.Table.from_arrays(columns, schema=schema)
 
     def classes(self) -> Iterator[tuple[str, str, int, list[tuple[str, str, int]], str]]:
@@ -144,9 +150,9 @@ def _namespaces(*_: Any) -> Iterable[Mapping[str, Any]]:
 def _classes(content: Content, *_: Any) -> Iterable[Mapping[str, Any]]:
     for name, schema, oid, columns, _text in content.classes():
         yield {
-            "oid": oid, "relname": name, "relnamespace": _NAMESPACES[schema], "relowner": _OWNER, "relnatts": len(columns),
-            "relkind": "r" if schema == PUBLIC else "v", "relpersistence": "p", "relreplident": "n", "reltuples": -1.0,
-            "relispopulated": True, "relam": 2 if schema == PUBLIC else 0,
+            "oid": oid, "relname": name, "relnamespace": _NAMESPACES[schema], "relowner": _OWNER,
+            "relnatts": len(columns), "relkind": "r" if schema == PUBLIC else "v", "relpersistence": "p",
+            "relreplident": "n", "reltuples": -1.0, "relispopulated": True, "relam": 2 if schema == PUBLIC else 0,
         }  # fmt: skip
 
 
@@ -170,9 +176,10 @@ def _types(*_: Any) -> Iterable[Mapping[str, Any]]:
         given, taken, received, sent = one.functions
         yield {
             "oid": one.oid, "typname": one.name, "typnamespace": 11, "typowner": _OWNER, "typlen": one.length,
-            "typbyval": one.length in (1, 2, 4, 8), "typtype": one.kind, "typcategory": one.category, "typisdefined": True,
-            "typdelim": ",", "typelem": one.element, "typarray": one.array, "typinput": given, "typoutput": taken,
-            "typreceive": received, "typsend": sent, "typalign": "i", "typstorage": "p" if one.length > 0 else "x",
+            "typbyval": one.length in (1, 2, 4, 8), "typtype": one.kind, "typcategory": one.category,
+            "typisdefined": True, "typdelim": ",", "typelem": one.element, "typarray": one.array,
+            "typinput": given, "typoutput": taken, "typreceive": received, "typsend": sent,
+            "typalign": "i", "typstorage": "p" if one.length > 0 else "x",
             "typtypmod": -1, "typcollation": 100 if one.category == "S" else 0,
         }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""PostgreSQL's functions that ask the catalog, as macros of DuckDB over the content; no other function is called by name."""
+"""PostgreSQL's functions that ask the catalog, as macros of DuckDB over the content."""
 
 from __future__ import annotations
 
@@ -34,10 +34,12 @@ FUNCTIONS: Mapping[str, tuple[int, str]] = {
                      "pg_get_triggerdef", "pg_get_serial_sequence", "pg_get_partkeydef", "pg_get_statisticsobjdef",
                      "pg_get_statisticsobjdef_columns", "pg_get_partition_constraintdef", "pg_tablespace_location"),
                     (3, "NULL::VARCHAR")),
-    **dict.fromkeys(("pg_table_is_visible", "pg_function_is_visible", "pg_type_is_visible"), (1, "a IS NOT NULL")),
-    **dict.fromkeys(("pg_operator_is_visible", "pg_opclass_is_visible", "pg_collation_is_visible",
+    "pg_table_is_visible": (1, "a NOT IN ({hidden})"),
+    **dict.fromkeys(("pg_function_is_visible", "pg_type_is_visible", "pg_operator_is_visible",
+                     "pg_opclass_is_visible", "pg_collation_is_visible",
                      "pg_conversion_is_visible", "pg_statistics_obj_is_visible", "pg_ts_config_is_visible",
-                     "pg_ts_dict_is_visible", "pg_opfamily_is_visible", "pg_ts_parser_is_visible", "pg_ts_template_is_visible"),
+                     "pg_ts_dict_is_visible", "pg_opfamily_is_visible", "pg_ts_parser_is_visible",
+                     "pg_ts_template_is_visible"),
                     (1, "a IS NOT NULL")),
     **dict.fromkeys(("has_table_privilege", "has_any_column_privilege", "has_column_privilege"),
                     (4, "upper(coalesce(c, b, '')::VARCHAR) = 'SELECT'")),
@@ -45,7 +47,8 @@ FUNCTIONS: Mapping[str, tuple[int, str]] = {
                      "has_tablespace_privilege", "has_language_privilege", "has_sequence_privilege",
                      "has_server_privilege", "has_foreign_data_wrapper_privilege", "pg_has_role"),
                     (3, "upper(coalesce(c, b, '')::VARCHAR) <> 'CREATE'")),
-    **dict.fromkeys(("pg_relation_is_publishable", "pg_is_in_recovery", "pg_is_other_temp_schema", "row_security_active"),
+    **dict.fromkeys(("pg_relation_is_publishable", "pg_is_in_recovery", "pg_is_other_temp_schema",
+                     "row_security_active"),
                     (1, "false")),
     **dict.fromkeys(("pg_total_relation_size", "pg_relation_size", "pg_table_size", "pg_indexes_size",
                      "pg_database_size", "pg_tablespace_size", "pg_my_temp_schema", "txid_current", "inet_server_port"),
@@ -69,8 +72,8 @@ FUNCTIONS: Mapping[str, tuple[int, str]] = {
     **dict.fromkeys(("current_user", "session_user", "user", "current_role"), (0, "{analyst}")),
     "current_setting": (2, "CASE lower(a){settings} END"),
     "set_config": (3, "b"),
-    "quote_ident": (1, "CASE WHEN regexp_full_match(a, '[a-z_][a-z0-9_]*') THEN a ELSE '\"' || replace(a, '\"', '\"\"') "
-                    "|| '\"' END"),
+    "quote_ident": (1, "CASE WHEN regexp_full_match(a, '[a-z_][a-z0-9_]*') THEN a "
+                    "ELSE '\"' || replace(a, '\"', '\"\"') || '\"' END"),
     "quote_literal": (1, "'''' || replace(a, '''', '''''') || ''''"),
     "parse_ident": (1, "string_split(a, '.')"),
     "array_upper": (2, "nullif(len(a), 0)"),
@@ -98,10 +101,11 @@ def macros(content: Content, analyst: str, database: str, names: Iterable[str]) 
     if not chosen:
         return ""
     told = {**_choices(content), "analyst": _text(analyst), "database": _text(database)}
-    return "".join(
-        f"CREATE MACRO {PREFIX}{name}({', '.join('abcd'[: FUNCTIONS[name][0]])}) AS {FUNCTIONS[name][1].format(**told)};\n"
-        for name in chosen
-    )
+    defined = []
+    for name in chosen:
+        most, body = FUNCTIONS[name]
+        defined.append(f"CREATE MACRO {PREFIX}{name}({', '.join('abcd'[:most])}) AS {body.format(**told)};\n")
+    return "".join(defined)
 
 
 def _choices(content: Content) -> dict[str, str]:
@@ -111,7 +115,9 @@ def _choices(content: Content) -> dict[str, str]:
     names = {name: one.oid for one in pg_types().values() for name in (one.name, formatted(one.name))}
     schemas = {f"{schema}.{name}": oid for name, schema, oid, _columns, _text in content.classes()}
     settings = [(name.lower(), value) for name, value in SETTINGS.items()]
+    hidden = [oid for _name, schema, oid, _columns, _text in content.classes() if schema == "information_schema"]
     return {
+        "hidden": ", ".join(map(str, hidden)),
         "types": _choice(types.items()),
         "classes": _choice((oid, _quoted(name)) for oid, name in classes),
         "texts": _choice(texts),

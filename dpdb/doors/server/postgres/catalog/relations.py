@@ -1,7 +1,7 @@
 """The relations of PostgreSQL's catalog and their columns, and its types: constants, from two texts beside this module.
 
-A line of `relations.txt` is a relation and its columns with their types, as PostgreSQL 15 has them; a line of `types.txt`
-a type: oid, name, length, kind, category, oid of the element, of the array, and its four functions.
+A line of `relations.txt` is a relation and its columns with their types, as PostgreSQL 15 has them; a line of
+`types.txt` a type: oid, name, length, kind, category, oid of the element, of the array, and its four functions.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ __all__ = ["PgType", "arrow_type", "formatted", "pg_types", "relations"]
 
 _HERE = Path(__file__).parent
 _ARROW = {
-    "bool": pa.bool_(), "int2": pa.int16(), "int4": pa.int32(), "int8": pa.int64(), "oid": pa.int64(), "xid": pa.int64(),
-    "float4": pa.float32(), "timestamptz": pa.timestamp("us"), "int2vector": pa.list_(pa.int16()),
+    "bool": pa.bool_(), "int2": pa.int16(), "int4": pa.int32(), "int8": pa.int64(), "oid": pa.int64(),
+    "xid": pa.int64(), "float4": pa.float32(), "timestamptz": pa.timestamp("us"), "int2vector": pa.list_(pa.int16()),
     "oidvector": pa.list_(pa.int64()), "_oid": pa.list_(pa.int64()), "_int2": pa.list_(pa.int16()),
     "_text": pa.list_(pa.string()), "_char": pa.list_(pa.string()), "interval": pa.string(), "bytea": pa.binary(),
 }  # fmt: skip
