@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from dpdb.errors import LedgerError, ReceiptError
-from dpdb.ledger import LedgerReading
+from dpdb.ledger import open_to_read
 from dpdb.receipts.audit import audit_ledger
 from dpdb.receipts.checkpoint import Checkpoint
 from dpdb.receipts.issue import LedgerTree
@@ -97,7 +97,7 @@ def verify(
     if ledger is None:
         _log(good, known, result)
         return result
-    with LedgerTree(LedgerReading.open(ledger)) as tree:
+    with open_to_read(ledger) as reading, LedgerTree(reading) as tree:
         _against(tree, good, known, result)
         if not result.refused:
             audit_ledger(tree, result.refused, result.open, result.found)
