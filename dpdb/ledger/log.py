@@ -183,6 +183,11 @@ class LedgerLog:
         """Read every debit again, with the charge that counts, and make nobody wait."""
         return self._books.state.entries()
 
+    def closed_cost(self, epoch: int) -> int | None:
+        """Return what was recorded as the cost of a closed epoch; None of the current one."""
+        state = self._books.state
+        return None if epoch == state.epoch.number else state.closed_cost(epoch)
+
     @property
     def debits(self) -> int:
         """The number of debits that were read."""

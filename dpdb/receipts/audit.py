@@ -39,6 +39,7 @@ def audit_ledger(tree: LedgerTree, refused: list[str], undecided: list[str], fou
     index, epoch, derived, least, proven = OverlapIndex(), 0, 0, 0, 0
     for line in log.entries():
         if line.epoch != epoch:
+            refused += _closed(tree, index, epoch)
             index, epoch = OverlapIndex(), line.epoch
         bounds, charge, region = charges(line.request), log.charge(line.number), regions(line.predicate)
         if bounds is not None and not bounds[0] <= charge <= bounds[1]:
@@ -53,10 +54,20 @@ def audit_ledger(tree: LedgerTree, refused: list[str], undecided: list[str], fou
         proven += found_here.allowed
         least += found_here.lower == line.upper
         index.add(region, line.charge, found_here.upper if found_here.allowed else None)
+    refused += _closed(tree, index, epoch)
     if log.debits > proven and not refused:
         undecided.append(f"not decided in time: {log.debits - proven} recorded overlaps that nothing refutes")
     found.append(f"{derived} of {log.debits} charges derived again from their requests")
     found.append(f"{proven} of {log.debits} recorded overlaps proven, {least} of them the least there are")
+
+
+def _closed(tree: LedgerTree, index: OverlapIndex, epoch: int) -> list[str]:
+    """Refuse the recorded cost of a closed epoch if some row surely collected more in it."""
+    recorded = tree.log.closed_cost(epoch) if index else None
+    collected = 0 if recorded is None else index.bound(_SECONDS).lower
+    if recorded is None or collected <= recorded:
+        return []
+    return [f"{tree.ledger.shown}: epoch {epoch} is recorded to have cost {recorded}, and a row collected {collected}"]
 
 
 def _overlap(index: OverlapIndex, region: Region, line: EntryLine) -> Decision:
