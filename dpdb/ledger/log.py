@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 from array import array
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from dpdb.errors import LedgerError
 from dpdb.ledger.books import Books
+from dpdb.ledger.store.entry_line import EntryLine
 from dpdb.ledger.store.leaves import leaf, logged_lines
 from dpdb.ledger.store.marks import mark
 from dpdb.ledger.store.tables import CHAINS
@@ -176,6 +178,15 @@ class LedgerLog:
         query = "SELECT entry FROM answer WHERE instr(answer, ?) ORDER BY number DESC LIMIT 1"
         rows: list[Any] = self._books.file.rows(query, (f'"release_id": "{release_id}"',))
         return int(rows[0][0]) if rows else None
+
+    def entries(self) -> Iterator[EntryLine]:
+        """Read every debit again, with the charge that counts, and make nobody wait."""
+        return self._books.state.entries()
+
+    def closed_cost(self, epoch: int) -> int | None:
+        """Return what was recorded as the cost of a closed epoch; None of the current one."""
+        state = self._books.state
+        return None if epoch == state.epoch.number else state.closed_cost(epoch)
 
     @property
     def debits(self) -> int:

@@ -8,11 +8,14 @@ settled count as settled from the start, which only lowers what a row surely col
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
-from dpdb.overlap import OverlapIndex
-from dpdb.predicates import region_from_text
+from dpdb.ledger import EntryLine
+from dpdb.overlap import Decision, OverlapIndex
+from dpdb.predicates import Region, region_from_text
 from dpdb.privacy import PURE, ZCDP, Notion, parse_epsilon, parse_rho
 from dpdb.receipts.issue import LedgerTree
 
@@ -32,30 +35,48 @@ def audit_ledger(tree: LedgerTree, refused: list[str], undecided: list[str], fou
         Get what does not hold, what could not be shown, and what holds.
     """
     log, shown = tree.log, tree.ledger.shown
-    index, epoch, derived, least, proven, lines = OverlapIndex(), 0, 0, 0, 0, 0
-    for line in tree.ledger.lines():
-        lines += 1
+    charges, regions = lru_cache(lambda text: charge_of(json.loads(text), log.notion)), lru_cache(region_from_text)
+    index, epoch, derived, least, proven = OverlapIndex(), 0, 0, 0, 0
+    for line in log.entries():
         if line.epoch != epoch:
+            refused += _closed(tree, index, epoch)
             index, epoch = OverlapIndex(), line.epoch
-        bounds = charge_of(json.loads(line.request), log.notion)
-        charge = log.charge(line.number)
+        bounds, charge, region = charges(line.request), log.charge(line.number), regions(line.predicate)
         if bounds is not None and not bounds[0] <= charge <= bounds[1]:
             refused.append(f"{shown}: debit {line.number} is charged {charge}, and its request costs {bounds[1]}")
         derived += bounds is not None
-        region = region_from_text(line.predicate)
-        decision = index.would_exceed(region, line.charge, line.upper, _SECONDS)
-        if decision.lower > line.upper:
+        found_here = _overlap(index, region, line)
+        if found_here.lower > line.upper:
             refused.append(
                 f"{shown}: debit {line.number} records that a row collects at most {line.upper}, and one collects "
-                f"{decision.lower}"
+                f"{found_here.lower}"
             )
-        proven += decision.allowed
-        least += index.would_exceed(region, line.charge, line.upper - 1, _SECONDS).lower == line.upper
-        index.add(region, line.charge, decision.upper if decision.allowed else None)
-    if lines > proven and not refused:
-        undecided.append(f"not decided in time: {lines - proven} recorded overlaps, which no row was found to exceed")
-    found.append(f"{derived} of {lines} charges derived again from their requests")
-    found.append(f"{proven} of {lines} recorded overlaps proven, {least} of them the least there are")
+        proven += found_here.allowed
+        least += found_here.lower == line.upper
+        index.add(region, line.charge, found_here.upper if found_here.allowed else None)
+    refused += _closed(tree, index, epoch)
+    if log.debits > proven and not refused:
+        undecided.append(f"not decided in time: {log.debits - proven} recorded overlaps that nothing refutes")
+    found.append(f"{derived} of {log.debits} charges derived again from their requests")
+    found.append(f"{proven} of {log.debits} recorded overlaps proven, {least} of them the least there are")
+
+
+def _closed(tree: LedgerTree, index: OverlapIndex, epoch: int) -> list[str]:
+    """Refuse the recorded cost of a closed epoch if some row surely collected more in it."""
+    recorded = tree.log.closed_cost(epoch) if index else None
+    collected = 0 if recorded is None else index.bound(_SECONDS).lower
+    if recorded is None or collected <= recorded:
+        return []
+    return [f"{tree.ledger.shown}: epoch {epoch} is recorded to have cost {recorded}, and a row collected {collected}"]
+
+
+def _overlap(index: OverlapIndex, region: Region, line: EntryLine) -> Decision:
+    """Decide whether a row collects more than was recorded; `lower` is what one surely collects."""
+    below = index.would_exceed(region, line.charge, line.upper - 1, _SECONDS)
+    if below.allowed or below.lower > line.upper:
+        return below
+    decided = index.would_exceed(region, line.charge, line.upper, _SECONDS)
+    return replace(decided, lower=max(below.lower, decided.lower))
 
 
 def charge_of(request: Any, notion: Notion) -> tuple[int, int] | None:

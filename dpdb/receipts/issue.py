@@ -52,19 +52,21 @@ class LedgerTree(Closing):
         """Return whether the log begins with what a checkpoint of it names."""
         return known.origin == self.origin and known.size <= self.tree.size and known.root == self.tree.root(known.size)
 
-    def refuse_rollback(self, known: Iterable[Checkpoint]) -> None:
+    def refuse_rollback(self, known: Iterable[Checkpoint], keeper: object) -> None:
         """Raise `RollbackError` unless the ledger begins with the lines that checkpoints name; others' are passed over.
 
         Parameters
         ----------
         known
             What receipts, witnesses or the key's own memory have seen.
+        keeper
+            Who has seen it, for the message.
         """
         for one in known:
             if one.origin == self.origin and not self.holds(one):
-                went = "has lost lines" if one.size > self.tree.size else "has other lines"
+                has = "fewer" if one.size > self.tree.size else "other"
                 raise RollbackError(
-                    f"{self.ledger.shown}: the ledger {went} than were signed before ({one.size} then, "
+                    f"{self.ledger.shown}: the ledger has {has} lines than {keeper} has seen ({one.size} then, "
                     f"{self.tree.size} now): an old copy was put back, or it was forked; nothing was released or "
                     "signed. Put the newest ledger back"
                 )
@@ -97,7 +99,7 @@ class Issuer(LedgerTree):
         try:
             with signing(key) as signed:
                 self.refresh()
-                self.refuse_rollback(signed.last(self.origin))
+                self.refuse_rollback(signed.last(self.origin), signed.path)
         except BaseException:
             self.close()
             raise
@@ -106,7 +108,7 @@ class Issuer(LedgerTree):
         """Return the log as it is now, and its signed note; errors as those of the class."""
         with signing(self._key) as signed:
             self.refresh()
-            self.refuse_rollback(signed.last(self.origin))
+            self.refuse_rollback(signed.last(self.origin), signed.path)
             signed.keep(self.newest)
             return self.newest, sign_checkpoint(self.newest, self._key.seed, self._key.public)
 
@@ -165,7 +167,8 @@ class Issuer(LedgerTree):
             if refresh or any(one.size > self.tree.size for one in last):
                 self.refresh()
             earlier = [one for one in {*after, *last} if one.origin == self.origin]
-            self.refuse_rollback(earlier)
+            self.refuse_rollback(last, signed.path)
+            self.refuse_rollback(earlier, "an earlier receipt or a witness")
             newest = self.newest
             statement = self._statement(number, run, newest, earlier)
             signed.keep(newest)

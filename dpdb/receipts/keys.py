@@ -156,7 +156,7 @@ class _Signed:
     """The last checkpoints that a key has signed, of each log."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._of: dict[str, list[Checkpoint]] = {}
         try:
             text = read_owned(path)
@@ -175,7 +175,7 @@ class _Signed:
         known = self._of.setdefault(checkpoint.origin, [])
         if checkpoint not in known:
             self._of[checkpoint.origin] = [*known, checkpoint][-_MOST_KEPT:]
-            replace_owned(self._path, "\n".join(each.text for kept in self._of.values() for each in kept))
+            replace_owned(self.path, "\n".join(each.text for kept in self._of.values() for each in kept))
 
 
 @contextmanager

@@ -98,7 +98,7 @@ def open_receipt(line: bytes, keys: Sequence[NoteKey]) -> Receipt:
         raise ReceiptError(f"no key that was given has signed it (it names {log['key']['vkey']}{follows})")
     key = next(key for key in keys if key.vkey == accepted[0])
     [signed] = found["signatures"][:1]
-    if canonical(envelope(PAYLOAD_TYPE, payload, base64.b64decode(signed["sig"]), key.vkey)) != line:
+    if canonical(envelope(PAYLOAD_TYPE, payload, _nodes([signed["sig"]])[0], key.vkey)) != line:
         raise ReceiptError("its envelope is not written as that of a receipt: some byte was changed")
     if log["key"]["vkey"] != key.vkey:
         raise ReceiptError("it names another key than that which signed it")
@@ -144,9 +144,9 @@ def _nodes(texts: Iterable[str]) -> list[bytes]:
     try:
         found = [base64.b64decode(text, validate=True) for text in texts]
     except ValueError:
-        raise ReceiptError("a proof is not written as one") from None
+        raise ReceiptError("a proof or signature is not written as one") from None
     if [base64.b64encode(node).decode() for node in found] != list(texts):
-        raise ReceiptError("a proof is not written as one")
+        raise ReceiptError("a proof or signature is not written as one")
     return found
 
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from dpdb.errors import LedgerError, ReceiptError
-from dpdb.ledger import LedgerReading
+from dpdb.ledger import open_to_read
 from dpdb.receipts.audit import audit_ledger
 from dpdb.receipts.checkpoint import Checkpoint
 from dpdb.receipts.issue import LedgerTree
@@ -97,7 +97,7 @@ def verify(
     if ledger is None:
         _log(good, known, result)
         return result
-    with LedgerTree(LedgerReading.open(ledger)) as tree:
+    with open_to_read(ledger) as reading, LedgerTree(reading) as tree:
         _against(tree, good, known, result)
         if not result.refused:
             audit_ledger(tree, result.refused, result.open, result.found)
@@ -123,6 +123,8 @@ def linked(newest: Checkpoint, receipts: Iterable[Receipt]) -> set[Checkpoint]:
 def _log(good: list[tuple[str, Receipt]], witnessed: list[Checkpoint], result: Verified) -> None:
     """Check that all checkpoints of a log are of one that only grew."""
     receipts = [receipt for _, receipt in good]
+    if witnessed and not {one.origin for one in witnessed} & {receipt.checkpoint.origin for receipt in receipts}:
+        result.open.append("not shown: that a witness agrees; what he keeps is of other logs")
     seen = {one for receipt in receipts for one in (receipt.checkpoint, *receipt.earlier)}
     of_receipts = {one.origin for one in seen}
     seen |= {one for one in witnessed if one.origin in of_receipts}

@@ -102,7 +102,7 @@ class WitnessFile:
         RollbackError
             It does not have what is kept.
         """
-        issuer.refuse_rollback(self.kept)
+        issuer.refuse_rollback(self.kept, self._path)
         checkpoint, note = issuer.checkpoint()
         self._keep(checkpoint, note)
         return checkpoint

@@ -238,6 +238,22 @@ def test_recorded_overlaps_are_those_of_the_solver(tmp_path: Path) -> None:
     assert any(words.startswith("9 of 9 recorded overlaps proven") for words in found.found)
 
 
+def test_the_audit_finds_a_closed_epoch_that_is_recorded_too_cheap(kept: Kept) -> None:
+    with Ledger.open(kept.ledger) as ledger:
+        ledger.open_epoch()
+    release(kept.ledger, "a = 1", "later")
+    with closing(sqlite3.connect(kept.ledger, isolation_level=None)) as connection:
+        key = connection.execute("SELECT key FROM terms").fetchone()[0]
+        number, opened_at, mark, cost, _ = connection.execute("SELECT * FROM epoch WHERE number = 1").fetchone()
+        assert cost == 2_000_000
+        changed_line = (number, opened_at, mark, cost - 1)
+        sealed = seal(key, "epoch", FIRST, changed_line)
+        connection.execute("UPDATE epoch SET closed_overlap = ?, seal = ? WHERE number = 1", (cost - 1, sealed))
+    refused, code = verified(kept, issued(kept, "later"), ledger=True)
+    assert (len(refused), code) == (1, 1)
+    assert "epoch 1 is recorded to have cost 1999999, and a row collected 2000000" in refused[0]
+
+
 def test_a_debit_without_an_answer_has_a_receipt_and_gets_one_with_it_later(kept: Kept) -> None:
     """As after a kill between debit and answer, or between answer and receipt: the same run has its receipt."""
     release(kept.ledger, "a = 1", "killed", answered=False)

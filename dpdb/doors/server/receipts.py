@@ -95,7 +95,7 @@ class Receipts:
                 raise ParameterError("If-Receipt names no log of this server")
             if seen.size > own[0].newest.size and not is_last:
                 return left
-            own[0].refuse_rollback([seen])
+            own[0].refuse_rollback([seen], "an earlier receipt")
             return 0.0
 
     def of(self, analyst: str, asked: Sequence[tuple[str, str]], seen: Checkpoint | None) -> bytes | float:

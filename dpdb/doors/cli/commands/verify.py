@@ -63,8 +63,14 @@ def _words(one: tuple[str, Receipt | None]) -> str:
     sums, loss = receipt.claims["accounting"], receipt.claims["privacy_loss"]
     [(parameter, value)] = loss["privacy_parameters"].items()
     answered = "" if receipt.claims["debit"]["answered"] else ", not answered"
-    settled = "" if sums["settled"] is None else f", settled from {sums['charge']}"
-    spent = f"{sums['spent_before']} + {sums['charge']} = {sums['spent_after']} ({sums['unit']}, {sums['scope']})"
+    scale, unit = sums["unit"].split(" ", 1)
+
+    def amount(units: int) -> str:
+        return f"{units * float(scale):.9g}"
+
+    settled = "" if sums["settled"] is None else f", settled from {amount(sums['charge'])}"
+    sum_ = " = ".join([f"{amount(sums['spent_before'])} + {amount(sums['charge'])}", amount(sums["spent_after"])])
+    spent = f"{sum_} {unit} ({sums['scope']})"
     return one_line(
         f"holds    {place}: debit {receipt.claims['debit']['entry']} of {receipt.checkpoint.origin}, line "
         f"{receipt.place} of {receipt.checkpoint.size}, {parameter} {value:.9g}{settled}{answered}; spent {spent}"

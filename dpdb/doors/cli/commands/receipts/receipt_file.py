@@ -61,7 +61,7 @@ class ReceiptFile:
         try:
             self._issuer = Issuer(ledger, signer)
             try:
-                self._issuer.refuse_rollback(self._after)
+                self._issuer.refuse_rollback(self._after, path)
             except BaseException:
                 self._issuer.close()
                 raise
