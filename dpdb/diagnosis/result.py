@@ -1,4 +1,4 @@
-"""`Diagnosis`: the published answer of one diagnosis, as a value and as JSON."""
+"""`Diagnosis`: the published answer of one diagnosis, as a value, as JSON and as a table."""
 
 from __future__ import annotations
 
@@ -7,83 +7,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from dpdb.diagnosis.published_fields import DiagnosisFields, NamedRule, NamedSlice
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["Diagnosis", "NamedRule", "NamedSlice", "recorded_diagnosis"]
 
 
-@dataclass(frozen=True)
-class NamedSlice:
-    """One of the dirtiest slices.
-
-    Attributes
-    ----------
-    column, key : str
-        The slice.
-    lower, upper : float
-        Bounds of its rows to delete, or of what these are more than the expected share of its rows. All slices of the
-        column, named or not, are within bounds of this width with the diagnosis's confidence.
-    """
-
-    column: str
-    key: str
-    lower: float
-    upper: float
-
-
-@dataclass(frozen=True)
-class NamedRule:
-    """The rule with the most rows to delete.
-
-    Attributes
-    ----------
-    rule : str
-    lower, upper : float
-        Bounds of its rows to delete beyond those of the rule with the next most.
-    """
-
-    rule: str
-    lower: float
-    upper: float
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """Where the dirt of a table is. Public: names, bounds and cost.
-
-    Attributes
-    ----------
-    named : tuple of NamedSlice
-        The dirtiest slices of one column, the dirtiest first.
-    slices : int
-        How many were compared in that column.
-    worst : (column, key) or None
-        Where several columns were asked, the slice that was named among all; `named` are of its column.
-    rule : NamedRule or None
-        The rule that was named, if it was asked for.
-    columns : tuple of str
-        Those that were asked.
-    statistic : str
-        ``"fewest deletions"``, or ``"fractional cover"``: at least half of the fewest deletions, and at most all.
-    expected : str or None
-        The share of rows beyond which dirt was counted.
-    epsilon, confidence : float
-    run_id : str
-    guarantee : str
-    """
-
-    named: tuple[NamedSlice, ...]
-    slices: int
-    worst: tuple[str, str] | None
-    rule: NamedRule | None
-    columns: tuple[str, ...]
-    statistic: str
-    expected: str | None
-    epsilon: float
-    confidence: float
-    run_id: str | None
-    guarantee: str
+@dataclass(frozen=True, repr=False)
+class Diagnosis(DiagnosisFields):
+    """Where the dirt of a table is; `DiagnosisFields` says what each field is."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name."""

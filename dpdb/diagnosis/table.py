@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from dpdb.diagnosis.result import Diagnosis
+from dpdb.diagnosis.published_fields import DiagnosisFields
 
 __all__ = ["DIAGNOSIS_SCHEMA", "diagnosis_table"]
 
@@ -32,7 +32,7 @@ DIAGNOSIS_SCHEMA: pa.Schema = pa.schema(
 )
 
 
-def diagnosis_table(found: Diagnosis) -> pa.Table:
+def diagnosis_table(found: DiagnosisFields) -> pa.Table:
     """Return one row of `DIAGNOSIS_SCHEMA` per named slice."""
     rule, (worst_column, worst_key) = found.rule, found.worst or (None, None)
     of_all = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpdb.diagnosis.result import Diagnosis
+from dpdb.diagnosis.published_fields import DiagnosisFields
 from dpdb.release import PreviewPart, preview_html
 
 __all__ = ["HEADS", "bounds_words", "diagnosis_html", "diagnosis_text", "rule_words"]
@@ -15,7 +15,7 @@ def _slice_name(column: str, key: str) -> str:
     return f"{column} = {key}"
 
 
-def _rows(found: Diagnosis) -> list[tuple[str, str, str, str]]:
+def _rows(found: DiagnosisFields) -> list[tuple[str, str, str, str]]:
     """Return the named slices as cells under `HEADS`."""
     return [
         (str(rank), _slice_name(one.column, one.key), f"{one.lower:,g}", f"{one.upper:,g}")
@@ -24,7 +24,7 @@ def _rows(found: Diagnosis) -> list[tuple[str, str, str, str]]:
 
 
 def bounds_words(column: str, slices: int, confidence: float, expected: str | None, statistic: str) -> str:
-    """Say what the bounds of a column's named slices are of; for the parameters see `Diagnosis`."""
+    """Say what the bounds of a column's named slices are of; for the parameters see `DiagnosisFields`."""
     beyond = "" if expected is None else f" beyond {100 * float(expected):.6g}% of the slice's rows"
     cover = "" if statistic == "fewest deletions" else " (fractional cover: at least half, at most all)"
     return (
@@ -41,7 +41,7 @@ def rule_words(rule: str, lower: float, upper: float) -> str:
     return f"Rule with the most rows to delete: {rule}; {leads}."
 
 
-def _notes(found: Diagnosis) -> list[str]:
+def _notes(found: DiagnosisFields) -> list[str]:
     """Return what the table means, what was named beside it, and the cost: one sentence each."""
     notes = []
     if found.named:
@@ -55,16 +55,16 @@ def _notes(found: Diagnosis) -> list[str]:
     return [*notes, f"Cost: epsilon {found.epsilon:g}.", f"Guarantee: {found.guarantee}."]
 
 
-def diagnosis_text(found: Diagnosis) -> str:
+def diagnosis_text(found: DiagnosisFields) -> str:
     """Return the table of the named slices, and the notes below it."""
     return "\n".join([*(line.rstrip() for line in _part(found).aligned), *_notes(found)]) + "\n"
 
 
-def diagnosis_html(found: Diagnosis) -> str:
+def diagnosis_html(found: DiagnosisFields) -> str:
     """Return the same for a notebook: escaped, no script, nothing loaded."""
     return preview_html([_part(found)])
 
 
-def _part(found: Diagnosis) -> PreviewPart:
+def _part(found: DiagnosisFields) -> PreviewPart:
     rows = [HEADS, *_rows(found)] if found.named else []
     return PreviewPart((), rows, 2, _notes(found))

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpdb.constraints import ConstraintsLike
+from dpdb.doors.jobs.diagnoses.asked import JobDiagnosis
+from dpdb.doors.jobs.diagnoses.rows import open_diagnoses
 from dpdb.doors.jobs.job_check import JobCheck, OpenedCheck, open_check
-from dpdb.doors.jobs.job_diagnosis import JobDiagnosis, open_diagnoses
 from dpdb.doors.jobs.job_file import Job, JobRelease, ledger_ask, ledger_run
 from dpdb.doors.jobs.results import open_results
 from dpdb.doors.jobs.verdicts import open_verdicts

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from dpdb.doors.jobs.alert import ALERT_KEYS, Alert, read_alert
+from dpdb.doors.jobs.diagnoses.asked import JobDiagnosis, read_diagnosis
 from dpdb.doors.jobs.job_check import JobCheck, read_check
-from dpdb.doors.jobs.job_diagnosis import JobDiagnosis, read_diagnosis
 from dpdb.doors.jobs.placeholders import fill, placeholders
 from dpdb.doors.jobs.run_date import date_in
 from dpdb.doors.jobs.table_keys import TABLE_KEYS, existing_file, read_table

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dpdb.doors.jobs.diagnoses.asked import JobDiagnosis
 from dpdb.doors.jobs.job_check import JobCheck
-from dpdb.doors.jobs.job_diagnosis import JobDiagnosis
 from dpdb.doors.jobs.job_file import Job, JobRelease
 from dpdb.ledger import LedgerSummary
 from dpdb.release import NOTHING_SPENT, Gate, PreviewPart, preview_html

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dpdb.doors.jobs.job_diagnosis import DiagnosisRow, read_diagnoses
+from dpdb.doors.jobs.diagnoses.rows import DiagnosisRow, read_diagnoses
 from dpdb.doors.jobs.results_parquet import ParquetResults
 from dpdb.doors.jobs.run_date import date_in
 from dpdb.doors.jobs.stored import CHECKS_FOLDER, DIAGNOSES_FOLDER, ResultsTable, StoredRows, open_stored

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 
 from dpdb.diagnosis import run_diagnosis
 from dpdb.doors.jobs.checks import check_run, job_charges, job_diagnoses, job_sessions, prepare_results
+from dpdb.doors.jobs.diagnoses.rows import diagnosis_rows, open_diagnoses
 from dpdb.doors.jobs.job_check import due_charges
-from dpdb.doors.jobs.job_diagnosis import diagnosis_rows, open_diagnoses
 from dpdb.doors.jobs.job_file import Job, JobRelease, filled_job, ledger_ask, ledger_run
 from dpdb.doors.jobs.kept_theta import with_kept_thetas
 from dpdb.doors.jobs.outcome import Outcome

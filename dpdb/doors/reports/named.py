@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dpdb.characters import in_html
 from dpdb.diagnosis import bounds_words, rule_words
-from dpdb.doors.jobs.job_diagnosis import DiagnosisRow
+from dpdb.doors.jobs.diagnoses.rows import DiagnosisRow
 
 __all__ = ["Named", "named_of"]
 

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from dpdb._version import __version__
 from dpdb.characters import in_html
 from dpdb.constraints import DenialConstraint
-from dpdb.doors.jobs.job_diagnosis import DiagnosisRow
+from dpdb.doors.jobs.diagnoses.rows import DiagnosisRow
 from dpdb.doors.jobs.results import ResultRow, Results
 from dpdb.doors.reports import words
 from dpdb.doors.reports.board import Board, boards_of, cell_kind, cell_words

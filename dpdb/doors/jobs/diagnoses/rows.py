@@ -1,4 +1,4 @@
-"""`JobDiagnosis`: what a job asks of where the dirt is, `[[diagnose]]`, and the table of what was named."""
+"""The table of diagnoses beside the results: one row per slice that a job has named; all public."""
 
 from __future__ import annotations
 
@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from dpdb.diagnosis import ASKED, DIAGNOSIS_SCHEMA, DiagnosisAsk
-from dpdb.doors.jobs.placeholders import placeholders
+from dpdb.diagnosis import DIAGNOSIS_SCHEMA
 from dpdb.doors.jobs.stored import DIAGNOSES_FOLDER, ResultsTable, StoredRows, open_stored
-from dpdb.doors.jobs.toml_keys import TomlKeys
 from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
     from dpdb.diagnosis import Diagnosis
 
-__all__ = ["DiagnosisRow", "JobDiagnosis", "diagnosis_rows", "open_diagnoses", "read_diagnoses", "read_diagnosis"]
-
-_KEYS = ("name", *(name for name in ASKED if name != "run_id"))
+__all__ = ["DiagnosisRow", "diagnosis_rows", "open_diagnoses", "read_diagnoses"]
 
 # Job columns, then those of a diagnosis; one row per named slice, or one without a slice.
 _SCHEMA = pa.schema(
@@ -38,14 +34,6 @@ _SCHEMA = pa.schema(
 )
 _ROW_KEY = ("job", "run", "diagnosis", "place")
 _STORED = StoredRows(_SCHEMA, _ROW_KEY, _ROW_KEY, suffix="_diagnoses", folder=DIAGNOSES_FOLDER)
-
-
-@dataclass(frozen=True)
-class JobDiagnosis:
-    """One `[[diagnose]]` of a job; in `filled_job` the placeholders of its `where` are filled."""
-
-    name: str
-    ask: DiagnosisAsk
 
 
 @dataclass(frozen=True)
@@ -92,29 +80,6 @@ class DiagnosisRow:
     confidence: float
     epsilon: float
     guarantee: str
-
-
-def read_diagnosis(path: Path, values: Mapping[str, Any], place: str) -> JobDiagnosis:
-    """Read a `[[diagnose]]` table of a job file; see `TomlKeys` for the errors."""
-    keys = TomlKeys(values, place, _KEYS)
-    name = keys.name_of_part("diagnose")
-    several = keys.is_list("by")
-    given = {
-        "by": keys.texts("by") if several else keys.text("by"),
-        "keys": keys.lists("keys") if several else keys.scalars("keys"),
-        "epsilon": keys.amount("epsilon"),
-        "top": keys.whole("top"),
-        "expected": keys.text_or_number("expected"),
-        "rules": keys.flag("rules"),
-        "confidence": keys.number("confidence"),
-        **{key: keys.text(key) for key in ("where", "label")},
-    }
-    try:
-        ask = DiagnosisAsk.of({key: value for key, value in given.items() if value is not None})
-        placeholders(ask.where or "")
-    except ParameterError as error:
-        raise ParameterError(f"{path}, [[diagnose]] {name!r}: {error}") from None
-    return JobDiagnosis(name, ask)
 
 
 def open_diagnoses(path: Path, table: str | None = None) -> ResultsTable:
