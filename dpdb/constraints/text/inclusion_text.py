@@ -17,7 +17,7 @@ from dpdb.constraints.text.lexer import Kind, Token
 from dpdb.constraints.text.names import TupleNames
 from dpdb.constraints.text.sql_fragment import ParentColumns
 
-__all__ = ["across", "at_inclusion", "at_look_up", "behind_names", "behind_parentheses", "inclusion", "look_up"]
+__all__ = ["across", "at_inclusion", "at_look_up", "behind_names", "behind_parentheses", "inclusion"]
 
 _PARENT = "a table and its column, such as customers.id or customers(id), or values in parentheses"
 
@@ -173,13 +173,6 @@ def at_look_up(cursor: Cursor) -> bool:
             return False
     end = behind_names(cursor, ahead + 1)
     return end > ahead + 1 and cursor.at_word("by", ahead=end)
-
-
-def look_up(cursor: Cursor) -> tuple[DenialConstraint, ...]:
-    """Take a look-up, or an absence; see `dpdb.constraints.text.look_up_text`."""
-    from dpdb.constraints.text import look_up_text  # few constraints are
-
-    return look_up_text.look_up(cursor) if cursor.at_word("check") else look_up_text.absence(cursor)
 
 
 def behind_parentheses(cursor: Cursor, ahead: int) -> int:

@@ -11,7 +11,7 @@ from dpdb.constraints.predicate import Constant, Operator, Predicate
 from dpdb.constraints.text.column_list import RowName, column_list, columns_of, distinct_columns
 from dpdb.constraints.text.conjunction import conjunction, denied, function
 from dpdb.constraints.text.cursor import CLOSED_BY, OPENING, Cursor
-from dpdb.constraints.text.inclusion_text import at_inclusion, at_look_up, inclusion, look_up
+from dpdb.constraints.text.inclusion_text import at_inclusion, at_look_up, inclusion
 from dpdb.constraints.text.lexer import Kind
 from dpdb.constraints.text.names import ColumnNames, TupleNames
 from dpdb.constraints.text.source import Source
@@ -271,6 +271,13 @@ def _key(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     return (DenialConstraint(tuple(_between(column, Operator.EQ) for column in columns)),)
 
 
+def _look_up(cursor: Cursor) -> tuple[DenialConstraint, ...]:
+    """Take a look-up, or an absence; see `dpdb.constraints.text.look_up_text`."""
+    from dpdb.constraints.text import look_up_text  # few constraints are
+
+    return look_up_text.look_up(cursor) if cursor.at_word("check") else look_up_text.absence(cursor)
+
+
 def _check(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     """Take `CHECK (a < b OR c IS NULL)`: as in SQL a row violates it if it is false, not if it is NULL."""
     from dpdb.constraints.text.conditions import violations_of_check  # loads sqlglot
@@ -319,7 +326,7 @@ def _bare(cursor: Cursor) -> tuple[DenialConstraint, ...]:
 
 _NOTATIONS = (
     (_at_not_null, _not_null),
-    (at_look_up, look_up),
+    (at_look_up, _look_up),
     (_at_check, _check),
     (_at_denial, _denial),
     (_at_key, _key),
