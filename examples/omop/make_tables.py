@@ -42,12 +42,12 @@ class TableSet:
         self._used: dict[str, set[int]] = {}
 
     def plant(self, table: str, check: str, share: float, changes: Mapping[str, object], among: object = True) -> None:
-        """Change the cells of some rows that no other error has, and note the check that they violate."""
+        """Change the cells of a share or number of rows that no other error has, and note the check they violate."""
         columns = self.tables[table]
         size = len(columns["person_id"])
         used = self._used.setdefault(table, set())
         free = np.flatnonzero(np.broadcast_to(np.asarray(among), size) & ~np.isin(np.arange(size), list(used)))
-        rows = self.rng.choice(free, size=max(1, int(size * share)), replace=False)
+        rows = self.rng.choice(free, size=number_of(share, size), replace=False)
         used.update(map(int, rows))
         for name, value in changes.items():
             cells = columns[name].astype(object) if value is None else columns[name]
@@ -55,6 +55,11 @@ class TableSet:
             columns[name] = cells
         persons = len(np.unique(columns["person_id"][rows]))
         self.planted.append({"check": check, "table": table, "rows": len(rows), "persons": persons})
+
+
+def number_of(share: float, size: int) -> int:
+    """Return how many rows are meant: a share below 1, or a number."""
+    return max(1, int(size * share)) if share < 1 else int(share)
 
 
 def make(persons: int, seed: int) -> TableSet:
@@ -134,7 +139,7 @@ def _of_visit(
 
 
 def _plant(made: TableSet) -> None:
-    """Plant a few plain errors, which are found, and many small ones, which lie within the margins."""
+    """Plant a few plain errors, which are found, and many of 20 rows, which lie within the margins."""
     tables = made.tables
     visits, conditions, measured = (
         tables[name] for name in ("visit_occurrence", "condition_occurrence", "measurement")
@@ -149,21 +154,21 @@ def _plant(made: TableSet) -> None:
         made.plant(table, f"field_{check}_{table}_{name}", share, changes, among)
 
     field("person", "plausiblevaluelow", "month_of_birth", 0.15, {"month_of_birth": 0})
-    field("person", "plausiblevaluelow", "year_of_birth", 0.002, {"year_of_birth": 1700})
-    field("person", "isforeignkey", "race_concept_id", 0.001, {"race_concept_id": 999_999})
-    field("person", "isrequired", "ethnicity_concept_id", 0.001, {"ethnicity_concept_id": None})
+    field("person", "plausiblevaluelow", "year_of_birth", 20, {"year_of_birth": 1700})
+    field("person", "isforeignkey", "race_concept_id", 20, {"race_concept_id": 999_999})
+    field("person", "isrequired", "ethnicity_concept_id", 20, {"ethnicity_concept_id": None})
     before = {"visit_end_date": lambda rows: visits["visit_start_date"][rows] - 3}
-    field("visit_occurrence", "plausiblestartbeforeend", "visit_start_date", 0.001, before)
-    field("visit_occurrence", "plausiblevaluehigh", "visit_end_date", 0.001, {"visit_end_date": 30_000})
+    field("visit_occurrence", "plausiblestartbeforeend", "visit_start_date", 20, before)
+    field("visit_occurrence", "plausiblevaluehigh", "visit_end_date", 20, {"visit_end_date": 30_000})
     field("visit_occurrence", "isforeignkey", "visit_concept_id", 0.08, {"visit_concept_id": 999_999})
     coded = "condition_concept_id"
     field("condition_occurrence", "standardconceptrecordcompleteness", coded, 0.1, {coded: 0})
     field("condition_occurrence", "isstandardvalidconcept", coded, 0.08, {coded: 44833556})
-    field("condition_occurrence", "fkdomain", coded, 0.001, {coded: 1503297})
+    field("condition_occurrence", "fkdomain", coded, 20, {coded: 1503297})
     lost = {"visit_occurrence_id": lambda rows: last_visit + rows}
-    field("condition_occurrence", "isforeignkey", "visit_occurrence_id", 0.0005, lost)
-    field("condition_occurrence", "plausibleduringlife", "condition_start_date", 0.002, late, dead)
-    field("drug_exposure", "isrequired", "drug_exposure_end_date", 0.0005, {"drug_exposure_end_date": None})
+    field("condition_occurrence", "isforeignkey", "visit_occurrence_id", 20, lost)
+    field("condition_occurrence", "plausibleduringlife", "condition_start_date", 20, late, dead)
+    field("drug_exposure", "isrequired", "drug_exposure_end_date", 20, {"drug_exposure_end_date": None})
     field("drug_exposure", "plausiblevaluehigh", "days_supply", 0.08, {"days_supply": 4_000})
     check, units = (
         "concept_plausibleunitconceptids_measurement_measurement_concept_id_3034426",
@@ -171,8 +176,8 @@ def _plant(made: TableSet) -> None:
     )
     made.plant("measurement", check, 0.1, units, measured["measurement_concept_id"] == 3034426)
     others = measured["measurement_concept_id"] != 3034426
-    field("measurement", "isforeignkey", "unit_concept_id", 0.0005, {"unit_concept_id": 888_888}, others)
-    _copy(made, "visit_occurrence", "field_isprimarykey_visit_occurrence_visit_occurrence_id", 0.001)
+    field("measurement", "isforeignkey", "unit_concept_id", 20, {"unit_concept_id": 888_888}, others)
+    _copy(made, "visit_occurrence", "field_isprimarykey_visit_occurrence_visit_occurrence_id", 20)
     _second_periods(made, 0.1)
 
 
@@ -180,7 +185,7 @@ def _copy(made: TableSet, table: str, check: str, share: float) -> None:
     """Load some rows twice, of which no other error is: both violate a key."""
     columns, used = made.tables[table], made._used.setdefault(table, set())
     size = len(columns["person_id"])
-    rows = made.rng.choice([row for row in range(size) if row not in used], max(1, int(size * share)), replace=False)
+    rows = made.rng.choice([row for row in range(size) if row not in used], number_of(share, size), replace=False)
     persons = len(np.unique(columns["person_id"][rows]))
     made.tables[table] = {name: np.concatenate([cells, cells[rows]]) for name, cells in columns.items()}
     made.planted.append({"check": check, "table": table, "rows": 2 * len(rows), "persons": persons})
@@ -190,7 +195,7 @@ def _second_periods(made: TableSet, share: float) -> None:
     """Give some persons a second period, which begins within the first."""
     columns = made.tables["observation_period"]
     size = len(columns["person_id"])
-    rows = made.rng.choice(size, max(1, int(size * share)), replace=False)
+    rows = made.rng.choice(size, number_of(share, size), replace=False)
     added = {name: cells[rows].copy() for name, cells in columns.items()}
     added["observation_period_id"] = size + 1 + np.arange(len(rows))
     added["observation_period_start_date"] = np.full(len(rows), LAST - 100)
