@@ -96,6 +96,15 @@ _TOLD: tuple[tuple[type[DpdbError], str], ...] = (
     (ParameterError, "refused"),
     (StatementFailedError, "statement_failed"),
 )
+# In this order, too: what is said of whatever their messages say, which is for the owner.
+_SAID: tuple[tuple[type[DpdbError], Refusal], ...] = (
+    (SuiteEndedError, Refusal("refused", "this suite of checks has ended; nothing was released")),
+    (RollbackError, _ROLLBACK),
+    (LedgerError, _UNAVAILABLE),
+    (UnauditedError, _UNAUDITED),
+    (SourceError, _CHANGED),
+    (EngineError, _RELEASE_FAILED),
+)
 
 
 def refusal_of(error: BaseException) -> Refusal:
@@ -103,14 +112,4 @@ def refusal_of(error: BaseException) -> Refusal:
     for kind, code in _TOLD:
         if isinstance(error, kind):
             return Refusal(code, str(error))
-    if isinstance(error, SuiteEndedError):
-        return Refusal("refused", "this suite of checks has ended; nothing was released")
-    if isinstance(error, RollbackError):
-        return _ROLLBACK
-    if isinstance(error, LedgerError):
-        return _UNAVAILABLE
-    if isinstance(error, UnauditedError):
-        return _UNAUDITED
-    if isinstance(error, SourceError):
-        return _CHANGED
-    return _RELEASE_FAILED if isinstance(error, EngineError) else _FAILED
+    return next((said for kind, said in _SAID if isinstance(error, kind)), _FAILED)
