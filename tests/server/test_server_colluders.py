@@ -88,9 +88,16 @@ def kill_again_and_again(folder: Path, kills: int, seed: int) -> None:
     for thread in threads:
         thread.start()
     try:
+        lives = 0.0  # twice as long as a server takes to its first answer, so that some lives have answers
         for _ in range(kills):
             with Server(site, *options) as server:
-                time.sleep(chance.uniform(0.0, 1.0))
+                began = time.monotonic()
+                if lives:
+                    time.sleep(chance.uniform(0.0, lives))
+                else:
+                    while not answers and time.monotonic() < began + 60:
+                        time.sleep(0.01)
+                    lives = 2 * (time.monotonic() - began)
                 server.kill()
         with Server(site, *options):
             enough, latest = len(answers) + 4, time.monotonic() + 60
