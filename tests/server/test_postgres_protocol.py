@@ -192,6 +192,10 @@ def test_session_statements_are_harmless(served: Server) -> None:
     with client(served) as wire:
         for text, tag in tags.items():
             assert (b"C", tag.encode() + b"\0") in wire.query(text), text
+        for text in (f"SET a = {'a,' * 500}'", f"SET a = {'a' * 60_000}'", f"SET a TO {' ' * 60_000}'", "/*" * 30_000):
+            began = time.monotonic()
+            wire.query(text)
+            assert time.monotonic() - began < 5  # no text takes more than one way to be read
         for text in ("SHOW server_version", "SHOW TRANSACTION ISOLATION LEVEL", "show timezone", "SHOW ALL"):
             assert kinds(wire.query(text)).startswith(b"TD"), text
 

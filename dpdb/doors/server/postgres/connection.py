@@ -81,6 +81,8 @@ class Connection:
     ----------
     key : tuple of int
         By which the client may cancel what runs.
+    is_silent : bool
+        Whether nothing is being answered.
     """
 
     def __init__(self, server: Server, client: socket.socket, address: str) -> None:
@@ -91,20 +93,20 @@ class Connection:
         self._writer: asyncio.StreamWriter | None = None
         self._is_encrypted = self._is_known = False
         self._end_point: bytes | None = None
-        self._is_silent = True
+        self.is_silent, self._is_unread = True, False
         self._statements: Statements | None = None
 
     @property
     def turn(self) -> int | None:
         """When it ends for a newcomer: first whoever has not logged in, then whoever is silent."""
-        return int(self._is_known) if self._is_silent else None
+        return int(self._is_known) if self.is_silent or self._is_unread else None
 
     def end(self) -> None:
         """End, with a word if the client can hear it; not while a statement is answered."""
         if self._writer is None:
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
-        elif self._is_silent:
+        elif self.turn is not None:
             self._say(_ENDED)
             self._writer.close()
             asyncio.get_running_loop().call_later(_CLOSE_SECONDS, self._writer.transport.abort)
@@ -123,9 +125,9 @@ class Connection:
                 kind, body = await self._message(self._limits.request_seconds)
                 if kind == b"X":
                     break
-                self._is_silent = False
+                self.is_silent = False
                 await conversation.answer(kind, body)
-                self._is_silent = True
+                self.is_silent = True
             if conversation is not None and self._server.is_closing:
                 self._say(_ENDED)
         except (OSError, asyncio.IncompleteReadError, TimeoutError, ssl.SSLError):
@@ -278,8 +280,7 @@ class Connection:
     async def drain(self) -> None:
         """Wait until the client has read enough; `ConnectionError` if it reads nothing for too long."""
         assert self._writer is not None
-        silent, self._is_silent = self._is_silent, True
-        before = 2**62
+        self._is_unread, before = True, 2**62
         try:
             while True:
                 try:
@@ -292,7 +293,7 @@ class Connection:
                         raise ConnectionResetError from None
                     before = unread
         finally:
-            self._is_silent = silent
+            self._is_unread = False
 
     def _say(self, error: WireError) -> None:
         """Send an error that ends the connection."""

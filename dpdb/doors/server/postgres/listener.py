@@ -105,7 +105,7 @@ class PostgresListener:
         self.is_closing = True
         self._accepting.cancel()
         for connection in [*self._open.values()]:
-            if connection.turn is not None:
+            if connection.is_silent:
                 connection.end()
 
     async def wait_closed(self, seconds: float) -> None:
