@@ -33,9 +33,9 @@ def python_blocks(document: Path) -> list[str]:
 
 
 def documented_names() -> list[str]:
-    """`dpdb.jobs.read_results` and its kin: in code of any form, not in names of files such as `dpdb/dbt.py`."""
+    """`dpdb.jobs.read_results` and its kin: in code of any form, not in names of files or settings."""
     text = "\n".join(path.read_text(encoding="utf-8") for path in DOCUMENTS)
-    return sorted(set(re.findall(r"(?<![\w./-])dpdb(?:\.[A-Za-z_]\w*)+", text)) - {"dpdb.toml"})
+    return sorted(set(re.findall(r"(?<![\w./-])dpdb(?:\.[A-Za-z_]\w*)+", text)) - {"dpdb.toml", "dpdb.run_id"})
 
 
 def in_new_process(program: str) -> str:

@@ -289,7 +289,7 @@ def test_deadlines(tmp_path: Path) -> None:
     """Of logins, of messages that have begun, and of answers that nobody reads."""
     site = make_site(tmp_path, postgres=True, settings={"request_seconds": 1})
     with Server(site) as server, client(server) as unread, contextlib.ExitStack() as opened:
-        unread.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        unread.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
         unread.send(packed(b"Q", rows(9, f"'{'x' * 1000}' || s0.state").encode() + b"\0"))
         began = time.monotonic()
         half = opened.enter_context(client(server))
@@ -302,7 +302,8 @@ def test_deadlines(tmp_path: Path) -> None:
             with pytest.raises(EndedError):
                 wire.until(b"Z")
         assert 0.5 < time.monotonic() - began < 9
-        time.sleep(2)
+        unread.exactly(5)  # the answer has begun
+        time.sleep(4)
         with pytest.raises(EndedError):
             unread.until(b"Z")
         assert codes(opened.enter_context(client(server)).query("SELECT 1")) == []

@@ -21,7 +21,6 @@ __all__ = [
 ]  # fmt: skip
 
 _MOST_RUN_ID = 100
-_EXPLAIN = "EXPLAIN "
 
 
 @dataclass(frozen=True)
@@ -100,18 +99,18 @@ def literal(value: object) -> str:
     return text.sql("duckdb")
 
 
-def explained(text: str) -> str:
-    """Return a statement as one that shows its plan and cost."""
-    return text if text.lstrip().upper().startswith((_EXPLAIN.strip(), "DESCRIBE")) else f"{_EXPLAIN}{text}"
+def explained(text: str, verb: str = "EXPLAIN") -> str:
+    """Return a statement as one that shows its plan and cost, or, with DESCRIBE, its columns."""
+    return text if text.lstrip().upper().startswith(("EXPLAIN", "DESCRIBE")) else f"{verb} {text}"
 
 
 @contextmanager
-def shifted(text: str) -> Iterator[None]:
+def shifted(text: str, verb: str = "EXPLAIN") -> Iterator[None]:
     """Name places as in the text that the analyst wrote, without the word that was put before it."""
     try:
         yield
     except StatementRefusedError as error:
-        added = len(explained(text)) - len(text)
+        added = len(explained(text, verb)) - len(text)
         if error.line != 1 or error.column is None or error.column <= added:
             raise
         raise StatementRefusedError(error.reason, line=1, column=error.column - added) from None

@@ -109,12 +109,15 @@ class Desk:
         text = f"SELECT * FROM dp_check({literal(suite)}{arguments})"
         return await self._answered(asker, "check", Asked(text, run_id, None))
 
-    async def explain(self, asker: Asker, text: str, *, table: str | None = None) -> Plan:
-        """Check a statement, and return its cost and plan. Spends nothing, and waits for nobody's private work."""
+    async def explain(self, asker: Asker, text: str, *, table: str | None = None, verb: str = "EXPLAIN") -> Plan:
+        """Check a statement, and return its cost and plan. Spends nothing, and waits for nobody's private work.
+
+        With `verb` DESCRIBE, its columns instead of the plan.
+        """
 
         def planned() -> Plan:
             front_end = self._door(asker, text, table)
-            with shifted(text), front_end.admitted(explained(text)) as statement:
+            with shifted(text, verb), front_end.admitted(explained(text, verb)) as statement:
                 return Plan(as_float(statement.epsilon), statement.words, statement.result().table)
 
         with self._asked(asker, "explain", ("analyst", "checker"), text) as note:

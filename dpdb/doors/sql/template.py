@@ -84,9 +84,10 @@ class Template:
         return verb + self._written(lambda node: _literal(node, values[_number(node)], types[_number(node)]))
 
     def described(self, types: Sequence[ParameterType], table: str, suite: str) -> str:
-        """Return a statement that shows the columns, whatever the values of the parameters are.
+        """Return a statement that has the same columns as this one, whatever the values of the parameters are.
 
-        A release has the same columns for all of them, so one that is always possible stands for it.
+        It is to be described, not to be run. A release has the same columns for all of them, so one that is always
+        possible stands for it.
 
         Parameters
         ----------
@@ -97,7 +98,7 @@ class Template:
         """
         if self.kind != "query":
             return self.bound([None] * len(types), types)
-        return "DESCRIBE " + self._written(lambda node: _literal(node, None, types[_number(node)]), (table, suite))
+        return self._written(lambda node: _literal(node, None, types[_number(node)]), (table, suite))
 
     def _written(self, literal: Callable[[exp.Expr], exp.Expr], known: tuple[str, str] | None = None) -> str:
         tree = self._tree.copy()

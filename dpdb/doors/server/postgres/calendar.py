@@ -13,7 +13,7 @@ def date_text(days: int) -> str:
 
     Examples
     --------
-    >>> date_text(0), date_text(-719_529), date_text(INFINITE_DAYS)
+    >>> date_text(0), date_text(-719_163), date_text(INFINITE_DAYS)
     ('1970-01-01', '0001-12-31 BC', 'infinity')
     """
     if abs(days) == INFINITE_DAYS:

@@ -13,10 +13,12 @@ import shlex
 import socket
 import ssl
 import struct
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
+from dpdb.doors.server.analysts import Analyst
 from dpdb.doors.server.asked import Asker
+from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.login_keys import LoginKeys
 from dpdb.doors.server.postgres.conversation import Conversation
 from dpdb.doors.server.postgres.errors import WireError
@@ -37,10 +39,6 @@ from dpdb.doors.server.postgres.wire import (
 )
 from dpdb.owner_log import OWNER_LOG
 
-if TYPE_CHECKING:
-    from dpdb.doors.server.analysts import Analyst
-    from dpdb.doors.server.postgres.listener import PostgresListener
-
 __all__ = ["Connection"]
 
 _BUFFER = 16 << 10
@@ -49,12 +47,33 @@ _CLOSE_SECONDS = 1.0
 _ENDED = WireError("57P01", "the connection ends: the server stops, or others came while it was silent")
 
 
+class Server(Protocol):
+    """What a connection knows of the server that takes it; see `PostgresListener`."""
+
+    desk: Desk
+    tls: ssl.SSLContext | None
+    end_point: bytes | None
+    is_closing: bool
+
+    def keep(self, task: asyncio.Task[Any]) -> None:
+        """Let a task go on to its end."""
+
+    def may_fail(self, address: str) -> bool:
+        """Count a failed login."""
+
+    def may_parse(self, name: str, text: str) -> bool:
+        """Count a statement that is read."""
+
+    def cancel(self, key: Sequence[int]) -> None:
+        """Cancel what the connection with this key runs."""
+
+
 class Connection:
     """One client.
 
     Parameters
     ----------
-    server : PostgresListener
+    server : Server
     client : socket.socket
     address : str
 
@@ -64,7 +83,7 @@ class Connection:
         By which the client may cancel what runs.
     """
 
-    def __init__(self, server: PostgresListener, client: socket.socket, address: str) -> None:
+    def __init__(self, server: Server, client: socket.socket, address: str) -> None:
         self.key = secrets.randbits(31), secrets.randbits(32)
         self._server, self._socket, self._address = server, client, address
         self._limits = server.desk.configuration.limits

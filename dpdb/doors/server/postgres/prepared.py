@@ -129,7 +129,7 @@ async def prepared(
         tree, oids = await asyncio.to_thread(_catalog_tree, text) if "$" in text else (None, [])
         return Prepared(text, "catalog", _merged(given, oids), tree)
     template = await read(text) if "$" in text else None
-    if template is None:
+    if template is None or not template.types:
         return Prepared(text, "desk", _merged(given, ()))
     suggested = [TEXT_ARRAY if one in template.lists else OIDS[kind] for one, kind in enumerate(template.types)]
     return Prepared(text, "desk", _merged(given, suggested), template)

@@ -65,14 +65,16 @@ _IGNORED = ("TimeZone",)  # times that have a zone are sent with it
 
 
 def bare(text: str) -> str:
-    """Return a statement without comments before it, spaces around it and the semicolon behind it."""
+    """Return a statement with blanks instead of comments before it, so that its words keep their places; or nothing."""
     found = _COMMENT.match(text)
-    return text[found.end() if found else 0 :].rstrip("; \t\r\n\f")
+    before = re.sub(r"\S", " ", found[0]) if found else ""
+    rest = text[len(before) :].rstrip("; \t\r\n\f")
+    return before + rest if rest else ""
 
 
 def verb_of(text: str) -> str:
     """Return the first word of a bare statement, in capitals."""
-    found = _VERB.match(text)
+    found = _VERB.match(text.lstrip())
     return found[0].upper() if found else ""
 
 
@@ -128,7 +130,7 @@ class Settings:
             raise WireError("0A000", _REFUSED[verb])
         if verb not in _TAGS:
             return None
-        table = None
+        text, table = text.lstrip(), None
         if verb == "SET":
             self._set(text)
         elif verb in ("SHOW", "RESET"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -144,21 +145,21 @@ class Statements:
         return await self._of_desk(prepared, bound)
 
     async def _of_desk(self, prepared: Prepared, bound: str | None) -> list[Column]:
-        template = prepared.template if isinstance(prepared.template, Template) else await self.template(prepared.text)
-        if template is None:  # which the desk refuses in its words
-            plan = await self._asked(self._desk.explain(self._asker, prepared.text))
-            return columns_of(plan.table.schema)
-        if bound is not None and template.shapes_columns:
-            template = await self.template(bound) or template
-        table = next(iter(self._desk.tables))
-        suite = next((name for one in self._desk.tables.values() for name in one.suites), "")
-        text = template.described(prepared.types[: len(template.types)], table, suite)
+        text, template = prepared.text, prepared.template
+        if isinstance(template, Template):
+            if bound is not None and template.shapes_columns:
+                template = await self.template(bound) or template
+            table = next(iter(self._desk.tables))
+            suite = next((name for one in self._desk.tables.values() for name in one.suites), "")
+            text = template.described(prepared.types[: len(template.types)], table, suite)
+        elif verb_of(text) == "CALL":  # which DESCRIBE does not take; as long as the other word
+            text = re.sub("CALL", "FROM", text, count=1, flags=re.IGNORECASE)
         if text not in self._described:
-            plan = await self._asked(self._desk.explain(self._asker, text))
-            is_query = template.kind == "query"
+            plan = await self._asked(self._desk.explain(self._asker, text, verb="DESCRIBE"))
+            is_shown = verb_of(prepared.text) in ("EXPLAIN", "DESCRIBE")
             if len(self._described) >= _MOST_DESCRIBED:
                 self._described.clear()
-            self._described[text] = described_columns(plan.table) if is_query else columns_of(plan.table.schema)
+            self._described[text] = columns_of(plan.table.schema) if is_shown else described_columns(plan.table)
         return self._described[text]
 
     async def template(self, text: str) -> Template | None:
