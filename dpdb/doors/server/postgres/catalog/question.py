@@ -24,13 +24,14 @@ TYPED: Mapping[type[exp.Expr], str] = {
     exp.CurrentDatabase: "current_database", exp.CurrentSchemas: "current_schemas", exp.CurrentVersion: "version",
     exp.CurrentRole: "current_role", exp.CurrentCatalog: "current_catalog", exp.ArrayToString: "array_to_string",
 }  # fmt: skip
+_VERBS = ("select", "insert", "update", "delete")
 WORDS = ("current_user", "session_user", "user", "current_role", "current_catalog", "current_schema")
 
 
 def parsed(text: str) -> exp.Expr | None:
     """Read one statement in PostgreSQL's SQL; None of what cannot be read."""
     try:
-        trees = parse_postgres(_with_named_arrays(text))
+        trees = parse_postgres(_readable(text))
     except (SqlglotError, RecursionError):
         return None
     return trees[0] if len(trees) == 1 else None
@@ -61,14 +62,16 @@ def query_of(text: str) -> exp.Query | None:
     return tree
 
 
-def _with_named_arrays(text: str) -> str:
-    """Write `oid[]` as PostgreSQL names that type, `_oid`: the parser reads no brackets behind such types."""
-    if "[" not in text:
-        return text
+def _readable(text: str) -> str:
+    """Write what the parser does not read as what it does: `oid[]` by that type's name, and names that are verbs."""
     tokens = Dialect.get_or_raise("postgres").tokenize(text)
-    for word, opening, closing in reversed([*zip(tokens, tokens[1:], tokens[2:], strict=False)]):
-        if word.text.lower() in (*REG, *INTEGERS) and (opening.text, closing.text) == ("[", "]"):
-            text = f"{text[: word.start]}_{word.text}{text[closing.end + 1 :]}"
+    for place in range(len(tokens) - 1, 0, -1):
+        before, word = tokens[place - 1], tokens[place]
+        following = [token.text for token in tokens[place + 1 : place + 3]]
+        if word.text.lower() in (*REG, *INTEGERS) and following == ["[", "]"]:
+            text = f"{text[: word.start]}_{word.text}{text[tokens[place + 2].end + 1 :]}"
+        elif before.text.lower() in ("as", ".") and word.text.lower() in _VERBS and text[word.start] != '"':
+            text = f'{text[: word.start]}"{word.text.lower()}"{text[word.end + 1 :]}'
     return text
 
 

@@ -85,7 +85,7 @@ def result_kinds(tree: exp.Query, read: Iterable[str]) -> dict[str, str]:  # noq
             return kind_of(node.this.selects[0] if node.this.selects else None, steps - 1)
         return kind_of(node.this, steps - 1) if isinstance(node, (exp.Paren, exp.Coalesce, exp.Alias)) else ""
 
-    found = {item.alias_or_name: kind_of(item, _MOST_STEPS) for item in tree.selects}
+    found = {item.alias_or_name.lower(): kind_of(item, _MOST_STEPS) for item in tree.selects}
     if any(isinstance(item, exp.Star) for item in tree.selects):
         found |= of_relations | {name: kind_of(node, _MOST_STEPS) for name, node in defined.items()}
     return found
@@ -95,7 +95,7 @@ def with_kinds(table: pa.Table, kinds: Mapping[str, str]) -> pa.Table:
     """Return a result with its types as metadata (`pg_type`) of its columns."""
     columns, fields = [], []
     for field, column in zip(table.schema, table.columns, strict=True):
-        kind = kinds.get(field.name, "")
+        kind = kinds.get(field.name.lower(), "")
         known = kind in _KINDS and field.type == arrow_type(kind)
         if known and kind.endswith("vector"):  # written as numbers with blanks between
             texts = [None if one is None else " ".join(map(str, one)) for one in column.to_pylist()]
