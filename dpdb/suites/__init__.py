@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dpdb.suites.suite import Limit, Suite, SuiteLine
     from dpdb.suites.table import CHECK_SCHEMA
     from dpdb.suites.words import (
+        WHERE_IT_IS,
         check_words,
         counts_words,
         how_many,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHECK_SCHEMA",
+    "WHERE_IT_IS",
     "Bank",
     "CheckResult",
     "CheckResults",
@@ -120,6 +122,6 @@ if not TYPE_CHECKING:
             "mechanism.state": "LevelVerdicts Ring SuiteState spent state_of",
             "suite": "Limit Suite SuiteLine",
             "table": "CHECK_SCHEMA",
-            "words": "check_words counts_words how_many limit_words spoken undecided_words verdict_words",
+            "words": "WHERE_IT_IS check_words counts_words how_many limit_words spoken undecided_words verdict_words",
         },
     )
