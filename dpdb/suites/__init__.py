@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dpdb.suites.table import CHECK_SCHEMA
     from dpdb.suites.tables.table_set import TableSet
     from dpdb.suites.words import (
+        WHERE_IT_IS,
         check_words,
         counts_words,
         how_many,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHECK_SCHEMA",
+    "WHERE_IT_IS",
     "Bank",
     "CheckResult",
     "CheckResults",
@@ -123,6 +125,6 @@ if not TYPE_CHECKING:
             "suite": "Limit Suite SuiteLine",
             "table": "CHECK_SCHEMA",
             "tables.table_set": "TableSet",
-            "words": "check_words counts_words how_many limit_words spoken undecided_words verdict_words",
+            "words": "WHERE_IT_IS check_words counts_words how_many limit_words spoken undecided_words verdict_words",
         },
     )

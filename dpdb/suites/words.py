@@ -8,11 +8,18 @@ from math import ceil, floor
 
 from dpdb.suites.result import CheckResult
 
-__all__ = ["check_words", "counts_words", "how_many", "limit_words", "spoken", "undecided_words", "verdict_words"]
+__all__ = [
+    "WHERE_IT_IS", "check_words", "counts_words", "how_many", "limit_words", "spoken", "undecided_words",
+    "verdict_words",
+]  # fmt: skip
 
 _FEW = 10**5
 _DECIMALS = 6  # of bounds at most, so that none is rounded away because floats are binary
 _SAID = {"pass": "passed", "WARN": "warned", "FAIL": "failed", "undecided": "undecided"}
+
+_COMMAND = "dpdb diagnose SOURCE --constraints SUITE --by COLUMN --keys V,V --epsilon E"
+WHERE_IT_IS = f"Where it is: `{_COMMAND}` names the dirtiest slices."
+"""After a failed check."""
 
 
 def verdict_words(check: CheckResult) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dpdb.suites import counts_words, deciding_words, how_many, limit_words, undecided_words, verdict_words
+from dpdb.suites import WHERE_IT_IS, counts_words, deciding_words, how_many, limit_words, undecided_words, verdict_words
 
 if TYPE_CHECKING:
     from dpdb.suites import CheckResult, CheckResults, CheckRun, SuitePlan
@@ -44,6 +44,8 @@ def _notes(results: CheckResults, plan: SuitePlan | None) -> Iterator[str]:
     undecided = undecided_words(results)
     if undecided is not None:
         yield undecided if plan is None else f"{undecided} {deciding_words(plan, results)}"
+    if results.count("fail"):
+        yield WHERE_IT_IS
     if results.name is not None:
         yield f"Kept as {results.name!r}: epsilon {results.epsilon_reserved:g} stays reserved until it is closed."
     else:

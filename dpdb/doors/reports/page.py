@@ -36,7 +36,7 @@ from dpdb.release import (
     value_words,
     words_of,
 )
-from dpdb.suites import limit_words
+from dpdb.suites import WHERE_IT_IS, limit_words
 
 __all__ = [
     "Filters",
@@ -173,7 +173,12 @@ def _environment() -> Environment:
     environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=_escaped)
     speakers = (budget_bar, series_chart, trend_words, noise_words, number_words, theta_words, value_words, words_of)
     environment.globals |= {function.__name__: function for function in speakers}
-    environment.globals |= {"cell_kind": cell_kind, "cell_words": cell_words, "limit_words": limit_words}
+    environment.globals |= {
+        "cell_kind": cell_kind,
+        "cell_words": cell_words,
+        "limit_words": limit_words,
+        "WHERE_IT_IS": WHERE_IT_IS,
+    }
     environment.globals |= {name: getattr(words, name) for name in words.__all__}
     environment.filters |= {
         "day": "{:%Y-%m-%d}".format,
