@@ -806,8 +806,6 @@ DISCOVERIES = [
     "CALL dp_discover('visits')",
     "SELECT * FROM dp_rules('visits', non_private := true)",
     "SELECT * FROM dp_discover('visits', non_private := true)",
-    "SELECT * FROM dp_count('visits', measure := 'discover')",
-    "SELECT * FROM dp_inconsistency('visits', measure := 'discover', epsilon := 1)",
 ]
 
 ATTACKS: dict[str, list[str]] = {
