@@ -39,7 +39,7 @@ class DuckDBSource:
     def open(self, source: AskedThere, table: str | None = None) -> DuckDBRemote:
         """Open it."""
         del table
-        return DuckDBRemote(source)
+        return DuckDBRemote(source.source, source.table)
 
 
 class DuckDBRemote:
@@ -48,12 +48,12 @@ class DuckDBRemote:
     dialect = "duckdb"
     is_fixed = True  # a copy
 
-    def __init__(self, asked: AskedThere) -> None:
-        self._asked, self.place = asked, asked.table or ""
+    def __init__(self, source: SourceLike, table: str | None = None) -> None:
+        self._source, self.place = source, table or ""
         self._rows = _ROWS
         self._database = Database()
         try:
-            opened = open_source(self._database, asked.source, table=asked.table)
+            opened = open_source(self._database, source, table=table)
             self.description = opened.description
             self._schema = TableSchema(
                 tuple(Column(column.name, column.type or column.declared_type) for column in opened.schema.columns)
@@ -73,7 +73,7 @@ class DuckDBRemote:
 
     def beside(self, name: str) -> DuckDBRemote:
         """Copy another table of the same source."""
-        other = DuckDBRemote(AskedThere(self._asked.source, name))
+        other = DuckDBRemote(self._source, name)
         try:
             other._rows = self.lend(new_name(), other.ask(exp.select("*").from_(other._rows)))
             return other

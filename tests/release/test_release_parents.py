@@ -374,3 +374,44 @@ def test_the_sql_door_takes_parents(shop: Path, capsys: pytest.CaptureFixture[st
         statement = "SELECT value FROM dp_inconsistency('orders', measure := 'problematic', epsilon := 9)"
         assert main([*words, "--format", "csv", statement]) == 0
     assert float(capsys.readouterr().out.splitlines()[1]) == counted(shop, ORPHANS)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "CHECK (id <= staff.team) BY customer_id = staff.id",
+        "EXISTS staff BY customer_id = staff.id",
+        "customer_id IN (SELECT id FROM staff WHERE team = 1)",
+    ],
+)
+def test_who_asks_under_other_rules_names_no_table_that_the_owner_has_not_declared(shop: Path, rule: str) -> None:
+    with dpdb.open(shop, table="orders", constraints=RULE, public_parents=["customers"], budget=1) as session:
+        with pytest.raises(ParameterError, match="table 'staff' is not declared"):
+            session.with_constraints([rule])
+        with session.with_constraints(["CHECK (id <= customers.region) BY customer_id = customers.id"]) as other:
+            assert other.dp_inconsistency("repair", 1) is not None
+
+
+def test_plans_know_no_rows_of_parents(shop: Path) -> None:
+    rule = "CHECK (id <= customers.region) BY customer_id = customers.id"
+    with pytest.raises(ParameterError, match="the rows of 'customers' are not known here"):
+        dpdb.plan(shop, rule, table="orders", rows=200, error_rate=0.2, repetitions=2, seed=1)
+
+
+@pytest.mark.parametrize("measure", ["repair", "problematic", "minimal_inconsistency"])
+def test_look_ups_work_as_rules_on_one_row_do(shop: Path, measure: str) -> None:
+    """Measures, slices, rates and each rule by itself."""
+    late = "EXISTS (FROM customers c WHERE c.id = o.customer_id AND NOT (o.zip <= c.region))"
+    rules = ["late: CHECK (zip <= customers.region) BY customer_id = customers.id", RULE]
+    expected = counted(shop, f"FROM orders o WHERE {late}")
+    session = dpdb.open(shop, table="orders", constraints=rules, public_parents=["customers"])
+    with session, replaced_noise(StubNoise()):
+        whole, *each = session.dp_inconsistency(measure, 4, each_constraint=True)
+        sliced = session.dp_inconsistency(measure, 4, by="paid", keys=[0, 1])
+        one = session.dp_inconsistency(measure, 4, where="city = 0")
+    found = [release.value for release in (whole, *each)]
+    assert expected in found
+    assert found[-1] == counted(shop, ORPHANS) or found[-2] == counted(shop, ORPHANS)
+    both = f"FROM orders o WHERE ({late} OR (customer_id IS NOT NULL AND customer_id >= 20))"
+    assert sum(release.value for release in sliced) == counted(shop, both)
+    assert one.value == counted(shop, f"{both} AND city = 0")
