@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dpdb.privacy import NOTIONS
-from dpdb.receipts.statement import COMPOSITION, FLAVORS, INPUT_METRIC, PREDICATE_TYPE, SCOPES, STATEMENT_TYPE
+from dpdb.receipts.statement import ANSWER, COMPOSITION, FLAVORS, INPUT_METRIC, PREDICATE_TYPE, SCOPES, STATEMENT_TYPE
 
 __all__ = ["check_stated", "shape_of"]
 
@@ -127,7 +127,8 @@ def _answer(statement: dict[str, Any]) -> Iterator[tuple[str, bool]]:
     yield "the suite is not in the log", (suite is not None) == ("suite" in kinds)
     yield "the suite is none", suite is None or _is_suite(suite)
     mechanisms = [one["release"] for one in predicate["implementation"]["mechanisms"]]
-    yield "the mechanisms are of other releases", mechanisms == released or (not mechanisms and suite is not None)
+    is_one = suite is not None or released == [ANSWER]
+    yield "the mechanisms are of other releases", mechanisms == released or (not mechanisms and is_one)
 
 
 def _kinds(statement: dict[str, Any]) -> list[str]:

@@ -41,6 +41,8 @@ SCOPES = ("all debits of the ledger", "the asker's own debits")
 """Whose debits the sums count: by whether the asker has rights of his own."""
 COMPOSITION = "spent is the sum of charges, settled ones as settled; what any row collects is at most that"
 INPUT_METRIC = "rows added or removed"
+ANSWER = "answer"
+"""What the answer of a diagnosis or a discovery is called: it is one, and has no release."""
 _MINUTE = 16
 
 
@@ -99,7 +101,7 @@ def claims(log: LedgerLog, debit: LoggedDebit) -> dict[str, Any]:
 
 
 def subjects(origin: str, debit: LoggedDebit, leaf: bytes) -> list[dict[str, Any]]:
-    """Return what a receipt is about, by SHA-256: the debit's leaf, and every release or the verdicts of a run.
+    """Return what a receipt is about, by SHA-256: the leaf of a debit, and the releases or other answer of its run.
 
     A release is hashed as `canonical` writes its fields, so whoever has the release can find it in the receipt.
     """
@@ -108,7 +110,7 @@ def subjects(origin: str, debit: LoggedDebit, leaf: bytes) -> list[dict[str, Any
     if isinstance(answered, list):
         found += [_subject(one["release_id"], digest(one)) for one in answered]
     else:
-        found.append(_subject("verdicts", digest(answered)))
+        found.append(_subject("verdicts" if "checks" in answered else ANSWER, digest(answered)))
     return found
 
 

@@ -83,6 +83,23 @@ def test_a_job_and_a_kept_suite_have_receipts_and_a_repeated_run_has_its_again(k
     assert main(["verify", "r.jsonl", "--key", "receipts.key.pub"]) == 0
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rules discover t.parquet",
+        "diagnose t.parquet --constraints a->b --by a --keys 1,2",
+    ],
+)
+def test_answers_without_releases_have_receipts(kept: Kept, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):  # and a receipt that follows one of these
+        told = ["--epsilon", "0.1", "--quiet", "--ledger", "books/t.ledger", *wanted()]
+        assert main([*command.split(), *told]) == 0
+    assert debits(kept) == [1, 2]
+    capsys.readouterr()
+    assert main(["verify", "r.jsonl", "--key", str(kept.public), "--ledger", "books/t.ledger"]) == 0
+    assert "2 of 2 charges derived again" in capsys.readouterr().out
+
+
 def test_a_run_killed_between_debit_and_receipt_has_its_receipt_afterwards(kept: Kept) -> None:
     """Killed at each step of the debit and the record; asked again it has one receipt, and paid once."""
     for number, step in enumerate(("reserved", "drawn", "recorded"), 1):

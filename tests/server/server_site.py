@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -25,13 +25,18 @@ from dpdb.doors.server.analysts import add_analyst
 from dpdb.doors.server.configuration import load_configuration
 from dpdb.ledger import Ledger
 
-__all__ = ["COUNT", "Server", "Site", "count", "make_site"]
+__all__ = ["COUNT", "Server", "Site", "count", "in_one_of_three", "make_site"]
 
 COUNT = "SELECT value FROM dp_count('visits', 0.25)"
 
 
 def count(epsilon: float | str) -> str:
     return f"SELECT value FROM dp_count('visits', {epsilon})"
+
+
+def in_one_of_three(attempt: Callable[[], float], most: float) -> bool:
+    """Whether one of three attempts took at most so many seconds: machines pause, a fault is there each time."""
+    return any(attempt() <= most for _ in range(3))
 
 
 @dataclass(frozen=True)

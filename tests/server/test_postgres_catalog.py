@@ -195,7 +195,7 @@ def test_jdbc_has_tables_and_columns(wire: Server, tmp_path: Path) -> None:
     assert not [line for line in lines if line.split()[0] in ("key", "imported", "exported", "index", "procedure")]
 
 
-# What these tools send when they connect, from their sources and logs; the tools themselves do not run in tests.
+# What these tools are known to send when they connect; not captured, and the tools do not run in tests.
 START_UP = {
     "DBeaver": [
         "SELECT version()",

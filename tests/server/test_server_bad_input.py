@@ -15,7 +15,7 @@ import httpx
 import pyarrow.parquet as pq
 import pytest
 from private_rows import private_rows
-from server_site import COUNT, Server, Site, count, make_site
+from server_site import COUNT, Server, Site, count, in_one_of_three, make_site
 
 from dpdb.doors.server.analysts import list_analysts, ration_analyst, revoke_analyst
 from dpdb.doors.server.certificate import server_context
@@ -169,9 +169,13 @@ def test_silence_before_a_handshake_keeps_nobody_out(own: Site) -> None:
             return sum(str(link.readlink()).startswith("socket:") for link in links if link.is_symlink())
 
         alone, before = seconds(), sockets()
-        for _ in range(300):
-            silent.enter_context(socket.create_connection(("127.0.0.1", port)))
-        assert seconds() <= 3 * alone + 1
+
+        def among_silent_ones() -> float:
+            for _ in range(300):
+                silent.enter_context(socket.create_connection(("127.0.0.1", port)))
+            return seconds()
+
+        assert in_one_of_three(among_silent_ones, 3 * alone + 1)
         assert sockets() <= before + 25
         server.process.terminate()
         assert server.process.wait(30) == 0

@@ -90,7 +90,7 @@ class AnswerOutput:
         words
             The answers as text for standard error, if writing fails; by default `content`.
         run_id
-            Of the verdicts that the content shows.
+            Of the verdicts, the diagnosis or the discovery that the content shows.
         checks
             The verdicts that the content shows, for receipts; these are written after the answers.
 
@@ -112,7 +112,7 @@ class AnswerOutput:
                 say("no --ledger: nothing adds up what this command and others spend on this table")
                 self._warn = False
             if self._receipts is not None:
-                self._receipts.add(releases, checks)
+                self._receipts.add(releases, checks, None if releases or checks else run_id or None)
 
     def _unshown(
         self, error: Exception, content: str | bytes, releases: Sequence[Release], run_id: str | None

@@ -199,7 +199,7 @@ class _Choice:
             parent = self._tables.schema(rule.parent)
             if parent is None:
                 return f"there is no table {rule.parent}"
-            named = getattr(rule, "parents_columns", rule.parent_columns)  # a look-up names more than its key
+            named = rule.parents_columns  # a look-up names more than its key
             missing = [name for name in named if not _has(parent, name)]
             if missing:
                 return f"{rule.parent} has no column {listed_names(missing)}"

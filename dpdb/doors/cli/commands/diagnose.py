@@ -67,7 +67,10 @@ def run(options: argparse.Namespace) -> int:
     """Print what was named, or with `--dry-run` what can be."""
     from dpdb.diagnosis import diagnosis_text
 
-    with AnswerOutput(options.out, options.ledger, warn=not (options.quiet or options.dry_run)) as output:
+    receipt = (None, None) if options.dry_run else (options.receipt, options.receipt_key)
+    with AnswerOutput(
+        options.out, options.ledger, warn=not (options.quiet or options.dry_run), receipt=receipt
+    ) as output:
         found = _found(options)
         if found is None:
             return 0

@@ -43,7 +43,10 @@ def check_tables(options: argparse.Namespace) -> int:
         raise ParameterError("a set of tables needs --unit COLUMN, whose values own rows in all of them")
     settings = table_settings(options)
     limits = {name: settings[name] for name in ("memory_limit", "temp_directory", "threads") if name in settings}
-    with AnswerOutput(options.out, options.ledger, warn=not (options.quiet or options.dry_run)) as output:
+    receipt = (None, None) if options.dry_run else (options.receipt, options.receipt_key)
+    with AnswerOutput(
+        options.out, options.ledger, warn=not (options.quiet or options.dry_run), receipt=receipt
+    ) as output:
         with TableSet(
             options.source,
             options.suite,
@@ -76,7 +79,7 @@ def check_tables(options: argparse.Namespace) -> int:
             text = checks_text(results, prepared.plan) + _left_out_text(tables)
         if options.format == "json":
             text = json.dumps({**results.to_dict(), "not_checked": left_out}, indent=2) + "\n"
-        output.show(text, (), run_id=results.run_id)
+        output.show(text, (), run_id=results.run_id, checks=[results])
         return results.exit_code
 
 

@@ -69,14 +69,15 @@ class ReceiptFile:
             os.close(self._file)
             raise
 
-    def add(self, releases: Sequence[Release], checks: Sequence[CheckResults]) -> None:
-        """Append the receipts of releases and of verdicts, one for each debit.
+    def add(self, releases: Sequence[Release], checks: Sequence[CheckResults], run_id: str | None = None) -> None:
+        """Append the receipts of releases, of verdicts and of a run with another answer, one for each debit.
 
         What fails is said, and the same receipt can be had later: the answers are paid for and shown.
         """
         try:
             wanted = [self._issuer.found(release_id=release.release_id) for release in releases]
             wanted += [self._issuer.found(run_id=one.run_id, suite=one.name) for one in checks]
+            wanted += [] if run_id is None else [self._issuer.found(run_id=run_id)]
             for found in wanted:
                 if found not in self._done:
                     self._append(*found)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["add", "run"]
 
 _STEPS = 3
-_SPENDING = ("epsilon", "ledger", "run_id", "label")
+_SPENDING = ("epsilon", "ledger", "run_id", "label", "receipt", "receipt_key")
 
 
 def add(actions: Any) -> None:
@@ -61,10 +61,13 @@ def run(options: argparse.Namespace) -> int:
             raise ParameterError(f"--non-private spends nothing and is in no ledger: leave out {', '.join(given)}")
         return _exact(options)
     options.epsilon = options.epsilon or "1"
-    with AnswerOutput(options.out, options.ledger, warn=not options.quiet) as output:
+    receipt = options.receipt, options.receipt_key
+    with AnswerOutput(options.out, options.ledger, warn=not options.quiet, receipt=receipt) as output:
         found = _named(options)
         as_json = options.format == "json"
-        output.show(json.dumps(found.to_dict(), indent=2) + "\n" if as_json else found.text(), (), run_id=found.run_id)
+        output.show(
+            json.dumps(found.to_dict(), indent=2) + "\n" if as_json else found.text(), (), run_id=found.run_id or ""
+        )
     return 0
 
 
