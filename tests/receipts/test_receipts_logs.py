@@ -373,3 +373,17 @@ def test_a_ledger_of_a_hundred_thousand_lines_takes_ten_times_as_long_as_one_of_
         took[debits] = process_time() - began
     print(took)
     assert took[100_000] < 25 * took[10_000]
+
+
+def test_a_log_shows_a_debit_with_its_answer_or_not_yet(tmp_path: Path) -> None:
+    """What analysts are shown waits for the answer that there is; a debit without one is shown as it stands."""
+    made = made_ledger(tmp_path)
+    release(made.ledger, run_id="a", answered=False)
+    with Issuer(made.ledger, load_key(made.key)) as issuer:
+        assert issuer.shows(1)
+        assert not issuer.shows(2)
+        release(made.ledger, run_id="a")
+        assert not issuer.shows(1)
+        issuer.refresh()
+        assert issuer.shows(1)
+        assert opened(made, issuer.issue(1, refresh=False)[:-1]).claims["debit"]["answered"]
