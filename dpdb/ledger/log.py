@@ -271,6 +271,11 @@ class LedgerLog:
             lines=tuple(lines),
         )
 
+    def answered(self, number: int) -> int:
+        """Return the place of the answer of a debit by now; 0 if it has none."""
+        with self._books.current():
+            return self._answer(number)[1]
+
     def _answer(self, number: int) -> tuple[str | None, int]:
         text = self._books.state.answer(number)
         rows: list[Any] = self._books.file.rows("SELECT place FROM answer WHERE entry = ?", (number,))

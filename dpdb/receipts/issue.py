@@ -138,8 +138,8 @@ class Issuer(LedgerTree):
         return number if number is not None and self.log.asker(number) == analyst else None
 
     def shows(self, number: int) -> bool:
-        """Return whether the lines that were read last have a debit."""
-        return number <= self.log.debits
+        """Return whether the lines that were read last have a debit, and its answer if it has one by now."""
+        return number <= self.log.debits and self.log.answered(number) <= self.tree.size
 
     def issue(
         self, number: int, run: str | None = None, after: Iterable[Checkpoint] = (), *, refresh: bool = True

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dpdb.errors import ParameterError
+from dpdb.files.bounded_file import bounded_bytes
 from dpdb.files.owned_file import open_owned, read_owned, replace_owned
 from dpdb.receipts.checkpoint import Checkpoint, parse_checkpoint
 from dpdb.receipts.ed25519 import SEED_BYTES, new_seed, public_of
@@ -26,6 +27,7 @@ __all__ = ["SigningKey", "load_key", "load_public", "new_key_file", "signing"]
 
 _PRIVATE = "PRIVATE+KEY+"
 _MOST = 1 << 16
+_LARGEST = 1 << 20
 _MOST_KEPT = 4
 
 
@@ -140,7 +142,7 @@ def load_public(path: str | Path) -> NoteKey:
     try:
         text = str(path)
         if text.count("+") < 2 or Path(text).is_file():
-            text = Path(path).read_text(encoding="utf-8")[:_MOST].strip()
+            text = bounded_bytes(Path(path), _LARGEST, "a public key").decode().strip()
         if text.startswith(_PRIVATE):
             raise ParameterError(f"{path}: this is the private key, which nobody else may see; give its .pub")
         return parse_vkey(text)
@@ -162,6 +164,8 @@ class _Signed:
             text = read_owned(path)
         except FileNotFoundError:
             return
+        except UnicodeDecodeError:
+            raise NoteError("it is no text") from None
         for each in filter(None, text.split("\n\n")):
             found = parse_checkpoint(f"{each.rstrip()}\n")
             self._of.setdefault(found.origin, []).append(found)

@@ -82,11 +82,14 @@ def open_receipt(line: bytes, keys: Sequence[NoteKey]) -> Receipt:
         found = json.loads(line)
         if canonical(found) != line:
             raise ReceiptError("it is not written as a receipt is: some byte was changed")
+        signatures = found.get("signatures") if isinstance(found, dict) else None
+        if isinstance(signatures, list) and len(signatures) > 1:  # before millions are verified
+            raise ReceiptError("its envelope is not written as that of a receipt: some byte was changed")
         kind, payload, accepted = accepted_keys(found, {key.vkey: key.public for key in keys})
         statement = json.loads(payload)
         is_one = shape_of(statement) and canonical(statement) == payload
     except (ValueError, RecursionError) as error:
-        why = str(error) if isinstance(error, EnvelopeError) else "it is no JSON of a receipt"
+        why = str(error) if isinstance(error, EnvelopeError | ReceiptError) else "it is no JSON of a receipt"
         raise ReceiptError(why) from None
     if kind != PAYLOAD_TYPE or found.keys() != {"payload", "payloadType", "signatures"}:
         raise ReceiptError("it is an envelope of something else")

@@ -87,7 +87,7 @@ def _guarantee(statement: dict[str, Any]) -> Iterator[tuple[str, bool]]:
         return
     words = flavor["output_measure"], sums["unit"]
     yield "the guarantee has other words", words == FLAVORS[notion.name][1:] and flavor["input_metric"] == INPUT_METRIC
-    value = notion.value(sums["charge"] if sums["settled"] is None else sums["settled"])
+    value = notion.value(max(0, sums["charge"] if sums["settled"] is None else sums["settled"]))
     parameters = predicate["privacy_loss"]["privacy_parameters"]
     agrees = flavor["bound_on_output_distance"] == value and parameters == {notion.parameter: value}
     yield "the guarantee is not that of the charge", agrees and flavor["bound_on_input_distance"] > 0

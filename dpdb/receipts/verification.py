@@ -123,8 +123,7 @@ def linked(newest: Checkpoint, receipts: Iterable[Receipt]) -> set[Checkpoint]:
 def _log(good: list[tuple[str, Receipt]], witnessed: list[Checkpoint], result: Verified) -> None:
     """Check that all checkpoints of a log are of one that only grew."""
     receipts = [receipt for _, receipt in good]
-    if witnessed and not {one.origin for one in witnessed} & {receipt.checkpoint.origin for receipt in receipts}:
-        result.open.append("not shown: that a witness agrees; what he keeps is of other logs")
+    _refuse_silence(witnessed, {receipt.checkpoint.origin for receipt in receipts}, result)
     seen = {one for receipt in receipts for one in (receipt.checkpoint, *receipt.earlier)}
     of_receipts = {one.origin for one in seen}
     seen |= {one for one in witnessed if one.origin in of_receipts}
@@ -135,7 +134,8 @@ def _log(good: list[tuple[str, Receipt]], witnessed: list[Checkpoint], result: V
         if forks:
             result.refused.append(f"fork: two logs of {forks[0].size} lines were signed as {origin}")
             continue
-        apart = [one for one in all_of if one not in linked(all_of[-1], receipts)]
+        shown = linked(all_of[-1], receipts)
+        apart = [one for one in all_of if one not in shown]
         if apart:
             sizes = ", ".join(str(one.size) for one in apart[:5])
             result.open.append(
@@ -146,6 +146,12 @@ def _log(good: list[tuple[str, Receipt]], witnessed: list[Checkpoint], result: V
             result.found.append(
                 f"one log that only grew: {len(all_of)} checkpoints, the newest of {all_of[-1].size} lines"
             )
+
+
+def _refuse_silence(witnessed: list[Checkpoint], origins: set[str], result: Verified) -> None:
+    """Say so if witnesses are given and keep nothing of some log."""
+    if witnessed and origins - {one.origin for one in witnessed}:
+        result.open.append("not shown: that a witness agrees; what he keeps is of other logs")
 
 
 def _compare(good: list[tuple[str, Receipt]], result: Verified) -> None:
@@ -192,6 +198,7 @@ def _goes_on(earlier: Receipt, later: Receipt) -> bool:
 
 def _against(tree: LedgerTree, good: list[tuple[str, Receipt]], witnessed: list[Checkpoint], result: Verified) -> None:
     """Derive every field of every receipt again from the ledger."""
+    _refuse_silence(witnessed, {tree.origin}, result)
     for one in witnessed:
         if one.origin == tree.origin and not tree.holds(one):
             result.refused.append(

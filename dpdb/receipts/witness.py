@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from dpdb.errors import ParameterError, RollbackError
+from dpdb.files.bounded_file import bounded_bytes
 from dpdb.files.owned_file import open_owned
 from dpdb.receipts.checkpoint import Checkpoint, cosign, cosigned_at, open_checkpoint
 from dpdb.receipts.issue import Issuer
@@ -22,6 +23,7 @@ from dpdb.receipts.verification import linked
 
 __all__ = ["WitnessFile", "kept_notes", "read_checkpoints"]
 
+_LARGEST = 256 << 20
 _DASH = "\N{EM DASH} "
 
 
@@ -55,11 +57,13 @@ def read_checkpoints(path: str | Path, keys: Sequence[NoteKey], witness: NoteKey
     Raises
     ------
     ParameterError
-        It cannot be read, or a checkpoint in it is not signed by one of the keys, or not cosigned.
+        It cannot be read, is empty, or a checkpoint in it is not signed by one of the keys, or not cosigned.
     """
     try:
-        text, found = Path(path).read_text(encoding="utf-8"), []
-        for note in kept_notes(text):
+        content, found = bounded_bytes(Path(path), _LARGEST, "a witness's file"), []
+        if not content:
+            raise ParameterError(f"{path}: there is no checkpoint")
+        for note in kept_notes(content.decode()):
             found.append(open_checkpoint(note, [key.public for key in keys]))
             if witness is not None:
                 his = NoteKey(witness.name, witness.public, COSIGNATURE)
@@ -68,6 +72,8 @@ def read_checkpoints(path: str | Path, keys: Sequence[NoteKey], witness: NoteKey
     except OSError as error:
         raise ParameterError(f"{path}: {error.strerror}") from None
     except ValueError as error:
+        if isinstance(error, ParameterError):
+            raise
         raise ParameterError(f"{path}: {error if isinstance(error, NoteError) else 'it is no text'}") from None
     return found
 
@@ -88,7 +94,20 @@ class WitnessFile:
     def __init__(self, path: str | Path, keys: Sequence[NoteKey], own: SigningKey | None = None) -> None:
         self._path, self._own = Path(path), own
         witness = None if own is None else own.note_key
-        self.kept = read_checkpoints(path, keys, witness) if os.path.lexists(path) else []
+        self.kept = read_checkpoints(path, keys, witness) if self._has_content() else []
+
+    def _has_content(self) -> bool:
+        """Return whether the file is there and not empty; it must be this user's alone, and is not waited for."""
+        try:
+            held = open_owned(self._path, os.O_RDONLY)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise ParameterError(f"{self._path}: {error.strerror}") from None
+        try:
+            return os.fstat(held).st_size > 0
+        finally:
+            os.close(held)
 
     def newest(self, origin: str) -> Checkpoint | None:
         """Return the newest checkpoint of a log."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -28,6 +29,7 @@ from dpdb.receipts import (
     read_checkpoints,
     verify,
 )
+from dpdb.receipts.envelope import canonical
 
 
 def issued(kept: Kept, run_id: str, *after: bytes) -> bytes:
@@ -373,3 +375,72 @@ def test_a_ledger_of_a_hundred_thousand_lines_takes_ten_times_as_long_as_one_of_
         took[debits] = process_time() - began
     print(took)
     assert took[100_000] < 25 * took[10_000]
+
+
+def test_a_log_shows_a_debit_with_its_answer_or_not_yet(tmp_path: Path) -> None:
+    """What analysts are shown waits for the answer that there is; a debit without one is shown as it stands."""
+    made = made_ledger(tmp_path)
+    release(made.ledger, run_id="a", answered=False)
+    with Issuer(made.ledger, load_key(made.key)) as issuer:
+        assert issuer.shows(1)
+        assert not issuer.shows(2)
+        release(made.ledger, run_id="a")
+        assert not issuer.shows(1)
+        issuer.refresh()
+        assert issuer.shows(1)
+        assert opened(made, issuer.issue(1, refresh=False)[:-1]).claims["debit"]["answered"]
+
+
+def test_a_witness_who_keeps_nothing_of_a_log_is_no_witness_of_it(tmp_path: Path) -> None:
+    """Without and with the ledger, and beside one that he does keep; an empty file is none."""
+    made = [made_in(tmp_path / name) for name in "ab"]
+    lines, public = [issued(one, "x") for one in made], [load_public(one.public) for one in made]
+    WitnessFile(tmp_path / "w", public).keep_receipts([opened(made[0], lines[0])])
+    kept = read_checkpoints(tmp_path / "w", public)
+    for chosen, ledger, code in (
+        (made[:1], None, 0), (made[1:], None, 5), (made, None, 5),
+        (made[:1], made[0].ledger, 0), (made[1:], made[1].ledger, 5),
+    ):  # fmt: skip
+        named = [(one.ledger.name, line) for one, line in zip(made, lines, strict=True) if one in chosen]
+        assert verify(named, public, ledger=ledger, witnessed=kept).exit_code == code
+    (tmp_path / "empty").touch(mode=0o600)
+    with pytest.raises(ParameterError, match="there is no checkpoint"):
+        read_checkpoints(tmp_path / "empty", public)
+    WitnessFile(tmp_path / "empty", public).keep_receipts([opened(made[0], lines[0])])
+    assert read_checkpoints(tmp_path / "empty", public) == kept
+
+
+def made_in(folder: Path) -> Kept:
+    folder.mkdir()
+    made = made_ledger(folder)
+    release(made.ledger, run_id="x")
+    return made
+
+
+def test_a_pipe_is_no_file_of_a_witness_and_an_endless_device_no_key(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    with pytest.raises(ParameterError, match="not a plain file"):
+        WitnessFile(tmp_path / "pipe", [])
+    for read in (load_public, lambda path: read_checkpoints(path, [])):
+        with pytest.raises(ParameterError, match="larger than"):
+            read(Path("/dev/zero"))
+
+
+def test_what_a_key_has_signed_is_text(tmp_path: Path) -> None:
+    made = made_in(tmp_path / "a")
+    signed = made.key.with_name(f"{made.key.name}-signed")
+    signed.touch(mode=0o600)
+    signed.write_bytes(b"\xff\xfe\n")
+    with pytest.raises(ParameterError, match="damaged"):
+        issued(made, "x")
+
+
+def test_an_envelope_with_more_signatures_is_refused_before_they_are_verified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = made_in(tmp_path / "a")
+    envelope = json.loads(issued(made, "x"))
+    envelope["signatures"] *= 2
+    monkeypatch.setattr("dpdb.receipts.receipt.accepted_keys", None)
+    with pytest.raises(ReceiptError, match="some byte was changed"):
+        opened(made, canonical(envelope))

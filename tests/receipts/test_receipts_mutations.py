@@ -18,7 +18,8 @@ from dpdb.errors import ReceiptError
 from dpdb.receipts import Issuer, load_key, load_public, open_receipt, verify
 from dpdb.receipts.ed25519 import signature
 from dpdb.receipts.envelope import canonical, envelope, pae
-from dpdb.receipts.statement import PAYLOAD_TYPE
+from dpdb.receipts.stated import check_stated
+from dpdb.receipts.statement import FLAVORS, PAYLOAD_TYPE
 
 Path_ = tuple[str | int, ...]
 
@@ -160,3 +161,14 @@ def test_a_statement_that_the_owner_changes_and_signs_again_is_refused_by_his_le
     links = ("predicate", "log", "consistency")
     assert {path for path in left if path[:4] != ("predicate", "log", "key", "follows") and path[:3] != links} == set()
     assert counts["refused by the ledger"] > 100
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+@pytest.mark.parametrize("amount", [{"charge": -1}, {"charge": 1, "settled": -1}])
+def test_amounts_below_zero_are_refused_in_every_notion(kept: Kept, flavor: str, amount: dict[str, int]) -> None:
+    """A key's holder may sign anything; a guarantee such as the root of a negative sum is refused, not computed."""
+    statement = json.loads(base64.b64decode(json.loads(kept.lines[0])["payload"]))
+    words = dict(zip(("name", "output_measure"), FLAVORS[flavor], strict=False))
+    statement["predicate"]["dp_flavor"] |= words
+    statement["predicate"]["accounting"] |= {"unit": FLAVORS[flavor][2], **amount}
+    assert "the guarantee is not that of the charge" in check_stated(statement)

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -136,3 +137,19 @@ def test_the_shown_log_advances_on_its_grid_only(tmp_path: Path) -> None:
         time.sleep(2.5)
         assert receipts(tmp_path, ann.get(link))[0].checkpoint.size == sizes[0] + 2
     assert len(sizes) > 3
+
+
+def test_receipts_wait_for_the_askers_statements(tmp_path: Path) -> None:
+    """A receipt says whether a debit was answered: nobody sees past the grid of answers by asking for it meanwhile."""
+    site = site_with_key(tmp_path, release_seconds=3.0)
+    with Server(site) as server, ThreadPoolExecutor(1) as beside:
+        ann, again, bob = server.client("ann"), server.client("ann"), server.client("bob")
+        began = time.monotonic()
+        run = beside.submit(ann.post, "/v1/run", json={"statement": COUNT}, headers={"Idempotency-Key": "a"})
+        time.sleep(1.5)
+        assert bob.get("/v1/receipts", params={"run": "a"}).status_code == 422  # others do not wait for her
+        assert time.monotonic() - began < 3
+        [found] = receipts(tmp_path, again.get("/v1/receipts", params={"run": "a"}))
+        assert time.monotonic() - began >= 3
+        assert found.claims["debit"]["answered"]
+        assert run.result().status_code == 200

@@ -84,7 +84,8 @@ class Desk:
             ledgers = {table.name: table.ledger for table in configuration.tables}
             signed = Receipts(configuration.receipt_key, ledgers, limits.receipt_seconds)
             self._opened.callback(signed.close)
-            self.receipts = ReceiptDesk(signed, self._told)
+            self._standing = Standing()
+            self.receipts = ReceiptDesk(signed, self._told, self._standing.ended)
         except BaseException:
             self._opened.close()
             raise
@@ -92,7 +93,6 @@ class Desk:
         self._free = ThreadPoolExecutor(_THREADS, "dpdb-free")
         self._private = ThreadPoolExecutor(_THREADS, "dpdb-private")
         self._auditing = ThreadPoolExecutor(1, "dpdb-audit")  # one thread: lines are written in their order
-        self._standing = Standing()
         self._doors: dict[tuple[str, str], FrontEnd] = {}
         self._doors_lock = threading.Lock()
 

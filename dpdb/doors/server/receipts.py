@@ -119,7 +119,7 @@ class Receipts:
             raise ParameterError(f"give up to {_MOST_ASKED} runs or releases of yours")
         with self._lock:
             left = self._advance()
-            found = list(dict.fromkeys(self._debit(analyst, *one) for one in asked))
+            found = list(dict.fromkeys(self._debit(analyst, *one) for one in dict.fromkeys(asked)))
             if any(not issuer.shows(number) for issuer, number in found):
                 return left
             after = [] if seen is None else [seen]
@@ -153,10 +153,19 @@ class ReceiptDesk:
     receipts : Receipts
     told : callable
         Runs work in a thread; its errors become refusals.
+    ended : callable
+        Waits until an analyst's statements have ended: a receipt says whether a debit was answered, which depends on
+        private work; see `dpdb.doors.server.standing`.
     """
 
-    def __init__(self, receipts: Receipts, told: Callable[[Callable[[], Any]], Awaitable[Any]]) -> None:
-        self._receipts, self._told = receipts, told
+    def __init__(
+        self,
+        receipts: Receipts,
+        told: Callable[[Callable[[], Any]], Awaitable[Any]],
+        ended: Callable[[str], Awaitable[None]],
+    ) -> None:
+        self._receipts, self._told, self._ended = receipts, told, ended
+        self._turns: dict[str, asyncio.Lock] = {}  # by analyst: an old release is looked for in all answers
 
     @property
     def are_given(self) -> bool:
@@ -165,12 +174,14 @@ class ReceiptDesk:
 
     async def of(self, asker: Asker, asked: Sequence[tuple[str, str]], seen: str | None) -> bytes:
         """Return the receipts of an analyst's own runs and releases, as soon as the log shows them."""
-        after = await self.refuse_rollback(seen)
-        for _ in range(_TRIES):
-            found = await self._told(lambda: self._receipts.of(asker.analyst.name, asked, after))
-            if isinstance(found, bytes):
-                return found
-            await asyncio.sleep(found)
+        after, name = await self.refuse_rollback(seen), asker.analyst.name
+        async with self._turns.setdefault(name, asyncio.Lock()):
+            for _ in range(_TRIES):
+                await self._ended(name)
+                found = await self._told(lambda: self._receipts.of(name, asked, after))
+                if isinstance(found, bytes):
+                    return found
+                await asyncio.sleep(found)
         raise RefusedError(Refusal("unavailable", "the log does not show this yet: ask again"))
 
     async def refuse_rollback(self, seen: str | None) -> Checkpoint | None:

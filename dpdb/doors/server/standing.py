@@ -40,6 +40,11 @@ class Standing:
                 del self._running[name]
             self._told = {key: told for key, told in self._told.items() if key[0] != name}
 
+    async def ended(self, name: str) -> None:
+        """Wait until an analyst has no statement that makes releases."""
+        while running := list(self._running.get(name, ())):
+            await asyncio.wait(running)
+
     async def seen(self, name: str, what: str, read: Callable[[], Awaitable[Any]]) -> Any:
         """Return what an analyst may see now: as it was told lately, or read.
 
@@ -52,8 +57,7 @@ class Standing:
         read
             Reads it.
         """
-        while running := list(self._running.get(name, ())):
-            await asyncio.wait(running)
+        await self.ended(name)
         at, told = self._told.get((name, what), (-_SECONDS, None))
         if time.monotonic() - at < _SECONDS:
             return told
