@@ -13,7 +13,15 @@ from stub_noise import StubNoise
 
 import dpdb
 from dpdb import steps
-from dpdb.diagnosis import Diagnosis, DiagnosisAsk, plan_diagnosis, prepare_diagnosis
+from dpdb.diagnosis import (
+    Diagnosis,
+    DiagnosisAsk,
+    NamedRule,
+    NamedSlice,
+    diagnosis_text,
+    plan_diagnosis,
+    prepare_diagnosis,
+)
 from dpdb.doors.cli.main import main
 from dpdb.errors import BudgetExceededError, DpdbError, EngineError, LedgerError, ParameterError
 from dpdb.ledger import Ledger
@@ -232,6 +240,23 @@ def test_nested_types_and_missing_rules_are_refused(folder: Path) -> None:
         session.diagnose("state", KEYS)
     with dpdb.open("t.parquet", constraints=RULES[:1]) as session, pytest.raises(ParameterError, match="two rules"):
         session.diagnose("state", KEYS, rules=True)
+
+
+def test_words_escape_what_a_terminal_would_obey_and_round_no_bound() -> None:
+    """Whoever asked has written the keys, and the owner reads them; a bound that is rounded may not hold."""
+    named = (NamedSlice("s\n", "a\x1b[31m\nRUN", 1_234_567, 7_654_321.5),)
+    rule = NamedRule("x -> y", 1_234_567, 2_345_678)
+    worst = ("s\n", "a\nb")
+    found = Diagnosis(
+        named, 2, worst, rule, ("s\n", "t"), "fewest deletions", None, 1.23456789, 0.999, None, "so\tand so"
+    )
+    text = diagnosis_text(found)
+    assert text.isascii()
+    assert all(line.isprintable() for line in text.splitlines())
+    assert len(text.splitlines()) == 7
+    for words in ("1.23456789", "1,234,567", "7,654,321.5", "2,345,678", "99.9% confidence", r"a\x1b[31m\nRUN"):
+        assert words in text
+    assert repr(found).isprintable()
 
 
 # -- the command ------------------------------------------------------------------------------------------------
