@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import pyarrow as pa
@@ -90,6 +92,12 @@ def test_several_columns_and_rules(folder: Path) -> None:
     alone = diagnose(by=None, keys=None, rules=True)
     assert (alone.named, alone.columns) == ((), ())
     assert alone.rule is not None
+
+
+def test_a_small_share_is_one_value_however_it_is_written() -> None:
+    """Python writes 0.00001 as 1e-05."""
+    asks = [DiagnosisAsk("state", KEYS, expected=share) for share in (0.00001, "0.00001", "0.001%", Decimal("1E-5"))]
+    assert {ask.rate for ask in asks} == {Fraction(1, 100_000)}
 
 
 def test_only_bounds_and_names_are_published(folder: Path) -> None:
@@ -207,6 +215,9 @@ BAD = [
     ({"keys": [str(k) for k in range(10_001)]}, "at most 10,000 slices"),
     ({"top": 0}, "top"),
     ({"top": True}, "top"),
+    ({"top": 10**5_000}, "64 bits"),
+    ({"top": -(10**5_000)}, "64 bits"),
+    ({"expected": 1e-7}, "6 decimals"),
     ({"expected": "0%"}, "expected"),
     ({"expected": "101%"}, "expected"),
     ({"expected": "x"}, "expected"),
