@@ -290,6 +290,15 @@ def test_the_command_names_and_the_ledger_shows_again(folder: Path, capsys: pyte
     assert "state = S1 (196 to 204)" in capsys.readouterr().out
 
 
+def test_keys_that_are_no_line_of_csv_are_refused_in_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*COMMAND[:-1], "S\n0,S1", "--epsilon", "1", "--ledger", "t.ledger"]) == 2
+    assert main(["rules", "discover", "t.parquet", "--columns", "zip,c\rity", "--ledger", "t.ledger"]) == 2
+    shown = capsys.readouterr().err.splitlines()
+    assert [line.split(":")[1].strip() for line in shown] == ["--keys", "--columns"]
+    assert all("one line of CSV" in line for line in shown)
+    assert spent() == 0
+
+
 def test_a_dry_run_says_when_a_table_is_too_small(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keys = ",".join(f"S{k}" for k in range(50))
     dry = ["diagnose", "t.parquet", "--constraints", "rules.txt", "--by", "state", "--keys", keys, "--epsilon", ".5"]
