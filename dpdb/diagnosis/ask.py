@@ -74,8 +74,10 @@ class DiagnosisAsk:
 
     def __post_init__(self) -> None:
         self._check_slices()
-        if isinstance(self.top, bool) or not isinstance(self.top, int) or self.top < 1:
+        if isinstance(self.top, bool) or not isinstance(self.top, int):
             raise ParameterError(f"top must be a whole number from 1 on, got {self.top!r}")
+        if not 0 < self.top < 1 << 64:  # one beyond may be too long to print, or to record
+            raise ParameterError("top must be a whole number from 1 on, of at most 64 bits")
         if not isinstance(self.rules, bool):
             raise ParameterError(f"rules must be true or false, got {self.rules!r}")
         if isinstance(self.confidence, bool):
@@ -156,7 +158,10 @@ class DiagnosisAsk:
         """The expected share of dirty rows; 0 if none is."""
         if self.expected is None:
             return Fraction(0)
-        found = _SHARE.fullmatch(str(self.expected).strip())
+        text = str(self.expected).strip()
+        if isinstance(self.expected, float):  # 0.00001 is shown as 1e-05
+            text = f"{Decimal(text):f}"
+        found = _SHARE.fullmatch(text)
         try:
             share = None if found is None or isinstance(self.expected, bool) else Fraction(Decimal(found[1]))
         except InvalidOperation:

@@ -112,7 +112,7 @@ class DiagnosisPlan:
         )
         found = [
             f"{sum(self._keys):,} slices of {names} are compared by {what}, for epsilon "
-            f"{as_float(self.prepared.charge.epsilon):g} in all; the worst {min(ask.top, max(self._keys))} are named"
+            f"{as_float(self.prepared.charge.epsilon):.12g} in all; the worst {min(ask.top, max(self._keys))} are named"
         ]
         if len(columns) > 1:
             worst, rest = (float(as_fraction(each * unit)) for each in (shares.worst, shares.slices))
@@ -122,7 +122,7 @@ class DiagnosisPlan:
         found.append(
             f"a slice is named before the others of its column if it leads by {_rows(self.lead(0.5))} (an even chance) "
             f"or {_rows(self.lead(0.99))} (99%); its bounds are about {self.half_width:,.0f} rows to either side, all "
-            f"together at {ask.confidence:.0%} confidence"
+            f"together at {100 * ask.confidence:.12g}% confidence"
         )
         if self.chance is not None:
             verdict = ": too small to tell" if self.too_small else ""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from dpdb.characters import printable
 from dpdb.diagnosis.published_fields import DiagnosisFields, NamedRule, NamedSlice
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Diagnosis(DiagnosisFields):
         return diagnosis_html(self)
 
     def __repr__(self) -> str:
-        first = f"{self.named[0].column} = {self.named[0].key}" if self.named else ""
+        first = printable(f"{self.named[0].column} = {self.named[0].key}") if self.named else ""
         named = ", ".join(filter(None, [first, self.rule.rule if self.rule else ""]))
         return f"<dpdb.Diagnosis: {named}; epsilon {self.epsilon:g}>"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dpdb.characters import printable
 from dpdb.diagnosis.published_fields import DiagnosisFields
 from dpdb.release import PreviewPart, preview_html
 
@@ -11,14 +12,14 @@ HEADS = ("rank", "slice", "at least", "at most")
 
 
 def _slice_name(column: str, key: str) -> str:
-    """Name a slice."""
-    return f"{column} = {key}"
+    """Name a slice in one line: whoever asked has written its key, and others read it in their terminals."""
+    return printable(f"{column} = {key}")
 
 
 def _rows(found: DiagnosisFields) -> list[tuple[str, str, str, str]]:
     """Return the named slices as cells under `HEADS`."""
     return [
-        (str(rank), _slice_name(one.column, one.key), f"{one.lower:,g}", f"{one.upper:,g}")
+        (str(rank), _slice_name(one.column, one.key), f"{one.lower:,.12g}", f"{one.upper:,.12g}")
         for rank, one in enumerate(found.named, 1)
     ]
 
@@ -27,17 +28,17 @@ def bounds_words(column: str, slices: int, confidence: float, expected: str | No
     """Say what the bounds of a column's named slices are of; for the parameters see `DiagnosisFields`."""
     beyond = "" if expected is None else f" beyond {100 * float(expected):.6g}% of the slice's rows"
     cover = "" if statistic == "fewest deletions" else " (fractional cover: at least half, at most all)"
-    return (
+    return printable(
         f"Bounds are of rows to delete{beyond}{cover}; all {slices:,} slices of {column} lie within bounds as wide, "
-        f"together at {confidence:.0%} confidence. Rows whose {column} is none of its keys are not seen."
+        f"together at {100 * confidence:.12g}% confidence. Rows whose {column} is none of its keys are not seen."
     )
 
 
 def rule_words(rule: str, lower: float, upper: float) -> str:
     """Say which rule was named, and by how much it leads."""
-    leads = f"it leads by {lower:,g} to {upper:,g} rows to delete"
+    leads = f"it leads by {lower:,.12g} to {upper:,.12g} rows to delete"
     if lower < 0:
-        leads = f"its lead is within noise, at most {upper:,g} rows to delete"
+        leads = f"its lead is within noise, at most {upper:,.12g} rows to delete"
     return f"Rule with the most rows to delete: {rule}; {leads}."
 
 
@@ -52,7 +53,7 @@ def _notes(found: DiagnosisFields) -> list[str]:
         notes.append(f"Worst of all slices of {others}: {_slice_name(*found.worst)}.")
     if found.rule is not None:
         notes.append(rule_words(found.rule.rule, found.rule.lower, found.rule.upper))
-    return [*notes, f"Cost: epsilon {found.epsilon:g}.", f"Guarantee: {found.guarantee}."]
+    return [*map(printable, notes), f"Cost: epsilon {found.epsilon:.12g}.", f"Guarantee: {printable(found.guarantee)}."]
 
 
 def diagnosis_text(found: DiagnosisFields) -> str:

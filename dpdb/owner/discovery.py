@@ -105,6 +105,12 @@ def candidates_of(table: Table, columns: Sequence[str] | None = None) -> Candida
 
 
 def _known(columns: Sequence[str], names: Sequence[str]) -> list[str]:
+    if (
+        isinstance(columns, str)
+        or not isinstance(columns, Sequence)
+        or not all(isinstance(name, str) for name in columns)
+    ):
+        raise ParameterError("columns must be a list of names of columns")
     spelled = {name.casefold(): name for name in names}
     found = []
     for column in columns:

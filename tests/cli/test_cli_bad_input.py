@@ -49,6 +49,8 @@ BAD = {
         ["{table}", "--constraints", RULE, "--epsilon", "1", "--where", "state = '\udcff'"], 2, "is not text"),
     "key bytes": (
         ["{table}", "--constraints", RULE, "--epsilon", "1", "--by", "state", "--keys", "AL,\udcff"], 2, "is not text"),
+    "key line": (
+        ["{table}", "--constraints", RULE, "--epsilon", "1", "--by", "state", "--keys", "A\nL,AK"], 2, "line of CSV"),
     "constraint bytes": (["{table}", "--constraints", "not(t1.city='\udcff')", "--epsilon", "1"], 2, "is not text"),
     "by": (["{table}", "--constraints", RULE, "--epsilon", "1", "--by", "state"], 2, "go together"),
     "ledger": (["{table}", "--constraints", RULE, "--epsilon", "1", "--ledger", "x"], 2, "no ledger there"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,7 +15,15 @@ from stub_noise import StubNoise
 
 import dpdb
 from dpdb import steps
-from dpdb.diagnosis import Diagnosis, DiagnosisAsk, plan_diagnosis, prepare_diagnosis
+from dpdb.diagnosis import (
+    Diagnosis,
+    DiagnosisAsk,
+    NamedRule,
+    NamedSlice,
+    diagnosis_text,
+    plan_diagnosis,
+    prepare_diagnosis,
+)
 from dpdb.doors.cli.main import main
 from dpdb.errors import BudgetExceededError, DpdbError, EngineError, LedgerError, ParameterError
 from dpdb.ledger import Ledger
@@ -82,6 +92,12 @@ def test_several_columns_and_rules(folder: Path) -> None:
     alone = diagnose(by=None, keys=None, rules=True)
     assert (alone.named, alone.columns) == ((), ())
     assert alone.rule is not None
+
+
+def test_a_small_share_is_one_value_however_it_is_written() -> None:
+    """Python writes 0.00001 as 1e-05."""
+    asks = [DiagnosisAsk("state", KEYS, expected=share) for share in (0.00001, "0.00001", "0.001%", Decimal("1E-5"))]
+    assert {ask.rate for ask in asks} == {Fraction(1, 100_000)}
 
 
 def test_only_bounds_and_names_are_published(folder: Path) -> None:
@@ -199,6 +215,9 @@ BAD = [
     ({"keys": [str(k) for k in range(10_001)]}, "at most 10,000 slices"),
     ({"top": 0}, "top"),
     ({"top": True}, "top"),
+    ({"top": 10**5_000}, "64 bits"),
+    ({"top": -(10**5_000)}, "64 bits"),
+    ({"expected": 1e-7}, "6 decimals"),
     ({"expected": "0%"}, "expected"),
     ({"expected": "101%"}, "expected"),
     ({"expected": "x"}, "expected"),
@@ -234,6 +253,23 @@ def test_nested_types_and_missing_rules_are_refused(folder: Path) -> None:
         session.diagnose("state", KEYS, rules=True)
 
 
+def test_words_escape_what_a_terminal_would_obey_and_round_no_bound() -> None:
+    """Whoever asked has written the keys, and the owner reads them; a bound that is rounded may not hold."""
+    named = (NamedSlice("s\n", "a\x1b[31m\nRUN", 1_234_567, 7_654_321.5),)
+    rule = NamedRule("x -> y", 1_234_567, 2_345_678)
+    worst = ("s\n", "a\nb")
+    found = Diagnosis(
+        named, 2, worst, rule, ("s\n", "t"), "fewest deletions", None, 1.23456789, 0.999, None, "so\tand so"
+    )
+    text = diagnosis_text(found)
+    assert text.isascii()
+    assert all(line.isprintable() for line in text.splitlines())
+    assert len(text.splitlines()) == 7
+    for words in ("1.23456789", "1,234,567", "7,654,321.5", "2,345,678", "99.9% confidence", r"a\x1b[31m\nRUN"):
+        assert words in text
+    assert repr(found).isprintable()
+
+
 # -- the command ------------------------------------------------------------------------------------------------
 
 
@@ -252,6 +288,15 @@ def test_the_command_names_and_the_ledger_shows_again(folder: Path, capsys: pyte
     assert "diagnosis" in capsys.readouterr().out
     assert main(["budget", "history", "t.ledger", "--format", "csv"]) == 0
     assert "state = S1 (196 to 204)" in capsys.readouterr().out
+
+
+def test_keys_that_are_no_line_of_csv_are_refused_in_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*COMMAND[:-1], "S\n0,S1", "--epsilon", "1", "--ledger", "t.ledger"]) == 2
+    assert main(["rules", "discover", "t.parquet", "--columns", "zip,c\rity", "--ledger", "t.ledger"]) == 2
+    shown = capsys.readouterr().err.splitlines()
+    assert [line.split(":")[1].strip() for line in shown] == ["--keys", "--columns"]
+    assert all("one line of CSV" in line for line in shown)
+    assert spent() == 0
 
 
 def test_a_dry_run_says_when_a_table_is_too_small(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,10 +14,20 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.release import Gate
 
-__all__ = ["csv_schema", "distinct", "keys", "option_of", "table_settings", "thresholds", "values"]
+__all__ = ["csv_line", "csv_schema", "distinct", "keys", "option_of", "table_settings", "thresholds", "values"]
 
 
 _COUNT = re.compile("[0-9]{1,18}")
+
+
+def csv_line(option: str, text: str, *, spaced: bool = False) -> list[str]:
+    """Read the text of an option as one line of CSV; with `spaced` without the spaces after commas."""
+    try:
+        return next(csv.reader([text], skipinitialspace=spaced), [])
+    except csv.Error:  # a line break outside of quotes, or a field beyond the reader's limit
+        raise ParameterError(
+            f"{option}: expected one line of CSV; what holds a comma or a line break is in quotes"
+        ) from None
 
 
 def csv_schema(options: argparse.Namespace) -> dict[str, str] | None:
@@ -49,7 +59,7 @@ def csv_schema(options: argparse.Namespace) -> dict[str, str] | None:
 
 def keys(options: argparse.Namespace) -> list[str] | None:
     """Read `--keys CA,NY,"a, b"`."""
-    return None if options.keys is None else next(csv.reader([options.keys]), [])
+    return None if options.keys is None else csv_line("--keys", options.keys)
 
 
 def distinct(options: argparse.Namespace) -> dict[str, int]:
@@ -70,7 +80,7 @@ def values(options: argparse.Namespace) -> dict[str, list[str]]:
         name, _, line = text.partition("=")
         if not name or not line:
             raise ParameterError(f"--values {text!r}: expected COLUMN=VALUE,VALUE")
-        read[name] = next(csv.reader([line]), [])
+        read[name] = csv_line("--values", line)
     return read
 
 

@@ -74,14 +74,14 @@ class Named:
             name = f"{row.by_column} = {row.key}"
             short = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
             parts.append(
-                f"<g><title>{in_html(f'{name}: {lower:,g} to {upper:,g}')}</title>"
+                f"<g><title>{in_html(f'{name}: {lower:,.12g} to {upper:,.12g}')}</title>"
                 f'<text x="{_LEFT - 10}" y="{y + 4:.1f}" text-anchor="end">{in_html(short)}</text>'
                 f'<rect class="interval" x="{place(lower):.1f}" y="{y - 6:.1f}" height="12" rx="3" '
                 f'width="{max(2.0, place(upper) - place(lower)):.1f}"/></g>'
             )
         ends = dict.fromkeys((low, 0.0, high))
         marks = (
-            f'<text class="mark" x="{place(end):.1f}" y="{height - 8}" text-anchor="middle">{end:,g}</text>'
+            f'<text class="mark" x="{place(end):.1f}" y="{height - 8}" text-anchor="middle">{end:,.12g}</text>'
             for end in ends
         )
         return "".join([*parts, *marks, "</svg>"])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
 from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.numbers import real, whole
+from dpdb.doors.cli.options import csv_line
 from dpdb.doors.cli.shared_options import (
     command,
     declared_options,
@@ -117,7 +117,7 @@ def _slices(options: argparse.Namespace) -> dict[str, Any]:
     columns, lines = options.by or [], options.keys or []
     if len(columns) != len(lines):
         raise ParameterError("--by and --keys go together: give each column its public list of keys, in the same order")
-    keys = [next(csv.reader([line]), []) for line in lines]
+    keys = [csv_line("--keys", line) for line in lines]
     if not columns:
         return {}
     return {"by": columns[0], "keys": keys[0]} if len(columns) == 1 else {"by": columns, "keys": keys}

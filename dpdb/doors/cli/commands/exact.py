@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -11,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.numbers import positive
-from dpdb.doors.cli.options import table_settings
+from dpdb.doors.cli.options import csv_line, table_settings
 from dpdb.doors.cli.shared_options import (
     command,
     declared_options,
@@ -104,7 +103,7 @@ def _names(text: str | None) -> tuple[str, ...]:
     """Read names separated by commas, as a line of CSV: names with commas are quoted."""
     if text is None:
         return ()
-    names = tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True), []))
+    names = tuple(name.strip() for name in csv_line("--columns", text, spaced=True))
     if not all(names) or not names:
         raise ParameterError(f"--columns {text!r}: expected names separated by commas, or '*'")
     return names

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
 from dpdb.doors.cli.numbers import whole
+from dpdb.doors.cli.options import csv_line
 from dpdb.doors.cli.shared_options import (
     command,
     format_option,
@@ -114,4 +114,4 @@ def _exact(options: argparse.Namespace) -> int:
 def _names(options: argparse.Namespace) -> list[str] | None:
     if options.columns is None:
         return None
-    return [name.strip() for name in next(csv.reader([options.columns], skipinitialspace=True), [])]
+    return [name.strip() for name in csv_line("--columns", options.columns, spaced=True)]
