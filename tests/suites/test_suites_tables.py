@@ -208,6 +208,17 @@ def test_a_kept_set_costs_nothing_more(tmp_path: Path) -> None:
             assert opened._account.spent() == 1
 
 
+def test_a_check_that_moves_to_another_table_is_another_suite(tmp_path: Path) -> None:
+    Ledger.create(tmp_path / "set.ledger", 3).close()
+    moved = "known: NOT NULL(person_id)\n"
+    places = _some(tmp_path, person=f"a: NOT NULL(person_id)\n{moved}", visit="z: NOT NULL(person_id)\n")
+    with _opened(*places, ledger=tmp_path / "set.ledger") as opened:
+        opened.check(epsilon=1, run_id="monday")
+    places = _some(tmp_path, person="a: NOT NULL(person_id)\n", visit=f"{moved}z: NOT NULL(person_id)\n")
+    with _opened(*places, ledger=tmp_path / "set.ledger") as other, pytest.raises(DpdbError, match="monday"):
+        other.check(epsilon=1, run_id="monday")
+
+
 def test_a_duckdb_file_is_a_set_and_the_command_says_what_is_not_checked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
