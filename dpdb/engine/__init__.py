@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from dpdb.engine.parents.measured import same_name
     from dpdb.engine.parents.opened import ParentTable
     from dpdb.engine.parents.orphans import CHILD_ROW, PARENT_ROW, AcrossColumn, KeyPair
-    from dpdb.engine.parents.rules import refuse_undeclared, resolved
+    from dpdb.engine.parents.rules import folded_parents, refuse_undeclared, resolved
     from dpdb.engine.slice import LocalSlice
     from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
     from dpdb.engine.sql.class_histograms import ClassHistogram, class_histograms, has_class_histogram
@@ -138,6 +138,7 @@ __all__ = [
     "exact_statistic",
     "explained_constraint",
     "export_edges",
+    "folded_parents",
     "group_count",
     "has_class_histogram",
     "kept_children_sql",
@@ -182,7 +183,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "parents.measured": "same_name",
             "parents.opened": "ParentTable",
             "parents.orphans": "CHILD_ROW PARENT_ROW AcrossColumn KeyPair",
-            "parents.rules": "refuse_undeclared resolved",
+            "parents.rules": "folded_parents refuse_undeclared resolved",
             "slice": "LocalSlice",
             "sql.bind": "BoundConstraint BoundPredicate",
             "sql.class_histograms": "ClassHistogram class_histograms has_class_histogram",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -15,7 +15,15 @@ from dpdb.release import PrivateSlices, PublicTable, load_kernels
 from dpdb.suites.mechanism.banks import Tested
 from dpdb.suites.suite import Limit, Suite, SuiteLine
 
-__all__ = ["CheckedLimit", "CountedSuite", "Counts", "counted_suite", "refuse_same_names", "tests_without_table"]
+__all__ = [
+    "CheckedLimit",
+    "CountedSuite",
+    "Counts",
+    "RulePlaces",
+    "counted_suite",
+    "refuse_same_names",
+    "tests_without_table",
+]
 
 
 @dataclass(frozen=True)
@@ -180,6 +188,33 @@ class CountedSuite:
         return of[each.limit.unit]
 
 
+class RulePlaces:
+    """Where a table has the rules of lines, which may write parents and their columns in letters of another case."""
+
+    def __init__(self, constraints: Iterable[DenialConstraint]) -> None:
+        self._exact = {each.canonical(): place for place, each in enumerate(constraints)}
+
+    def of(self, line: SuiteLine) -> int:
+        """Return the place of a line's rule.
+
+        Raises
+        ------
+        ParameterError
+            If the table does not have it.
+        """
+        assert line.rule is not None, "it is a line with a rule"
+        found = self._exact.get(line.rule.canonical())
+        if found is None and line.rule.inclusions:
+            from dpdb.engine import folded_parents  # most suites have no parents
+
+            wanted = folded_parents(line.rule).canonical()
+            like = [place for each, place in self._exact.items() if folded_parents(each).canonical() == wanted]
+            found = like[0] if len(like) == 1 else None
+        if found is None:
+            raise ParameterError(f"check {line.name!r}: its rule is none of the table's constraints")
+        return found
+
+
 def counted_suite(table: PublicTable, suite: Suite) -> CountedSuite:
     """Return a suite on a table whose constraints have all its rules. Reads no row.
 
@@ -197,7 +232,7 @@ def counted_suite(table: PublicTable, suite: Suite) -> CountedSuite:
     ParameterError
         If a rule is none of the table's constraints, or a limit is about something that the rule does not count.
     """
-    places = {bound.constraint.canonical(): place for place, bound in enumerate(table.bound)}
+    places = RulePlaces(bound.constraint for bound in table.bound)
     lines = tuple(_counted(table, line, places) for line in suite.lines)
     limits = [
         CheckedLimit(place, limit, _name(line, limit), _tested(line, limit, table.unit.rows, halves=counted.is_cover))
@@ -222,13 +257,11 @@ def _name(line: SuiteLine, limit: Limit) -> str:
     return line.name if len(line.limits) == 1 else f"{line.name} ({limit.severity})"
 
 
-def _counted(table: PublicTable, line: SuiteLine, places: Mapping[DenialConstraint, int]) -> _Counted:
+def _counted(table: PublicTable, line: SuiteLine, places: RulePlaces) -> _Counted:
     opened = table.opened
     if line.rule is None or line.statistic == "row_count":
         return _Counted(None, None, None if line.where is None else _where(table, line), None)
-    position = places.get(line.rule.canonical())
-    if position is None:
-        raise ParameterError(f"check {line.name!r}: its rule is none of the table's constraints")
+    position = places.of(line)
     statistic = opened.exact_statistic([table.bound[position]], line.statistic, reversed_go=True)
     if statistic is None and line.statistic != "violations":
         raise ParameterError(f"check {line.name!r}: only a key has {line.statistic}")

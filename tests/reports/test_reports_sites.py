@@ -70,7 +70,8 @@ def test_the_board_is_a_page(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_cannot_be_added_is_named() -> None:
     north, south = (json.loads(Path(f"counts/{name}.json").read_text()) for name in ("north", "south"))
     [release] = south["releases"]
-    for changed in ({"raw": None}, {"noise_scale": -1}, {"noise_scale": "1"}, {"mechanism": "marginal"}, {"rho": 0.1}):
+    for changed in ({"raw": None}, {"noise_scale": -1}, {"noise_scale": "1"}, {"mechanism": "marginal"}, {"rho": 0.1},
+                    {"noise_scale": 10**400}, {"noise_scale": 5e-324}, {"raw": 10**400}, {"raw": True}):  # fmt: skip
         Path("other.json").write_text(json.dumps({"releases": [release | changed]}))
         totals, left_out = totals_of(read_sites(["counts/north.json", "other.json"]))
         assert [total.sites for total in totals] == [("north",)]
@@ -79,12 +80,22 @@ def test_what_cannot_be_added_is_named() -> None:
     assert totals_of(read_sites(["other.json"]))[1] == ["other: count, number of rows in the slice: it has it twice"]
 
 
+@pytest.mark.usefixtures("sites")
+def test_a_condition_is_shown_in_one_line_that_no_terminal_obeys() -> None:
+    said = json.loads(Path("counts/north.json").read_text())
+    said["releases"][0]["where"] = "\x1b[2J\ncount: 0"
+    Path("other.json").write_text(json.dumps(said))
+    [total], _ = totals_of(read_sites(["other.json"]))
+    assert total.what.endswith("where \\x1b[2J\\ncount: 0")
+
+
 def _spoilt(check: dict[str, Any]) -> list[object]:
     return [
         [], {}, {"checks": "x"}, {"checks": [1]}, {"checks": [{}]}, {"releases": [{}]}, {"releases": [7]},
         {"checks": [check | {"name": "\x1b[2J"}]}, {"checks": [check | {"verdict": "maybe"}]},
         {"checks": [check | {"upper": "1"}]}, {"checks": [check | {"limit": None}]},
         {"checks": [check | {"level": True}]},
+        {"checks": [check | {"limit": 10**400}]},
         {"checks": [check | {"key": "\n"}]}, {"checks": [check | {"upper": float("nan")}]},
     ]  # fmt: skip
 

@@ -231,3 +231,9 @@ def test_the_command_writes_a_file_for_each_table(tmp_path: Path, capsys: pytest
     for wrong in (asked, [*asked, "--table", "visits"], [*asked[:3], "--today", "2026-11-23"], [*asked[:6], "11/23"]):
         assert main(wrong) == 2
         assert capsys.readouterr().err.strip().count("\n") == 0 or wrong is asked
+
+
+def test_a_table_that_is_called_like_a_path_gets_no_file(tmp_path: Path) -> None:
+    write_files(tmp_path, Field=[_field("../evil", "x", **_yes("isRequired"))])
+    assert main(["rules", "import", str(tmp_path), "--cdm", "5.4", "--out", str(tmp_path / "out")]) == 2
+    assert not (tmp_path / "evil.suite.txt").exists()

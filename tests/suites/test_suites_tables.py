@@ -208,6 +208,31 @@ def test_a_kept_set_costs_nothing_more(tmp_path: Path) -> None:
             assert opened._account.spent() == 1
 
 
+def test_a_check_that_moves_to_another_table_is_another_suite(tmp_path: Path) -> None:
+    Ledger.create(tmp_path / "set.ledger", 3).close()
+    moved = "known: NOT NULL(person_id)\n"
+    places = _some(tmp_path, person=f"a: NOT NULL(person_id)\n{moved}", visit="z: NOT NULL(person_id)\n")
+    with _opened(*places, ledger=tmp_path / "set.ledger") as opened:
+        opened.check(epsilon=1, run_id="monday")
+    places = _some(tmp_path, person="a: NOT NULL(person_id)\n", visit=f"{moved}z: NOT NULL(person_id)\n")
+    with _opened(*places, ledger=tmp_path / "set.ledger") as other, pytest.raises(DpdbError, match="monday"):
+        other.check(epsilon=1, run_id="monday")
+
+
+def test_lines_may_write_a_parent_in_small_and_in_large_letters(tmp_path: Path) -> None:
+    visit = "a: person_id IN person.person_id\nb: EXISTS PERSON BY person_id = Person.PERSON_ID\n"
+    visit += (
+        "c: kind IN kind.kind_id\nd: EXISTS KIND BY kind = Kind.Kind_ID\ne: CHECK (day < PERSON.BORN) BY person_id\n"
+    )
+    visit = visit.replace("BY person_id\n", "BY person_id = person.Person_ID\n")
+    for most in (None, 3):
+        with _opened(*_some(tmp_path, visit=visit), max_rows=most) as opened:
+            found = dict(zip(opened.prepare().names[0], opened._counted_set.counts(None, None), strict=True))  # type: ignore[arg-type]
+            assert found["a"][0] == found["b"][0] == 0
+            assert found["c"][0] == found["d"][0] > 0
+            assert found["e"][0] == (300 if most is None else 900)  # the visits of those with a birth are of that day
+
+
 def test_a_duckdb_file_is_a_set_and_the_command_says_what_is_not_checked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

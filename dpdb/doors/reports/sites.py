@@ -7,12 +7,13 @@ all of them is the sum, and its noise the sum of independent noises of known sca
 from __future__ import annotations
 
 import json
-import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
+from dpdb.characters import printable
 from dpdb.errors import ParameterError
 from dpdb.files.bounded_file import bounded_bytes
 from dpdb.names import LONGEST_NAME, listed_names
@@ -21,6 +22,8 @@ from dpdb.suites import CheckResult, limit_words, verdict_words
 __all__ = ["Board", "BoardLine", "Site", "Total", "board_of", "cell_words", "read_sites", "totals_of"]
 
 _LARGEST = 64 << 20
+_LARGEST_NUMBER = sys.float_info.max
+_LEAST_SCALE = 1e-6  # noise of a smaller one is 0, and its inverse may overflow
 _NOISES = ("laplace", "fewest_deletions")  # mechanisms whose noise is one discrete Laplace of the published scale
 _SAME = ("measure", "estimand", "mechanism", "where", "constraints_sha256", "constraint", "unit", "quantity")
 _WORDS = ("name", "rule", "verdict", "severity", "direction", "unit", "statistic")
@@ -150,7 +153,7 @@ def totals_of(sites: Sequence[Site], confidence: float = 0.95) -> tuple[list[Tot
         value = sum(release["raw"] for release in members.values())
         tail = laplace_sum_tail([release["noise_scale"] for release in members.values()], (1 - confidence) / 2)
         first = next(iter(members.values()))
-        condition = f", where {first['where']}" if first.get("where") else ""
+        condition = f", where {printable(str(first['where']))}" if first.get("where") else ""
         what = f"{first['measure']}: {first['estimand']}{condition}"
         lower, upper = max(0, value - tail), max(0, value + tail)
         totals.append(Total(what, tuple(members), value, lower, upper, confidence))
@@ -161,10 +164,10 @@ def _why_not(release: Mapping[str, Any]) -> str | None:
     """Return why a number cannot be added to others; None if it can."""
     if release.get("mechanism") not in _NOISES or release.get("rho") is not None or release.get("quantity") != "rows":
         return "its noise is not one discrete Laplace of a published scale"
-    scale = release.get("noise_scale")
-    if not isinstance(release.get("raw"), int) or isinstance(release["raw"], bool):
+    raw, scale = release.get("raw"), release.get("noise_scale")
+    if not isinstance(raw, int) or not _is_number(raw):
         return "it has no number before it was raised to 0"
-    if not isinstance(scale, (int, float)) or isinstance(scale, bool) or not (math.isfinite(scale) and scale > 0):
+    if not _is_number(scale) or scale < _LEAST_SCALE:
         return "it has no noise scale"
     return None
 
@@ -206,8 +209,9 @@ def _is_release(said: object) -> bool:
     )
 
 
-def _is_number(said: object) -> bool:
-    return isinstance(said, (int, float)) and not isinstance(said, bool) and math.isfinite(said)
+def _is_number(said: object) -> TypeGuard[int | float]:
+    """Return whether it is a number that can be reckoned with: JSON has whole numbers of any length, and Python NaN."""
+    return isinstance(said, (int, float)) and not isinstance(said, bool) and abs(said) <= _LARGEST_NUMBER
 
 
 def _check(said: Mapping[str, Any]) -> CheckResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from dpdb.constraints import Across, ColumnRef, ComputedRef, DenialConstraint, Predicate
@@ -11,7 +11,7 @@ from dpdb.errors import ParameterError
 from dpdb.names import nearest_words
 from dpdb.schema import TableSchema
 
-__all__ = ["refuse_undeclared", "resolved"]
+__all__ = ["folded_parents", "refuse_undeclared", "resolved"]
 
 
 def refuse_undeclared(dc: DenialConstraint, rule: Across, declared: Iterable[str]) -> None:
@@ -53,22 +53,39 @@ def resolved(
     UnknownColumnError
         If a parent has no such column.
     """
+
+    def spelled(rule: Across) -> Across:
+        if others and rule.parent.casefold() not in parents:
+            return rule
+        name, schema = parents[rule.parent.casefold()]
+        names = {column: resolve_column(column, schema, f"{dc.label}: {name}") for column in rule.parents_columns}
+        return rule.of_parent(name, names)
+
+    return _with_rules(dc, spelled)
+
+
+def folded_parents(dc: DenialConstraint) -> DenialConstraint:
+    """Return a constraint with parents and their columns in small letters, to compare it with others."""
+    return _with_rules(
+        dc,
+        lambda rule: rule.of_parent(rule.parent.casefold(), {name: name.casefold() for name in rule.parents_columns}),
+    )
+
+
+def _with_rules(dc: DenialConstraint, spelled: Callable[[Across], Across]) -> DenialConstraint:
     if not dc.inclusions:
         return dc
 
-    def spelled(ref: ColumnRef) -> ColumnRef:
-        rule = ref.expression if isinstance(ref, ComputedRef) else None
-        if not isinstance(rule, Across) or (others and rule.parent.casefold() not in parents):
+    def of_column(ref: ColumnRef) -> ColumnRef:
+        if not isinstance(ref, ComputedRef) or not isinstance(ref.expression, Across):
             return ref
-        name, schema = parents[rule.parent.casefold()]
-        names = {column: resolve_column(column, schema, f"{dc.label}: {name}") for column in rule.parents_columns}
-        found = rule.of_parent(name, names)
+        found = spelled(ref.expression)
         return ComputedRef(ref.tuple_index, found.written(), found)
 
     def of(predicate: Predicate) -> Predicate:
         right = predicate.right
         return Predicate(
-            spelled(predicate.left), predicate.op, spelled(right) if isinstance(right, ColumnRef) else right
+            of_column(predicate.left), predicate.op, of_column(right) if isinstance(right, ColumnRef) else right
         )
 
     return replace(dc, predicates=tuple(map(of, dc.predicates)))

@@ -12,7 +12,7 @@ from dpdb.constraints import Statistic
 from dpdb.engine import LocalTable, OwnerQuestion, WherePredicate, unit_column
 from dpdb.errors import ParameterError
 from dpdb.release import PrivateSlices
-from dpdb.suites.counted import CheckedLimit, CountedSuite
+from dpdb.suites.counted import CheckedLimit, CountedSuite, RulePlaces
 from dpdb.suites.mechanism.banks import Tested
 from dpdb.suites.suite import Limit, Suite, SuiteLine
 
@@ -81,12 +81,12 @@ class OwnedTable:
         self._counts(self.empty)
 
     def _counts(self, table: LocalTable) -> list[tuple[Fraction, int]]:
-        bound = {each.constraint.canonical(): each for each in table.constraints}
+        places = RulePlaces(each.constraint for each in table.constraints)
         asked: dict[object, OwnerQuestion] = {}
         for each in self.limits:
             line = self.suite.lines[each.line]
             asked["violates", each.line] = (
-                bound[line.rule.canonical()] if line.rule is not None else _where(table, line.where)
+                _where(table, line.where) if line.rule is None else table.constraints[places.of(line)]
             )
             for place, where in _of(self.suite.lines[each.line], each.limit).items():
                 asked[place] = _where(table, where)

@@ -175,18 +175,20 @@ class _Choice:
         if name.casefold() in self._public:
             raise ParameterError(f"{name} has the column {self._unit}, so its rows are protected: it cannot be public")
         lines: list[SuiteLine] = []
-        parents: set[str] = set()
+        parents: dict[str, str] = {}  # as a line calls it, by the name that compares: SQL's names have no case
         for line in suite.lines:
             reason = self._why_not(line, schema)
             if reason is None:
                 lines.append(_in_spelling(line, schema))
-                parents.update(rule.parent for rule in (line.rule.inclusions if line.rule else ()))
+                for rule in line.rule.inclusions if line.rule else ():
+                    parents.setdefault(rule.parent.casefold(), rule.parent)
             else:
                 self.left_out.append(NotChecked(line.name, reason))
         if not lines:
             return None
-        public = tuple(sorted(parent for parent in parents if parent.casefold() in self._public))
-        return Member(name, schema, Suite(tuple(lines)), public, tuple(sorted(parents - set(public))))
+        public = tuple(sorted(parents[key] for key in parents if key in self._public))
+        private = tuple(sorted(parents[key] for key in parents if key not in self._public))
+        return Member(name, schema, Suite(tuple(lines)), public, private)
 
     def _why_not(self, line: SuiteLine, schema: TableSchema) -> str | None:
         """Return why a line cannot be checked; None if it can."""

@@ -213,7 +213,7 @@ class TableSet(Closing):
             certain=certain,
             runs=runs if runs is not None else 1 if keep is None else RUNS_KEPT,
         )
-        digest = counted.suite.digest
+        digest = self._digest()
         request = {
             "suite": digest,
             "tables": [member.name for member in self._members],
@@ -234,6 +234,11 @@ class TableSet(Closing):
         run = CheckRun(charge, keep, counted, plan, Slices((None,), None, everything, None))
         refuse_same_names(run.names[0])
         return run
+
+    def _digest(self) -> str:
+        """The SHA-256 of the checks, each with its table: one that moves to another table is another check."""
+        said = [[member.name, member.suite.digest] for member in self._members]
+        return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
     def will_test(self, run: CheckRun) -> bool:
         """Return whether a run will test, which it does not where its verdicts are recorded."""

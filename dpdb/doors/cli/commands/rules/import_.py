@@ -85,6 +85,9 @@ def _write(folder: Path, imported: tuple[ImportedRules, ...]) -> None:
     except OSError as error:
         raise ParameterError(f"{folder}: cannot be made: {error.strerror}") from None
     written = [each for each in imported if each.rules]
+    for each in written:
+        if each.table is None or not each.table.isidentifier():
+            raise ParameterError(f"{each.table!r} is no name of a table that a file can be called by")
     with ExitStack() as files:
         for each in written:
             partial = files.enter_context(new_file(folder / f"{each.table}.suite.txt"))
