@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dpdb.doors.sql.call import RELEASES, parameter_kind, release_name
-from dpdb.doors.sql.parse import parse_statement
+from dpdb.doors.sql.parse import parse_statement, parted_parameters
 from dpdb.doors.sql_parameters import CHECK, TABLE
 from dpdb.errors import StatementRefusedError
 from dpdb.release import RELEASE_SCHEMA
@@ -64,7 +64,7 @@ class Template:
     """
 
     def __init__(self, text: str) -> None:
-        statement = parse_statement(text)
+        statement = parse_statement(parted_parameters(text))
         self.kind, self._tree = statement.kind, statement.tree
         places: dict[int, list[exp.Expr]] = {}
         for node in self._tree.find_all(exp.Placeholder):
