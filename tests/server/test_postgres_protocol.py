@@ -159,6 +159,21 @@ def test_formats_that_do_not_fit_cost_nothing(served: Server) -> None:
         assert found[2] == (b"D", struct.pack("!hiqi", 2, 8, 1, 1) + b"2")
 
 
+def test_a_diagnosis_takes_parameters(served: Server) -> None:
+    text = "SELECT epsilon FROM dp_diagnose({}, by := 'state', keys := ['CA', 'NY'], epsilon := {})"
+    before = served.site.spent()
+    with client(served) as wire:
+        for call, values in (
+            (text.format("'visits'", "$1"), (b"0.01",)),
+            (text.format("$1", "$2"), (b"visits", b"0.01")),
+        ):
+            assert kinds(wire.extended(parse(call), describe("S"))) == b"1tTZ"
+            assert served.site.spent() == before
+            assert codes(wire.extended(parse(call), describe("S"), bind(*values), execute())) == []
+            assert served.site.spent() - before == pytest.approx(0.01)
+            before = served.site.spent()
+
+
 def test_types_of_parameters_have_no_sign(served: Server) -> None:
     with client(served) as wire:
         found = wire.extended(parse("SELECT value FROM dp_count('visits', $1)", "", -1), describe("S"))
@@ -244,6 +259,8 @@ def test_a_run_id_is_paid_once(served: Server) -> None:
             wire.query("SET dpdb.run_id = 'monday'")
             told += [body for kind, body in wire.query(count(0.125)) if kind == b"D"]
             assert codes(wire.query(count(0.25))) == ["22023"]
+            assert codes(wire.query("SELECT set_config('dpdb.run_id', 'friday', false)")) == ["0A000"]
+            assert codes(wire.query("SELECT set_config('jit', 'off', false)")) == []
     with client(served, options="-c dpdb.run_id=monday") as wire:
         told += [body for kind, body in wire.query(count(0.125)) if kind == b"D"]
         wire.query("SET dpdb.run_id = ''")
