@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import socket
 import struct
@@ -22,7 +23,9 @@ from wire_client import EndedError, Wire, bind, describe, error_of, execute, pac
 
 from dpdb.doors.server.configuration import load_configuration
 from dpdb.doors.server.desk import Desk
+from dpdb.doors.server.postgres.errors import WireError
 from dpdb.doors.server.postgres.listener import PostgresListener
+from dpdb.doors.server.postgres.session import Settings
 from dpdb.errors import DpdbError
 
 SUITE = "SELECT * FROM dp_check('nightly')"
@@ -268,6 +271,19 @@ def test_a_statement_that_takes_long_to_read_keeps_nobody_waiting(attacked: Serv
 
         assert in_one_of_three(meanwhile, alone + 2)
     assert count(1)
+
+
+def test_blanks_in_a_setting_take_no_time() -> None:
+    """Settings are read where everybody's connections are served."""
+
+    def taken() -> float:
+        began = time.monotonic()
+        for text in ("SET a", "SET TIME", "SET SESSION", "SET a =", "SHOW", "ROLLBACK"):
+            with contextlib.suppress(WireError):
+                Settings("ann", {}).answer(text + " " * 120_000 + "'")
+        return time.monotonic() - began
+
+    assert in_one_of_three(taken, 2)
 
 
 def test_the_site_has_no_listener_of_postgres_unless_it_is_named(tmp_path: Path) -> None:

@@ -11,9 +11,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from server_site import Server, count, in_one_of_three, make_site
 from wire_client import EndedError, Wire, bind, describe, error_of, execute, packed, parse, startup
+
+from dpdb.doors.server.postgres.extended import Portal
+from dpdb.doors.server.postgres.prepared import Prepared
+from dpdb.doors.server.postgres.statements import Outcome
 
 PAID = count(0.01)
 
@@ -140,6 +145,52 @@ def test_each_execution_costs_once_and_each_portion_nothing(served: Server) -> N
         assert codes(wire.extended(execute("rows"))) == ["34000"]
 
 
+def test_formats_that_do_not_fit_cost_nothing(served: Server) -> None:
+    """Also where the client has asked for no description, so that only the statement itself tells its columns."""
+    before = served.site.spent()
+    three = packed(b"B", b"\0\0" + struct.pack("!hhh3h", 0, 0, 3, 0, 0, 0))
+    with client(served) as wire:
+        for bound in (three, bind(wanted=7), bind(wanted=-1)):
+            assert codes(wire.extended(parse(PAID), bound, execute())) == ["08P01"]
+            assert codes(wire.extended(parse(PAID), describe("S"), bound, execute())) == ["08P01"]
+        assert served.site.spent() == before
+        two = packed(b"B", b"\0\0" + struct.pack("!hhh2h", 0, 0, 2, 1, 0))
+        found = wire.extended(parse("SELECT 1::BIGINT AS a, 2 AS b"), two, execute())
+        assert found[2] == (b"D", struct.pack("!hiqi", 2, 8, 1, 1) + b"2")
+
+
+def test_a_diagnosis_takes_parameters(served: Server) -> None:
+    text = "SELECT epsilon FROM dp_diagnose({}, by := 'state', keys := ['CA', 'NY'], epsilon := {})"
+    before = served.site.spent()
+    with client(served) as wire:
+        for call, values in (
+            (text.format("'visits'", "$1"), (b"0.01",)),
+            (text.format("$1", "$2"), (b"visits", b"0.01")),
+        ):
+            assert kinds(wire.extended(parse(call), describe("S"))) == b"1tTZ"
+            assert served.site.spent() == before
+            assert codes(wire.extended(parse(call), describe("S"), bind(*values), execute())) == []
+            assert served.site.spent() - before == pytest.approx(0.01)
+            before = served.site.spent()
+
+
+def test_types_of_parameters_have_no_sign(served: Server) -> None:
+    with client(served) as wire:
+        found = wire.extended(parse("SELECT value FROM dp_count('visits', $1)", "", -1), describe("S"))
+        assert kinds(found) == b"1tTZ"
+        assert found[1][1] == struct.pack("!HI", 1, 2**32 - 1)
+
+
+def test_a_portal_that_has_sent_its_rows_keeps_none() -> None:
+    table = pa.table({"a": ["x" * 1_000] * 1_000})
+    portal = Portal(Prepared("SELECT", "desk"), "SELECT", [], outcome=Outcome("SELECT 1000", table), sent=1_000)
+    portal.finish()
+    assert portal.outcome is not None
+    assert portal.outcome.table is not None
+    assert portal.outcome.table.schema == table.schema
+    assert portal.outcome.table.get_total_buffer_size() < 100
+
+
 def test_after_an_error_messages_are_skipped_until_sync(served: Server) -> None:
     before = served.site.spent()
     with client(served) as wire:
@@ -208,6 +259,8 @@ def test_a_run_id_is_paid_once(served: Server) -> None:
             wire.query("SET dpdb.run_id = 'monday'")
             told += [body for kind, body in wire.query(count(0.125)) if kind == b"D"]
             assert codes(wire.query(count(0.25))) == ["22023"]
+            assert codes(wire.query("SELECT set_config('dpdb.run_id', 'friday', false)")) == ["0A000"]
+            assert codes(wire.query("SELECT set_config('jit', 'off', false)")) == []
     with client(served, options="-c dpdb.run_id=monday") as wire:
         told += [body for kind, body in wire.query(count(0.125)) if kind == b"D"]
         wire.query("SET dpdb.run_id = ''")

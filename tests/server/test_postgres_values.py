@@ -17,11 +17,13 @@ from sqlglot import exp
 
 from dpdb.bounded_parser import parse_duckdb
 from dpdb.doors.server.postgres.calendar import date_text, timestamp_text
+from dpdb.doors.server.postgres.catalog import parsed
 from dpdb.doors.server.postgres.errors import WireError
 from dpdb.doors.server.postgres.parameters import read_value
 from dpdb.doors.server.postgres.types import columns_of, described_columns
 from dpdb.doors.server.postgres.values import encoded, numeric_bytes
-from dpdb.doors.sql import Numeral, Template
+from dpdb.doors.sql import Numeral, Template, Value
+from dpdb.doors.sql.parse import parted_parameters
 from dpdb.errors import StatementRefusedError
 
 SCALARS = [
@@ -117,6 +119,34 @@ def test_values_of_clients_become_literals_and_nothing_else() -> None:
         Template("SELECT $x")
     with pytest.raises(StatementRefusedError):
         Template("SELECT $1001")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["SELECT $1,$2", "SELECT $1,'a$1,',$2", "SELECT ($1)+$2::INT", "SELECT * FROM dp_count($1,$2)", "SELECT $1, $2"],
+)
+def test_parameters_need_no_blanks(text: str) -> None:
+    """JDBC writes `?,?` so."""
+    assert len(Template(text).types) == 2
+    values: list[Value] = ["x", Numeral("1")]
+    assert "a$1 ," not in Template(text).bound(values, ["TEXT", "BIGINT"])
+    assert parsed(text) is not None
+
+
+def test_what_is_quoted_keeps_its_signs() -> None:
+    for text in (
+        "'$1,$2'",
+        '"$1,$2"',
+        "$a$$1,$2$a$",
+        "$$ $1,$2$$",
+        "-- $1,$2",
+        "/* $1,\n$2*/",
+        "E'\\'$1,$2'",
+        "a$1,b$2",
+    ):
+        assert parted_parameters(text) == text
+    assert parted_parameters("$1,'$3,'||$2)") == "$1 ,'$3,'||$2 )"
+    assert parted_parameters("$1," * 20_000 + "'") == "$1 ," * 20_000 + "'"
 
 
 KINDS = (0, 16, 17, 18, 19, 20, 21, 23, 25, 26, 114, 600, 700, 701, 1000, 1007, 1009, 1014, 1022, 1042, 1043, 1082,

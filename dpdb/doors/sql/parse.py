@@ -20,6 +20,7 @@ __all__ = [
     "Statement",
     "is_number",
     "parse_statement",
+    "parted_parameters",
     "placed",
     "split_finished",
     "split_statements",
@@ -39,6 +40,12 @@ _PIECE = re.compile(
 )
 # One way to match each text: two ways would take quadratic time for a long row of digits.
 _NUMBER = re.compile(r"(\d[\d_]*(\.[\d_]*)?|\.\d[\d_]*)([eE][+-]?\d+)?", re.ASCII)
+# A parameter with no blank behind it, and what has none: quoted text and comments.
+_QUOTED_OR_PARAMETER = re.compile(
+    r"""(?<![\w$])[eE]'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(?!\d)(\w*)\$.*?\$\1\$|--[^\n]*|/\*.*?\*/"""
+    r"""|(?P<parameter>(?<![\w$])\$\d+(?![\w$\s]))""",
+    re.DOTALL,
+)
 # A text that starts like a number: the parser would read 0x1F as 0 AS x1F.
 _LIKE_NUMBER = re.compile(r"(?<![\w$.])\.?\d(?:[eE][+-]|[\w.])*", re.ASCII)
 _WORD = re.compile(r"[^\W\d]\w*|\S")
@@ -209,6 +216,11 @@ def _query(text: str) -> exp.Expr:
 def is_number(text: str) -> bool:
     """Return whether a text is a number literal and nothing else."""
     return _NUMBER.fullmatch(text) is not None
+
+
+def parted_parameters(text: str) -> str:
+    """Put a blank behind each `$1`, `$2`, ...: the parser would read `$1,$2` as text between two tags `$1,$`."""
+    return _QUOTED_OR_PARAMETER.sub(lambda found: f"{found[0]} " if found["parameter"] else found[0], text)
 
 
 def _refuse_odd_text(text: str) -> None:

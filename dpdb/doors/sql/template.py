@@ -14,8 +14,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dpdb.doors.sql.call import RELEASES, parameter_kind, release_name
-from dpdb.doors.sql.parse import parse_statement
-from dpdb.doors.sql_parameters import CHECK, TABLE
+from dpdb.doors.sql.parse import parse_statement, parted_parameters
+from dpdb.doors.sql_parameters import CHECK, DIAGNOSE, TABLE
 from dpdb.errors import StatementRefusedError
 from dpdb.release import RELEASE_SCHEMA
 
@@ -64,7 +64,7 @@ class Template:
     """
 
     def __init__(self, text: str) -> None:
-        statement = parse_statement(text)
+        statement = parse_statement(parted_parameters(text))
         self.kind, self._tree = statement.kind, statement.tree
         places: dict[int, list[exp.Expr]] = {}
         for node in self._tree.find_all(exp.Placeholder):
@@ -205,6 +205,10 @@ def _possible(call: exp.Expr, table: str, suite: str) -> list[exp.Expr]:
         return [first if isinstance(first, exp.Literal) else exp.Literal.string(suite)]
     named = [one for one in call.expressions if isinstance(one, exp.PropertyEQ) and one.this.name.lower() == TABLE]
     first = named[0].expression if named else call.expressions[0]
+    if release_name(call) == DIAGNOSE:  # which needs its column and keys; what else is not known, it need not be given
+        for node in [*call.find_all(exp.Placeholder)]:
+            node.replace(exp.Literal.string(table) if node is first else exp.Null())
+        return [*call.expressions]
     names = exp.Literal.string(first.name if isinstance(first, exp.Literal) and first.is_string else table)
     measure = [exp.Literal.string("problematic")] if "measure" in RELEASES[str(release_name(call))] else []
     return [names, *measure, exp.Literal.number("1")]

@@ -127,7 +127,7 @@ class Conversation:
             self._client.write(_EMPTY)
 
     async def _parse(self, reading: Reading) -> None:
-        name, text, oids = reading.text(), reading.text(), reading.wholes()
+        name, text, oids = reading.text(), reading.text(), reading.types()
         reading.end()
         await self._extended.parse(name, text, oids)
         self._client.write(message(b"1"))

@@ -48,7 +48,7 @@ class Portal:
         """Keep no rows of it any more; asked again, it has none."""
         assert self.outcome is not None
         assert self.outcome.table is not None
-        self.outcome, self.sent = Outcome("SELECT 0", self.outcome.table.slice(0, 0)), 0
+        self.outcome, self.sent = Outcome("SELECT 0", self.outcome.table.schema.empty_table()), 0
 
     @property
     def is_unfinished(self) -> bool:
@@ -123,6 +123,8 @@ class Extended:
                 if [one.type for one in portal.columns or ()] != [one.type for one in told]:
                     raise WireError("0A000", "with these values the columns are others than was told: cast them")
             portal.columns = portal.columns or told
+            if portal.columns is None and portal.formats not in ([], [0], [1]):  # before it costs anything
+                portal.columns = await self._statements.columns(portal.prepared, portal.text)
             if portal.columns is not None:
                 portal.formats_of(portal.columns)
             portal.outcome = await self._statements.run(portal.text, portal.prepared.about)

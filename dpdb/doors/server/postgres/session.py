@@ -17,7 +17,7 @@ __all__ = ["Settings", "bare", "verb_of"]
 _COMMENT = re.compile(r"(?:\s+|--[^\n]*|/\*.*?\*/)+", re.DOTALL)
 _VERB = re.compile(r"[A-Za-z]+")
 _VALUE = r"(?P<value>'(?:[^']|'')*'|[^\s',;]+(?:\s*,\s*[^\s',;]+)*)"  # one way to match each text
-_SET = re.compile(rf'SET\s+(?:SESSION\s+|LOCAL\s+)?"?(?P<name>[\w.]+)"?\s*(?:=|\s+TO\s)\s*{_VALUE}', re.IGNORECASE)
+_SET = re.compile(rf'SET\s+(?:SESSION\s+|LOCAL\s+)?"?(?P<name>[\w.]+)"?(?:\s*=|\s+TO\s)\s*{_VALUE}', re.IGNORECASE)
 _SET_WORDS = re.compile(
     rf"SET\s+(?:SESSION\s+|LOCAL\s+)?(?P<name>NAMES|TIME\s+ZONE|(?:SESSION\s+CHARACTERISTICS\s+AS\s+)?TRANSACTION)\s+{_VALUE}.*",
     re.IGNORECASE | re.DOTALL,

@@ -75,9 +75,9 @@ class Reading:
         """Read a count and so many numbers of 16 bits."""
         return [self.short() for _ in range(self.count())]
 
-    def wholes(self) -> list[int]:
-        """Read a count and so many numbers of 32 bits."""
-        return [self.whole() for _ in range(self.count())]
+    def types(self) -> list[int]:
+        """Read a count and so many numbers of types, of 32 bits without a sign."""
+        return [int.from_bytes(self.raw(4), "big") for _ in range(self.count())]
 
     def sized(self) -> bytes | None:
         """Read bytes behind their number; None for -1."""

@@ -71,7 +71,8 @@ FUNCTIONS: Mapping[str, tuple[int, str]] = {
     **dict.fromkeys(("current_database", "current_catalog"), (0, "{database}")),
     **dict.fromkeys(("current_user", "session_user", "user", "current_role"), (0, "{analyst}")),
     "current_setting": (2, "CASE lower(a){settings} END"),
-    "set_config": (3, "b"),
+    "set_config": (3, "CASE WHEN lower(a) LIKE 'dpdb.%' "
+                   "THEN error('set_config sets no run: write SET dpdb.run_id = ...') ELSE b END"),
     "quote_ident": (1, "CASE WHEN regexp_full_match(a, '[a-z_][a-z0-9_]*') THEN a "
                     "ELSE '\"' || replace(a, '\"', '\"\"') || '\"' END"),
     "quote_literal": (1, "'''' || replace(a, '''', '''''') || ''''"),

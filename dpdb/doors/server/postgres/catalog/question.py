@@ -13,6 +13,7 @@ from dpdb.doors.server.postgres.catalog.functions import FUNCTIONS
 from dpdb.doors.server.postgres.catalog.relations import relations
 from dpdb.doors.server.postgres.catalog.type_names import INTEGERS, REG, type_name
 from dpdb.doors.sql.call import RELEASES
+from dpdb.doors.sql.parse import parted_parameters
 from dpdb.errors import StatementRefusedError
 
 __all__ = ["SCHEMAS", "TYPED", "WORDS", "asks", "parsed", "query_of", "relation_of"]
@@ -31,7 +32,7 @@ WORDS = ("current_user", "session_user", "user", "current_role", "current_catalo
 def parsed(text: str) -> exp.Expr | None:
     """Read one statement in PostgreSQL's SQL; None of what cannot be read."""
     try:
-        trees = parse_postgres(_readable(text))
+        trees = parse_postgres(_readable(parted_parameters(text)))
     except (SqlglotError, RecursionError):
         return None
     return trees[0] if len(trees) == 1 else None
