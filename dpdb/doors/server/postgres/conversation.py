@@ -69,9 +69,10 @@ class Conversation:
             The connection ends.
         """
         if kind == b"Q":
-            await self._told(self._simple, Reading(body))
-            self._extended.synchronized()
-            self.ready()
+            if not self._skips:  # as PostgreSQL: behind an error nothing runs before Sync
+                await self._told(self._simple, Reading(body))
+                self._extended.synchronized()
+                self.ready()
         elif kind == b"S":
             self._skips = False
             self._extended.synchronized()
