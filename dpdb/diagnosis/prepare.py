@@ -7,10 +7,8 @@ part equally between naming the worst (column, key) and that column's slices if 
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 
 from dpdb.diagnosis.ask import DiagnosisAsk
@@ -21,7 +19,7 @@ from dpdb.diagnosis.result import Diagnosis, NamedRule, NamedSlice
 from dpdb.engine import Progress, WherePredicate, comparable_column, no_progress
 from dpdb.errors import ParameterError
 from dpdb.privacy import as_float, check_samplers, format_epsilon, split
-from dpdb.release import Charge, PrivateSlices, PublicTable, Session, Slices, parse_share, parse_slices
+from dpdb.release import Charge, PrivateSlices, PublicTable, Session, Slices, new_run_id, parse_share, parse_slices
 
 __all__ = ["PreparedDiagnosis", "Shares", "prepare_diagnosis", "run_diagnosis", "shares_of"]
 
@@ -244,7 +242,7 @@ def _charge(
     covered = columns[0][1].charged if len(columns) == 1 and not ask.rules else rows.charged
     run_id = ask.run_id
     if run_id is None and names_run:
-        run_id = f"diagnose-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
+        run_id = new_run_id("diagnose")
     return Charge(
         (ask.charged,),
         table.unit.rows,

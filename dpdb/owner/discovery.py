@@ -18,17 +18,15 @@ The owner alone discovers: what he is given are names, but from a hundred scores
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import combinations
 
 from dpdb.engine import DependencyCounts, Progress, Table
 from dpdb.errors import ParameterError
 from dpdb.names import nearest_words
 from dpdb.privacy import as_float, check_samplers, format_epsilon, parse_epsilon, peeled, split
-from dpdb.release import Charge, Epsilon, PrivateSlices, Session, parse_share, parse_slices
+from dpdb.release import Charge, Epsilon, PrivateSlices, Session, new_run_id, parse_share, parse_slices
 from dpdb.rules import DiscoveredRules, recorded_discovery, why_no_name
 
 __all__ = ["Candidates", "Discovery", "candidates_of", "discover", "keys_named", "prepare_discovery", "scores"]
@@ -227,7 +225,7 @@ def prepare_discovery(
     for share in (*shares[0], *shares[1]):
         parse_share(share, table.unit.rows)
     if session.has_ledger:
-        run_id = run_id or f"discover-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
+        run_id = run_id or new_run_id("discover")
     request = {
         "discover": list(candidates.columns),
         "epsilon": format_epsilon(charged),

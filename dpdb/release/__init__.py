@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         words_of,
     )
     from dpdb.release.risk import Risk, risk_of
+    from dpdb.release.run_ids import new_run_id
     from dpdb.release.session import Session, open_session
     from dpdb.release.statistics import FewestDeletions
     from dpdb.release.suite_run import SuiteLevel, SuiteRun
@@ -95,6 +96,7 @@ __all__ = [
     "load_kernels",
     "measured_words",
     "missing_words",
+    "new_run_id",
     "noise_words",
     "number_words",
     "open_session",
@@ -147,6 +149,7 @@ if not TYPE_CHECKING:
             "published.words": "SHARE bounds_words is_within_noise measured_words missing_words noise_words "
             "number_words promise_words releases_words slice_words sure_words theta_words value_words words_of",
             "risk": "Risk risk_of",
+            "run_ids": "new_run_id",
             "session": "Session open_session",
             "statistics": "FewestDeletions",
             "suite_run": "SuiteLevel SuiteRun",

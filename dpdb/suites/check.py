@@ -8,10 +8,9 @@ mechanism and its proof, `dpdb.ledger.suites` why the settled charge is sound).
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from typing import cast
@@ -20,7 +19,7 @@ from dpdb.engine import Progress, WherePredicate
 from dpdb.errors import ParameterError
 from dpdb.ledger import SuiteReservation
 from dpdb.privacy import as_float, check_samplers, format_epsilon, parse_epsilon
-from dpdb.release import Charge, Epsilon, Key, PrivateSlices, Session, Slices, checked_keys, parse_slices
+from dpdb.release import Charge, Epsilon, Key, PrivateSlices, Session, Slices, checked_keys, new_run_id, parse_slices
 from dpdb.suites.counted import Counts, counted_suite, refuse_same_names
 from dpdb.suites.load import SuiteLike, load_suite
 from dpdb.suites.mechanism.bounds import verdicts
@@ -32,7 +31,7 @@ from dpdb.suites.reading import LevelDraws
 from dpdb.suites.results import CheckResult, CheckResults, result_of
 from dpdb.suites.suite import Suite
 
-__all__ = ["CONFIDENCE", "RUNS_KEPT", "CheckRun", "new_run_id", "prepare_check", "run_check", "share_of"]
+__all__ = ["CONFIDENCE", "RUNS_KEPT", "CheckRun", "prepare_check", "run_check", "share_of"]
 
 CONFIDENCE = 0.99
 RUNS_KEPT = 365
@@ -112,7 +111,7 @@ def prepare_check(
         table.unit.rows,
         slices.charged,
         request,
-        run_id or new_run_id(),
+        run_id or new_run_id("check"),
         None,
         table.constraints_sha256,
         label,
@@ -121,11 +120,6 @@ def prepare_check(
     run = CheckRun(charge, keep, counted, plan, slices)
     refuse_same_names([name for names in run.names for name in names])
     return run
-
-
-def new_run_id() -> str:
-    """Return a run id that nobody has used."""
-    return f"check-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
 
 
 def share_of(confidence: float) -> Fraction:

@@ -58,7 +58,7 @@ def test_commands_with_a_configuration_of_their_own_take_nothing_from_a_found_fi
             lines = "".join(f"{name.removeprefix('--')} = '1'\n" for name in parser.options)
             (folder / "dpdb.toml").write_text(f"[{'.'.join(path)}]\n{lines}")
             assert with_defaults(every, path, lambda: every) == [*path]
-    assert seen == 5  # serve, and four of analyst
+    assert seen == 6  # serve, mcp, and four of analyst
 
 
 def value_of(action: Action) -> str:

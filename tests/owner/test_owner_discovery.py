@@ -163,7 +163,7 @@ def test_ledgers_of_other_notions(capsys: pytest.CaptureFixture[str]) -> None:
         )
     discovered("zcdp.ledger", epsilon="0.5")
     assert spent("zcdp.ledger") == pytest.approx(0.125)
-    with pytest.raises(ParameterError, match="gdp ledger takes no choices"):
+    with pytest.raises(ParameterError, match="which a gdp ledger does not count"):
         discovered("gdp.ledger", epsilon="0.5")
     assert spent("gdp.ledger") == 0
     capsys.readouterr()

@@ -109,6 +109,7 @@ def test_postgresql(beside: Server, settings: dict[str, Any]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")  # of PySpark, pandas and py4j
+@pytest.mark.slow
 def test_spark(spark: Any) -> None:
     for name, rows in (("visit", VISITS), ("person", PEOPLE)):
         spark.createDataFrame(rows).createOrReplaceTempView(name)

@@ -92,7 +92,7 @@ class Opened:
         listener = socket.socket()
         listener.bind(("127.0.0.1", 0))
         self.port, self._loop, self._stop = listener.getsockname()[1], asyncio.get_running_loop(), asyncio.Event()
-        wire = PostgresListener(self.desk, listener, None, None)
+        wire = PostgresListener(self.desk, listener, None)
         self._started.set()
         await self._stop.wait()
         wire.close()

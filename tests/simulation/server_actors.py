@@ -155,7 +155,7 @@ def server(life: Life, run_ids: list[str], *, until_ended: bool = False) -> Any:
     """A server that is started, answers requests for these runs, two at once where it may, and is stopped."""
     configuration = Configuration(
         path=life.path, address="", port=0, certificate=None, private_key=None, audit=life.disk.root / AUDIT,
-        owner_log=None, limits=Limits(statements_per_minute=10**5),
+        postgres=None,        owner_log=None, limits=Limits(statements_per_minute=10**5),
         tables=(ServedTable("t", None, life.path, {}, None),), public={},
     )  # type: ignore[arg-type]  # fmt: skip
 

@@ -39,11 +39,12 @@ from dpdb.release import (
     Slices,
     SuiteLevel,
     as_budget,
+    new_run_id,
     publish_suite,
     unit_of_table,
 )
 from dpdb.schema import Column, TableSchema
-from dpdb.suites.check import CONFIDENCE, RUNS_KEPT, CheckRun, new_run_id, share_of
+from dpdb.suites.check import CONFIDENCE, RUNS_KEPT, CheckRun, share_of
 from dpdb.suites.counted import counted_suite, refuse_same_names
 from dpdb.suites.mechanism.plan import Certain
 from dpdb.suites.mechanism.planned import plan_suite
@@ -229,7 +230,15 @@ class TableSet(Closing):
         }
         everything = Region()
         charge = Charge(
-            (charged,), self._max_rows or 1, everything, request, run_id or new_run_id(), None, digest, label, who
+            (charged,),
+            self._max_rows or 1,
+            everything,
+            request,
+            run_id or new_run_id("check"),
+            None,
+            digest,
+            label,
+            who,
         )
         run = CheckRun(charge, keep, counted, plan, Slices((None,), None, everything, None))
         refuse_same_names(run.names[0])
