@@ -196,6 +196,9 @@ def test_after_an_error_messages_are_skipped_until_sync(served: Server) -> None:
     with client(served) as wire:
         found = wire.extended(parse("SELECT * FROM visits"), bind(), execute(), parse(PAID), bind(), execute())
         assert kinds(found) == b"12EZ"
+        query = packed(b"Q", PAID.encode() + b"\0")
+        wire.send(parse("SELECT * FROM visits") + bind() + execute() + query + packed(b"S"))
+        assert kinds(wire.until(b"Z")) == b"12EZ"
         wire.query("BEGIN")
         assert wire.query("SELECT * FROM visits")[-1] == (b"Z", b"E")
         assert codes(wire.query(PAID)) == ["25P02"]
