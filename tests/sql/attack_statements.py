@@ -444,7 +444,6 @@ ARGUMENTS = [
     "SELECT * FROM dp_inconsistency('visits', epsilon := 1, epsilon := 2)",
     "SELECT * FROM dp_inconsistency('visits', epsilon := 'Infinity')",
     "SELECT * FROM dp_inconsistency('visits', epsilon := 'nan')",
-    "SELECT * FROM dp_count('visits', NULL)",
     "SELECT * FROM dp_inconsistency('visits', epsilon := -1)",
     "SELECT * FROM dp_inconsistency('visits', epsilon := 0)",
     "SELECT * FROM dp_inconsistency('visits', epsilon := 1e-30)",

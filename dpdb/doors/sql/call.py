@@ -124,8 +124,6 @@ def read_call(node: exp.Expr, table: str, suites: Collection[str] = ()) -> Ask |
         if name in given:
             raise refused(argument, f"gives {name} a second time")
         given[name] = _typed(name, value, parameter_kind(function, name))
-        if name == "epsilon" and given[name] is None:  # a driver's None would spend the default
-            raise refused(argument, "gives NULL for epsilon: leave it out for its default, or give a number")
     if function == CHECK:
         return _asked_of_suite(node, given, suites)
     _check_table(node, given.pop(TABLE, None), function, table)
