@@ -393,7 +393,7 @@ def test_statements_of_an_analyst_wait_for_one_another(served: Server) -> None:
     """Two at once: a third is refused, also where it comes over another door."""
     site = served.site
     with client(served) as one, client(served) as two, client(served) as three:
-        before, slow = site.spent(), rows(17, "count(*)")
+        before, slow = site.spent(), rows(19, "count(*)")
         for wire in (one, two):
             wire.send(packed(b"Q", f"{slow}\0".encode()))
         time.sleep(0.4)
