@@ -287,7 +287,7 @@ def test_chances_are_those_of_the_sampler():
 def test_excess_finds_what_counts_do_not():
     """Zipf slices of 100,000 rows, background .3%, the smallest (445 rows) at 5%, p = 1%, epsilon .5.
 
-    Its chance is above .998 a draw: fewer than 55 of 60 have chance < 1e-9, and so have 6 of 60 by counts of rows.
+    Its chance is above .998 a draw: fewer than 55 of 60 have chance < 1e-8, and so have 6 of 60 by counts of rows.
     """
     sizes = [round(100_000 / k / sum(1 / j for j in range(1, 51))) for k in range(1, 51)]
     dirt = [round(size * 0.003) for size in sizes]
