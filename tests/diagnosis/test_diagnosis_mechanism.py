@@ -18,9 +18,8 @@ from stub_noise import StubNoise
 
 import dpdb
 from dpdb.diagnosis import mechanism, prepare
-from dpdb.diagnosis.chances import chance_of_largest, chance_of_noisy_max
-from dpdb.diagnosis.lattice import Lattice
-from dpdb.diagnosis.mechanism import half_width, lead_width, name_rule, name_worst, noisy_slices
+from dpdb.diagnosis.mechanism import Lattice, half_width, lead_width, name_rule, name_worst, noisy_slices
+from dpdb.diagnosis.plan import chance_of_largest, chance_of_noisy_max
 from dpdb.privacy import NANO, as_fraction, laplace_scale
 from dpdb.privacy.noise import _extreme_scale, replaced_noise
 
@@ -284,11 +283,14 @@ def test_chances_are_those_of_the_sampler():
 
 
 def test_excess_finds_what_counts_do_not():
-    """Zipf slices of 100,000 rows, background .3%, the smallest (445 rows) at 5%, p = 1%, epsilon .5: 60 of 60."""
+    """Zipf slices of 100,000 rows, background .3%, the smallest (445 rows) at 5%, p = 1%, epsilon .5.
+
+    A draw finds it with probability .9989 (`chance_of_largest`), so fewer than 57 of 60 in less than one of a million.
+    """
     sizes = [round(100_000 / k / sum(1 / j for j in range(1, 51))) for k in range(1, 51)]
     dirt = [round(size * 0.003) for size in sizes]
     dirt[49] = round(sizes[49] * 0.05)
     lattice = Lattice(1, Fraction(1, 100))
     scores = [lattice.score(*each) for each in zip(dirt, sizes, strict=True)]
-    assert all(int(np.argmax(noisy_slices(scores, lattice, HALF))) == 49 for _ in range(60))
+    assert sum(int(np.argmax(noisy_slices(scores, lattice, HALF))) == 49 for _ in range(60)) >= 57
     assert not any(int(np.argmax(noisy_slices(dirt, Lattice(1), HALF))) == 49 for _ in range(60))
