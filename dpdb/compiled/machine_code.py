@@ -17,8 +17,7 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from dpdb.compiled.arguments import Kinds
-from dpdb.compiled.kernel_source import KernelSource
+from dpdb.compiled.kernel_source import KernelSource, Kinds
 from dpdb.compiled.object_file import ObjectCode, read_object, write_object
 from dpdb.compiled.processor import loading_machine, platform_name
 from dpdb.compiled.progress import cannot_be_kept, compiling, found_on_disk, kept_in
