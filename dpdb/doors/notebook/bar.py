@@ -1,4 +1,4 @@
-"""The progress bar of notebooks: the steps of a release; it shows no number that depends on the data, and no time."""
+"""A progress bar of the steps of a release; it shows no number that depends on the data, and no time."""
 
 from __future__ import annotations
 
