@@ -28,8 +28,7 @@ from dpdb.sources import SourceLike
 if TYPE_CHECKING:
     from dpdb.engine import Table
     from dpdb.release.accounts.account import Account, SuiteReservation
-    from dpdb.release.answer_run import AnswerRun
-    from dpdb.release.suite_run import SuiteLevel, SuiteRun
+    from dpdb.release.runs import AnswerRun, SuiteLevel, SuiteRun
 
 __all__ = ["Session", "open_session"]
 
