@@ -15,7 +15,7 @@ from typing import Any
 
 from dpdb.errors import LedgerError
 from dpdb.ledger.books import Books
-from dpdb.ledger.store.entry_line import EntryLine
+from dpdb.ledger.store.entry_lines import EntryLine
 from dpdb.ledger.store.leaves import leaf, logged_lines
 from dpdb.ledger.store.marks import mark
 from dpdb.ledger.store.tables import CHAINS

@@ -19,7 +19,7 @@ from dpdb.stopping import debit_begins
 if TYPE_CHECKING:
     from dpdb.release.accounts.account import Account, Reservation, SuiteReservation
     from dpdb.release.accounts.charge import Charge
-    from dpdb.release.suite_run import SuiteLevel, SuiteRun
+    from dpdb.release.runs import SuiteLevel, SuiteRun
 
 __all__ = ["publish", "publish_answer", "publish_suite"]
 

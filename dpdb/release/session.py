@@ -28,8 +28,7 @@ from dpdb.sources import SourceLike
 if TYPE_CHECKING:
     from dpdb.engine import Table
     from dpdb.release.accounts.account import Account
-    from dpdb.release.answer_run import AnswerRun
-    from dpdb.release.suite_run import SuiteRun
+    from dpdb.release.runs import AnswerRun, SuiteRun
 
 __all__ = ["Session", "open_session"]
 

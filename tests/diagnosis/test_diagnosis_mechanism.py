@@ -19,9 +19,8 @@ from stub_noise import StubNoise
 
 import dpdb
 from dpdb.diagnosis import mechanism, prepare
-from dpdb.diagnosis.chances import chance_of_largest, chance_of_noisy_max
-from dpdb.diagnosis.lattice import Lattice
-from dpdb.diagnosis.mechanism import half_width, lead_width, name_rule, name_worst, noisy_slices
+from dpdb.diagnosis.mechanism import Lattice, half_width, lead_width, name_rule, name_worst, noisy_slices
+from dpdb.diagnosis.plan import chance_of_largest, chance_of_noisy_max
 from dpdb.privacy import NANO, as_fraction, laplace_scale
 from dpdb.privacy.noise import _extreme_scale, replaced_noise
 

@@ -19,7 +19,7 @@ from dpdb.errors import LedgerError, ParameterError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.owner import exact_measures, propose_schema
 from dpdb.sources.content import opened_content
-from dpdb.sources.csv import rows as csv_rows
+from dpdb.sources.csv import files as csv_rows
 from dpdb.sources.csv.lines import Faults
 from dpdb.sources.open import open_source
 from dpdb.sources.places import find_files

@@ -16,7 +16,7 @@ from text_reader import parse_where
 
 from dpdb.errors import LedgerError, ParameterError, ReceiptError, RollbackError
 from dpdb.ledger import Ledger
-from dpdb.ledger.store.entry_line import EntryLine
+from dpdb.ledger.store.entry_lines import EntryLine
 from dpdb.ledger.store.seals import FIRST, seal
 from dpdb.receipts import (
     Issuer,

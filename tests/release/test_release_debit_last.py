@@ -16,7 +16,7 @@ from threshold_fuzz import moved
 
 import dpdb
 from dpdb.compiled import Kernel
-from dpdb.compiled.arguments import kinds_and_words
+from dpdb.compiled.kernel_source import kinds_and_words
 from dpdb.database.database import Database
 from dpdb.errors import EngineError
 from dpdb.graph import load_all_kernels, load_one_sort, loading

@@ -9,7 +9,7 @@ from dpdb.ledger import Reservation, SuiteReservation
 from dpdb.release.accounts.charge import Charge
 
 if TYPE_CHECKING:
-    from dpdb.release.suite_run import SuiteLevel, SuiteRun
+    from dpdb.release.runs import SuiteLevel, SuiteRun
 
 __all__ = ["Account", "Reservation", "SuiteReservation"]
 

@@ -13,7 +13,7 @@ from dpdb.privacy import as_float, format_epsilon, parse_epsilon
 from dpdb.release.accounts.charge import Charge
 
 if TYPE_CHECKING:
-    from dpdb.release.suite_run import SuiteLevel, SuiteRun
+    from dpdb.release.runs import SuiteLevel, SuiteRun
 
 __all__ = ["Budget", "as_budget"]
 

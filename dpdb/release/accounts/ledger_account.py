@@ -20,7 +20,7 @@ from dpdb.release.units.privacy_unit import PrivacyUnit
 from dpdb.schema import TableSchema
 
 if TYPE_CHECKING:
-    from dpdb.release.suite_run import SuiteLevel, SuiteRun
+    from dpdb.release.runs import SuiteLevel, SuiteRun
 
 __all__ = ["LedgerAccount", "table_text"]
 
