@@ -15,7 +15,7 @@ from sqlglot import exp
 from dpdb.closing import Closing
 from dpdb.constraints import ConstraintsLike
 from dpdb.database import add_function, refuse_unusable, remove_function, remove_macros
-from dpdb.doors.duckdb_functions.release_function import ReleaseFunction
+from dpdb.doors.duckdb_functions.release_function import LEFT_OUT, ReleaseFunction
 from dpdb.doors.duckdb_functions.tables import CLOSED, Epsilon, Settings, Suites, Tables
 from dpdb.doors.sql_parameters import CHECK, CHECK_KINDS, CHECK_PARAMETERS, PARAMETERS, TABLE
 from dpdb.engine import TableSettings, TableSpec, with_settings
@@ -38,8 +38,13 @@ _TYPES: Mapping[Kind, str] = {
     "text": "VARCHAR", "amount": "DOUBLE", "keys": "VARCHAR[]", "whole": "BIGINT", "number": "DOUBLE",
     "flag": "BOOLEAN",
 }  # fmt: skip
-_OF_OPTION: Mapping[str, str] = {name: _TYPES[option.metadata["kind"]] for name, option in OPTIONS.items()}
-_OF_CHECK: Mapping[str, str] = {option: _TYPES[CHECK_KINDS[option]] for option in CHECK_PARAMETERS.values()}
+# What is spent, where nothing is by default: as text, which can be told from NULL where it is left out.
+_OF_OPTION: Mapping[str, str] = {name: _TYPES[option.metadata["kind"]] for name, option in OPTIONS.items()} | {
+    "rho": "VARCHAR"
+}
+_OF_CHECK: Mapping[str, str] = {option: _TYPES[CHECK_KINDS[option]] for option in CHECK_PARAMETERS.values()} | {
+    "epsilon": "VARCHAR"
+}
 
 
 def _struct(types: Mapping[str, str]) -> str:
@@ -62,7 +67,8 @@ def check_macros(function: str) -> str:
     names = (*CHECK_PARAMETERS, TABLE)
     options = _given({option: name for name, option in CHECK_PARAMETERS.items()}, _OF_CHECK)
     call = f"{function}({options}, {TABLE}::VARCHAR, current_database(), current_schema(), txid_current())"
-    head = f"CREATE TEMP MACRO {CHECK}({names[0]}, {', '.join(f'{name} := NULL' for name in names[1:])})"
+    defaults = {**dict.fromkeys(names[1:], "NULL"), "epsilon": f"'{LEFT_OUT}'"}
+    head = f"CREATE TEMP MACRO {CHECK}({names[0]}, {', '.join(map('{} := {}'.format, defaults, defaults.values()))})"
     return f"{head} AS TABLE SELECT unnest({call}, max_depth := 2);\n"
 
 
@@ -74,6 +80,8 @@ def release_macros(function: str) -> str:
 def _macros(name: str, function: str) -> str:
     parameters = PARAMETERS[name]
     defaults = {known: exp.convert(OPTIONS[option].default).sql("duckdb") for known, option in parameters.items()}
+    if "rho" in parameters:
+        defaults["rho"] = f"'{LEFT_OUT}'"
     if name == "dp_inconsistency":
         names = [*defaults]
         names.insert(names.index("label"), _CONSTRAINTS)
@@ -240,6 +248,8 @@ def register(
     ``FROM dp_check('nightly')`` runs a suite of checks that is registered under this name, with a row for each check;
     one that the table's ledger keeps under it runs as it was opened, and costs nothing. ``date => '2026-11-21'``
     is what ``{date}`` stands for in it.
+
+    NULL leaves an argument out, except `epsilon`, `rho` and `measure`, where it is refused.
 
     Whoever holds the connection holds the data: this is a convenience for owners, not a boundary.
 

@@ -21,6 +21,7 @@ from dpdb.doors.sql_parameters import (
     DIAGNOSE_PARAMETERS,
     PARAMETERS,
     TABLE,
+    given_options,
 )
 from dpdb.errors import StatementRefusedError
 from dpdb.names import folded
@@ -130,9 +131,8 @@ def read_call(node: exp.Expr, table: str, suites: Collection[str] = ()) -> Ask |
     if function == DIAGNOSE:
         from dpdb.diagnosis import DiagnosisAsk
 
-        return DiagnosisAsk(**{DIAGNOSE_PARAMETERS[name]: value for name, value in given.items() if value is not None})
-    options = {PARAMETERS[function][name]: value for name, value in given.items() if value is not None}
-    return Ask.called(function, options)
+        return DiagnosisAsk(**given_options({DIAGNOSE_PARAMETERS[name]: value for name, value in given.items()}))
+    return Ask.called(function, given_options({PARAMETERS[function][name]: value for name, value in given.items()}))
 
 
 def parameter_kind(function: str, name: str) -> Kind | None:
@@ -157,7 +157,7 @@ def _asked_of_suite(node: exp.Expr, given: dict[str, Any], suites: Collection[st
         raise StatementRefusedError(
             f"{shortened(name)} is no suite that the owner has registered{nearest(name, sorted(suites))}{known}"
         )
-    return SuiteAsk(**{CHECK_PARAMETERS[known]: value for known, value in given.items() if value is not None})
+    return SuiteAsk(**given_options({CHECK_PARAMETERS[known]: value for known, value in given.items()}))
 
 
 def _named(argument: exp.Expr, names: tuple[str, ...]) -> tuple[str | None, exp.Expr]:
