@@ -124,7 +124,7 @@ def test_describing_and_explaining_cost_nothing(served: Server) -> None:
         assert kinds(wire.extended(parse(" -- nothing\n ;"), describe("S"), bind(), execute())) == b"1tn2IZ"
         assert codes(wire.extended(parse("SELECT * FROM visits"), describe("S"))) == ["42501"]
         assert codes(wire.extended(parse("SELECT city FROM visits WHERE $1"), describe("S"))) == ["42501"]
-        assert codes(wire.extended(parse("SELEC $1"), describe("S"))) == ["42501"]
+        assert codes(wire.extended(parse("SELEC $1"), describe("S"))) == ["42601"]
     assert served.site.spent() == before
 
 
@@ -258,7 +258,14 @@ def test_codes(served: Server) -> None:
         "SELECT * FROM visits": "42501", "COPY states TO STDOUT": "0A000", "DECLARE c CURSOR FOR SELECT 1": "0A000",
         "PREPARE a AS SELECT 1": "0A000", "SET client_encoding = 'LATIN1'": "22023", "SET no_such = 1": "42704",
         "SET dpdb.runid = 'x'": "42704", "SHOW no_such": "42704", "SET": "42601", count(1000): "53400",
-        "INSERT INTO states VALUES (1)": "42501", count(-1): "42501",
+        "INSERT INTO states VALUES (1)": "25006", count(-1): "22023", count("NULL"): "22023", "SELEC 1": "42601",
+        "SELECT (1": "42601", "SELECT 'a": "42601", "SELECT * FROM state": "42P01", "SELECT nope FROM states": "42703",
+        "SELECT s.nope FROM states s": "42703", "SELECT nope(1)": "42883", "SELECT sum(state) FROM states": "42883",
+        "SELECT read_text('x')": "42883", "SELECT value FROM dp_count('nowhere', 1)": "42P01",
+        "SELECT value FROM dp_count('visits', 1, epsilonn := 1)": "22023", "SELECT * FROM dp_check('no')": "22023",
+        "SELECT value FROM dp_count('visits', 1, 'nope = 1')": "42703", "SELECT * FROM 'a.csv'": "42501",
+        "SELECT value FROM dp_count('visits', 1, 'zip IN (SELECT 1)')": "22023", "SELECT * FROM public.states": "42501",
+        f"SELECT {'(' * 3000}1": "54000", "ATTACH 'x'": "42501", "SELECT value FROM dp_count('visits', state)": "22023",
     }  # fmt: skip
     with client(served) as wire:
         for text, code in told.items():

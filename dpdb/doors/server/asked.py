@@ -136,4 +136,5 @@ def shifted(text: str, verb: str = "EXPLAIN") -> Iterator[None]:
         added = len(explained(text, verb)) - len(text)
         if error.line != 1 or error.column is None or error.column <= added:
             raise
-        raise StatementRefusedError(error.reason, line=1, column=error.column - added) from None
+        column = error.column - added
+        raise StatementRefusedError(error.reason, line=1, column=column, kind=error.kind) from None

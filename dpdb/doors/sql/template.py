@@ -114,7 +114,7 @@ class Template:
         except SqlglotError as error:
             raise StatementRefusedError(f"the statement cannot be written for DuckDB: {error}") from None
         except RecursionError:
-            raise StatementRefusedError("the statement is nested too deeply") from None
+            raise StatementRefusedError("the statement is nested too deeply", kind="size") from None
 
 
 def _number(node: exp.Expr) -> int:
