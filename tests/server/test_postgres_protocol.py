@@ -343,6 +343,8 @@ def test_what_is_said_to_be_spent_is_what_was_debited_now(served: Server) -> Non
                 [notice] = [error_of(one) for one in wire.query(text) if one[0] == b"N"]
                 assert notice["M"] == words
                 told.append((text, notice["D"].removeprefix(f"{what} ")))
+        [plan] = [body for kind, body in wire.query(f"EXPLAIN {count('1.234567891')}") if b"privacy_cost" in body]
+        assert plan.endswith(b"epsilon 1.234567891 by 1 release")
         both = "SELECT * FROM dp_count('visits', 0.01) AS a, dp_count('visits', 0.02) AS b"
         wire.query("SET dpdb.run_id = 'dp_count'")
         [notice] = [error_of(one) for one in wire.query(both) if one[0] == b"N"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from dpdb.doors.sql.paid_answers import Answer, Identity
-from dpdb.privacy import as_float, format_epsilon, format_rho
+from dpdb.privacy import format_epsilon, format_rho
 from dpdb.release import RELEASE_SCHEMA, Ask, Charge, Release, release_table
 from dpdb.suites import CHECK_SCHEMA, CheckResults, SuiteAsk
 
@@ -89,7 +89,7 @@ def cost_words(calls: Sequence[PlannedCall]) -> str:
         counted = "1 release" if len(charges) == 1 else f"{len(charges)} releases"
         rho = sum(charge.rho or 0 for charge in charges)
         also = f" and rho {format_rho(rho)}" if rho else ""
-        words.append(f"epsilon {as_float(sum(charge.epsilon for charge in charges)):.9g}{also} by {counted}")
+        words.append(f"epsilon {format_epsilon(sum(charge.epsilon for charge in charges))}{also} by {counted}")
     for call in calls:
         if isinstance(call.ask, SuiteAsk):
             most = f"at most epsilon {format_epsilon(call.charge.epsilon)} by suite {call.ask.suite!r}"
