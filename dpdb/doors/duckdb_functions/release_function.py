@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import json
 import re
 import weakref
 from collections import OrderedDict, deque
@@ -10,7 +11,7 @@ from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpdb.doors.duckdb_functions.tables import CLOSED, Tables
 from dpdb.doors.sql_parameters import PARAMETERS, given_options
@@ -18,6 +19,9 @@ from dpdb.engine.owner_table import OwnerTable, owner_table, sibling
 from dpdb.errors import ParameterError
 from dpdb.release import OPTIONS, Ask, Release, Session
 from dpdb.suites import SuiteAsk
+
+if TYPE_CHECKING:
+    from dpdb.diagnosis import DiagnosisAsk
 
 __all__ = [
     "LEFT_OUT",
@@ -88,6 +92,17 @@ def _left_in(options: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(text, str) and _DECIMAL.fullmatch(text):  # so that 0.5 and 0.50 ask for the same
             found[name] = Decimal(text)
     return found
+
+
+def _texts(written: str | None) -> Any:
+    """Return JSON as texts and tuples of them, as the other functions take keys; hashable."""
+
+    def plain(found: Any) -> Any:
+        if isinstance(found, bool):
+            return str(found).lower()
+        return tuple(map(plain, found)) if isinstance(found, list) else found
+
+    return None if written is None else plain(json.loads(written, parse_int=str, parse_float=str))
 
 
 Rows = list[dict[str, Any]]
@@ -189,6 +204,22 @@ class ReleaseFunction:
             self.errors.append(error)
             raise
 
+    def diagnose(
+        self, options: dict[str, Any], table: str | None, database: str, schema: str, transaction: int
+    ) -> list[dict[str, Any]]:
+        """Return what is named, as the macro passes the call; `by` and `keys` come as JSON."""
+        from dpdb.diagnosis import DiagnosisAsk  # few connections diagnose
+
+        try:
+            given = given_options(_left_in(options | {name: _texts(options[name]) for name in ("by", "keys")}))
+            if table is None:
+                raise ParameterError("table_name is NULL: name the table to diagnose")
+            ask = DiagnosisAsk(**given)
+            return self._once(transaction, (ask, table), lambda: self._diagnosed(ask, table, database, schema))
+        except BaseException as error:
+            self.errors.append(error)
+            raise
+
     def with_session(self, table: str, use: Callable[[Session], T]) -> T:
         """Return the result of `use` for the session of a table."""
         return self._work(lambda: self._used(table, None, None, lambda found: use(self._tables.session(found))))
@@ -213,6 +244,17 @@ class ReleaseFunction:
             call.table, database, schema, lambda found: call.answer(self._tables.session(found, constraints), who)
         )
         return [release.to_dict() for release in releases]
+
+    def _diagnosed(self, ask: DiagnosisAsk, table: str, database: str, schema: str) -> list[dict[str, Any]]:
+        from dpdb.diagnosis import prepare_diagnosis, run_diagnosis
+
+        def run(found: OwnerTable) -> list[dict[str, Any]]:
+            session = self._tables.session(found)
+            named = run_diagnosis(session, prepare_diagnosis(session, ask, who=self._tables.settings.who))
+            rows: list[dict[str, Any]] = named.to_arrow().to_pylist()
+            return rows
+
+        return self._used(table, database, schema, run)
 
     def _checked(self, ask: SuiteAsk, expected: str | None, database: str, schema: str) -> list[dict[str, Any]]:
         table = self._tables.settings.table_of(ask.suite)
