@@ -105,7 +105,7 @@ def debit(
         raise refused.in_words(state, region_from_text(stored), charge, held_for(asked.analyst)) from None
     reached("reserved")
     state.add([made.line], [made.sealed])
-    return Reservation(state.last, is_low=made.is_low)
+    return Reservation(state.last, is_low=made.is_low, is_new=True)
 
 
 def write_debit(

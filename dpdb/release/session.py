@@ -238,6 +238,11 @@ class Session(Verbs, Closing):
         self._account.check_together(charges, new_epoch=new_epoch)
 
     @property
+    def has_debited(self) -> bool:
+        """Whether the newest answer was paid for now, and not when its run was first asked."""
+        return self._account.has_debited
+
+    @property
     def has_ledger(self) -> bool:
         """Whether a ledger remembers what the runs of this session have answered."""
         return self._ledger is not None

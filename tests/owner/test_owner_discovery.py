@@ -233,10 +233,24 @@ def test_the_answer_has_names_and_no_score() -> None:
 @pytest.mark.usefixtures("folder")
 def test_the_output_is_a_suite_that_check_and_lint_read(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
-        main(["rules", "discover", "t.parquet", "--top", "4", "--epsilon", "2", "--quiet", "--out", "found.txt"]) == 0
+        main(
+            [
+                "rules",
+                "discover",
+                "t.parquet",
+                "--top",
+                "4",
+                "--epsilon",
+                "1.234567891",
+                "--quiet",
+                "--out",
+                "found.txt",
+            ]
+        )
+        == 0
     )
     text = Path("found.txt").read_text()
-    assert "# cost: epsilon 2" in text
+    assert "# cost: epsilon 1.234567891 for" in text  # all that is charged, not six digits of it
     assert "names only" in text
     assert "buy each one's verdict with check" in text
     assert len(load_suite("found.txt").lines) == 5

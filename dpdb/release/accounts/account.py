@@ -17,6 +17,10 @@ __all__ = ["Account", "Reservation", "SuiteReservation"]
 class Account(Protocol):
     """The account of a session. Each release goes: `debit`, draw noise, `record`, publish; `Reservation.close` last."""
 
+    @property
+    def has_debited(self) -> bool:
+        """Whether the newest `debit` or `open_suite` has spent anything, not an earlier try of its run."""
+
     def will_draw(self, charge: Charge) -> bool:
         """Return whether a debit will be followed by a draw: not if the run has a recorded answer."""
 

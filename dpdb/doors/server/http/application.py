@@ -320,7 +320,7 @@ async def _content(request: Request) -> bytes:
 
 def _answer(answer: Answer, request: Request, asker: Asker, desk: Desk) -> Response:
     named = [("release", release.release_id) for release in answer.releases[:_MOST_LINKED]]
-    named += [("run", checks.run_id.removeprefix(f"{asker.analyst.name}:")) for checks in answer.checks]
+    named += [("run", run_id.removeprefix(f"{asker.analyst.name}:")) for run_id in answer.runs]
     linked = {_RECEIPT: f"/v1/receipts?{urlencode(named)}"} if named and desk.receipts.are_given else {}
     if ARROW in request.headers.get("accept", ""):
         sink = pa.BufferOutputStream()

@@ -147,5 +147,5 @@ class Tools:
 def _cited(answer: Answer) -> dict[str, Any]:
     """Return an answer with the ids under which `dpdb budget answers` finds its numbers, to be cited."""
     cite = [f"release {release.release_id}" for release in answer.releases]
-    cite += [f"run {results.run_id}" for results in answer.checks]
+    cite += [f"run {run_id}" for run_id in answer.runs]
     return {**answer_values(answer), "cite": cite}
