@@ -1,12 +1,13 @@
 """How many owners have rows that violate a rule: each value of one column owns its rows, and counts once.
 
 Of an owner only its own rows matter: one that violates a rule on single rows (also one that looks into other tables),
-or two of them that together violate a rule on pairs. Rows without an owner (NULL) are not looked at.
+or two of them that together violate a rule on pairs. Rows without an owner (NULL) are not looked at. Of keys, values
+that owners share count, too: `dpdb.engine.shared_keys`, which has the proof for these.
 
-Sensitivity. The number is the sum, over the owners, of a value in {0, 1} that depends on the owner's own rows here
-and, by rules across tables, on rows of parents of the same owner (`dpdb.release.units.private_parents`) or on public
-ones. So all rows of one owner more, in all tables, change one term of the sum, from 0 to 0 or 1: the number changes by
-0 or 1, however many rows the owner has.
+Sensitivity. Of other rules the number is the sum, over the owners, of a value in {0, 1} that depends on the owner's own
+rows here and, by rules across tables, on rows of parents of the same owner (`dpdb.release.units.private_parents`) or on
+public ones. So all rows of one owner more, in all tables, change one term of the sum, from 0 to 0 or 1: the number
+changes by 0 or 1, however many rows the owner has.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from dpdb.database import Database
+from dpdb.engine.shared_keys import count_sharing_owners, key_of
 from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.constraint_sql import self_conflict
 from dpdb.engine.sql.input_rows import read_columns
@@ -60,7 +62,12 @@ def count_owners(database: Database, rows: Rows, owner: str, asked: Sequence[Own
             found |= {place: int(count or 0) for (place, _), count in zip(part, counts, strict=True)}
         for place, each in enumerate(asked):
             if isinstance(each, BoundConstraint) and _is_of_pairs(each):
-                found[place] = int(database.value(_with_such_pair(each, owner, table)))
+                key = key_of(each, rows.schema)
+                found[place] = (
+                    int(database.value(_with_such_pair(each, owner, table)))
+                    if key is None or owner in key.equal  # only one owner has its values
+                    else count_sharing_owners(database, key, owner, table)
+                )
     finally:
         database.execute(f"DROP TABLE IF EXISTS {table.sql('duckdb')}")
     return [found[place] for place in range(len(asked))]

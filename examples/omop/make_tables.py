@@ -62,8 +62,8 @@ def number_of(share: float, size: int) -> int:
     return max(1, int(size * share)) if share < 1 else int(share)
 
 
-def make(persons: int, seed: int) -> TableSet:
-    """Make all tables."""
+def make(persons: int, seed: int, small: int = 20) -> TableSet:
+    """Make all tables; each of the small errors is planted in so many rows."""
     made = TableSet(persons, seed)
     rng, ids = made.rng, np.arange(1, persons + 1)
     born = rng.integers(1930, 2005, persons)
@@ -104,7 +104,7 @@ def make(persons: int, seed: int) -> TableSet:
     measured["unit_concept_id"] = np.vectorize(UNIT_OF.get)(measured["measurement_concept_id"])
     measured["value_as_number"] = np.round(rng.normal(7, 1, len(measured["person_id"])), 1)
     measured["unit_source_value"] = np.full(len(measured["person_id"]), "%", dtype=object)
-    _plant(made)
+    _plant(made, small)
     return made
 
 
@@ -138,8 +138,8 @@ def _of_visit(
     return columns
 
 
-def _plant(made: TableSet) -> None:
-    """Plant a few plain errors, which are found, and many of 20 rows, which lie within the margins."""
+def _plant(made: TableSet, small: int) -> None:
+    """Plant a few plain errors, which are found, and many of a few rows, which lie within the margins."""
     tables = made.tables
     visits, conditions, measured = (
         tables[name] for name in ("visit_occurrence", "condition_occurrence", "measurement")
@@ -154,21 +154,21 @@ def _plant(made: TableSet) -> None:
         made.plant(table, f"field_{check}_{table}_{name}", share, changes, among)
 
     field("person", "plausiblevaluelow", "month_of_birth", 0.15, {"month_of_birth": 0})
-    field("person", "plausiblevaluelow", "year_of_birth", 20, {"year_of_birth": 1700})
-    field("person", "isforeignkey", "race_concept_id", 20, {"race_concept_id": 999_999})
-    field("person", "isrequired", "ethnicity_concept_id", 20, {"ethnicity_concept_id": None})
+    field("person", "plausiblevaluelow", "year_of_birth", small, {"year_of_birth": 1700})
+    field("person", "isforeignkey", "race_concept_id", small, {"race_concept_id": 999_999})
+    field("person", "isrequired", "ethnicity_concept_id", small, {"ethnicity_concept_id": None})
     before = {"visit_end_date": lambda rows: visits["visit_start_date"][rows] - 3}
-    field("visit_occurrence", "plausiblestartbeforeend", "visit_start_date", 20, before)
-    field("visit_occurrence", "plausiblevaluehigh", "visit_end_date", 20, {"visit_end_date": 30_000})
+    field("visit_occurrence", "plausiblestartbeforeend", "visit_start_date", small, before)
+    field("visit_occurrence", "plausiblevaluehigh", "visit_end_date", small, {"visit_end_date": 30_000})
     field("visit_occurrence", "isforeignkey", "visit_concept_id", 0.08, {"visit_concept_id": 999_999})
     coded = "condition_concept_id"
     field("condition_occurrence", "standardconceptrecordcompleteness", coded, 0.1, {coded: 0})
     field("condition_occurrence", "isstandardvalidconcept", coded, 0.08, {coded: 44833556})
-    field("condition_occurrence", "fkdomain", coded, 20, {coded: 1503297})
+    field("condition_occurrence", "fkdomain", coded, small, {coded: 1503297})
     lost = {"visit_occurrence_id": lambda rows: last_visit + rows}
-    field("condition_occurrence", "isforeignkey", "visit_occurrence_id", 20, lost)
-    field("condition_occurrence", "plausibleduringlife", "condition_start_date", 20, late, dead)
-    field("drug_exposure", "isrequired", "drug_exposure_end_date", 20, {"drug_exposure_end_date": None})
+    field("condition_occurrence", "isforeignkey", "visit_occurrence_id", small, lost)
+    field("condition_occurrence", "plausibleduringlife", "condition_start_date", small, late, dead)
+    field("drug_exposure", "isrequired", "drug_exposure_end_date", small, {"drug_exposure_end_date": None})
     field("drug_exposure", "plausiblevaluehigh", "days_supply", 0.08, {"days_supply": 4_000})
     check, units = (
         "concept_plausibleunitconceptids_measurement_measurement_concept_id_3034426",
@@ -176,8 +176,8 @@ def _plant(made: TableSet) -> None:
     )
     made.plant("measurement", check, 0.1, units, measured["measurement_concept_id"] == 3034426)
     others = measured["measurement_concept_id"] != 3034426
-    field("measurement", "isforeignkey", "unit_concept_id", 20, {"unit_concept_id": 888_888}, others)
-    _copy(made, "visit_occurrence", "field_isprimarykey_visit_occurrence_visit_occurrence_id", 20)
+    field("measurement", "isforeignkey", "unit_concept_id", small, {"unit_concept_id": 888_888}, others)
+    _copy(made, "visit_occurrence", "field_isprimarykey_visit_occurrence_visit_occurrence_id", small)
     _second_periods(made, 0.1)
 
 
@@ -235,8 +235,9 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--persons", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--small", type=int, default=20, help="rows of each small error (default: 20)")
     options = parser.parse_args()
-    made = make(options.persons, options.seed)
+    made = make(options.persons, options.seed, options.small)
     write(made, options.folder)
     rows = {name: len(columns["person_id"]) for name, columns in made.tables.items()}
     print(", ".join(f"{name} {count:,}" for name, count in rows.items()))

@@ -133,7 +133,7 @@ def _random_rows(random: Random, persons: Sequence[int]) -> dict[str, list[tuple
 RULES = {
     "CHECK (v >= 1)": lambda own: any(v is not None and v < 1 for _, v in own),
     "NOT NULL(v)": lambda own: any(v is None for _, v in own),
-    "UNIQUE(k)": lambda own: any(a[0] is not None and a[0] == b[0] for a, b in combinations(own, 2)),
+    "UNIQUE(p, k)": lambda own: any(a[0] is not None and a[0] == b[0] for a, b in combinations(own, 2)),
     "k -> v": lambda own: any(
         None not in (*a, *b) and a[0] == b[0] and a[1] != b[1] for a, b in combinations(own, 2)
     ),

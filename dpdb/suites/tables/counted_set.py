@@ -1,4 +1,4 @@
-"""What the suites of a set of tables count: rows used of each unit, or units of which some own rows violate."""
+"""What the suites of a set of tables count: rows used of each unit, or units of which rows violate."""
 
 from __future__ import annotations
 
@@ -105,7 +105,8 @@ def owned_table(suite: Suite, opened: LocalTable, empty: LocalTable, unit: str) 
 
     Sensitivity
     -----------
-    A unit with all its rows changes how many units violate, and how many have a row, by 0 or 1 (`dpdb.engine.owners`):
+    A unit with all its rows changes how many units violate, and how many have a row, by 0 or 1 (`dpdb.engine.owners`;
+    of keys those who repeat a value and disjoint pairs who share one, `dpdb.engine.shared_keys`):
     f - p n by -p to 1.
     """
     limits = tuple(
