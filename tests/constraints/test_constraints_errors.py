@@ -186,6 +186,7 @@ def test_too_many_predicates():
         parse_constraint(",".join(f"c{i}" for i in range(64)) + "->x")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "piece",
     [

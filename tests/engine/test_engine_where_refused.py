@@ -160,6 +160,7 @@ LARGE = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", LARGE)
 def test_large_texts_are_refused_at_once(database: Database, kind: str) -> None:
     started = time.perf_counter()
