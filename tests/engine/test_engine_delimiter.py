@@ -47,6 +47,7 @@ def read(source: Any, delimiter: str | None, **options: Any) -> tuple[list[tuple
         return [opened.schema.names, *rows], opened_content(database, opened)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("given", [";", "|", "^", "~", ":", " ", "\x01", "\t", "\\t", "tab", ","])
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.txt", "t", "t.dat.gz"])
 def test_text_of_any_name_is_cut_where_the_owner_says(tmp_path: Path, given: str, name: str) -> None:

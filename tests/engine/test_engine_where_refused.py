@@ -160,13 +160,14 @@ LARGE = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", LARGE)
 def test_large_texts_are_refused_at_once(database: Database, kind: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()  # other work on the machine does not count
     with pytest.raises(PredicateError) as caught:
         parse_where(database, LARGE[kind], SCHEMA)
     assert len(str(caught.value)) < 500
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 def test_the_nearest_column_is_named(database: Database) -> None:

@@ -276,6 +276,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", HOSTILE)
 def test_any_name_of_a_column_stands_in_a_line_or_is_left_out(name: str) -> None:
     """Every line of every candidate means its columns, alone and in the whole text."""
@@ -318,6 +319,7 @@ TYPES = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", sorted(TYPES))
 def test_every_type_that_can_be_compared_is_paired(kind: str) -> None:
     with duckdb.connect() as con:
@@ -346,6 +348,7 @@ def wide(columns: int) -> pa.Table:
     return pa.table({f"c{k}": [1] for k in range(columns)})
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("source", "options", "said"),
     [
