@@ -65,6 +65,8 @@ HARMLESS = {
     "release/risk.py 700": PUBLIC,
     "remote/adbc.py _LONGEST_NAME": PUBLIC,
     "remote/adbc.py _OLDEST": PUBLIC,
+    "remote/foreign_spelling.py 10": PUBLIC,
+    "remote/foreign_spelling.py _BITS": PUBLIC,
     "remote/foreign_spelling.py _EXACT_DIGITS": PUBLIC,
     "remote/postgres_catalog.py _MOST_DIGITS": PUBLIC,
     "remote/spark_spelling.py 65535": PUBLIC,
