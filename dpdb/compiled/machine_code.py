@@ -137,7 +137,9 @@ def _sources_of(kernel: KernelSource) -> set[str]:
         one = waiting.pop()
         files.add(one.function.__code__.co_filename)
         waiting += one.helpers.values()
-    return files | {str(Path(__file__).with_name(f"{name}.py")) for name in ("kernel_source", "compiling", "portable_code")}
+    return files | {
+        str(Path(__file__).with_name(f"{name}.py")) for name in ("kernel_source", "compiling", "portable_code")
+    }
 
 
 def _name(kernel: KernelSource, kinds: Kinds) -> str:

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from dpdb.constraints import column_signs, is_symmetric
+from dpdb.constraints import is_symmetric
 from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.rank import edge_order
 
 __all__ = [
     "PairQuery",
+    "coincidences",
     "edges_of",
-    "may_coincide",
     "not_alone",
     "ordered_edges",
     "plain_pairs",
@@ -156,9 +156,15 @@ def plain_pairs(dc: BoundConstraint, rank: str) -> PairQuery:
     return pairs.on([pairs.violated, pairs.distinct_rows, once], ordered=False)
 
 
-def may_coincide(dc: BoundConstraint, other: BoundConstraint) -> bool:
-    """Return False if no pair can violate both, because their comparisons of some column contradict; else True."""
-    return not all(_contradict(dc, other, swapped=swapped) for swapped in (False, True))
+def coincidences(constraints: Sequence[BoundConstraint]) -> list[list[bool]]:
+    """Return for each two constraints False if no pair of rows can violate both, else True.
+
+    None can where their comparisons of some column contradict each other, in either order of the rows.
+    """
+    return [
+        [not all(_contradict(one, other, swapped=way) for way in (False, True)) for other in constraints]
+        for one in constraints
+    ]
 
 
 def _not_earlier(dc: BoundConstraint, earlier: Sequence[BoundConstraint]) -> list[exp.Expr]:
@@ -183,7 +189,7 @@ def _holds_in_one_orientation(dc: BoundConstraint) -> bool:
 
 
 def _contradict(one: BoundConstraint, other: BoundConstraint, *, swapped: bool) -> bool:
-    mine, theirs = column_signs(one.constraint), column_signs(other.constraint)
+    mine, theirs = one.signs, other.signs
     if swapped:
         theirs = {column: frozenset(-sign for sign in signs) for column, signs in theirs.items()}
     return any(column in theirs and not signs & theirs[column] for column, signs in mine.items())
