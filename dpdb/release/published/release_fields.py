@@ -93,7 +93,7 @@ class ReleaseFields(Published):
         The part of 1 - confidence that falls to this number, of all that might have been published instead.
     theta_limits : bool or None
         Whether released numbers show that theta may have left much out; None where there is no theta or they cannot
-        tell. See `dpdb.measures.theta_limits`.
+        tell. See `dpdb.measures.estimate`.
     constraint_text : str or None
         `constraint` as it was written, for readers; no two releases are told apart by it.
     """
