@@ -16,12 +16,11 @@ if TYPE_CHECKING:
     from dpdb.release.ask import COUNT, COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, Ask, Epsilon, Key, Kind, checked_keys
     from dpdb.release.conflict_graph import load_kernels
     from dpdb.release.expected_time import by_rule_offer
-    from dpdb.release.numbers import parse_confidence, parse_share
     from dpdb.release.prepared.parts import PublicTable
-    from dpdb.release.prepared.public_theta import PublicTheta
     from dpdb.release.prepared.slices import Slices, parse_slices
     from dpdb.release.preview import NOTHING_SPENT, PreviewPart, cost_preview, preview_html, preview_text
     from dpdb.release.private_slices import PrivateSlices
+    from dpdb.release.public_numbers import PublicTheta, parse_confidence, parse_share
     from dpdb.release.publish import publish_suite
     from dpdb.release.published.change import Change
     from dpdb.release.published.gates import Gate, GateResult, check_gates, parse_gate
@@ -131,9 +130,8 @@ if not TYPE_CHECKING:
             "ask": "Ask COUNT COUNT_OPTIONS Epsilon Key Kind MEASURE_OPTIONS OPTIONS checked_keys",
             "conflict_graph": "load_kernels",
             "expected_time": "by_rule_offer",
-            "numbers": "parse_confidence parse_share",
+            "public_numbers": "parse_confidence parse_share PublicTheta",
             "prepared.parts": "PublicTable",
-            "prepared.public_theta": "PublicTheta",
             "prepared.slices": "Slices parse_slices",
             "preview": "NOTHING_SPENT PreviewPart cost_preview preview_html preview_text",
             "private_slices": "PrivateSlices",

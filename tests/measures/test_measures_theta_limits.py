@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from dpdb.measures import theta_limits as module
+from dpdb.measures import estimate as module
 from dpdb.measures.answer import Answer
 from dpdb.measures.degree_cap import DegreeCap
 from dpdb.measures.estimate import theta_limits, with_theta_limits
