@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dpdb.release.published.gates import Gate, GateResult, check_gates, parse_gate
     from dpdb.release.published.html import releases_table
     from dpdb.release.published.release import Release, Releases, constraints_digest, recorded_releases
-    from dpdb.release.published.table import RELEASE_SCHEMA, release_table
+    from dpdb.release.published.release_fields import RELEASE_SCHEMA, release_table
     from dpdb.release.published.words import (
         SHARE,
         bounds_words,
@@ -140,7 +140,7 @@ if not TYPE_CHECKING:
             "published.gates": "Gate GateResult check_gates parse_gate",
             "published.html": "releases_table",
             "published.release": "Release Releases constraints_digest recorded_releases",
-            "published.table": "RELEASE_SCHEMA release_table",
+            "published.release_fields": "RELEASE_SCHEMA release_table",
             "published.words": "SHARE bounds_words is_within_noise measured_words missing_words noise_words "
             "number_words promise_words releases_words slice_words sure_words theta_words value_words words_of",
             "risk": "Risk risk_of",
