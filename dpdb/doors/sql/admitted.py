@@ -11,8 +11,9 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from dpdb.doors.sql.child.remote_database import RemoteStatement
+from dpdb.doors.sql.paid_answers import Answer, Identity
 from dpdb.doors.sql.parse import Statement
-from dpdb.doors.sql.planned_call import Answer, Identity, PlannedCall, answer_table, checks_of, cost_words, releases_of
+from dpdb.doors.sql.planned_call import PlannedCall, answer_table, checks_of, cost_words, releases_of
 from dpdb.errors import EngineError
 from dpdb.release import Release, Session
 from dpdb.suites import CheckResults, RegisteredSuite, SuiteAsk

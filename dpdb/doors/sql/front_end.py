@@ -24,8 +24,9 @@ from dpdb.doors.sql.call import read_call
 from dpdb.doors.sql.check import check_statement
 from dpdb.doors.sql.child.limits import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase
+from dpdb.doors.sql.paid_answers import Answer, Identity, PaidAnswers
 from dpdb.doors.sql.parse import Statement, parse_statement, placed
-from dpdb.doors.sql.planned_call import Answer, Identity, PaidAnswers, PlannedCall, checks_of, releases_of
+from dpdb.doors.sql.planned_call import PlannedCall, checks_of, releases_of
 from dpdb.doors.sql.refusal_words import one_line
 from dpdb.doors.sql.rewrite import rewritten
 from dpdb.errors import DpdbError, EngineError, ParameterError, StatementRefusedError

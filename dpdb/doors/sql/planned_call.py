@@ -1,57 +1,23 @@
-"""`PlannedCall`: a call of a statement that was checked: its cost, the columns of its answer, and how it is made.
-
-`PaidAnswers` are answers that are paid for and not yet part of a result. They are never lost and never given twice.
-"""
+"""`PlannedCall`: a call of a statement that was checked: its cost, the columns of its answer, and how it is made."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from dpdb.doors.sql.paid_answers import Answer
 from dpdb.privacy import as_float, format_epsilon, format_rho
 from dpdb.release import RELEASE_SCHEMA, Ask, Charge, Release, release_table
 from dpdb.suites import CHECK_SCHEMA, CheckResults, SuiteAsk
 
 if TYPE_CHECKING:
-    from dpdb.diagnosis import Diagnosis, DiagnosisAsk
+    from dpdb.diagnosis import DiagnosisAsk
 
-__all__ = ["Answer", "Identity", "PaidAnswers", "PlannedCall", "answer_table", "checks_of", "cost_words", "releases_of"]
-
-# Two calls with the same identity are one release: the whole public request, with defaults filled in, and the run.
-Identity: TypeAlias = tuple[str, str | None]
-
-# Of a call: releases, the verdicts of one run of a suite, or what was named.
-Answer: TypeAlias = "tuple[Release, ...] | CheckResults | Diagnosis"
-
-
-class PaidAnswers:
-    """Answers by request. Two statements with the same request may have failed, so it can have several answers."""
-
-    def __init__(self) -> None:
-        self._answers: dict[Identity, list[Answer]] = {}
-
-    def take(self, wanted: Iterable[Identity]) -> dict[Identity, Answer]:
-        """Take one answer to each request that has one; the caller must put it back or show it."""
-        taken = {}
-        for identity in wanted:
-            kept = self._answers.get(identity)
-            if kept:
-                taken[identity] = kept.pop(0)
-                if not kept:
-                    del self._answers[identity]
-        return taken
-
-    def put(self, answers: Mapping[Identity, Answer]) -> None:
-        """Keep answers until a statement requests them."""
-        for identity, answer in answers.items():
-            self._answers.setdefault(identity, []).append(answer)
-
-    def __iter__(self) -> Iterator[Answer]:
-        return (answer for kept in self._answers.values() for answer in kept)
+__all__ = ["PlannedCall", "answer_table", "checks_of", "cost_words", "releases_of"]
 
 
 @dataclass(frozen=True)
