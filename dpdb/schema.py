@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from dpdb.errors import SourceError
@@ -40,27 +40,31 @@ class Column:
     """A column: its name as the table spells it, its declared DuckDB type, who declares it, and if it may be NULL.
 
     `nullable` is what is declared (`NOT NULL`), never what rows hold.
+
+    Attributes
+    ----------
+    type : str or None
+        The type in which dpdb stores and compares the column, or None if it compares no such values.
+    is_untyped : bool
+        True if it is text only because nobody has said what it is.
+    has_lost_order : bool
+        True if it is text of categories, of which the source does not say which is above which.
     """
 
     name: str
     declared_type: str
     origin: TypeOrigin = TypeOrigin.SOURCE
     nullable: bool = True
+    type: str | None = field(init=False, repr=False, compare=False)
+    is_untyped: bool = field(init=False, repr=False, compare=False)
+    has_lost_order: bool = field(init=False, repr=False, compare=False)
 
-    @property
-    def type(self) -> str | None:
-        """The type in which dpdb stores and compares the column, or None if it compares no such values."""
-        return comparison_type(self.declared_type)
-
-    @property
-    def is_untyped(self) -> bool:
-        """True if it is text only because nobody has said what it is."""
-        return self.origin in (TypeOrigin.TEXT_CELLS, TypeOrigin.OBJECTS)
-
-    @property
-    def has_lost_order(self) -> bool:
-        """True if it is text of categories, of which the source does not say which is above which."""
-        return self.origin is TypeOrigin.CATEGORIES or (is_enum(self.declared_type) and self.type == "VARCHAR")
+    def __post_init__(self) -> None:
+        kind = comparison_type(self.declared_type)
+        lost = kind == "VARCHAR" and self.declared_type != kind and is_enum(self.declared_type)
+        object.__setattr__(self, "type", kind)
+        object.__setattr__(self, "is_untyped", self.origin in (TypeOrigin.TEXT_CELLS, TypeOrigin.OBJECTS))
+        object.__setattr__(self, "has_lost_order", lost or self.origin is TypeOrigin.CATEGORIES)
 
 
 def comparison_type(declared: str) -> str | None:

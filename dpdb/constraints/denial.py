@@ -33,6 +33,15 @@ class DenialConstraint:
         What the user calls it, and what was written, on one line and printable; both are for readers only, and equal
         constraints may differ in them.
 
+    Attributes
+    ----------
+    columns : tuple of str
+        The names of all compared columns, sorted; a computed column has a name of its own.
+    tuple_indices : tuple of int
+        The tuples mentioned: `(0,)` or `(0, 1)`.
+    is_single_tuple : bool
+        Whether one tuple can violate the constraint alone.
+
     Raises
     ------
     ParameterError
@@ -49,6 +58,9 @@ class DenialConstraint:
     predicates: tuple[Predicate, ...]
     name: str | None = field(default=None, compare=False, repr=False)
     text: str | None = field(default=None, compare=False, repr=False)
+    columns: tuple[str, ...] = field(init=False, compare=False, repr=False)
+    tuple_indices: tuple[int, ...] = field(init=False, compare=False, repr=False)
+    is_single_tuple: bool = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         predicates = tuple(self.predicates)
@@ -56,9 +68,14 @@ class DenialConstraint:
             raise ParameterError("predicates must be Predicate values")
         if not 1 <= len(predicates) <= MAX_PREDICATES:
             raise ParameterError(f"a denial constraint has 1 to {MAX_PREDICATES} predicates, got {len(predicates)}")
-        if all(ref.tuple_index == 1 for predicate in predicates for ref in predicate.columns):
-            predicates = tuple(predicate.swapped() for predicate in predicates)
+        refs = [ref for predicate in predicates for ref in predicate.columns]
+        indices = tuple(sorted({ref.tuple_index for ref in refs}))
+        if indices == (1,):
+            predicates, indices = tuple(predicate.swapped() for predicate in predicates), (0,)
         object.__setattr__(self, "predicates", predicates)
+        object.__setattr__(self, "columns", tuple(sorted({ref.column for ref in refs})))
+        object.__setattr__(self, "tuple_indices", indices)
+        object.__setattr__(self, "is_single_tuple", indices == (0,))
 
     def __str__(self) -> str:
         if self.inclusion is not None:
@@ -86,11 +103,6 @@ class DenialConstraint:
         if self.name is None:
             return words
         return f"{self.name if is_one_word(self.name) else in_double_quotes(self.name)}: {words}"
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of all compared columns, sorted; a computed column has a name of its own."""
-        return tuple(sorted({ref.column for predicate in self.predicates for ref in predicate.columns}))
 
     @property
     def table_columns(self) -> tuple[str, ...]:
@@ -124,16 +136,6 @@ class DenialConstraint:
         expression = left.expression if isinstance(left, ComputedRef) else None
         is_rule = self.is_single_tuple and predicate.is_condition
         return expression if isinstance(expression, Across) and is_rule else None
-
-    @property
-    def tuple_indices(self) -> tuple[int, ...]:
-        """The tuples mentioned: `(0,)` or `(0, 1)`."""
-        return tuple(sorted({ref.tuple_index for predicate in self.predicates for ref in predicate.columns}))
-
-    @property
-    def is_single_tuple(self) -> bool:
-        """Return whether one tuple can violate the constraint alone."""
-        return self.tuple_indices == (0,)
 
     def swapped(self) -> DenialConstraint:
         """Return the constraint with t1 and t2 exchanged: the same violating unordered pairs."""

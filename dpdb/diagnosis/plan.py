@@ -66,15 +66,15 @@ def chance_of_noisy_max(leads: Mapping[int, int], scale: float) -> float:
     return float(product.mean())
 
 
-def smallest_lead(chance: Callable[[Fraction], float], wanted: float, step: Fraction = Fraction(1)) -> int:
+def smallest_lead(chance: Callable[[Fraction], float], wanted: float) -> int:
     """Return the fewest rows of lead for which a chance is at least as wanted; the chance grows with the lead."""
     most = 1
-    while chance(most * step) < wanted:
+    while chance(Fraction(most)) < wanted:
         most *= 2
     least = most // 2
     while most - least > 1:
         middle = (least + most) // 2
-        least, most = (least, middle) if chance(middle * step) >= wanted else (middle, most)
+        least, most = (least, middle) if chance(Fraction(middle)) >= wanted else (middle, most)
     return most
 
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
     from dpdb.engine.sql.class_histograms import ClassHistogram, class_histograms, has_class_histogram
     from dpdb.engine.sql.codes import coded_columns
-    from dpdb.engine.sql.constraint_sql import may_coincide
+    from dpdb.engine.sql.constraint_sql import coincidences
     from dpdb.engine.sql.degree_bound import CrossTerm, DegreeTerms, GroupTerm, degree_terms
     from dpdb.engine.sql.explained import ExplainedConstraint, explained_constraint
     from dpdb.engine.sql.for_owner.suggestions import suggestions
@@ -128,6 +128,7 @@ __all__ = [
     "child_key",
     "class_histograms",
     "coded_columns",
+    "coincidences",
     "comparable_column",
     "count_cells",
     "count_dependencies",
@@ -147,7 +148,6 @@ __all__ = [
     "key_histogram",
     "listed_rows",
     "load_counting",
-    "may_coincide",
     "no_progress",
     "of_key",
     "own_database",
@@ -188,7 +188,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "sql.bind": "BoundConstraint BoundPredicate",
             "sql.class_histograms": "ClassHistogram class_histograms has_class_histogram",
             "sql.codes": "coded_columns",
-            "sql.constraint_sql": "may_coincide",
+            "sql.constraint_sql": "coincidences",
             "sql.degree_bound": "CrossTerm DegreeTerms GroupTerm degree_terms",
             "sql.explained": "ExplainedConstraint explained_constraint",
             "sql.for_owner.suggestions": "suggestions",

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from dpdb.constraints import BlockShape, SortedKind, SortedShape, block_shape, never_null, sorted_shape
+from dpdb.constraints import BlockShape, SortedKind, SortedShape, never_null, sorted_shape
 from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
 from dpdb.schema import TableSchema
 
@@ -254,7 +254,7 @@ def _sorted_form(pairwise: Sequence[BoundConstraint], *, reversed_go: bool) -> S
 
 def _form(pairwise: Sequence[BoundConstraint], declared: set[str]) -> GroupForm | SteppedForm | None:
     """Return the closed form of constraints over two tuples."""
-    shapes = [block_shape(bound.constraint) for bound in pairwise]
+    shapes = [bound.shape for bound in pairwise]
     known = [shape for shape in shapes if shape is not None and shape.order is None and len(shape.differing) < 2]
     if len(known) < len(shapes):
         return None

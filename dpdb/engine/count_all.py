@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from dpdb.constraints import SortedKind, block_shape, sorted_shape
+from dpdb.constraints import SortedKind, sorted_shape
 from dpdb.database import Database
 from dpdb.engine.closed_forms import Form, GroupForm, RuleStatistic, SortedForm, StatisticKind, SteppedForm
 from dpdb.engine.key_counts import LocalKeys, count_keys
@@ -91,7 +91,7 @@ def load_counting(constraints: Iterable[BoundConstraint]) -> None:
     constraints = list(constraints)
     if any(sorted_shape(bound.constraint) is not None for bound in constraints):
         load_one_sort()
-    shapes = [shape for bound in constraints if (shape := block_shape(bound.constraint)) is not None]
+    shapes = [bound.shape for bound in constraints if bound.shape is not None]
     if len(shapes) > 1:
         import dpdb.engine.steps.count_stepped  # noqa: F401 - before the debit
         from dpdb.engine.steps.simplified import may_match

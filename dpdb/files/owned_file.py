@@ -27,7 +27,6 @@ __all__ = [
     "others_may_write",
     "private_folder",
     "read_owned",
-    "remove_private_folders",
     "replace_owned",
 ]
 
@@ -184,14 +183,6 @@ def private_folder(beside: Path) -> Iterator[Path]:
         yield folder
     finally:
         disk.remove_folder(folder)
-
-
-def remove_private_folders(beside: Path) -> None:
-    """Remove folders that killed processes left next to a file; only if no other process makes one at the same time."""
-    for found in os.scandir(beside.parent):
-        is_one = found.name.startswith(f".{beside.name}.") and found.name.endswith(_PARTIAL)
-        if is_one and found.is_dir(follow_symlinks=False) and found.stat(follow_symlinks=False).st_uid == os.geteuid():
-            disk.remove_folder(Path(found.path))
 
 
 _MOST_LINKS = 40

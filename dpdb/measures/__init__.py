@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dpdb.measures.answer import Answer, GraphStatistics, why_no_upper
     from dpdb.measures.count import noisy_count, noisy_gaussian_count
     from dpdb.measures.degree_cap import release_degree_cap
-    from dpdb.measures.estimate import with_estimate
+    from dpdb.measures.estimate import with_estimate, with_theta_limits
     from dpdb.measures.measure import Measure
     from dpdb.measures.mechanism import Mechanism, Run, Words
     from dpdb.measures.mechanisms.fewest_deletions import FEWEST_DELETIONS
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from dpdb.measures.one_scan import read_together
     from dpdb.measures.rate import rate_answer, rate_beta, rate_shares
     from dpdb.measures.registry import MEASURES, MeasureName, counted, measure_named, measures_named
-    from dpdb.measures.theta_limits import with_theta_limits
 
 __all__ = [
     "FEWEST_DELETIONS",
@@ -62,7 +61,7 @@ if not TYPE_CHECKING:
             "answer": "Answer GraphStatistics why_no_upper",
             "count": "noisy_count noisy_gaussian_count",
             "degree_cap": "release_degree_cap",
-            "estimate": "with_estimate",
+            "estimate": "with_estimate with_theta_limits",
             "measure": "Measure",
             "mechanism": "Mechanism Run Words",
             "mechanisms.fewest_deletions": "FEWEST_DELETIONS",
@@ -72,6 +71,5 @@ if not TYPE_CHECKING:
             "one_scan": "read_together",
             "rate": "rate_answer rate_beta rate_shares",
             "registry": "MEASURES MeasureName counted measure_named measures_named",
-            "theta_limits": "with_theta_limits",
         },
     )

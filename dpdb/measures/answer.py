@@ -96,7 +96,7 @@ class Answer:
     draw_share : float or None
         The part of 1 - confidence that this number gets in that case.
     theta_limits : bool or None
-        See `dpdb.measures.theta_limits`.
+        See `dpdb.measures.estimate`.
     """
 
     value: float

@@ -24,9 +24,8 @@ from dpdb.overlap.bounds.dual import Split, dual_bound
 from dpdb.overlap.encoding import encode
 from dpdb.overlap.instance import Instance, check_weights
 from dpdb.overlap.reductions import Problem, reduce, restrict, unmerged
-from dpdb.overlap.search.clique import CliqueSearch
+from dpdb.overlap.search.clique import CliqueSearch, components, overlap_graph
 from dpdb.overlap.search.query_branching import QuerySearch
-from dpdb.overlap.search.query_graph import components, overlap_graph
 from dpdb.overlap.search.tiny import MOST_POINTS, MOST_WORK, enumerate_points, hypergraph_rank, points
 from dpdb.overlap.search.tree_search import ask_for_tree, wait_for_tree
 from dpdb.overlap.search.value_branching import ValueSearch

@@ -16,18 +16,17 @@ if TYPE_CHECKING:
     from dpdb.release.ask import COUNT, COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, Ask, Epsilon, Key, Kind, checked_keys
     from dpdb.release.conflict_graph import load_kernels
     from dpdb.release.expected_time import by_rule_offer
-    from dpdb.release.numbers import parse_confidence, parse_share
     from dpdb.release.prepared.parts import PublicTable
-    from dpdb.release.prepared.public_theta import PublicTheta
     from dpdb.release.prepared.slices import Slices, parse_slices
     from dpdb.release.preview import NOTHING_SPENT, PreviewPart, cost_preview, preview_html, preview_text
     from dpdb.release.private_slices import PrivateSlices
+    from dpdb.release.public_numbers import PublicTheta, parse_confidence, parse_share
     from dpdb.release.publish import publish_suite
     from dpdb.release.published.change import Change
     from dpdb.release.published.gates import Gate, GateResult, check_gates, parse_gate
     from dpdb.release.published.html import releases_table
     from dpdb.release.published.release import Release, Releases, constraints_digest, recorded_releases
-    from dpdb.release.published.table import RELEASE_SCHEMA, release_table
+    from dpdb.release.published.release_fields import RELEASE_SCHEMA, release_table
     from dpdb.release.published.words import (
         SHARE,
         bounds_words,
@@ -131,9 +130,8 @@ if not TYPE_CHECKING:
             "ask": "Ask COUNT COUNT_OPTIONS Epsilon Key Kind MEASURE_OPTIONS OPTIONS checked_keys",
             "conflict_graph": "load_kernels",
             "expected_time": "by_rule_offer",
-            "numbers": "parse_confidence parse_share",
+            "public_numbers": "parse_confidence parse_share PublicTheta",
             "prepared.parts": "PublicTable",
-            "prepared.public_theta": "PublicTheta",
             "prepared.slices": "Slices parse_slices",
             "preview": "NOTHING_SPENT PreviewPart cost_preview preview_html preview_text",
             "private_slices": "PrivateSlices",
@@ -142,7 +140,7 @@ if not TYPE_CHECKING:
             "published.gates": "Gate GateResult check_gates parse_gate",
             "published.html": "releases_table",
             "published.release": "Release Releases constraints_digest recorded_releases",
-            "published.table": "RELEASE_SCHEMA release_table",
+            "published.release_fields": "RELEASE_SCHEMA release_table",
             "published.words": "SHARE bounds_words is_within_noise measured_words missing_words noise_words "
             "number_words promise_words releases_words slice_words sure_words theta_words value_words words_of",
             "risk": "Risk risk_of",

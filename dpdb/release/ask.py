@@ -11,8 +11,7 @@ from dpdb.errors import ParameterError
 from dpdb.measures import MeasureName, measure_named, measures_named
 from dpdb.names import check_name, nearest_words
 from dpdb.privacy import parse_epsilon, parse_rho
-from dpdb.release.numbers import is_degree, largest_degree_words, parse_confidence
-from dpdb.release.prepared.public_theta import PublicTheta, parse_theta
+from dpdb.release.public_numbers import PublicTheta, is_degree, largest_degree_words, parse_confidence, parse_theta
 
 __all__ = [
     "COUNT", "COUNT_OPTIONS", "MEASURE_OPTIONS", "OPTIONS", "Ask", "CountOptions", "Epsilon", "EveryCountOption",

@@ -14,8 +14,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.constraints import BlockShape, block_shape
-from dpdb.engine import BoundConstraint, BoundPredicate, Slice, may_coincide
+from dpdb.constraints import BlockShape
+from dpdb.engine import BoundConstraint, BoundPredicate, Slice, coincidences
 from dpdb.graph import (
     BlockConstraint,
     BlockGraph,
@@ -52,7 +52,7 @@ def load_kernels(constraints: Sequence[BoundConstraint], statistics: Iterable[st
     again : bool
         Whether slices were read before: then more are expected, and what only saves time is loaded, too.
     """
-    shapes = [block_shape(dc.constraint) for dc in constraints if not dc.constraint.is_single_tuple]
+    shapes = [dc.shape for dc in constraints if not dc.constraint.is_single_tuple]
     ordered = any(shape is not None and shape.order is not None for shape in shapes)
     listed = None in shapes
     for statistic in statistics:
@@ -79,7 +79,7 @@ def conflict_graph(slice_: Slice, *, materialize: bool = False, whole: bool = Fa
         Keep all rows: node i is the row of rank i in `slice_.canonical_order()`. Else in that of the nodes.
     """
     pairwise = [dc for dc in slice_.constraints if not dc.constraint.is_single_tuple]
-    shapes = [block_shape(dc.constraint) for dc in pairwise]
+    shapes = [dc.shape for dc in pairwise]
     if materialize or (shapes and not any(shapes)):
         return EdgeGraph(slice_.edges)
     edges = slice_.first_violations([k for k, shape in enumerate(shapes) if shape is None], MOST_LISTED.at)
@@ -90,8 +90,8 @@ def conflict_graph(slice_: Slice, *, materialize: bool = False, whole: bool = Fa
     found: dict[int, BlockConstraint | ListedConstraint] = {k: by_edges(each) for k, each in edges.items()}
     found |= zip(blocks, all_of_rows(list(blocks.values()), order), strict=True)
     constraints = [found[k] for k in range(len(pairwise))]
-    tested = np.array([may_coincide(one, other) for one in pairwise for other in pairwise], np.bool_)
-    return BlockGraph(order.size, constraints, tested.reshape(len(pairwise), len(pairwise)))
+    tested = np.array(coincidences(pairwise), np.bool_).reshape(len(pairwise), len(pairwise))
+    return BlockGraph(order.size, constraints, tested)
 
 
 def block_graph(slice_: Slice) -> BlockGraph:
@@ -109,7 +109,7 @@ def order_block(slice_: Slice, copies: NDArray[np.int64]) -> BlockConstraint:
 
 
 def _shaped(slice_: Slice) -> dict[int, tuple[BoundConstraint, BlockShape]]:
-    shapes = [block_shape(dc.constraint) for dc in slice_.constraints]
+    shapes = [dc.shape for dc in slice_.constraints]
     return {k: (dc, shape) for k, (dc, shape) in enumerate(zip(slice_.constraints, shapes, strict=True)) if shape}
 
 
@@ -158,7 +158,7 @@ def _in_conflict(constraints: Iterable[BlockConstraint], row_count: int) -> NDAr
 
 def has_blocks(dc: BoundConstraint) -> bool:
     """Return whether a constraint's conflicts lie inside groups of rows, so that none is listed. Public: its shape."""
-    return block_shape(dc.constraint) is not None
+    return dc.shape is not None
 
 
 class _Rows:

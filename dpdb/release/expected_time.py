@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpdb.constraints import block_shape
 from dpdb.engine import BoundConstraint, class_histograms, has_class_histogram
 from dpdb.release.conflict_graph import has_blocks
 from dpdb.schema import TableSchema
@@ -66,7 +65,7 @@ def expected_time(reads: str, constraints: Sequence[BoundConstraint]) -> str:
         return "grows with conflicts"
     if reads in _PER_ROW:
         return f"grows with rows; {_examples([_PER_ROW[reads] * rows for rows in _ROWS])}"
-    shape = block_shape(pairwise[0].constraint)
+    shape = pairwise[0].shape
     if len(pairwise) == 1 and shape is not None and shape.order is not None:
         seconds = [_PER_PAIR[reads] * rows * rows for rows in _ROWS]
         return f"grows with rows x rows of a group; {_examples(seconds)}"

@@ -17,7 +17,7 @@ from dpdb.release.published.release import Releases, recorded_releases
 from dpdb.stopping import debit_begins
 
 if TYPE_CHECKING:
-    from dpdb.release.accounts.account import Account, Reservation, SuiteReservation
+    from dpdb.release.accounts.account import Account, SuiteReservation
     from dpdb.release.accounts.charge import Charge
     from dpdb.release.runs import SuiteLevel, SuiteRun
 
@@ -38,7 +38,6 @@ def publish(
     charge: Charge,
     load: Callable[[], object],
     draws: Sequence[Callable[[], Releases]],
-    settle: Callable[[Reservation], object] | None = None,
 ) -> Releases:
     """Make a release step by step, or return the recorded answer of its run.
 
@@ -58,8 +57,6 @@ def publish(
     draws
         The steps: each reads private rows and draws noise, after the debit, and is recorded before the next one
         begins.
-    settle
-        Called when the last step is recorded, before anything is returned.
 
     Raises
     ------
@@ -78,8 +75,6 @@ def publish(
                 releases = draw()
             account.record(reservation, json.dumps([release.to_dict() for release in releases]))
             published += releases
-        if settle is not None:
-            settle(reservation)
         return published
 
 

@@ -13,7 +13,7 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb.release.published.table import RELEASE_SCHEMA
+from dpdb.release.published.release_fields import RELEASE_SCHEMA
 
 ONE_RELEASE = {
     "scalar": "SELECT dp_count('visits')",

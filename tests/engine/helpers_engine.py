@@ -19,9 +19,11 @@ from sqlglot import exp
 from dpdb.constraints import ColumnRef, Constant, DenialConstraint, Operator, Predicate, distinct
 from dpdb.database.database import Database
 from dpdb.engine.slice import LocalSlice
-from dpdb.engine.sql.bind import bind
+from dpdb.engine.sql.bind import BoundConstraint, bind
+from dpdb.engine.sql.constraint_sql import plain_pairs
 from dpdb.engine.sql.degree_bound import degree_terms
 from dpdb.engine.sql.for_owner.violations import violating_pairs
+from dpdb.engine.sql.rank import edge_order
 from dpdb.engine.sql.where import WherePredicate
 from dpdb.schema import Column, TableSchema
 from dpdb.sources.source import Source
@@ -259,3 +261,38 @@ def agree(
 
 def ref(index: int, column: str) -> ColumnRef:
     return ColumnRef(index, column)
+
+
+def ordered_edges(pairwise: Sequence[tuple[int, BoundConstraint]], tuples: exp.Table, rank: str) -> exp.Expr:
+    """Return the query of all edges (u, v, dc) in canonical order, each pair once.
+
+    Parameters
+    ----------
+    pairwise
+        (position among the distinct constraints, constraint) of those over two tuples.
+    tuples : exp.Table
+        The ranked tuples; `rank` is the column with the canonical rank.
+    """
+    parts = [edges_of(index, pairwise, tuples, rank) for index in range(len(pairwise))]
+    union: exp.Query = parts[0]
+    for part in parts[1:]:
+        union = exp.union(union, part, distinct=False)
+    return exp.select("u", "v", "dc").from_(union.subquery("edge")).order_by(*edge_order())
+
+
+def edges_of(index: int, pairwise: Sequence[tuple[int, BoundConstraint]], tuples: exp.Table, rank: str) -> exp.Select:
+    """Return the query of the edges whose first violated constraint is `pairwise[index]`, as a plain self-join.
+
+    Parameters
+    ----------
+    index
+        Which of `pairwise`.
+    pairwise
+        The constraints on two tuples, each with its place among all constraints.
+    tuples
+        The table of the rows in canonical order.
+    rank
+        Name of its column of ranks.
+    """
+    position, dc = pairwise[index]
+    return plain_pairs(dc, rank).edges(tuples, position, [earlier for _, earlier in pairwise[:index]])

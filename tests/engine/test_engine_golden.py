@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 import sqlglot
-from helpers_engine import Table, conflicts
+from helpers_engine import Table, conflicts, ordered_edges
 from sqlglot import exp
 from strategies_engine import VALUES
 
 from dpdb.constraints import DenialConstraint, load_constraints
 from dpdb.database.database import Database
 from dpdb.engine.sql.bind import BoundConstraint, bind
-from dpdb.engine.sql.constraint_sql import ordered_edges, self_conflict
+from dpdb.engine.sql.constraint_sql import self_conflict
 
 FOLDER = Path(__file__).parent / "golden"
 FILES = sorted(FOLDER.glob("*.sql"))

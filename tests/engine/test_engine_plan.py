@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
+from helpers_engine import ordered_edges
 from sqlglot import exp
 
 from dpdb.constraints import distinct, functional_dependency, load_constraints
 from dpdb.database.database import Database
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sql.bind import bind
-from dpdb.engine.sql.constraint_sql import ordered_edges
 from dpdb.engine.sql.for_owner.violations import export_edges
 from dpdb.engine.sql.joins import NESTED_LOOP_ROWS, join_plan, refuse_nested_loops
 from dpdb.errors import ParameterError

@@ -20,7 +20,7 @@ from dpdb.doors.cli import main
 from dpdb.doors.jobs import RESULT_SCHEMA, Results, read_results
 from dpdb.ledger import Ledger
 from dpdb.release import Release
-from dpdb.release.published.table import RELEASE_SCHEMA
+from dpdb.release.published.release_fields import RELEASE_SCHEMA
 
 RELEASED = [("overall", 3), ("by-zip", 2), ("rows", 1)]
 

@@ -8,15 +8,15 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from dpdb.measures import theta_limits as module
+from dpdb.measures import estimate as module
 from dpdb.measures.answer import Answer
 from dpdb.measures.degree_cap import DegreeCap
+from dpdb.measures.estimate import theta_limits, with_theta_limits
 from dpdb.measures.mechanism import Mechanism
 from dpdb.measures.mechanisms.fixed_theta import at_theta
 from dpdb.measures.mechanisms.two_sided import declared
 from dpdb.measures.rate import rate_answer
 from dpdb.measures.registry import MEASURES, measure_named
-from dpdb.measures.theta_limits import theta_limits, with_theta_limits
 
 LADDER = measure_named("problematic").mechanism("ladder")
 FEW = Answer(value=40, lower=30, theta=5, noise_scale=8.0, estimand="e")

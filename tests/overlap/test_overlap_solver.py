@@ -24,8 +24,7 @@ from dpdb.overlap.bounds.bound import Bound, Deadline
 from dpdb.overlap.bounds.colouring import colouring_cost, dsatur, heaviest_first
 from dpdb.overlap.instance import MOST_WEIGHT
 from dpdb.overlap.reductions import distinct_rows, maximal_columns, reduce, unmerged
-from dpdb.overlap.search.clique import CliqueSearch
-from dpdb.overlap.search.query_graph import components, overlap_graph
+from dpdb.overlap.search.clique import CliqueSearch, components, overlap_graph
 
 EXAMPLE_2 = ["postcode = 'A' AND native = 'Y'", "postcode IN ('A', 'B')", "postcode = 'B' AND native = 'N'"]
 EXAMPLE_3 = [

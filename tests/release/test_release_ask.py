@@ -12,7 +12,7 @@ import pytest
 import dpdb
 from dpdb.errors import ParameterError
 from dpdb.release.ask import OPTIONS, Ask, EveryCountOption, EveryMeasureOption
-from dpdb.release.prepared.public_theta import PublicTheta
+from dpdb.release.public_numbers import PublicTheta
 
 TABLE = pa.table({"zip": ["1", "1", "2"], "city": ["a", "b", "c"]})
 

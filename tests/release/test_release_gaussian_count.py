@@ -15,7 +15,7 @@ from dpdb.errors import BudgetExceededError, ParameterError
 from dpdb.ledger import Ledger
 from dpdb.privacy import ZCDP
 from dpdb.privacy.noise import replaced_noise
-from dpdb.release.published.table import release_table
+from dpdb.release.published.release_fields import release_table
 
 TABLE = pa.table({"zip": ["1", "1", "2", "2", "2"], "city": ["a", "b", "c", "c", "c"]})
 FD = "zip -> city"

@@ -90,27 +90,26 @@ def test_the_order_is_always_the_same(prepared: Prepared) -> None:
     assert account.charges == [prepared.charge]
 
 
-def test_each_step_is_recorded_before_the_next_is_drawn_and_what_is_left_is_settled_last(prepared: Prepared) -> None:
+def test_each_step_is_recorded_before_the_next_is_drawn(prepared: Prepared) -> None:
     account = NotingAccount()
 
     def draw() -> Releases:
         account.note("draw")
         return Releases()
 
-    publish(account, prepared.charge, lambda: None, [draw, draw], settle=lambda reservation: account.note("settle"))
-    assert account.steps == ["will draw", "debit", "draw", "record", "draw", "record", "settle", "close"]
+    publish(account, prepared.charge, lambda: None, [draw, draw])
+    assert account.steps == ["will draw", "debit", "draw", "record", "draw", "record", "close"]
 
 
-def test_what_was_recorded_before_a_step_failed_stays_and_nothing_is_settled(prepared: Prepared) -> None:
+def test_what_was_recorded_before_a_step_failed_stays(prepared: Prepared) -> None:
     account = NotingAccount()
 
     def fails() -> Releases:
         raise ValueError("alice")
 
-    settled: list[Reservation] = []
     with pytest.raises(EngineError, match="after its budget was debited"):
-        publish(account, prepared.charge, lambda: None, [Releases, fails, Releases], settle=settled.append)
-    assert (account.steps, settled) == (["will draw", "debit", "record", "close"], [])
+        publish(account, prepared.charge, lambda: None, [Releases, fails, Releases])
+    assert account.steps == ["will draw", "debit", "record", "close"]
 
 
 def test_an_answered_run_neither_loads_nor_draws(prepared: Prepared) -> None:

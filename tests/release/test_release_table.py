@@ -5,7 +5,7 @@ from pathlib import Path
 
 import dpdb
 from dpdb.release.published.release import Release
-from dpdb.release.published.table import RELEASE_SCHEMA, release_table
+from dpdb.release.published.release_fields import RELEASE_SCHEMA, release_table
 
 
 def test_one_column_per_field() -> None:

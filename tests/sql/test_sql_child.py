@@ -26,7 +26,7 @@ from dpdb.doors.sql.child.limits import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase
 from dpdb.errors import DpdbError, EngineError, StatementRefusedError
 from dpdb.privacy.noise import replaced_noise
-from dpdb.release.published.table import RELEASE_SCHEMA
+from dpdb.release.published.release_fields import RELEASE_SCHEMA
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, which only Linux has")
 

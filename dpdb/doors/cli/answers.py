@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -69,6 +70,13 @@ class AnswerOutput:
             from dpdb.doors.cli.commands.receipts.receipt_file import ReceiptFile
 
             self._receipts = ReceiptFile(*receipt, ledger)
+
+    @classmethod
+    def of(cls, options: argparse.Namespace) -> AnswerOutput:
+        """Open the output that the options of a command name; a dry run neither warns nor makes receipts."""
+        is_dry = getattr(options, "dry_run", False)
+        receipt = (None, None) if is_dry else (options.receipt, options.receipt_key)
+        return cls(options.out, options.ledger, warn=not (options.quiet or is_dry), receipt=receipt)
 
     def show(
         self,

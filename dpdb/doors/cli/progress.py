@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from dpdb.doors.cli.streams import tell
+from dpdb.doors.cli.streams import say, tell
 from dpdb.engine import Progress, no_progress
+from dpdb.errors import EngineError
 
-__all__ = ["clear_bar", "step_bar"]
+__all__ = ["clear_bar", "name_run", "running", "step_bar"]
 
 
 def step_bar(options: argparse.Namespace, steps: int) -> Progress:
@@ -32,6 +35,25 @@ def clear_bar(options: argparse.Namespace) -> None:
     """Wipe the bar away before other lines, whatever steps are still to come."""
     if _has_bar(options):
         tell("\r\033[K")
+
+
+def name_run(options: argparse.Namespace, run_id: str | None) -> None:
+    """Say under which id a ledger keeps a run, where the command has given it none."""
+    if options.ledger is not None and options.run_id is None and not options.quiet:
+        say(f"run id {run_id}: with --run-id the same run is finished, or answered again")
+
+
+@contextmanager
+def running(options: argparse.Namespace, run_id: str | None) -> Iterator[None]:
+    """Make a run; one that breaks off says how it is finished, and behind each the bar is wiped away."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, EngineError):
+        if options.ledger is not None:
+            say(f"with --run-id {run_id} the same command finishes this run, if it was debited")
+        raise
+    finally:
+        clear_bar(options)
 
 
 def _has_bar(options: argparse.Namespace) -> bool:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-__all__ = ["FUNCTIONS", "NAMED_FUNCTIONS"]
+from dpdb.doors.sql.call import RELEASES
+
+__all__ = ["FUNCTIONS", "NAMED_FUNCTIONS", "statement_words"]
 
 _CONDITIONAL = (exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Greatest, exp.Least)
 _NUMBERS = (
@@ -43,3 +45,17 @@ NAMED_FUNCTIONS = frozenset((
     "even", "fdiv", "fmod", "isfinite", "printf", "round_even", "strlen", "prefix", "suffix", "list_sum", "list_avg",
     "list_min", "list_max", "regr_slope", "geomean", "product", "row", "quantile_disc",
 ))  # fmt: skip
+
+
+_KEYWORDS = (
+    *("SELECT", "FROM", "WHERE", "GROUP BY", "ORDER BY", "HAVING", "LIMIT", "WITH", "JOIN", "LEFT JOIN", "UNION ALL"),
+    *("CASE", "WHEN", "THEN", "ELSE", "END", "AND", "OR", "NOT", "NULL", "BETWEEN", "LIKE", "EXPLAIN", "DESCRIBE"),
+    *("DISTINCT", "VALUES", "CALL", "AS", "ON", "IN"),
+)
+
+
+def statement_words() -> list[str]:
+    """Return words of SQL, functions that statements may call, and the parameters of releases."""
+    functions = {kind.sql_name().lower() for kind in FUNCTIONS if hasattr(kind, "sql_name")} | NAMED_FUNCTIONS
+    parameters = {name for names in RELEASES.values() for name in names}
+    return [*_KEYWORDS, *RELEASES, *sorted(functions), *sorted(parameters)]

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sqlglot import exp
 
-from dpdb.constraints import COMPARISONS, ColumnRef, DenialConstraint, Operator, Predicate
+from dpdb.constraints import (
+    COMPARISONS,
+    BlockShape,
+    ColumnRef,
+    DenialConstraint,
+    Operator,
+    Predicate,
+    block_shape,
+    column_signs,
+)
 from dpdb.database import Database
 from dpdb.engine.sql.comparison import bind_literal, common_type
 from dpdb.engine.sql.computed import ComputedColumn
 from dpdb.engine.sql.untyped import typing_advice, untyped_problem
 from dpdb.errors import ConstraintTypeError
-from dpdb.predicates import Literal, equality_type, in_type, literal_sql, orders_alike, type_words
+from dpdb.predicates import Literal, LiteralValue, equality_type, in_type, literal_sql, orders_alike, type_words
 from dpdb.schema import Column, TableSchema
 
 __all__ = ["BoundConstraint", "BoundPredicate", "Operand", "bind"]
@@ -79,6 +89,16 @@ class BoundConstraint:
         """The columns it reads, sorted."""
         return self.constraint.columns
 
+    @cached_property
+    def shape(self) -> BlockShape | None:
+        """Its shape, if its conflicts need not be listed; see `block_shape`."""
+        return block_shape(self.constraint)
+
+    @cached_property
+    def signs(self) -> dict[str, frozenset[int]]:
+        """The possible orders of the columns that it compares between its tuples; see `column_signs`."""
+        return column_signs(self.constraint)
+
     def over(self, first: str, second: str) -> exp.Expr:
         """The violation condition: true exactly if rows of `first` and `second` satisfy every predicate."""
         return exp.and_(*(predicate.over((first, second)) for predicate in self.predicates))
@@ -104,23 +124,25 @@ def bind(
         If two compared columns, or a column and a constant, have no common type, or a column that nobody has given a
         type is compared as more than text; the message names the constraint, both sides and both types, or the remedy.
     """
+    columns = {column.name: column for column in schema.columns}
     return tuple(
-        BoundConstraint(dc, tuple(_bind_predicate(database, dc, predicate, schema) for predicate in dc.predicates))
+        BoundConstraint(dc, tuple(_bind_predicate(database, dc, predicate, columns) for predicate in dc.predicates))
         for dc in constraints
     )
 
 
 def _bind_predicate(
-    database: Database, dc: DenialConstraint, predicate: Predicate, schema: TableSchema
+    database: Database, dc: DenialConstraint, predicate: Predicate, columns: Mapping[str, Column]
 ) -> BoundPredicate:
-    left, right = predicate.left, predicate.right
-    left_type = _column_type(dc, left, schema)
-    _refuse_untyped(dc, predicate, schema)
+    left, right, ordered = predicate.left, predicate.right, predicate.op.is_order
+    left_type = _column_type(dc, columns[left.column])
     if isinstance(right, ColumnRef):
-        right_type = _column_type(dc, right, schema)
+        compared = _told_types(columns[left.column], columns[right.column])
+        _refuse_untyped(dc, compared, None, ordered=ordered)
+        right_type = _column_type(dc, columns[right.column])
         kind = common_type(left_type, right_type)
         if kind is None or not orders_alike(predicate.op, left_type, right_type):
-            untyped = [f"; {typing_advice(column)}" for column in _columns(predicate, schema) if column.is_untyped]
+            untyped = [f"; {typing_advice(column)}" for column in compared if column.is_untyped]
             raise ConstraintTypeError(
                 f"{dc.label}: cannot {'compare' if kind is None else 'order'} {left.column!r} "
                 f"({type_words(left_type)}) with {right.column!r} ({type_words(right_type)})" + "".join(untyped[:1])
@@ -130,7 +152,8 @@ def _bind_predicate(
             predicate.op,
             Operand(right.tuple_index, right.column, right_type, kind),
         )
-    bound = bind_literal(database, right.value, left_type if predicate.op.is_order else equality_type(left_type))
+    _refuse_untyped(dc, _told_types(columns[left.column]), right.value, ordered=ordered)
+    bound = bind_literal(database, right.value, left_type if ordered else equality_type(left_type))
     if bound is None:
         raise ConstraintTypeError(
             f"{dc.label}: cannot compare {left.column!r} ({type_words(left_type)}) with the constant {right}"
@@ -138,17 +161,17 @@ def _bind_predicate(
     return BoundPredicate(Operand(left.tuple_index, left.column, left_type, bound.type), predicate.op, bound)
 
 
-def _refuse_untyped(dc: DenialConstraint, predicate: Predicate, schema: TableSchema) -> None:
-    value = None if isinstance(predicate.right, ColumnRef) else predicate.right.value
-    for column in _columns(predicate, schema):
-        problem = untyped_problem(column, value, ordered=predicate.op.is_order)
+def _refuse_untyped(
+    dc: DenialConstraint, compared: Sequence[Column], value: LiteralValue | None, *, ordered: bool
+) -> None:
+    for column in compared:
+        problem = untyped_problem(column, value, ordered=ordered)
         if problem is not None:
             raise ConstraintTypeError(f"{dc.label}: {problem}")
 
 
-def _columns(predicate: Predicate, schema: TableSchema) -> list[Column]:
+def _told_types(*compared: Column) -> list[Column]:
     """The columns compared; of text that is computed those that it is the text of."""
-    compared = [schema[ref.column] for ref in predicate.columns]
     return [
         source
         for column in compared
@@ -156,10 +179,9 @@ def _columns(predicate: Predicate, schema: TableSchema) -> list[Column]:
     ]
 
 
-def _column_type(dc: DenialConstraint, ref: ColumnRef, schema: TableSchema) -> str:
-    column = schema[ref.column]
+def _column_type(dc: DenialConstraint, column: Column) -> str:
     if column.type is None:
         raise ConstraintTypeError(
-            f"{dc.label}: column {ref.column!r} has type {column.declared_type}, which constraints cannot compare"
+            f"{dc.label}: column {column.name!r} has type {column.declared_type}, which constraints cannot compare"
         )
     return column.type

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from sqlglot import exp
 
-from dpdb.constraints import BlockShape, block_shape, never_null
+from dpdb.constraints import BlockShape, never_null
 from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
 from dpdb.engine.sql.constraint_sql import self_conflict
 from dpdb.engine.sql.known import is_known
@@ -95,7 +95,7 @@ def has_class_histogram(constraint: BoundConstraint) -> bool:
     So it is for functional dependencies and keys, for all rows or for those that meet a condition, and for two
     conditions that rows of a group may not meet together. Not for orders, nor where rows must differ in two ways.
     """
-    shape = block_shape(constraint.constraint)
+    shape = constraint.shape
     return shape is not None and shape.order is None and shape.differences < 2
 
 
@@ -117,7 +117,7 @@ def class_histograms(constraints: Sequence[BoundConstraint], schema: TableSchema
     declared |= {name for bound in constraints if (name := never_null(bound.constraint)) is not None}
     groups: dict[object, list[ClassHistogram]] = {}
     for bound in constraints:
-        shape = block_shape(bound.constraint)
+        shape = bound.shape
         if shape is not None and has_class_histogram(bound):
             found = _histogram(bound, shape)
             same_rows = frozenset(p.over((CLASS_ROWS, CLASS_ROWS)).sql() for p in found.conditions)

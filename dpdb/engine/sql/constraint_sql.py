@@ -10,16 +10,13 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from dpdb.constraints import column_signs, is_symmetric
+from dpdb.constraints import is_symmetric
 from dpdb.engine.sql.bind import BoundConstraint
-from dpdb.engine.sql.rank import edge_order
 
 __all__ = [
     "PairQuery",
-    "edges_of",
-    "may_coincide",
+    "coincidences",
     "not_alone",
-    "ordered_edges",
     "plain_pairs",
     "self_conflict",
 ]
@@ -38,41 +35,6 @@ def not_alone(constraints: Sequence[BoundConstraint], row: str) -> list[exp.Expr
     if not any(dc.constraint.is_single_tuple for dc in constraints):
         return []
     return [_is_not_true(self_conflict(constraints, row))]
-
-
-def ordered_edges(pairwise: Sequence[tuple[int, BoundConstraint]], tuples: exp.Table, rank: str) -> exp.Expr:
-    """Return the query of all edges (u, v, dc) in canonical order, each pair once.
-
-    Parameters
-    ----------
-    pairwise
-        (position among the distinct constraints, constraint) of those over two tuples.
-    tuples : exp.Table
-        The ranked tuples; `rank` is the column with the canonical rank.
-    """
-    parts = [edges_of(index, pairwise, tuples, rank) for index in range(len(pairwise))]
-    union: exp.Query = parts[0]
-    for part in parts[1:]:
-        union = exp.union(union, part, distinct=False)
-    return exp.select("u", "v", "dc").from_(union.subquery("edge")).order_by(*edge_order())
-
-
-def edges_of(index: int, pairwise: Sequence[tuple[int, BoundConstraint]], tuples: exp.Table, rank: str) -> exp.Select:
-    """Return the query of the edges whose first violated constraint is `pairwise[index]`, as a plain self-join.
-
-    Parameters
-    ----------
-    index
-        Which of `pairwise`.
-    pairwise
-        The constraints on two tuples, each with its place among all constraints.
-    tuples
-        The table of the rows in canonical order.
-    rank
-        Name of its column of ranks.
-    """
-    position, dc = pairwise[index]
-    return plain_pairs(dc, rank).edges(tuples, position, [earlier for _, earlier in pairwise[:index]])
 
 
 class PairQuery:
@@ -156,9 +118,15 @@ def plain_pairs(dc: BoundConstraint, rank: str) -> PairQuery:
     return pairs.on([pairs.violated, pairs.distinct_rows, once], ordered=False)
 
 
-def may_coincide(dc: BoundConstraint, other: BoundConstraint) -> bool:
-    """Return False if no pair can violate both, because their comparisons of some column contradict; else True."""
-    return not all(_contradict(dc, other, swapped=swapped) for swapped in (False, True))
+def coincidences(constraints: Sequence[BoundConstraint]) -> list[list[bool]]:
+    """Return for each two constraints False if no pair of rows can violate both, else True.
+
+    None can where their comparisons of some column contradict each other, in either order of the rows.
+    """
+    return [
+        [not all(_contradict(one, other, swapped=way) for way in (False, True)) for other in constraints]
+        for one in constraints
+    ]
 
 
 def _not_earlier(dc: BoundConstraint, earlier: Sequence[BoundConstraint]) -> list[exp.Expr]:
@@ -183,7 +151,7 @@ def _holds_in_one_orientation(dc: BoundConstraint) -> bool:
 
 
 def _contradict(one: BoundConstraint, other: BoundConstraint, *, swapped: bool) -> bool:
-    mine, theirs = column_signs(one.constraint), column_signs(other.constraint)
+    mine, theirs = one.signs, other.signs
     if swapped:
         theirs = {column: frozenset(-sign for sign in signs) for column, signs in theirs.items()}
     return any(column in theirs and not signs & theirs[column] for column, signs in mine.items())

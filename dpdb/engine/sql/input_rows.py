@@ -42,9 +42,9 @@ def read_columns(
     position
         Name of a further column for the row's place in the source, from 0. Default: none.
     """
-    names, computed, orphans = _stored_and_computed(rows.schema, columns)
-    definitions = [_column_def(name, rows.schema[name].type or PRESENCE) for name in names]
-    selected = [_read(rows.schema[name]) for name in names]
+    own, computed, orphans = _stored_and_computed(rows.schema, columns)
+    definitions = [_column_def(column.name, column.type or PRESENCE) for column in own]
+    selected = [_read(column) for column in own]
     if position is not None:
         definitions.append(_column_def(position, "BIGINT"))
         number = exp.Window(this=exp.RowNumber(), over="OVER")
@@ -64,9 +64,9 @@ def typed_rows(rows: Rows, columns: set[str]) -> exp.Subquery:
 
     None may be that of a rule across tables.
     """
-    names, computed, orphans = _stored_and_computed(rows.schema, columns)
+    own, computed, orphans = _stored_and_computed(rows.schema, columns)
     assert not orphans, "a release that only groups rows refuses rules across tables"
-    typed = [exp.alias_(_typed(rows.schema[name]), name, quoted=True) for name in names]
+    typed = [exp.alias_(_typed(column), column.name, quoted=True) for column in own]
     query = exp.select(*(typed or [exp.convert(1)])).from_(rows.scan.copy())
     if computed:
         values = [exp.alias_(column.value.copy(), column.name, quoted=True) for column in computed]
@@ -94,14 +94,15 @@ def _read(column: Column) -> exp.Expr:
 
 def _stored_and_computed(
     schema: TableSchema, columns: set[str]
-) -> tuple[tuple[str, ...], list[ComputedColumn], list[AcrossColumn]]:
+) -> tuple[list[Column], list[ComputedColumn], list[AcrossColumn]]:
     """Return the table's own columns that are read for some columns, those that are computed, and the orphans' ones."""
-    asked = [schema[name] for name in in_schema_order(columns, schema)]
+    asked = [column for column in schema.columns if column.name in columns]
     computed = [column for column in asked if isinstance(column, ComputedColumn)]
     orphans = [column for column in asked if isinstance(column, AcrossColumn)]
     own = {column.name for column in asked if not isinstance(column, (ComputedColumn, AcrossColumn))}
     sources = [column.sources for column in computed] + [column.sources for column in orphans]
-    return in_schema_order(own.union(*sources), schema), computed, orphans
+    read = own.union(*sources)
+    return [column for column in schema.columns if column.name in read], computed, orphans
 
 
 def _in_calendar(column: exp.Expr, kind: str | None) -> exp.Expr:

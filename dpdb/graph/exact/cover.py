@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpdb.graph.adjacency import Adjacency, adjacency_of
 from dpdb.graph.edges import OrderedEdges
-from dpdb.graph.exact.weighted_graph import WeightedGraph
+from dpdb.graph.exact.reductions import WeightedGraph
 from dpdb.graph.fractional_cover import FractionalCover, fractional_cover
 from dpdb.graph.grouping import sorted_by
 from dpdb.graph.programs import CoverProgram

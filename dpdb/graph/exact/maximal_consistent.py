@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpdb.graph.adjacency import Adjacency, adjacency_of
 from dpdb.graph.edges import OrderedEdges
-from dpdb.graph.exact.weighted_graph import WeightedGraph
+from dpdb.graph.exact.reductions import WeightedGraph
 
 __all__ = ["count_maximal_independent_sets"]
 

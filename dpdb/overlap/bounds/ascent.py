@@ -13,7 +13,7 @@ __all__ = ["ascend", "value_of"]
 
 
 def ascend(
-    problem: Relaxation[FamilyT], deadline: Deadline, tries: int = 60, *, enough: int | None = None, seed: int = 0
+    problem: Relaxation[FamilyT], deadline: Deadline, tries: int = 60, *, enough: int | None = None
 ) -> tuple[int, dict[int, int]]:
     """Climb from several starts, one attribute at a time, and return the best value and choice (family -> atom).
 
@@ -29,10 +29,8 @@ def ascend(
         Most starts.
     enough
         A value at which to stop early; None: never.
-    seed
-        Seed of the starts.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     families = problem.families
     weights = problem.weights.astype(np.float64)
     best = -1

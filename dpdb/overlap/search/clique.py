@@ -1,8 +1,9 @@
-"""Paper B, Algorithm 1, repaired: branch and bound for the heaviest clique of the query graph, pruned by colouring.
+"""The query graph (paper B, section 5), and the search of its heaviest clique: Algorithm 1, pruned by colouring.
 
-As printed, lines 14 and 16 return and pass B where B' is meant, which loses the best clique of the first branch and
-underestimates; here one incumbent is shared by all branches. With `joint`, a clique counts only while its rows share a
-point (section 6.2), which makes the result the maximum overlap itself.
+An edge joins two rows that overlap, attribute by attribute. As printed, lines 14 and 16 of the algorithm return and
+pass B where B' is meant, which loses the best clique of the first branch and underestimates; here one incumbent is
+shared by all branches. With `joint`, a clique counts only while its rows share a point (section 6.2), which makes the
+result the maximum overlap itself.
 
 An interrupted clique search is not safe by its incumbent: the bound returned covers every branch left open.
 """
@@ -17,7 +18,59 @@ from numpy.typing import NDArray
 from dpdb.overlap.bounds.bound import Deadline
 from dpdb.overlap.reductions import Problem
 
-__all__ = ["CliqueSearch"]
+__all__ = ["CliqueSearch", "components", "overlap_graph"]
+
+MOST_DENSE_ATOMS = 20_000
+"""Up to here a matrix product finds the overlapping pairs of an attribute; beyond, bits are faster."""
+
+
+def overlap_graph(problem: Problem) -> NDArray[np.bool_]:
+    """Adjacency matrix: True where two different rows share a point (Proposition 3).
+
+    Small attributes first; when few pairs are left undecided, only those are compared.
+    """
+    size = problem.size
+    graph = np.ones((size, size), bool)
+    pairs: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None
+    packed, starts = problem.bits
+    for family, start in zip(problem.families, starts, strict=True):
+        end = start + -(-len(family.atoms) // 8)
+        if pairs is None and np.count_nonzero(graph) * int(end - start) < 4 * len(family.users) ** 2:
+            one, two = np.nonzero(np.triu(graph, 1))
+            pairs = one, two
+        if pairs is None and len(family.atoms) > MOST_DENSE_ATOMS:
+            for row in family.users.tolist():
+                graph[row, family.users] &= (packed[family.users, start:end] & packed[row, start:end]).any(axis=1)
+        elif pairs is None:
+            table = family.member.T.astype(np.float32)
+            graph[np.ix_(family.users, family.users)] &= (table @ table.T) > 0
+        else:
+            block = np.ascontiguousarray(packed[:, start:end])
+            meets = (block[pairs[0]] & block[pairs[1]]).any(axis=1)
+            pairs = (pairs[0][meets], pairs[1][meets])
+    if pairs is not None:
+        graph = np.zeros((size, size), bool)
+        graph[pairs] = True
+        graph |= graph.T
+    np.fill_diagonal(graph, False)
+    return graph
+
+
+def components(graph: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+    """Connected components as ascending row indices: no point is covered by rows of two of them."""
+    left = np.ones(len(graph), bool)
+    found = []
+    while left.any():
+        reached = np.zeros(len(graph), bool)
+        frontier = np.array([int(left.argmax())])
+        reached[frontier] = True
+        while len(frontier):
+            near = graph[frontier].any(axis=0) & ~reached
+            frontier = np.flatnonzero(near)
+            reached |= near
+        left &= ~reached
+        found.append(np.flatnonzero(reached))
+    return found
 
 
 @dataclass(frozen=True)

@@ -40,9 +40,9 @@ from dpdb.measures import (
 from dpdb.privacy import as_fraction
 from dpdb.release.conflict_graph import load_kernels
 from dpdb.release.prepared.parts import Part, Prepared
-from dpdb.release.prepared.public_theta import PublicTheta
 from dpdb.release.prepared.shares import Share, measure_shares, unit_shares
 from dpdb.release.private_slices import PrivateSlices
+from dpdb.release.public_numbers import PublicTheta
 from dpdb.release.published.release import Release
 from dpdb.release.statistics import SliceStatistics
 from dpdb.schema import TableSchema

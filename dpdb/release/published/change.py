@@ -10,7 +10,7 @@ from typing import Any
 from dpdb.errors import ParameterError
 from dpdb.measures import Mechanism, measure_named
 from dpdb.privacy import UNIT, HandicappedNoise, difference_tail, gaussian_tail, laplace_difference_tail, laplace_tail
-from dpdb.release.numbers import parse_confidence
+from dpdb.release.public_numbers import parse_confidence
 from dpdb.release.published.release_fields import ReleaseFields
 from dpdb.release.published.words import SHARE, number_words
 

@@ -116,7 +116,7 @@ class Releases(tuple[Release, ...]):
 
     def to_arrow(self) -> pa.Table:
         """Return them as an Arrow table, one row each, with the columns of results tables. Costs nothing."""
-        from dpdb.release.published.table import release_table
+        from dpdb.release.published.release_fields import release_table
 
         return release_table(self)
 

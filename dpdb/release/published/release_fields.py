@@ -1,12 +1,18 @@
-"""`Published`: the fields of everything published; `ReleaseFields`: the fields of one noisy answer."""
+"""`Published`: the fields of everything published; `ReleaseFields`: the fields of one noisy answer.
+
+As an Arrow table they have the one column layout of every surface (SQL results, result tables, reports).
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["Published", "ReleaseFields"]
+import pyarrow as pa
+
+__all__ = ["RELEASE_SCHEMA", "Published", "ReleaseFields", "release_table"]
 
 
 class Published(ABC):
@@ -93,7 +99,7 @@ class ReleaseFields(Published):
         The part of 1 - confidence that falls to this number, of all that might have been published instead.
     theta_limits : bool or None
         Whether released numbers show that theta may have left much out; None where there is no theta or they cannot
-        tell. See `dpdb.measures.theta_limits`.
+        tell. See `dpdb.measures.estimate`.
     constraint_text : str or None
         `constraint` as it was written, for readers; no two releases are told apart by it.
     """
@@ -136,3 +142,44 @@ class ReleaseFields(Published):
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
         return asdict(self)
+
+
+# One column per field of `Release`, in its order; tests hold both against each other.
+RELEASE_SCHEMA = pa.schema(
+    [
+        pa.field("measure", pa.string(), nullable=False),
+        pa.field("estimand", pa.string(), nullable=False),
+        pa.field("value", pa.float64(), nullable=False),
+        pa.field("lower", pa.float64(), nullable=False),
+        pa.field("upper", pa.float64()),
+        pa.field("confidence", pa.float64(), nullable=False),
+        pa.field("epsilon", pa.float64()),
+        pa.field("mechanism", pa.string(), nullable=False),
+        pa.field("theta", pa.int64()),
+        pa.field("noise_scale", pa.float64(), nullable=False),
+        pa.field("where", pa.string()),
+        pa.field("constraints_sha256", pa.string(), nullable=False),
+        pa.field("guarantee", pa.string(), nullable=False),
+        pa.field("release_id", pa.string(), nullable=False),
+        pa.field("version", pa.string(), nullable=False),
+        pa.field("quantity", pa.string(), nullable=False),
+        pa.field("constraint", pa.string()),
+        pa.field("rho", pa.float64()),
+        pa.field("upper_reason", pa.string()),
+        pa.field("raw", pa.float64()),
+        pa.field("estimate_lower", pa.float64()),
+        pa.field("estimate_upper", pa.float64()),
+        pa.field("estimate_reason", pa.string()),
+        pa.field("unit", pa.string()),
+        pa.field("theta_from", pa.string()),
+        pa.field("handicaps", pa.int64()),
+        pa.field("draw_share", pa.float64()),
+        pa.field("theta_limits", pa.bool_()),
+        pa.field("constraint_text", pa.string()),
+    ]
+)
+
+
+def release_table(releases: Iterable[ReleaseFields]) -> pa.Table:
+    """Return the releases as rows of `RELEASE_SCHEMA`, in order. Costs nothing: releases are public."""
+    return pa.Table.from_pylist([release.to_dict() for release in releases], schema=RELEASE_SCHEMA)

@@ -18,9 +18,6 @@ COMPRESSED = (".gz", ".zst")
 # What reading a file that is cut short or damaged raises, besides `ShortError`, which is an OSError.
 DAMAGED = (OSError, EOFError, zlib.error)
 
-# The end mark of no data: an empty zstd file is none.
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-
 
 def without_compression(path: str) -> str:
     """Return a path in lower case without the ending of its compression."""

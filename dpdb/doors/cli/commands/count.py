@@ -58,9 +58,8 @@ def run(options: argparse.Namespace) -> int:
     from dpdb.doors.cli.releases_text import releases_text
 
     ask = asked(options, "dp_count")
-    receipt = options.receipt, options.receipt_key
     with (
-        AnswerOutput(options.out, options.ledger, warn=not options.quiet, receipt=receipt) as output,
+        AnswerOutput.of(options) as output,
         _session(options) as session,
     ):
         releases = session.release(ask, who=options.who)

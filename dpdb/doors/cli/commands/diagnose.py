@@ -20,7 +20,7 @@ from dpdb.doors.cli.shared_options import (
     spending_options,
 )
 from dpdb.doors.cli.streams import say, write_output
-from dpdb.errors import EngineError, ParameterError
+from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
     from dpdb.diagnosis import Diagnosis
@@ -67,10 +67,7 @@ def run(options: argparse.Namespace) -> int:
     """Print what was named, or with `--dry-run` what can be."""
     from dpdb.diagnosis import diagnosis_text
 
-    receipt = (None, None) if options.dry_run else (options.receipt, options.receipt_key)
-    with AnswerOutput(
-        options.out, options.ledger, warn=not (options.quiet or options.dry_run), receipt=receipt
-    ) as output:
+    with AnswerOutput.of(options) as output:
         found = _found(options)
         if found is None:
             return 0
@@ -82,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
 def _found(options: argparse.Namespace) -> Diagnosis | None:
     from dpdb.diagnosis import DiagnosisAsk, plan_diagnosis, prepare_diagnosis, run_diagnosis
     from dpdb.doors.cli.open_session import one_release, open_session
-    from dpdb.doors.cli.progress import clear_bar, step_bar
+    from dpdb.doors.cli.progress import clear_bar, name_run, running, step_bar
 
     ask = DiagnosisAsk.of({name: getattr(options, name) for name in _ASKED} | _slices(options))
     with open_session(
@@ -97,19 +94,11 @@ def _found(options: argparse.Namespace) -> Diagnosis | None:
         if options.dry_run:
             write_output("\n".join([*plan.words, "nothing was spent and no row was read"]) + "\n")
             return None
-        if not options.quiet:
-            for line in plan.words:
-                say(line)
-            if options.ledger is not None and options.run_id is None:
-                say(f"run id {prepared.charge.run_id}: with --run-id the same run is finished, or answered again")
-        try:
+        for line in [] if options.quiet else plan.words:
+            say(line)
+        name_run(options, prepared.charge.run_id)
+        with running(options, prepared.charge.run_id):
             return run_diagnosis(session, prepared)
-        except (KeyboardInterrupt, SystemExit, EngineError):
-            if options.ledger is not None:
-                say(f"with --run-id {prepared.charge.run_id} the same command finishes this run, if it was debited")
-            raise
-        finally:
-            clear_bar(options)
 
 
 def _slices(options: argparse.Namespace) -> dict[str, Any]:

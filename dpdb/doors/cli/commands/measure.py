@@ -74,9 +74,8 @@ def run(options: argparse.Namespace) -> int:
 
     ask = asked(options, "dp_inconsistency")
     gates = thresholds(options, ask.measures)
-    receipt = options.receipt, options.receipt_key
     with (
-        AnswerOutput(options.out, options.ledger, warn=not options.quiet, receipt=receipt) as output,
+        AnswerOutput.of(options) as output,
         open_session(
             options,
             budget=one_release(options),

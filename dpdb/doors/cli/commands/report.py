@@ -76,8 +76,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _board(options: argparse.Namespace, out: Path) -> int:
     """Write a page of the checks by sites, from what they have published."""
-    from dpdb.doors.reports.sites import board_of, read_sites
-    from dpdb.doors.reports.sites_page import board_page
+    from dpdb.doors.reports.sites import board_of, board_page, read_sites
     from dpdb.files.new_file import new_file
 
     board = board_of(read_sites(options.results))

@@ -21,7 +21,7 @@ from dpdb.doors.cli.shared_options import (
     spending_options,
 )
 from dpdb.doors.cli.streams import say, write_output
-from dpdb.errors import ConstraintSyntaxError, EngineError
+from dpdb.errors import ConstraintSyntaxError
 
 if TYPE_CHECKING:
     from dpdb.constraints import DenialConstraint, WrittenLines
@@ -79,10 +79,7 @@ def run(options: argparse.Namespace) -> int:
         return check_tables(options)
     written = written_lines(options.suite)
     rules = _rules(options, written)
-    receipt = (None, None) if options.dry_run else (options.receipt, options.receipt_key)
-    with AnswerOutput(
-        options.out, options.ledger, warn=not (options.quiet or options.dry_run), receipt=receipt
-    ) as output:
+    with AnswerOutput.of(options) as output:
         checked = _checked(options, written, rules)
         if checked is None:
             return 0
@@ -113,7 +110,7 @@ def _checked(
     from dpdb.doors.cli.checks_text import plan_text
     from dpdb.doors.cli.open_session import one_release, open_session
     from dpdb.doors.cli.options import keys
-    from dpdb.doors.cli.progress import clear_bar, step_bar
+    from dpdb.doors.cli.progress import clear_bar, name_run, running, step_bar
     from dpdb.suites import prepare_check, run_check
 
     asked = {name: getattr(options, name) for name in _ASKED} | {"keys": keys(options), "day": options.date}
@@ -130,20 +127,13 @@ def _checked(
             return None
         clear_bar(options)
         if options.ledger is not None and not options.quiet and session.will_test(prepared):
-            if options.run_id is None:
-                say(f"run id {prepared.charge.run_id}: with --run-id the same run is finished, or answered again")
+            name_run(options, prepared.charge.run_id)
             if options.keep is None:
                 say(
                     "each run pays at least a quarter of epsilon; with --keep NAME later runs of the suite cost nothing"
                 )
-        try:
+        with running(options, prepared.charge.run_id):
             return prepared.plan, run_check(session, prepared)
-        except (KeyboardInterrupt, SystemExit, EngineError):
-            if options.ledger is not None:
-                say(f"with --run-id {prepared.charge.run_id} the same command finishes this run, if it was debited")
-            raise
-        finally:
-            clear_bar(options)
 
 
 _ASKED = (

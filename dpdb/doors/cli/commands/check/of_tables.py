@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
 from dpdb.doors.cli.streams import say, write_output
-from dpdb.errors import EngineError, ParameterError
+from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
     from dpdb.suites import TableSet
@@ -33,7 +33,7 @@ def check_tables(options: argparse.Namespace) -> int:
     from dpdb.doors.cli.checks_text import checks_text, plan_text
     from dpdb.doors.cli.open_session import one_release
     from dpdb.doors.cli.options import table_settings
-    from dpdb.doors.cli.progress import clear_bar, step_bar
+    from dpdb.doors.cli.progress import clear_bar, running, step_bar
     from dpdb.suites import TableSet
 
     for name in _OF_ONE_TABLE:
@@ -67,14 +67,8 @@ def check_tables(options: argparse.Namespace) -> int:
                 return 0
             if options.ledger is not None and not options.quiet and tables.will_test(prepared):
                 say(f"run id {prepared.charge.run_id}: with --run-id the same run is finished, or answered again")
-            try:
+            with running(options, prepared.charge.run_id):
                 results = tables.run(prepared)
-            except (KeyboardInterrupt, SystemExit, EngineError):
-                if options.ledger is not None:
-                    say(f"with --run-id {prepared.charge.run_id} the same command finishes this run, if it was debited")
-                raise
-            finally:
-                clear_bar(options)
             left_out = _left_out(tables)
             text = checks_text(results, prepared.plan) + _left_out_text(tables)
         if options.format == "json":

@@ -18,8 +18,7 @@ from dpdb.doors.cli.shared_options import (
     source_options,
     spending_options,
 )
-from dpdb.doors.cli.streams import say
-from dpdb.errors import EngineError, ParameterError
+from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
     from dpdb.rules import DiscoveredRules
@@ -61,8 +60,7 @@ def run(options: argparse.Namespace) -> int:
             raise ParameterError(f"--non-private spends nothing and is in no ledger: leave out {', '.join(given)}")
         return _exact(options)
     options.epsilon = options.epsilon or "1"
-    receipt = options.receipt, options.receipt_key
-    with AnswerOutput(options.out, options.ledger, warn=not options.quiet, receipt=receipt) as output:
+    with AnswerOutput.of(options) as output:
         found = _named(options)
         as_json = options.format == "json"
         output.show(
@@ -73,23 +71,16 @@ def run(options: argparse.Namespace) -> int:
 
 def _named(options: argparse.Namespace) -> DiscoveredRules:
     from dpdb.doors.cli.open_session import one_release, open_session
-    from dpdb.doors.cli.progress import clear_bar, step_bar
+    from dpdb.doors.cli.progress import clear_bar, name_run, running, step_bar
     from dpdb.owner import discover, prepare_discovery
 
     asked = {name: getattr(options, name) for name in ("top", "epsilon", "run_id", "label")}
     with open_session(options, budget=one_release(options), progress=step_bar(options, _STEPS)) as session:
         run = prepare_discovery(session, columns=_names(options), **asked)
         clear_bar(options)
-        if options.ledger is not None and options.run_id is None and not options.quiet:
-            say(f"run id {run.charge.run_id}: with --run-id the same run is finished, or answered again")
-        try:
+        name_run(options, run.charge.run_id)
+        with running(options, run.charge.run_id):
             return discover(session, run)
-        except (KeyboardInterrupt, SystemExit, EngineError):
-            if options.ledger is not None:
-                say(f"with --run-id {run.charge.run_id} the same command finishes this run, if it was debited")
-            raise
-        finally:
-            clear_bar(options)
 
 
 def _exact(options: argparse.Namespace) -> int:

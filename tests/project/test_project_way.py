@@ -1,0 +1,90 @@
+"""The way of a release: how many files run for it, and how often a call goes from one room into another.
+
+Counted while `dpdb measure` releases one measure of a bundled table under one rule, with noise that adds nothing: so
+the figures are the same each time. Neither code that runs while modules are imported counts, nor that of `compiled`: it
+depends on what was compiled before. A module beside the rooms is a room of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+MOST_FILES = 120
+MOST_SWITCHES = 220
+
+PROGRAM = """
+import json, sys, threading
+from pathlib import Path
+
+sys.path.insert(0, {tests!r})
+import dpdb
+from stub_noise import StubNoise
+from dpdb.doors.cli import main
+from dpdb.privacy.noise import replaced_noise
+
+ROOT = f"{{Path(dpdb.__file__).parent}}/"
+files, switches = set(), []
+
+
+def ours(code):
+    return code.co_filename.removeprefix(ROOT) if code.co_filename.startswith(ROOT) else ""
+
+
+def room(file):
+    return file.partition("/")[0]
+
+
+def callers(frame):
+    while frame := frame.f_back:
+        if ours(frame.f_code):
+            yield frame.f_code
+
+
+def count(frame, event, argument):
+    code = frame.f_code
+    file = ours(code)
+    if event != "call" or not file or room(file) == "compiled" or code.co_code[frame.f_lasti + 1]:  # or goes on
+        return
+    above = list(callers(frame))
+    if any(each.co_name == "<module>" for each in (code, *above)):
+        return
+    files.add(file)
+    if above and code.co_name != "<genexpr>" and room(ours(above[0])) != room(file):
+        switches.append(f"{{ours(above[0])}}:{{above[0].co_name}} -> {{file}}:{{code.co_name}}")
+
+
+with replaced_noise(StubNoise()):
+    threading.setprofile(count)
+    sys.setprofile(count)
+    try:
+        main({arguments!r})
+    finally:
+        sys.setprofile(None)
+print(json.dumps([sorted(files), switches]))
+"""
+
+
+def test_a_release_takes_a_short_way() -> None:
+    """A call that comes back, a value that is derived again for each who asks, or a wrapper shows here first."""
+    table = TESTS.parent / "examples" / "data" / "hospital.parquet"
+    arguments = [
+        "measure",
+        str(table),
+        "--constraint",
+        "zip_code -> city",
+        "--measure",
+        "problematic",
+        "--epsilon",
+        "1",
+    ]
+    program = PROGRAM.format(tests=str(TESTS), arguments=[*arguments, "--quiet"])
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "rows in some conflict" in done.stdout
+    files, switches = json.loads(done.stdout.splitlines()[-1])
+    assert {"doors/cli/main.py", "engine/slice.py", "release/publish.py"} <= set(files)
+    assert len(files) <= MOST_FILES, files
+    assert len(switches) <= MOST_SWITCHES, switches
