@@ -35,7 +35,6 @@ class Made:
         for row in _csv(dqd, "Field"):
             self.fields[row["cdmTableName"].lower()].append({**row, "name": row["cdmFieldName"].lower()})
         self.pools: dict[tuple[str, str], list[int]] = defaultdict(list)
-        self.units: dict[int, int] = {}
         for row in _csv(dqd, "Concept"):
             if row["conceptId"].isdigit():
                 self.pools[row["cdmTableName"].lower(), row["cdmFieldName"].lower()].append(int(row["conceptId"]))
@@ -93,7 +92,7 @@ class Made:
         missing = WRONG if field["isRequired"] == "Yes" or name.endswith("birth_datetime") else 4
         return f"CASE WHEN {chance} // 7 % {missing} = 1 THEN NULL ELSE {value} END"
 
-    def _value(self, table: str, field: Row, name: str, kind: str, chance: str) -> str:  # noqa: PLR0911
+    def _value(self, table: str, field: Row, name: str, kind: str, chance: str) -> str:
         if name == "person_id":
             return "p::INTEGER"
         if name in {f"{table}_id", "note_id", "episode_id"}:
@@ -106,9 +105,15 @@ class Made:
         if name.endswith("concept_id"):
             pool = ", ".join(map(str, self._pool(table, field)))
             wrong = f"WHEN {chance} % {WRONG} = 2 THEN {UNKNOWN} WHEN {chance} % 100 = 3 THEN 0"
-            return f"CASE {wrong} ELSE ([{pool}]::INTEGER[])[(1 + {chance} % {len(self._pool(table, field))})::BIGINT] END"
+            return (
+                f"CASE {wrong} ELSE ([{pool}]::INTEGER[])[(1 + {chance} % {len(self._pool(table, field))})::BIGINT] END"
+            )
         if kind in {"date", "datetime"}:
             return self._day(table, name, kind, chance)
+        return self._plain(name, kind, chance)
+
+    @staticmethod
+    def _plain(name: str, kind: str, chance: str) -> str:
         if name in {"year_of_birth", "month_of_birth", "day_of_birth"}:
             low, many = {"year": (1930, 80), "month": (1, 12), "day": (1, 28)}[name.partition("_")[0]]
             return f"({low} + {chance} % {many})::INTEGER"
@@ -118,7 +123,8 @@ class Made:
             return f"({chance} % 1000) / 10.0"
         return f"(CASE WHEN {chance} % {WRONG} = 2 THEN 100000 ELSE 1 + {chance} % 60 END)::INTEGER"
 
-    def _day(self, table: str, name: str, kind: str, chance: str) -> str:
+    @staticmethod
+    def _day(table: str, name: str, kind: str, chance: str) -> str:
         after = f"({chance} % 5)" if "end" in name else "0"
         begin = f"hash(p, {0 if table == 'visit_occurrence' else 'j // 2'}, 'day') % {DAYS}"
         day = f"{FIRST_DAY} + ({begin} + {after} - CASE WHEN {chance} % {WRONG} = 2 THEN 30000 ELSE 0 END)::INTEGER"

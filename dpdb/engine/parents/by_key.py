@@ -68,7 +68,7 @@ def readable(database: Database, rows: Rows, columns: set[str], *, name: str) ->
         else:
             parents.forget()
             read_columns(database, rows, columns, copy)
-            yield lambda _: copy
+            yield lambda _: copy.copy()
     finally:
         parents.forget()
         database.execute(f"DROP TABLE IF EXISTS {copy.sql('duckdb')}")

@@ -144,7 +144,8 @@ class TableSet(Closing):
             "private_parents": {name: self._folder.beside(name) for name in member.private},
             **({} if self._max_rows is None else {"unit": self._unit, "max_rows": self._max_rows}),
         }
-        spec = TableSpec.of(source, {**settings, **self._limits}, constraints=member.suite.rules, table=table)
+        settings |= self._limits
+        spec = TableSpec.of(source, settings, constraints=member.suite.rules, table=table)
         spec = replace(spec, parent_files=self._parents)
         empty = empty_table(spec)
         self._opened.append(empty)
