@@ -95,6 +95,17 @@ SORTED_BITS = Threshold(
     most=63,
 )
 
+# -- rows of other tables -------------------------------------------------------------------------------------------
+
+REPEATED_PARENTS = Threshold(
+    "REPEATED_PARENTS",
+    4,
+    of="different rows that a parent has of one key, where a rule compares them with the measured row",
+    below="each of them is joined to the measured row, by its place among them",
+    above="the measured rows are copied, and an EXISTS of each rule looks for its row",
+    agree="a row violates if some row of its key does what the rule says (`dpdb.engine.parents.by_key`)",
+)
+
 # -- class histograms ----------------------------------------------------------------------------------------------
 
 MOST_HASHES = Threshold(

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from dpdb.engine.parents.binding import BoundInclusion
     from dpdb.engine.parents.children import ChildKey, child_key, kept_children_sql
     from dpdb.engine.parents.declared import DeclaredParent, ParentsLike, declared_parents
+    from dpdb.engine.parents.files import ParentFiles
     from dpdb.engine.parents.measured import same_name
     from dpdb.engine.parents.opened import ParentTable
     from dpdb.engine.parents.orphans import CHILD_ROW, PARENT_ROW, AcrossColumn, KeyPair
@@ -106,6 +107,7 @@ __all__ = [
     "LocalTable",
     "OwnerQuestion",
     "PairCounts",
+    "ParentFiles",
     "ParentTable",
     "ParentsLike",
     "Partners",
@@ -180,6 +182,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "parents.binding": "BoundInclusion",
             "parents.children": "ChildKey child_key kept_children_sql",
             "parents.declared": "DeclaredParent ParentsLike declared_parents",
+            "parents.files": "ParentFiles",
             "parents.measured": "same_name",
             "parents.opened": "ParentTable",
             "parents.orphans": "CHILD_ROW PARENT_ROW AcrossColumn KeyPair",

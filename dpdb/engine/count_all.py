@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -15,11 +13,10 @@ from dpdb.constraints import SortedKind, sorted_shape
 from dpdb.database import Database
 from dpdb.engine.closed_forms import Form, GroupForm, RuleStatistic, SortedForm, StatisticKind, SteppedForm
 from dpdb.engine.key_counts import LocalKeys, count_keys
-from dpdb.engine.parents.orphans import AcrossColumn
+from dpdb.engine.parents.by_key import Readable, readable
 from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.class_histograms import CLASS_ROWS, ClassHistogram
 from dpdb.engine.sql.constraint_sql import not_alone, self_conflict
-from dpdb.engine.sql.input_rows import read_columns, typed_rows
 from dpdb.engine.sql.rule_counts import group_count
 from dpdb.engine.sql.sorted_rows import numbered, sorted_rows
 from dpdb.engine.sql.where import WherePredicate
@@ -66,7 +63,6 @@ count would take all columns of the rows that it counts."""
 
 _Alone: TypeAlias = tuple[BoundConstraint, ...]
 _GroupKey: TypeAlias = tuple[Form, _Alone]
-_Readable: TypeAlias = Callable[[set[str]], exp.Expr]
 
 
 def count_all(
@@ -77,9 +73,10 @@ def count_all(
     Parameters
     ----------
     name : str
-        Of a table that rows with orphans are copied to: what other tables hold is written beside them.
+        Of a table that rows are copied to where what other tables hold is written beside them.
     """
-    with _readable(database, rows, where, asked, name) as read:
+    columns = {column for each in asked for column in each.columns} | set(where.columns if where else ())
+    with readable(database, rows, columns, name=name) as read:
         counting = _Counting(database, read, where)
         alone = counting.alone(list(dict.fromkeys(each.alone for each in asked if each.alone)))
         groups = {key: counting.groups(*key) for key in dict.fromkeys(map(_key, asked)) if key is not None}
@@ -112,8 +109,8 @@ def _found(asked: RuleStatistic, alone: dict[_Alone, int], groups: dict[_GroupKe
 class _Counting:
     """The rows of a slice, as they are read."""
 
-    def __init__(self, database: Database, readable: _Readable, where: WherePredicate | None) -> None:
-        self._database, self._readable, self._where = database, readable, where
+    def __init__(self, database: Database, read: Readable, where: WherePredicate | None) -> None:
+        self._database, self._readable, self._where = database, read, where
         self._chosen = [] if where is None else [where.over(CLASS_ROWS)]
 
     def alone(self, asked: Sequence[_Alone]) -> dict[_Alone, int]:
@@ -161,20 +158,3 @@ def of_key(histogram: pa.Table) -> dict[StatisticKind, int]:
         "rows in duplicates": pc.multiply(sizes, several),
     }
     return {kind: pc.sum(values, min_count=0).as_py() for kind, values in totals.items()}
-
-
-@contextmanager
-def _readable(
-    database: Database, rows: Rows, where: WherePredicate | None, asked: Sequence[RuleStatistic], name: str
-) -> Iterator[_Readable]:
-    """Copy the rows while a block lasts if rules across tables are asked: orphans are written beside what is copied."""
-    columns = {column for each in asked for column in each.columns} | set(where.columns if where else ())
-    if not any(isinstance(rows.schema[column], AcrossColumn) for column in columns):
-        yield partial(typed_rows, rows)
-        return
-    table = exp.table_(name, quoted=True)
-    try:
-        read_columns(database, rows, columns, table)
-        yield lambda _: table
-    finally:
-        database.execute(f"DROP TABLE IF EXISTS {table.sql('duckdb')}")

@@ -19,6 +19,7 @@ from dpdb.names import nearest_words
 if TYPE_CHECKING:
     from dpdb.constraints import ConstraintsLike
     from dpdb.engine.parents.declared import DeclaredParent, ParentsLike
+    from dpdb.engine.parents.files import ParentFiles
     from dpdb.sources import SourceLike
 
 __all__ = [
@@ -230,6 +231,8 @@ class TableSpec:
     limits : MachineLimits
     assumes_parents : bool
         Take every parent for a table without rows, for what looks at none. No setting of the owner's.
+    parent_files : ParentFiles, optional
+        What other tables of a set share of parents. No setting of the owner's.
 
     Raises
     ------
@@ -279,6 +282,7 @@ class TableSpec:
     sizes: PublicSizes = PublicSizes()
     limits: MachineLimits = MachineLimits()
     assumes_parents: bool = False
+    parent_files: ParentFiles | None = None
 
     @classmethod
     def of(

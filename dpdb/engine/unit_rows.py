@@ -80,7 +80,19 @@ class UnitRows(KeptRows):
         self._unit, self._most = unit, most
 
     def _kept(self, rows: exp.Table) -> exp.Select:
-        return kept_rows(self.schema, self._unit, self._most, rows)
+        """The same rows as `kept_rows`, of which only those of units with more are put in order."""
+        kind = self.schema[self._unit].type or ""
+        if not kind.endswith("INT") and kind not in {"INTEGER", "UINTEGER", "VARCHAR", "DATE", "UUID"}:
+            return kept_rows(self.schema, self._unit, self._most, rows)  # what is equal may be spelled in several ways
+        owner = exp.column(self._unit, quoted=True)
+        more = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.convert(self._most))
+        large = exp.select(owner).from_(rows.copy()).where(is_known(owner)).group_by(owner).having(more)
+        is_large = exp.In(this=owner, query=large.subquery())
+        columns = [exp.column(name, quoted=True) for name in self.schema.usable]
+        small = exp.select(*columns).from_(rows.copy()).where(is_known(owner), exp.Not(this=is_large))
+        among = exp.select("*").from_(rows.copy()).where(is_large.copy()).subquery("row_of_large")
+        both = exp.union(small, kept_rows(self.schema, self._unit, self._most, among), distinct=False)
+        return exp.select("*").from_(both.subquery("kept_row"))
 
 
 def chosen_by(source: Source) -> str:

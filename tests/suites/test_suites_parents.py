@@ -20,8 +20,7 @@ from suite_cases import Case, count
 import dpdb
 from dpdb.doors.cli.main import main
 from dpdb.engine import unit_rows
-from dpdb.engine.parents import children
-from dpdb.engine.sql import input_rows
+from dpdb.engine.parents import by_key, children
 from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise
 from dpdb.schema import TableSchema
@@ -163,18 +162,13 @@ def test_a_unit_moves_each_check_of_every_small_instance_within_its_claim(most: 
 
 
 def test_the_claim_sees_a_key_that_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = input_rows.violates_across
-
-    def without_key(column: Any, rows: exp.Table) -> exp.Update:
-        made = real(column, rows)
-        for equal in list(made.find_all(exp.EQ)):
-            if isinstance(equal.this, exp.Column) and equal.this.name == "u":
-                equal.replace(exp.maybe_parse("(parent_row.u - 1) // 3 = (child_row.u - 1) // 3", dialect="duckdb"))
-        return made  # any key of the same instance
+    def without_key(pairs: Any, alias: str) -> exp.Expr:
+        assert [pair.column for pair in pairs] == ["u"]
+        return exp.maybe_parse(f"({alias}.key_0 - 1) // 3 = (child_row.u - 1) // 3", dialect="duckdb")
 
     instance: Instance = (((1, 0, 1), (2, 0, 1), (2, 1, 1)), ((1, 0),))
     assert broken_by_units([instance], 1)[0] == set()
-    monkeypatch.setattr(input_rows, "violates_across", without_key)
+    monkeypatch.setattr(by_key, "same_key", without_key)  # any key of the same instance
     assert broken_by_units([instance], 1)[0]
 
 

@@ -196,8 +196,10 @@ class RulesAcross:
             )
             for name in ("md5_number_lower", "md5_number_upper")
         ]
-        [found] = self._database.rows(exp.select(exp.Count(this=exp.Star()), *halves).from_(keys))
-        return ",".join(map(str, found))
+        if "keys" not in table.digests:
+            [found] = self._database.rows(exp.select(exp.Count(this=exp.Star()), *halves).from_(keys))
+            table.digests["keys"] = ",".join(map(str, found))
+        return table.digests["keys"]
 
 
 def _text(name: str) -> exp.Expr:
@@ -236,4 +238,5 @@ def opener_of(spec: TableSpec, types: Mapping[str, str], rows: Reading) -> Paren
     from dpdb.engine.parents.measured import MeasuredSource
     from dpdb.engine.parents.opened import Parents
 
-    return Parents(spec.parents, MeasuredSource(spec.source, spec.table, spec.delimiter), types, rows, spec.limits)
+    measured = MeasuredSource(spec.source, spec.table, spec.delimiter)
+    return Parents(spec.parents, measured, types, rows, spec.limits, files=spec.parent_files)

@@ -1,21 +1,23 @@
 """Parents, opened: the columns that rules name are copied into our own database when the measured table is opened.
 
 Each parent is opened in a database of its own, so that any kind of source serves, and leaves these columns in a file
-of the private temporary directory, which the measured table's database attaches. From then on its rows are what they
-were: a change of the source is told by `is_changed`.
+of a private temporary directory, which the measured table's database attaches (tables of a set share it:
+`dpdb.engine.parents.files`). From then on its rows are what they were: a change of the source is told by `is_changed`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
+from pathlib import Path
 
 from sqlglot import exp
 
 from dpdb.constraints import Across, DenialConstraint
 from dpdb.database import Database
 from dpdb.engine.parents.declared import DeclaredParent
+from dpdb.engine.parents.files import ParentFiles, WrittenParent
 from dpdb.engine.parents.measured import MeasuredSource, are_one_table, is_measured_table, table_beside
 from dpdb.engine.parents.rules import refuse_undeclared, resolved
 from dpdb.engine.sql.input_rows import read_columns
@@ -48,6 +50,8 @@ class ParentTable:
         What it was opened as; nothing is read of it any more.
     opened : str
         The state of its rows when it was opened. Private where the parent is.
+    digests : dict
+        What was computed of these rows for other tables of a set.
     """
 
     name: str
@@ -57,6 +61,7 @@ class ParentTable:
     keys: exp.Table
     source: Source
     opened: str
+    digests: dict[str, str] = field(default_factory=dict)
 
     def is_changed(self) -> bool:
         """Return whether who opens it now finds other rows; see `is_changed`."""
@@ -83,6 +88,8 @@ class Parents:
         Which rows are wanted: of public parents all that are wanted of any.
     limits : MachineLimits
         Of the databases in which they are opened.
+    files : ParentFiles, optional
+        Shared with other tables.
     """
 
     def __init__(
@@ -92,9 +99,12 @@ class Parents:
         types: Mapping[str, str],
         rows: Reading,
         limits: MachineLimits,
+        *,
+        files: ParentFiles | None = None,
     ) -> None:
         self._declared = {parent.name.casefold(): parent for parent in declared}
         self._measured, self._types, self._rows, self._limits = measured, types, rows, limits
+        self._files = files
 
     def found(
         self, database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema
@@ -143,46 +153,55 @@ class Parents:
         declared: DeclaredParent,
         rules: Sequence[tuple[DenialConstraint, Across]],
     ) -> ParentTable:
+        def named(schema: TableSchema) -> tuple[str, ...]:
+            schemas = {declared.name.casefold(): (declared.name, schema)}
+            spelled = [rule for dc, _ in rules for rule in resolved(dc, schemas, others=True).inclusions]
+            wanted = {name for rule in spelled if rule.parent == declared.name for name in rule.parents_columns}
+            usable = wanted & set(schema.usable)  # the others are refused where the constraint is bound
+            return tuple(sorted(usable)) or schema.usable[:1]
+
         rows = self._rows
         if declared.is_public and rows is Reading.COMPUTED:
             rows = Reading.ALL
-        before = f"{declared.name}."
-        types = {name[len(before) :]: kind for name, kind in self._types.items() if name.startswith(before)}
-        with Database(**vars(self._limits)) as own:
-            try:
-                source, table = table_beside(self._measured, declared)
-                found = open_source(
-                    own,
-                    source,
-                    table=table,
-                    csv_schema=types,
-                    rows=rows,
-                    likely_delimiter=self._measured.delimiter,
-                )
-            except SourceError as error:
-                raise SourceError(f"parent {declared.name!r}: {error}") from None
-            schemas = {declared.name.casefold(): (declared.name, found.schema)}
-            named = {
-                name
-                for dc, _ in rules
-                for rule in resolved(dc, schemas, others=True).inclusions
-                if rule.parent == declared.name
-                for name in rule.parents_columns
-            }
-            usable = named & set(found.schema.usable)  # the others are refused where the constraint is bound
-            keys = exp.to_table(_KEYS)
-            read_columns(own, found, usable or {found.schema.usable[0]}, keys)
-            state = "" if rows is Reading.NONE else opened_content(own, found)
-            attached = database.new_name("parent")
-            path = database.directory / f"{attached}.duckdb"
-            own.write_file(path, {_KEYS: f"SELECT * FROM {_KEYS}"})
-        database.execute(f"ATTACH {exp.Literal.string(str(path)).sql('duckdb')} AS {attached} (READ_ONLY)")
+        attached = database.new_name("parent")
+        try:
+            written = self._written(declared, rows, named, database.directory / f"{attached}.duckdb")
+        except SourceError as error:
+            raise SourceError(f"parent {declared.name!r}: {error}") from None
+        path = exp.Literal.string(str(written.path)).sql("duckdb")
+        database.execute(f"ATTACH {path} AS {attached} (READ_ONLY)")
         return ParentTable(
             declared.name,
             declared.is_public,
             is_measured_table(self._measured, declared),
-            found.schema,
+            written.source.schema,
             exp.table_(_KEYS, db="main", catalog=attached, quoted=True),
-            found,
-            state,
+            written.source,
+            written.opened,
+            written.digests,
         )
+
+    def _written(
+        self, declared: DeclaredParent, rows: Reading, named: Callable[[TableSchema], tuple[str, ...]], path: Path
+    ) -> WrittenParent:
+        """Write the columns that rules name, unless a table that was opened before has."""
+        before = f"{declared.name}."
+        types = {name[len(before) :]: kind for name, kind in self._types.items() if name.startswith(before)}
+        source, table = table_beside(self._measured, declared)
+        key = (str(source), table, rows, *sorted(types.items()))
+        known = self._files.find(key, named) if self._files is not None and isinstance(source, str) else None
+        if known is not None:
+            return known
+        with Database(**vars(self._limits)) as own:
+            found = open_source(
+                own, source, table=table, csv_schema=types, rows=rows, likely_delimiter=self._measured.delimiter
+            )
+            keys, columns = exp.to_table(_KEYS), named(found.schema)
+            read_columns(own, found, set(columns), keys)
+            state = "" if rows is Reading.NONE else opened_content(own, found)
+            path = path if self._files is None else self._files.new_path()
+            own.write_file(path, {_KEYS: f"SELECT * FROM {_KEYS}"})
+        made = WrittenParent(path, columns, found, state)
+        if self._files is not None:
+            self._files.keep(key, made)
+        return made

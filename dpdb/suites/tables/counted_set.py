@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import cast
@@ -64,6 +64,8 @@ class OwnedTable:
         The table, and one of its schema without rows.
     unit : str
         The column whose values own the rows, as the table spells it.
+    wheres : mapping
+        The conditions of its lines and limits, bound, by their texts.
     """
 
     suite: Suite
@@ -71,6 +73,7 @@ class OwnedTable:
     opened: LocalTable
     empty: LocalTable
     unit: str
+    wheres: Mapping[str | None, WherePredicate | None]
 
     def counts(self) -> list[tuple[Fraction, int]]:
         """Return by limit how many units violate, and how many a share is of. Private."""
@@ -86,10 +89,10 @@ class OwnedTable:
         for each in self.limits:
             line = self.suite.lines[each.line]
             asked["violates", each.line] = (
-                _where(table, line.where) if line.rule is None else table.constraints[places.of(line)]
+                self.wheres[line.where] if line.rule is None else table.constraints[places.of(line)]
             )
-            for place, where in _of(self.suite.lines[each.line], each.limit).items():
-                asked[place] = _where(table, where)
+            for place, where in _of(line, each.limit).items():
+                asked[place] = self.wheres[where]
         found = dict(zip(asked, table.count_owners(self.unit, [*asked.values()]), strict=True))
         return [
             (
@@ -114,12 +117,13 @@ def owned_table(suite: Suite, opened: LocalTable, empty: LocalTable, unit: str) 
         for place, line in enumerate(suite.lines)
         for limit in line.limits
     )
-    made = OwnedTable(suite, limits, opened, empty, unit_column(unit, opened.schema))
+    wheres: dict[str | None, WherePredicate | None] = {None: None}
     for line in suite.lines:
-        for limit in line.limits:
-            for where in [line.where] if line.rule is None else _of(line, limit).values():
-                _where(opened, where)
-    return made
+        counted = [line.where] if line.rule is None else []
+        for where in [*counted, *(text for limit in line.limits for text in _of(line, limit).values())]:
+            if where not in wheres:
+                wheres[where] = _where(opened, where)
+    return OwnedTable(suite, limits, opened, empty, unit_column(unit, opened.schema), wheres)
 
 
 def _tested(line: SuiteLine, limit: Limit) -> Tested:

@@ -16,12 +16,13 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any, cast
 
 from dpdb.closing import Closing
-from dpdb.engine import LocalTable, Progress, no_progress, unit_column
+from dpdb.engine import LocalTable, ParentFiles, Progress, TableSpec, no_progress, unit_column
 from dpdb.errors import ParameterError
 from dpdb.ledger import SuiteReservation
 from dpdb.names import listed_names
@@ -120,6 +121,7 @@ class TableSet(Closing):
         _refuse_unlike_units(unit, self._members)
         self._limits = limits
         self._opened: list[LocalTable] = []
+        self._parents = ParentFiles(limits.get("temp_directory"))  # many tables look into the same ones
         with ExitStack() as on_error:
             on_error.callback(self.close)
             tables = [(member.name, member.suite, self._counted(member)) for member in self._members]
@@ -142,14 +144,14 @@ class TableSet(Closing):
             "private_parents": {name: self._folder.beside(name) for name in member.private},
             **({} if self._max_rows is None else {"unit": self._unit, "max_rows": self._max_rows}),
         }
-        rules = member.suite.rules
-        empty = empty_table(source, constraints=rules, table=table, **settings)
+        settings |= self._limits
+        spec = TableSpec.of(source, settings, constraints=member.suite.rules, table=table)
+        spec = replace(spec, parent_files=self._parents)
+        empty = empty_table(spec)
         self._opened.append(empty)
         read = empty
         if self._reads_rows:
-            read = open_local_table(
-                source, constraints=rules, table=table, progress=self._progress, **settings, **self._limits
-            )
+            read = open_local_table(spec, progress=self._progress)
             self._opened.append(read)
         sound = unit_of_table(PrivacyUnit(self._max_rows or 1, self._unit), empty)
         for parent, column in sound.parents:
@@ -285,6 +287,7 @@ class TableSet(Closing):
             account.close()
         while self._opened:
             self._opened.pop().close()
+        self._parents.close()
 
 
 def _refuse_unlike_units(unit: str, members: list[Member]) -> None:

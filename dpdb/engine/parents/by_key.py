@@ -1,0 +1,276 @@
+"""Parents beside a measured table: one join for each parent and key, whatever the number of rules that look into it.
+
+`violates_across` asks of each row and rule whether a parent's row exists. Here a parent is grouped by its key, once for
+all rules that have the key, and the measured rows are joined with the groups, which adds and loses none of them:
+
+    conditions on the parent alone    whether some row of the key meets it: an aggregate of the group;
+    conditions on both, one row       the row's columns, of which the condition is made;
+    conditions on both, many rows     the different rows of a key by places 1, 2, ...: one join for each place, and the
+                                      condition is met if it is at some place.
+
+Each gives the truth value of `EXISTS`; which keys have many rows is private, and their greatest number a threshold.
+Types whose different spellings are equal (fractions, intervals) could have two groups of one key: they are looked for
+by `EXISTS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from dpdb.database import Database
+from dpdb.engine.parents.orphans import CHILD_ROW, PARENT_ROW, AcrossColumn, KeyPair
+from dpdb.engine.sql.input_rows import in_schema_order, read_columns, typed_rows
+from dpdb.engine.sql.known import is_known
+from dpdb.predicates import in_type
+from dpdb.sources import Rows
+from dpdb.thresholds import REPEATED_PARENTS
+
+__all__ = ["Readable", "readable", "same_key"]
+
+Readable: TypeAlias = Callable[[set[str]], exp.Expr]
+"""From names of columns, those of rules across tables among them, to a table or subquery without alias."""
+
+_GROUPED = frozenset(
+    f"{sign}{name}" for sign in ("", "U") for name in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+) | {"VARCHAR", "DATE", "TIMESTAMP", "UUID"}
+_COUNT, _PLACE = "rows_of_key", "place"
+
+
+@contextmanager
+def readable(database: Database, rows: Rows, columns: set[str], *, name: str) -> Iterator[Readable]:
+    """Give columns of a table in the types that dpdb compares in, as often as they are read while a block lasts.
+
+    Parameters
+    ----------
+    database
+        Where the rows can be read.
+    rows
+        The rows of the source.
+    columns
+        All that will be read, by name.
+    name
+        Of a table that the rows are copied to where a join does not tell what rules say of parents.
+    """
+    across = [column for each in sorted(columns) if isinstance(column := rows.schema[each], AcrossColumn)]
+    if not across:
+        yield lambda asked: typed_rows(rows, asked)
+        return
+    parents = _ParentsByKey(database)
+    copy = exp.table_(name, quoted=True)
+    try:
+        if parents.group(across):
+            yield lambda asked: parents.beside(rows, asked)
+        else:
+            parents.forget()
+            read_columns(database, rows, columns, copy)
+            yield lambda _: copy.copy()
+    finally:
+        parents.forget()
+        database.execute(f"DROP TABLE IF EXISTS {copy.sql('duckdb')}")
+
+
+@dataclass
+class _Grouped:
+    """A parent by one key, and what rules ask of it.
+
+    Attributes
+    ----------
+    keys : exp.Expr
+        Its rows.
+    pairs : tuple of KeyPair
+        Of a rule that has the key; the measured columns may differ.
+    met : dict
+        Names of aggregates, by the text of the condition on the parent alone.
+    conditions : dict
+        These conditions, by that name.
+    columns : set of str
+        Those of conditions on both.
+    table, places : str, list of str
+        The table of groups, and those of the different rows of keys that have several, by place.
+    """
+
+    keys: exp.Expr
+    pairs: tuple[KeyPair, ...]
+    met: dict[str, str] = field(default_factory=dict)
+    conditions: dict[str, exp.Expr] = field(default_factory=dict)
+    columns: set[str] = field(default_factory=set)
+    table: str = ""
+    places: list[str] = field(default_factory=list)
+
+
+class _ParentsByKey:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._groups: dict[str, _Grouped] = {}
+        self._made: list[str] = []
+
+    def group(self, columns: Sequence[AcrossColumn]) -> bool:
+        """Group the parents of some columns by their keys; return False if a join does not tell what these say."""
+        if not all(pair.compared_as in _GROUPED for column in columns for pair in column.pairs):
+            return False
+        for column in columns:
+            made = self._groups.setdefault(_identity(column), _Grouped(column.keys, column.pairs))
+            condition = column.met.condition
+            if condition is None:
+                continue
+            if _reads(condition, CHILD_ROW):
+                made.columns |= _reads(condition, PARENT_ROW)
+            else:
+                text = condition.sql("duckdb")
+                name = made.met.setdefault(text, f"met_{len(made.met)}")
+                made.conditions[name] = condition
+        return all(self._is_grouped(each) for each in self._groups.values())
+
+    def _is_grouped(self, each: _Grouped) -> bool:
+        """Write the table of groups, and those of repeated keys; return False if a key has too many rows for that."""
+        keys = [_of_parent(pair, PARENT_ROW) for pair in each.pairs]
+        rows = exp.alias_(each.keys.copy(), PARENT_ROW, table=True)
+        known = [is_known(key.copy()) for key in keys]
+        named = [exp.alias_(key, f"key_{place}") for place, key in enumerate(keys)]
+        met = [exp.alias_(exp.LogicalOr(this=value.copy()), name) for name, value in each.conditions.items()]
+        theirs = sorted(each.columns)
+        first = [
+            exp.alias_(exp.First(this=_parents(name, PARENT_ROW)), f"first_{name}", quoted=True) for name in theirs
+        ]
+        count = exp.alias_(exp.Count(this=exp.Star()), _COUNT)
+        groups = exp.select(*named, *met, *first, count).from_(rows).where(*known)
+        each.table = self._write(groups.group_by(*(exp.convert(place + 1) for place in range(len(keys)))))
+        if not theirs:
+            return True
+        repeated = f"SELECT count(*) FROM {each.table} WHERE {_COUNT} > 1"
+        if not self._database.value(repeated):
+            return True
+        among = exp.alias_(exp.to_table(each.table), "several", table=True)
+        equal = [exp.EQ(this=exp.column(f"key_{n}", table="several"), expression=key) for n, key in enumerate(keys)]
+        copies = [key.copy() for key in named]
+        different = (
+            exp.select(
+                *copies, *(exp.alias_(_parents(name, PARENT_ROW), f"first_{name}", quoted=True) for name in theirs)
+            )
+            .distinct()
+            .from_(rows.copy())
+            .join(
+                among, on=exp.and_(*equal, exp.GT(this=exp.column(_COUNT, table="several"), expression=exp.convert(1)))
+            )
+        )
+        number = exp.Window(
+            this=exp.RowNumber(), partition_by=[exp.column(f"key_{n}") for n in range(len(keys))], over="OVER"
+        )
+        numbered = self._write(exp.select("*", exp.alias_(number, _PLACE)).from_(different.subquery("different_row")))
+        most = int(self._database.value(f"SELECT max({_PLACE}) FROM {numbered}"))
+        if most > REPEATED_PARENTS.at:
+            return False
+        for place in range(1, most + 1):
+            of_place = exp.EQ(this=exp.column(_PLACE), expression=exp.convert(place))
+            each.places.append(self._write(exp.select("*").from_(exp.to_table(numbered)).where(of_place)))
+        return True
+
+    def _write(self, query: exp.Select) -> str:
+        name = self._database.new_name("parent_by_key")
+        self._made.append(name)
+        self._database.execute(query.ctas(exp.to_table(name)))
+        return name
+
+    def forget(self) -> None:
+        """Drop the groups."""
+        self._groups = {}
+        while self._made:
+            self._database.execute(f"DROP TABLE IF EXISTS {self._made[-1]}")
+            self._made.pop()
+
+    def beside(self, rows: Rows, asked: set[str]) -> exp.Subquery:
+        """Return columns of the measured rows; those of rules across tables come from joins with what is grouped."""
+        across = [c for name in in_schema_order(asked, rows.schema) if isinstance(c := rows.schema[name], AcrossColumn)]
+        own = asked - {column.name for column in across}
+        read = own.union(*(column.sources for column in across))
+        joins = _Joins(self._groups)
+        values = [exp.alias_(joins.value(column), column.name, quoted=True) for column in across]
+        names = [exp.column(name, table=CHILD_ROW, quoted=True) for name in in_schema_order(own, rows.schema)]
+        query = exp.select(*names, *values).from_(exp.alias_(typed_rows(rows, read), CHILD_ROW, table=True))
+        for alias, (table, on) in joins.made.items():
+            query = query.join(exp.alias_(exp.to_table(table), alias, table=True), on=on, join_type="LEFT")
+        return query.subquery()
+
+
+class _Joins:
+    """The joins of one query: each table of groups once for each choice of measured columns."""
+
+    def __init__(self, groups: dict[str, _Grouped]) -> None:
+        self._groups = groups
+        self.made: dict[str, tuple[str, exp.Expr]] = {}
+        self._aliases: dict[tuple[str, tuple[KeyPair, ...]], str] = {}
+
+    def value(self, column: AcrossColumn) -> exp.Expr:
+        """Return whether a row violates, never NULL."""
+        grouped = self._groups[_identity(column)]
+        alias = self._alias(grouped.table, column.pairs)
+        found, condition = is_known(exp.column("key_0", table=alias)), column.met.condition
+        if condition is not None and _reads(condition, CHILD_ROW):
+            once = exp.EQ(this=exp.column(_COUNT, table=alias), expression=exp.convert(1))
+            met = [exp.and_(once, _placed(condition, alias))]
+            for table in grouped.places:
+                other = self._alias(table, column.pairs)
+                met.append(exp.and_(is_known(exp.column("key_0", table=other)), _placed(condition, other)))
+            found = _is_true(exp.or_(*met))
+        elif condition is not None:
+            found = _is_true(exp.column(grouped.met[condition.sql("duckdb")], table=alias))
+        if column.met.violates:
+            return found
+        known = [is_known(exp.column(pair.column, table=CHILD_ROW, quoted=True)) for pair in column.pairs]
+        return exp.paren(exp.and_(*known, exp.Not(this=exp.paren(found))))
+
+    def _alias(self, table: str, pairs: tuple[KeyPair, ...]) -> str:
+        alias = self._aliases.setdefault((table, pairs), f"beside_{len(self._aliases)}")
+        self.made.setdefault(alias, (table, same_key(pairs, alias)))
+        return alias
+
+
+def same_key(pairs: Sequence[KeyPair], alias: str) -> exp.Expr:
+    """Condition that a measured row has the key of a group."""
+    return exp.and_(
+        *(
+            exp.EQ(
+                this=exp.column(f"key_{place}", table=alias),
+                expression=in_type(
+                    exp.column(pair.column, table=CHILD_ROW, quoted=True), pair.column_type, pair.compared_as
+                ),
+            )
+            for place, pair in enumerate(pairs)
+        )
+    )
+
+
+def _identity(column: AcrossColumn) -> str:
+    """The parent and its key in the types of the comparison, as text."""
+    key = [(pair.parent_column, pair.parent_type, pair.compared_as) for pair in column.pairs]
+    return f"{column.keys.sql('duckdb')} {key}"
+
+
+def _of_parent(pair: KeyPair, row: str) -> exp.Expr:
+    return in_type(_parents(pair.parent_column, row), pair.parent_type, pair.compared_as)
+
+
+def _parents(name: str, row: str) -> exp.Column:
+    return exp.column(name, table=row, quoted=True)
+
+
+def _reads(condition: exp.Expr, row: str) -> set[str]:
+    return {column.name for column in condition.find_all(exp.Column) if column.table == row}
+
+
+def _placed(condition: exp.Expr, alias: str) -> exp.Expr:
+    def moved(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Column) and node.table == PARENT_ROW:
+            return exp.column(f"first_{node.name}", table=alias, quoted=True)
+        return node
+
+    return exp.paren(condition.copy()).transform(moved)
+
+
+def _is_true(value: exp.Expr) -> exp.Expr:
+    return exp.func("coalesce", value, exp.false())
