@@ -13,6 +13,7 @@ from dpdb.doors.jobs.diagnoses.asked import JobDiagnosis
 from dpdb.doors.jobs.diagnoses.rows import open_diagnoses
 from dpdb.doors.jobs.job_check import JobCheck, OpenedCheck, open_check
 from dpdb.doors.jobs.job_file import Job, JobRelease, ledger_ask, ledger_run
+from dpdb.doors.jobs.receipts import check_receipts
 from dpdb.doors.jobs.results import open_results
 from dpdb.doors.jobs.verdicts import open_verdicts
 from dpdb.engine import Progress, no_progress
@@ -46,6 +47,7 @@ def check_run(job: Job, run_id: str, *, new_epoch: bool) -> None:
         )
     _check_names(job, run_id)
     _check_results(job)
+    check_receipts(job)
 
 
 @contextmanager
@@ -148,11 +150,17 @@ def _check_results(job: Job) -> None:
     open_results(job.results, job.results_table)
     if not job.results.parent.is_dir():
         raise ParameterError(f"{job.path}, key 'results': there is no folder {job.results.parent}")
+    for key, written in (("results", job.results), ("receipt", job.receipt)):
+        if written is not None:
+            _refuse_inside(job, key, written)
+
+
+def _refuse_inside(job: Job, key: str, written: Path) -> None:
     parents = [parent.source for parent in job.table.parents if parent.source is not None]
     for source in map(Path, [job.table.source, *parents]):
-        inside = source.is_dir() and job.results.resolve().is_relative_to(source.resolve())
-        if inside or (source.exists() and job.results.exists() and job.results.samefile(source)):
+        inside = source.is_dir() and written.resolve().is_relative_to(source.resolve())
+        if inside or (source.exists() and written.exists() and written.samefile(source)):
             raise ParameterError(
-                f"{job.path}, key 'results': the results would be written into the source or a parent, which the "
+                f"{job.path}, key {key!r}: the {key} would be written into the source or a parent, which the "
                 "ledger would take as changed; give another file"
             )
