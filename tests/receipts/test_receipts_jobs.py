@@ -129,7 +129,7 @@ def test_every_part_of_a_job_has_its_receipt(kept: Kept, results: str, capsys: p
     assert run("tuesday", "--format", "json") in (0, 1, 5)  # the kept suite has a second run for one debit
     assert [one.claims["debit"]["entry"] for one in opened(kept)[5:]] == [6, 7, 8, 4, 9]
     private = ("ulm", "oslo", "bavaria", "city", "state", "nightly", 'kept"', "monday", "job")
-    stated = "".join(json.dumps(one.statement) for one in opened(kept))
+    stated = "".join(json.dumps([one.statement["subject"], {**one.claims, "log": None}]) for one in opened(kept))
     assert not [word for word in private if word in stated.replace('"kind": "kept"', "")]
     shown = ["verify", "receipts.jsonl", "--key", "receipts.key.pub"]
     assert main([*shown, "--ledger", "books/t.ledger"]) == 0
@@ -285,7 +285,7 @@ def test_every_field_of_a_jobs_receipt_is_fixed(kept: Kept) -> None:
     assert run("first", job="one.toml") == 0
     [line], paid, tried = lines(), spent(kept), 0
     assert opened(kept)[0].claims["debit"]["analyst"] is not None
-    assert "Ada" not in json.dumps(opened(kept)[0].statement)
+    assert "Ada" not in json.dumps({**opened(kept)[0].claims, "log": None})  # hashes may have any three letters
     cases = list(mutated(json.loads(line)))
     for path, other in fifth(cases):
         Path("receipts.jsonl").write_bytes(canonical(other) + b"\n")

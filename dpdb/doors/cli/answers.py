@@ -13,7 +13,7 @@ from dpdb.errors import DpdbError, EngineError, ParameterError
 from dpdb.files.new_file import NewFile
 
 if TYPE_CHECKING:  # commands load the room of releases when they run
-    from dpdb.doors.cli.receipts_said import SaidReceipts
+    from dpdb.doors.cli.commands.receipts.said import SaidReceipts
     from dpdb.release import Release
     from dpdb.suites import CheckResults
 
@@ -66,7 +66,7 @@ class AnswerOutput:
         if out is None and needed and output_is_closed():
             raise ParameterError("nobody reads standard output; nothing was spent: give --out FILE, or > /dev/null")
         if receipt != (None, None):
-            from dpdb.doors.cli.receipts_said import SaidReceipts
+            from dpdb.doors.cli.commands.receipts.said import SaidReceipts
 
             self._receipts = SaidReceipts(*receipt, ledger)
 

@@ -13,13 +13,19 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from dpdb.diagnosis import run_diagnosis
-from dpdb.doors.jobs.checks import check_run, job_charges, job_diagnoses, job_sessions, prepare_results
+from dpdb.doors.jobs.checks import (
+    check_run,
+    job_charges,
+    job_diagnoses,
+    job_sessions,
+    open_receipts,
+    prepare_results,
+)
 from dpdb.doors.jobs.diagnoses.rows import diagnosis_rows, open_diagnoses
 from dpdb.doors.jobs.job_check import due_charges
 from dpdb.doors.jobs.job_file import Job, JobRelease, filled_job, ledger_ask, ledger_run
 from dpdb.doors.jobs.kept_theta import with_kept_thetas
 from dpdb.doors.jobs.outcome import Outcome
-from dpdb.doors.jobs.receipts import open_receipts
 from dpdb.doors.jobs.results import ResultRow, open_results, result_table
 from dpdb.doors.jobs.run_date import date_in
 from dpdb.doors.jobs.verdicts import open_verdicts, verdict_table
