@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from dpdb.receipts.issue import Issuer
     from dpdb.receipts.keys import SigningKey, load_key, load_public, new_key_file
     from dpdb.receipts.receipt import Receipt, open_receipt, read_receipts
+    from dpdb.receipts.receipt_file import ReceiptFile
     from dpdb.receipts.verification import NOT_PROVEN, Verified, verify
     from dpdb.receipts.witness import WitnessFile, read_checkpoints
 
@@ -19,6 +20,7 @@ __all__ = [
     "Checkpoint",
     "Issuer",
     "Receipt",
+    "ReceiptFile",
     "SigningKey",
     "Verified",
     "WitnessFile",
@@ -40,6 +42,7 @@ if not TYPE_CHECKING:
             "issue": "Issuer",
             "keys": "SigningKey load_key load_public new_key_file",
             "receipt": "Receipt open_receipt read_receipts",
+            "receipt_file": "ReceiptFile",
             "verification": "NOT_PROVEN Verified verify",
             "witness": "WitnessFile read_checkpoints",
         },

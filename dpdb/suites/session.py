@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpdb import release
+from dpdb.errors import ParameterError
 from dpdb.suites.check import prepare_check, run_check
 from dpdb.suites.results import CheckResults
 from dpdb.suites.suite import Suite
@@ -88,6 +89,40 @@ class Session(release.Session):
         ask = DiagnosisAsk.of({"by": by, "keys": keys, "epsilon": epsilon, **options})
         return run_diagnosis(self, prepare_diagnosis(self, ask, who=who))
 
+    def receipts(
+        self,
+        *answers: release.Release | Sequence[release.Release] | CheckResults | Diagnosis | DiscoveredRules | str,
+        key: str | os.PathLike[str],
+    ) -> str:
+        """Sign receipts of answers that the session's ledger has recorded. Spends nothing.
+
+        Parameters
+        ----------
+        *answers : Release, several releases, CheckResults, Diagnosis, DiscoveredRules or str
+            As the session has returned them, or the name of a run.
+        key : path
+            The private key, in another folder than the ledger; `dpdb receipts key` makes it.
+
+        Returns
+        -------
+        str
+            One line for each debit, for a file that `dpdb verify` reads.
+
+        Raises
+        ------
+        ParameterError
+            The session has no ledger, or the key cannot be used.
+        LedgerError
+            The ledger has no such debit; `RollbackError` if it has not what the key has signed.
+        """
+        from dpdb.receipts import Issuer, load_key  # few sessions sign
+
+        if self._ledger is None:
+            raise ParameterError("a receipt is of a ledger's debit: open the session with ledger=")
+        with Issuer(self._ledger, load_key(os.fspath(key))) as issuer:
+            found = dict.fromkeys(issuer.found(**one) for answer in answers for one in _recorded(answer))
+            return "".join(issuer.issue(*one).decode() for one in found)
+
     def discover(
         self,
         top: int = 10,
@@ -126,6 +161,22 @@ class Session(release.Session):
         return discover(
             self, prepare_discovery(self, top=top, epsilon=epsilon, columns=columns, run_id=run_id, label=label)
         )
+
+
+def _recorded(answer: object) -> list[dict[str, str | None]]:
+    """Return the names under which a ledger has an answer: those of its releases, or that of its run."""
+    if isinstance(answer, str):
+        return [{"run_id": answer}]
+    if isinstance(answer, CheckResults):
+        return [{"run_id": answer.run_id, "suite": answer.name}]
+    if isinstance(answer, release.Release):
+        return [{"release_id": answer.release_id}]
+    if isinstance(answer, Sequence):
+        return [one for each in answer for one in _recorded(each)]
+    run_id = getattr(answer, "run_id", None)
+    if run_id is None:
+        raise ParameterError(f"{type(answer).__name__}: no answer of a session; give releases, verdicts, or a run id")
+    return [{"run_id": run_id}]
 
 
 open_session = Session

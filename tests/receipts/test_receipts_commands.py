@@ -13,7 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from receipt_ledgers import Kept, made_ledger
 
+import dpdb
 from dpdb.doors.cli import main
+from dpdb.errors import DpdbError, ParameterError
 from dpdb.ledger import Ledger
 from dpdb.receipts import load_public, open_receipt, read_receipts
 
@@ -147,3 +149,39 @@ def test_verification_in_json_has_the_statements(kept: Kept, capsys: pytest.Capt
     assert found["receipts"][0]["statement"]["_type"] == "https://in-toto.io/Statement/v1"
     assert "noise was drawn rightly" in found["not_proven"]
     assert kept.ledger.exists()
+
+
+def test_a_session_signs_receipts_of_its_answers(kept: Kept, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of releases, slices, verdicts (of a kept suite, too), a diagnosis and a discovery, one for each debit."""
+    with dpdb.open("t.parquet", constraints="a -> b", ledger="books/t.ledger") as session:
+        count = session.dp_count(0.1)
+        slices = session.dp_inconsistency("repair", 0.1, by="a", keys=[1, 2])
+        checked = session.check("s.txt", 0.1)
+        nightly = session.check("s.txt", 0.1, keep="nightly", run_id="r")
+        worst = session.diagnose("a", [1, 2], 0.1)
+        names = session.discover(2, 0.1)
+        paid = spent(kept)
+        signed = session.receipts(count, slices, checked, nightly, worst, names, key="receipts.key")
+        Path("r.jsonl").write_text(signed + session.with_constraints(None).receipts(slices[1], key="receipts.key"))
+        assert debits(kept) == [1, 2, 3, 4, 5, 6, 2]
+        assert session.receipts(key="receipts.key") == ""
+        for wrong, words in (("nothing", "no debit of 'nothing'"), (1, "int: no answer"), ([["x"]], "no debit of 'x'")):
+            with pytest.raises(DpdbError, match=words):
+                session.receipts(wrong, key="receipts.key")  # type: ignore[arg-type]
+        with pytest.raises(ParameterError, match="No such file"):
+            session.receipts(count, key="nothing")
+    assert spent(kept) == paid
+    assert main(["verify", "r.jsonl", "--key", "receipts.key.pub", "--ledger", "books/t.ledger"]) == 0
+    assert main(["verify", "r.jsonl", "--key", "receipts.key.pub"]) == 0
+    with dpdb.open("t.parquet") as session, pytest.raises(ParameterError, match="open the session with ledger="):
+        session.receipts(session.dp_count(0.1), key="receipts.key")
+
+
+def test_an_answer_that_a_file_has_a_receipt_of_gets_no_second_one(kept: Kept) -> None:
+    for _ in range(2):
+        assert main([*COUNT, "--run-id", "a", *wanted()]) == 0
+    first = Path("r.jsonl").read_bytes()
+    assert debits(kept) == [1]
+    assert main([*COUNT, "--run-id", "b", *wanted()]) == 0
+    assert debits(kept) == [1, 2]
+    assert Path("r.jsonl").read_bytes().startswith(first)

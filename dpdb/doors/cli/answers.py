@@ -14,7 +14,7 @@ from dpdb.errors import DpdbError, EngineError, ParameterError
 from dpdb.files.new_file import NewFile
 
 if TYPE_CHECKING:  # commands load the room of releases when they run
-    from dpdb.doors.cli.commands.receipts.receipt_file import ReceiptFile
+    from dpdb.doors.cli.commands.receipts.said import SaidReceipts
     from dpdb.release import Release
     from dpdb.suites import CheckResults
 
@@ -60,16 +60,16 @@ class AnswerOutput:
         warn: bool = True,
         receipt: tuple[str | None, str | None] = (None, None),
     ) -> None:
-        self._receipts: ReceiptFile | None = None
+        self._receipts: SaidReceipts | None = None
         self._file = None if out is None else NewFile(Path(out))
         self._ledger = ledger
         self._warn = warn and ledger is None
         if out is None and needed and output_is_closed():
             raise ParameterError("nobody reads standard output; nothing was spent: give --out FILE, or > /dev/null")
         if receipt != (None, None):
-            from dpdb.doors.cli.commands.receipts.receipt_file import ReceiptFile
+            from dpdb.doors.cli.commands.receipts.said import SaidReceipts
 
-            self._receipts = ReceiptFile(*receipt, ledger)
+            self._receipts = SaidReceipts(*receipt, ledger)
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> AnswerOutput:

@@ -19,19 +19,11 @@ __all__ = ["JobOutput"]
 class JobOutput:
     """Shows the outcomes of a run as they come. If that fails, the run goes on: its results are kept elsewhere."""
 
-    def __init__(
-        self,
-        job: Job,
-        run_id: str,
-        output: str,
-        *,
-        verbose: bool = False,
-        receipt: tuple[str | None, str | None] = (None, None),
-    ) -> None:
+    def __init__(self, job: Job, run_id: str, output: str, *, verbose: bool = False) -> None:
         self.outcomes: list[Outcome] = []
         self.problem = ""
         self._job, self._run_id, self._format, self._verbose = job, run_id, output, verbose
-        self._output = AnswerOutput(ledger=job.ledger, needed=False, receipt=receipt)
+        self._output = AnswerOutput(ledger=job.ledger, needed=False)
 
     def add(self, outcome: Outcome) -> None:
         """Add one outcome, and show it unless the output is one document."""
@@ -54,13 +46,13 @@ class JobOutput:
             document = {"job": self._job.name, "run_id": self._run_id, "releases": releases}
             if self._job.checks:
                 document["checks"] = [
-                    {"name": outcome.name, "time": outcome.time.isoformat(), **outcome.checks.to_dict()}
+                    {**_named(outcome), **outcome.checks.to_dict()}
                     for outcome in self.outcomes
                     if outcome.checks is not None
                 ]
             if self._job.diagnoses:
                 document["diagnoses"] = [
-                    {"name": outcome.name, "time": outcome.time.isoformat(), **outcome.diagnosis.to_dict()}
+                    {**_named(outcome), **outcome.diagnosis.to_dict()}
                     for outcome in self.outcomes
                     if outcome.diagnosis is not None
                 ]
@@ -68,17 +60,19 @@ class JobOutput:
 
     def _show(self, text: str, outcomes: Sequence[Outcome]) -> None:
         try:
-            checks = [outcome.checks for outcome in outcomes if outcome.checks is not None]
-            releases = [release for outcome in outcomes for release in outcome.releases]
-            self._output.show(text, releases, checks=checks)
+            self._output.show(text, [release for outcome in outcomes for release in outcome.releases])
         except UnshownError as error:
             self.problem = f"{error}; {self._job.results} has all of this run"
 
 
+def _named(outcome: Outcome) -> dict[str, Any]:
+    paid = {} if outcome.receipt is None else {"receipt": outcome.receipt}
+    return {"name": outcome.name, "time": outcome.time.isoformat(), **paid}
+
+
 def _fields(outcome: Outcome) -> dict[str, Any]:
     return {
-        "name": outcome.name,
-        "time": outcome.time.isoformat(),
+        **_named(outcome),
         "releases": [release.to_dict() for release in outcome.releases],
         "gates": [
             {

@@ -21,14 +21,15 @@ from dpdb.release import Charge, Session
 
 if TYPE_CHECKING:
     from dpdb.diagnosis import PreparedDiagnosis
+    from dpdb.receipts import ReceiptFile, SigningKey
 
-__all__ = ["check_run", "job_charges", "job_diagnoses", "job_sessions", "prepare_results"]
+__all__ = ["check_run", "job_charges", "job_diagnoses", "job_sessions", "open_receipts", "prepare_results"]
 
 _LONGEST_RUN_ID = 200  # of a ledger
 
 
 def check_run(job: Job, run_id: str, *, new_epoch: bool) -> None:
-    """Refuse names that the ledger cannot keep, and results that cannot be kept; touches no file.
+    """Refuse names that the ledger cannot keep, results that cannot be kept, and keys that sign nothing; makes no file.
 
     Parameters
     ----------
@@ -46,6 +47,7 @@ def check_run(job: Job, run_id: str, *, new_epoch: bool) -> None:
         )
     _check_names(job, run_id)
     _check_results(job)
+    _receipt_key(job)
 
 
 @contextmanager
@@ -86,6 +88,44 @@ def job_sessions(
             except DpdbError as error:
                 raise type(error)(f"{job.path}, [[check]] {check.name!r}: {error}") from None
         yield opened[0], checks
+
+
+@contextmanager
+def open_receipts(job: Job) -> Iterator[ReceiptFile | None]:
+    """Open the file of a job's receipts; None for a job without.
+
+    A run that is repeated has the receipts that the file has; one that was killed before a receipt has it afterwards.
+
+    Raises
+    ------
+    ParameterError
+        The key or the file cannot be used.
+    LedgerError
+        The ledger has not what the key has signed, or what the file holds.
+    """
+    key = _receipt_key(job)
+    if key is None or job.receipt is None:
+        yield None
+        return
+    from dpdb.receipts import ReceiptFile
+
+    with ReceiptFile(job.receipt, key, job.ledger) as opened:
+        yield opened
+
+
+def _receipt_key(job: Job) -> SigningKey | None:
+    if job.receipt_key is None and job.receipt is None:
+        return None
+    if job.receipt_key is None or job.receipt is None:
+        raise ParameterError(
+            f"{job.path}: the keys 'receipt' and 'receipt_key' (--receipt FILE, --receipt-key KEY) go together; "
+            "`dpdb receipts key KEY` makes the key"
+        )
+    from dpdb.receipts import load_key
+
+    key = load_key(job.receipt_key)
+    key.refuse_beside(job.ledger)
+    return key
 
 
 def prepare_results(job: Job) -> None:
@@ -148,11 +188,17 @@ def _check_results(job: Job) -> None:
     open_results(job.results, job.results_table)
     if not job.results.parent.is_dir():
         raise ParameterError(f"{job.path}, key 'results': there is no folder {job.results.parent}")
+    for key, written in (("results", job.results), ("receipt", job.receipt)):
+        if written is not None:
+            _refuse_inside(job, key, written)
+
+
+def _refuse_inside(job: Job, key: str, written: Path) -> None:
     parents = [parent.source for parent in job.table.parents if parent.source is not None]
     for source in map(Path, [job.table.source, *parents]):
-        inside = source.is_dir() and job.results.resolve().is_relative_to(source.resolve())
-        if inside or (source.exists() and job.results.exists() and job.results.samefile(source)):
+        inside = source.is_dir() and written.resolve().is_relative_to(source.resolve())
+        if inside or (source.exists() and written.exists() and written.samefile(source)):
             raise ParameterError(
-                f"{job.path}, key 'results': the results would be written into the source or a parent, which the "
+                f"{job.path}, key {key!r}: the {key} would be written into the source or a parent, which the "
                 "ledger would take as changed; give another file"
             )

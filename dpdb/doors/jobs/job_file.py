@@ -26,7 +26,7 @@ from dpdb.release import COUNT, OPTIONS, Ask, Gate, Kind, parse_gate
 __all__ = ["Job", "JobRelease", "filled_job", "ledger_ask", "ledger_run", "load_job"]
 
 _JOB_KEYS = (
-    "name", *TABLE_KEYS, "ledger", "results", "results_table", "who",
+    "name", *TABLE_KEYS, "ledger", "results", "results_table", "receipt", "receipt_key", "who",
     "new_epochs", "alert", "release", "check", "diagnose",
 )  # fmt: skip
 # Options of a release in a job file: the run id comes with the run, and jobs pay in epsilon.
@@ -73,6 +73,9 @@ class Job:
         The source and the unit of protection.
     results, results_table
         A DuckDB file and its table, or a folder of Parquet files.
+    receipt, receipt_key
+        The file that collects the receipts of the job's releases, checks and diagnoses, and the private key that signs
+        them; both or neither.
     new_epochs
         The owner's word that a source whose rows have changed is the same table: a run may open an epoch for them.
     """
@@ -89,6 +92,8 @@ class Job:
     alert: Alert | None = None
     who: str | None = None
     new_epochs: bool = False
+    receipt: Path | None = None
+    receipt_key: Path | None = None
 
 
 def load_job(path: str | Path) -> Job:
@@ -138,6 +143,8 @@ def load_job(path: str | Path) -> Job:
         alert=_alert(keys, path),
         who=keys.text("who"),
         new_epochs=bool(keys.flag("new_epochs")),
+        receipt=_beside(keys, folder, "receipt"),
+        receipt_key=_beside(keys, folder, "receipt_key"),
     )
 
 
@@ -225,6 +232,11 @@ def _toml(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ParameterError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
     return toml_values(content, path)
+
+
+def _beside(keys: TomlKeys, folder: Path, key: str) -> Path | None:
+    text = keys.text(key)
+    return None if text is None else folder / text
 
 
 def _alert(keys: TomlKeys, path: Path) -> Alert | None:

@@ -21,7 +21,7 @@ class Outcome:
     """One part of a run, published: a release with the results of its gates, a suite with its verdicts, or a diagnosis.
 
     `time` is when the run's first release was debited, the same for all of the run and its retries: the times at which
-    the others were answered would tell how long private work took.
+    the others were answered would tell how long private work took. `receipt` is a line of the job's file of receipts.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Outcome:
     gates: tuple[GateResult, ...] = ()
     checks: CheckResults | None = None
     diagnosis: Diagnosis | None = None
+    receipt: str | None = None
 
 
 def exit_code_of(outcomes: Iterable[Outcome]) -> int:

@@ -8,10 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from dpdb.diagnosis import run_diagnosis
-from dpdb.doors.jobs.checks import check_run, job_charges, job_diagnoses, job_sessions, prepare_results
+from dpdb.doors.jobs.checks import (
+    check_run,
+    job_charges,
+    job_diagnoses,
+    job_sessions,
+    open_receipts,
+    prepare_results,
+)
 from dpdb.doors.jobs.diagnoses.rows import diagnosis_rows, open_diagnoses
 from dpdb.doors.jobs.job_check import due_charges
 from dpdb.doors.jobs.job_file import Job, JobRelease, filled_job, ledger_ask, ledger_run
@@ -26,6 +35,9 @@ from dpdb.ledger import Ledger, LedgerSummary
 from dpdb.release import Release, check_gates
 from dpdb.steps import reached
 from dpdb.suites import run_check
+
+if TYPE_CHECKING:
+    from dpdb.receipts import ReceiptFile
 
 __all__ = ["run_job"]
 
@@ -70,7 +82,11 @@ def run_job(
     date = date or date_in(run_id)
     job = filled_job(job, run_id, date)
     results = open_results(job.results, job.results_table)
-    with job_sessions(job, run_id, progress) as (session, checks), Ledger.open(job.ledger) as ledger:
+    with (
+        job_sessions(job, run_id, progress) as (session, checks),
+        Ledger.open(job.ledger) as ledger,
+        open_receipts(job) as receipts,
+    ):
         job = with_kept_thetas(job, session, ledger, run_id)
         diagnoses = job_diagnoses(job, session, run_id)
         charges = [*job_charges(job, session, run_id), *due_charges(checks), *(each.charge for each in diagnoses)]
@@ -97,7 +113,7 @@ def run_job(
             results.append(result_table(rows))
             reached("appended")
             published.append(release.name)
-            yield found
+            yield replace(found, receipt=_receipt(receipts, published, name))
         for opened in checks:
             name = opened.check.name
             asked = datetime.now(UTC)
@@ -113,7 +129,8 @@ def run_job(
             )  # fmt: skip
             reached("appended")
             published.append(name)
-            yield Outcome(name, began, checks=verdicts)
+            paid = _receipt(receipts, published, verdicts.run_id, verdicts.name)
+            yield Outcome(name, began, checks=verdicts, receipt=paid)
         for one, prepared in zip(job.diagnoses, diagnoses, strict=True):
             asked = datetime.now(UTC)
             with _explained(f"diagnose {one.name!r}: ", _said(published)):
@@ -128,7 +145,8 @@ def run_job(
             )  # fmt: skip
             reached("appended")
             published.append(one.name)
-            yield Outcome(one.name, began, diagnosis=named)
+            paid = _receipt(receipts, published, ledger_run(job, run_id, one))
+            yield Outcome(one.name, began, diagnosis=named, receipt=paid)
 
 
 @contextmanager
@@ -145,6 +163,18 @@ def _said(published: Sequence[str]) -> str:
     """Return the words for the releases that a failing run has published."""
     names = ", ".join(map(repr, published))
     return f"; of this run {names} {'is' if len(published) == 1 else 'are'} published and paid for" if names else ""
+
+
+def _receipt(
+    receipts: ReceiptFile | None, published: Sequence[str], run_id: str, suite: str | None = None
+) -> str | None:
+    """Return the receipt of the part that was published last; its answer is in the results, and paid for."""
+    if receipts is None:
+        return None
+    with _explained(f"receipt of {published[-1]!r}: ", f"{_said(published)}; run again with the same run id"):
+        line = receipts.of(run_id=run_id, suite=suite)
+    reached("receipt kept")
+    return line
 
 
 def _rows(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import UnshownError
@@ -70,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     from dpdb.doors.jobs.run_date import parse_date
     from dpdb.doors.jobs.run_job import run_job
 
-    job = load_job(options.job)
+    job = _with_receipts(load_job(options.job), options)
     date = None if options.date is None else parse_date(options.date)
     run_id = options.run_id if options.run_id is not None else f"{datetime.now(UTC):%Y-%m-%d}"
     if options.dry_run:
@@ -81,8 +83,7 @@ def run(options: argparse.Namespace) -> int:
         from dpdb.doors.cli.junit import check_junit
 
         check_junit(options.junit)
-    receipt = options.receipt, options.receipt_key
-    shown = JobOutput(job, run_id, options.format, verbose=options.verbose, receipt=receipt)
+    shown = JobOutput(job, run_id, options.format, verbose=options.verbose)
     try:
         progress = step_bar(
             options, 1 + _STEPS * len(job.releases) + _CHECK_STEPS * len(job.checks) + len(job.diagnoses)
@@ -103,6 +104,14 @@ def run(options: argparse.Namespace) -> int:
     if shown.problem:
         raise UnshownError(shown.problem)
     return exit_code_of(shown.outcomes)
+
+
+def _with_receipts(job: Job, options: argparse.Namespace) -> Job:
+    """Return a job whose receipts are as the command line has them, if it says something of them."""
+    if options.receipt is None and options.receipt_key is None:
+        return job
+    receipt, key = (None if path is None else Path(path) for path in (options.receipt, options.receipt_key))
+    return replace(job, receipt=receipt or job.receipt, receipt_key=key or job.receipt_key)
 
 
 def _show_plan(plan: JobPlan, form: str) -> int:
