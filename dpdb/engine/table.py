@@ -181,15 +181,18 @@ class LocalTable(BoundTable):
         was, whatever becomes of its files. Nor does it matter for an answer what lies beside the files now, because no
         query reads it. Both are other rows for who opens the table next, and so for a ledger, which asks of `all_rows`.
         """
-        source = self._source
+        source, of = self._source, ""
         changed = source.files is not None and source.files.state() != source.state
         if all_rows and not changed:
             from dpdb.sources import is_changed
 
-            changed = is_changed(source) or self._across.is_changed()
+            changed = is_changed(source)
+            if not changed and self._across.is_changed():
+                changed, of = True, "a private parent of "
         if changed:
             raise SourceError(
-                f"{self.description}: changed after this session opened it; nothing is published: open a new session"
+                f"{of}{self.description}: changed after this session opened it; nothing is published: open a new "
+                "session"
             )
 
     def _choice(self) -> str:
