@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -17,7 +18,7 @@ from dpdb.doors.cli.main import build_parser
 from dpdb.doors.cli.options import option_of
 from dpdb.doors.jobs.job_file import _JOB_KEYS, _RELEASE_KEYS
 from dpdb.doors.sql import FrontEnd
-from dpdb.doors.sql.call import read_call
+from dpdb.doors.sql.call import RELEASES, read_call
 from dpdb.engine import SETTINGS, TableSpec
 from dpdb.errors import ParameterError, StatementRefusedError
 from dpdb.ledger import Ledger
@@ -121,6 +122,29 @@ def test_statements_and_connections_take_flags_and_rho(tmp_path: Path) -> None:
         assert cost == "epsilon 0 and rho 0.1 by 1 release"
         with pytest.raises(StatementRefusedError, match="cannot be rate: write true or false"):
             front_end.run("FROM dp_inconsistency('t', rate := 1)")
+
+
+NEVER_NULL = ("epsilon", "rho", "measure")
+
+
+@pytest.mark.parametrize("function", RELEASES)
+def test_null_leaves_an_argument_out_but_never_what_is_spent(function: str) -> None:
+    """By name and by place, of every parameter of every function."""
+    needed = {"dp_check": ["'nightly'"], "dp_diagnose": ["'t'", "rules := true"]}.get(function, ["'t'"])
+
+    def read(*arguments: str) -> Any:
+        return read_call(sqlglot.parse_one(f"{function}({', '.join(arguments)})", dialect="duckdb"), "t", ["nightly"])
+
+    for place, name in enumerate(RELEASES[function][1:], 1):
+        ways = [] if name == "rules" else [[*needed, f"{name} := NULL"], [*needed, f"{name} := (NULL)"]]
+        if function != "dp_diagnose" and not {*RELEASES[function][:place]} & {*NEVER_NULL}:
+            ways.append([*needed, *["NULL"] * place])
+        for arguments in ways:
+            if name in NEVER_NULL:
+                with pytest.raises(ParameterError, match=f"{name} is NULL: leave it out"):
+                    read(*arguments)
+            else:
+                assert read(*arguments) == read(*needed)
 
 
 def test_a_spec_shows_no_rows_and_refuses_unknown_names() -> None:

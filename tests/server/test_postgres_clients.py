@@ -60,9 +60,12 @@ def test_psql(wire: Server, charged: Callable[[int], None]) -> None:
     assert done.stdout.count("(1 row)") == 3
     assert done.stderr.count("NOTICE:  epsilon 0.01 by 1 release\nDETAIL:  release ") == 3
     charged(3)
-    done = psql(wire, r"\set FETCH_COUNT 2", PAID, ok=False)
-    assert "cursors of SQL are not answered" in done.stderr  # psql declares one
-    charged(3)
+    many = "SELECT value, s FROM dp_count('visits', 0.01), unnest([10, 11, 12, 13, 14]) AS u(s)"
+    done = psql(wire, r"\set FETCH_COUNT 2", many)  # psql declares a cursor
+    assert [str(one) in done.stdout for one in range(10, 15)] == [True] * 5
+    assert "(5 rows)" in done.stdout
+    assert done.stderr.count("NOTICE:") == 1
+    charged(4)
 
 
 def test_psycopg(wire: Server, charged: Callable[[int], None]) -> None:

@@ -255,7 +255,7 @@ def test_after_an_error_messages_are_skipped_until_sync(served: Server) -> None:
 def test_codes(served: Server) -> None:
     before = served.site.spent()
     told = {
-        "SELECT * FROM visits": "42501", "COPY states TO STDOUT": "0A000", "DECLARE c CURSOR FOR SELECT 1": "0A000",
+        "SELECT * FROM visits": "42501", "COPY states TO STDOUT": "0A000", "MOVE 1 IN c": "0A000",
         "PREPARE a AS SELECT 1": "0A000", "SET client_encoding = 'LATIN1'": "22023", "SET no_such = 1": "42704",
         "SET dpdb.runid = 'x'": "42704", "SHOW no_such": "42704", "SET": "42601", count(1000): "53400",
         "INSERT INTO states VALUES (1)": "25006", count(-1): "22023", count("NULL"): "22023", "SELEC 1": "42601",
@@ -282,6 +282,44 @@ def test_codes(served: Server) -> None:
         with client(served, user) as wire:
             assert codes(wire.query(count(1))) == [code]
     assert served.site.spent() == before
+
+
+def test_a_cursor_is_paid_once_and_hands_out_its_rows_in_order(served: Server) -> None:
+    text = "SELECT value, s FROM dp_count('visits', 0.01), unnest([1, 2, 3, 4, 5]) AS u(s)"
+    declare = f"DECLARE c NO SCROLL CURSOR FOR\n{text}"
+    before = served.site.spent()
+    with client(served) as wire:
+        assert codes(wire.query(declare)) == ["25P01"]
+        assert codes(wire.extended(parse(declare), bind(), execute())) == ["0A000"]
+        for query, code in {
+            "DECLARE c CURSOR WITH HOLD FOR SELECT 1": "0A000", "DECLARE c SCROLL CURSOR FOR SELECT 1": "0A000",
+            "DECLARE c CURSOR FOR COMMIT": "42601", "DECLARE c CURSOR FOR DECLARE d CURSOR FOR SELECT 1": "42601",
+            "DECLARE c CURSOR FOR SELECT * FROM visits": "42501", "FETCH c": "34000", "CLOSE c": "34000",
+            "DECLARE c CURSOR FOR SELECT 1; DECLARE c CURSOR FOR SELECT 2": "42P03", "FETCH -1 FROM c": "0A000",
+            "DECLARE c CURSOR FOR SELECT 1; DECLARE d CURSOR FOR SELECT 2; DECLARE e CURSOR FOR SELECT 3": "54000",
+        }.items():  # fmt: skip
+            wire.query("BEGIN")
+            assert codes(wire.query(query)) == [code], query
+            assert codes(wire.query(declare)) == ["25P02"]
+            wire.query("ROLLBACK")
+        assert served.site.spent() == before
+        wire.query("BEGIN")
+        assert kinds(wire.query(declare)) == b"NCZ"
+        assert served.site.spent() - before == pytest.approx(0.01)
+        told = []
+        for fetch, count_of in (
+            ("FETCH FORWARD 2 FROM c", 2), ("fetch C", 1), ("FETCH NEXT FROM c", 1), ("FETCH 0 c", 0),
+            ('FETCH ALL IN "c"', 1), ("FETCH 9 c", 0),
+        ):  # fmt: skip
+            found = wire.query(fetch)
+            assert kinds(found) == b"T" + b"D" * count_of + b"CZ"
+            assert found[-2] == (b"C", f"FETCH {count_of}\0".encode())
+            told += [body for kind, body in found if kind == b"D"]
+        assert len({*told}) == 5
+        assert kinds(wire.query("CLOSE c; COMMIT")) == b"CCZ"
+        wire.query("BEGIN; DECLARE c CURSOR FOR SELECT 1; COMMIT; BEGIN")
+        assert codes(wire.query("FETCH c")) == ["34000"]
+    assert served.site.spent() - before == pytest.approx(0.01)
 
 
 def test_session_statements_are_harmless(served: Server) -> None:
@@ -464,7 +502,7 @@ def test_deadlines(tmp_path: Path) -> None:
 def test_only_so_much_is_read_and_kept(served: Server) -> None:
     with client(served) as wire:
         big = b"SELECT '" + b"x" * 70_000 + b"'\0"
-        assert codes(wire.query(big[:-1].decode())) == ["42501"]
+        assert codes(wire.query(big[:-1].decode())) == ["54000"]
         wire.send(b"Q" + struct.pack("!i", 200_000_000) + b"x" * 1000)
         assert error_of(wire.message())["C"] == "54000"
     with client(served) as wire:

@@ -16,6 +16,7 @@ from test_server_bad_input import certificate, edit
 from dpdb.doors.server import audit as server_audit
 from dpdb.doors.server.analysts import Directory
 from dpdb.doors.server.asked import Asker, RefusedError
+from dpdb.doors.server.audit import Audit
 from dpdb.doors.server.certificate import Certificate
 from dpdb.doors.server.configuration import load_configuration
 from dpdb.doors.server.desk import Desk
@@ -55,7 +56,8 @@ def test_an_ended_token_stays_void_where_the_clock_goes_back(tmp_path: Path, jum
     site = make_site(tmp_path)
     token = site.add("ann", expires=datetime.now(UTC) + 2 * HOUR)
     ledgers = {"visits": site.ledger}
-    running = Directory(ledgers)
+    audit = Audit(tmp_path / "audit.sqlite")
+    running = Directory(ledgers, audit.ended)
     assert running.holder(token) is not None
     jumping.wrong = 3 * HOUR
     late = Directory(ledgers)  # has never seen it good
@@ -69,8 +71,11 @@ def test_an_ended_token_stays_void_where_the_clock_goes_back(tmp_path: Path, jum
     running.refresh()
     assert running.holder(again) is not None
     assert running.holder(token) is None
-    for directory in (running, late):
-        directory.close()
+    jumping.wrong = -100 * HOUR
+    fresh = Directory(ledgers, audit.ended)  # has seen nothing itself
+    assert (fresh.holder(token), fresh.holder(again) is not None) == (None, True)
+    for opened in (running, late, fresh, audit):
+        opened.close()
 
 
 @pytest.fixture

@@ -239,6 +239,13 @@ def test_ids_that_are_none_are_refused_in_the_words_of_json_rpc(served: Server) 
             status, told = answered(content)
             assert (status, told["id"], told["error"]["code"]) == (400, None, -32600), content[:80]
             assert told["error"]["message"].startswith("Invalid Request: ")
+        for content in ("null", "5", '"text"', "{}", '{"jsonrpc": "2.0"}', '{"jsonrpc": "1.0", "method": "ping"}'):
+            assert answered(content) == (400, answered(content)[1])
+            assert (answered(content)[1]["id"], answered(content)[1]["error"]["code"]) == (None, -32600)
+        for content in ("", "{", "nul", "[" * 10_000, "\0"):
+            assert (answered(content)[0], answered(content)[1]["error"]["code"]) == (400, -32700)
+        status, told = answered(body.replace('"tools/call"', "7") % '"mine"')
+        assert (status, told["id"], told["error"]["code"]) == (400, "mine", -32600)
         for one in [*IDS, "1", "1"]:  # each message stands alone, so an id may come again
             status, told = answered(body % one)
             assert (status, told["id"], "result" in told) == (200, json.loads(one), True)
@@ -374,11 +381,11 @@ def test_standard_error_tells_nothing_of_failures(tmp_path: Path) -> None:
     with started(site, token=site.tokens["ann"], before=before) as process:
         process.stdin.write(b"".join(json.dumps(one).encode() + b"\n" for one in says))
         process.stdin.flush()
-        lines = [process.stdout.readline() for _ in range(3)]
+        lines = [process.stdout.readline() for _ in range(4)]
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, b"", b"")
     told_of = {told["id"]: told for told in map(json.loads, lines)}
-    assert told_of[None]["error"]["code"] == -32600
+    assert [json.loads(line)["error"]["code"] for line in lines if b'"id":null' in line] == [-32600] * 2
     told = told_of[2]["result"]["structuredContent"]
     assert told["error"] == "failed"
     assert b"canary" not in b"".join(lines)

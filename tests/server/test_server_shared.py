@@ -13,14 +13,15 @@ from typing import Any
 
 import pytest
 from server_site import COUNT, Server, make_site
+from wire_client import Wire, error_of
 
-from dpdb.doors.server.analysts import Analyst
+from dpdb.doors.server.analysts import Analyst, Directory, token_digest
 from dpdb.doors.server.asked import Asker, RefusedError
 from dpdb.doors.server.audit import Audit
 from dpdb.doors.server.configuration import load_configuration
 from dpdb.doors.server.desk import Desk
-from dpdb.doors.server.rates import AtOnce
-from dpdb.doors.server.refusals import TooManyError
+from dpdb.doors.server.rates import FailedLogins, Slots
+from dpdb.doors.server.refusals import TooManyError, UnauditedError
 from dpdb.errors import ParameterError
 
 ANN = Asker(Analyst("ann", "analyst"), "http", "127.0.0.1")
@@ -37,7 +38,7 @@ def audited(folder: Path) -> list[tuple[Any, ...]]:
 def test_servers_share_rates_and_statements_at_once(tmp_path: Path) -> None:
     """This process stands for a second server on the same configuration."""
     site = make_site(tmp_path, analysts={"ann": {}, "bob": {}}, settings={"statements_per_minute": 5})
-    other, audit = AtOnce(tmp_path / "audit.sqlite-slots", 2), Audit(tmp_path / "audit.sqlite")
+    other, audit = Slots(tmp_path / "audit.sqlite-slots", 2), Audit(tmp_path / "audit.sqlite")
     with Server(site) as server:
         with other.one("ann"):
             assert server.ask("ann", "SELECT 1").status_code == 200
@@ -56,19 +57,77 @@ def test_servers_share_rates_and_statements_at_once(tmp_path: Path) -> None:
     audit.close()
 
 
+def test_servers_and_doors_share_failed_logins(tmp_path: Path) -> None:
+    """This process stands for a second server, in which the same address fails, too."""
+    site = make_site(tmp_path, settings={"failed_logins_per_minute": 5}, postgres=True)
+    (tmp_path / "audit.sqlite-slots").touch(mode=0o600)
+    slots = Slots(tmp_path / "audit.sqlite-slots", 2)
+
+    async def fail(times: int) -> list[bool]:
+        other = FailedLogins(slots, 5)
+        found = [other.allows("127.0.0.1") for _ in range(times)]
+        assert other.allows("127.0.0.2")  # of another address
+        return found
+
+    with Server(site) as server:
+        assert asyncio.run(fail(2)) == [True] * 2
+        with server.client() as stranger:
+            stranger.headers["Authorization"] = "Bearer wrong"
+            statuses = [stranger.get("/v1/account").status_code for _ in range(2)]
+        with Wire(server.postgres_port) as wire:
+            codes = [error_of(wire.log_in("ann", "wrong")[-1])["C"]]
+        with server.client() as stranger:
+            stranger.headers["Authorization"] = "Bearer wrong"
+            statuses.append(stranger.get("/v1/account").status_code)
+        with Wire(server.postgres_port) as wire:
+            codes.append(error_of(wire.log_in("ann", "wrong")[-1])["C"])
+        assert (statuses, codes) == ([401, 401, 429], ["28P01", "53000"])
+        assert server.ask("ann", "SELECT 1").status_code == 200  # a good token is no failed login
+        assert asyncio.run(fail(1)) == [False]
+        assert (tmp_path / "audit.sqlite-slots").stat().st_size == 0
+    assert asyncio.run(fail(9)) == [True] * 3 + [False] * 6  # those of a server that has ended are forgotten
+    slots.close()
+
+
+def test_servers_share_which_tokens_have_ended(tmp_path: Path) -> None:
+    """One that starts after the clock went back knows of the end; where the audit cannot be had each knows its own."""
+    site = make_site(tmp_path)
+    audit, token = Audit(tmp_path / "audit.sqlite"), site.tokens["ann"]
+    ledgers = {"visits": site.ledger}
+    running = Directory(ledgers, audit.ended)
+    assert running.holder(token) is not None
+    other = Audit(tmp_path / "audit.sqlite")
+    assert other.ended([token_digest(token)]) == {token_digest(token)}
+    running.refresh()
+    late = Directory(ledgers, other.ended)
+    assert (running.holder(token), late.holder(token)) == (None, None)
+    assert late.holder(site.add("ann")) is None
+    late.refresh()
+    again = site.add("ann")
+    late.refresh()
+    assert late.holder(again) is not None
+    other.close()
+    with pytest.raises(UnauditedError):
+        other.ended([])
+    late.refresh()
+    assert (late.holder(token), late.holder(again) is not None) == (None, True)
+    for opened in (running, late, audit):
+        opened.close()
+
+
 def test_slots_of_a_process_that_dies_are_free(tmp_path: Path) -> None:
     """And nobody waits for a place that another name has."""
     path = tmp_path / "slots"
     script = f"""
 import sys
 from pathlib import Path
-from dpdb.doors.server.rates import AtOnce
-slots = AtOnce(Path({str(path)!r}), 2)
+from dpdb.doors.server.rates import Slots
+slots = Slots(Path({str(path)!r}), 2)
 with slots.one("ann"), slots.one("ann"):
     print("held", flush=True)
     sys.stdin.read()
 """
-    slots, pipe = AtOnce(path, 2), subprocess.PIPE
+    slots, pipe = Slots(path, 2), subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", script], stdin=pipe, stdout=pipe) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == b"held\n"
@@ -85,7 +144,7 @@ with slots.one("ann"), slots.one("ann"):
     slots.close()
     os.chmod(path, 0o666)  # noqa: PTH101
     with pytest.raises(ParameterError, match="others may read or change it"):
-        AtOnce(path, 2)
+        Slots(path, 2)
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any
 
 from dpdb.doors.server.configuration import Configuration
 from dpdb.doors.server.login_keys import LoginKeys, login_keys
-from dpdb.doors.server.refusals import ForbiddenError
+from dpdb.doors.server.refusals import ForbiddenError, UnauditedError
 from dpdb.errors import LedgerError
 from dpdb.ledger import Ledger, RecordedAnalyst
 
@@ -120,17 +120,22 @@ def _all_ledgers(configuration: Configuration) -> Iterator[Mapping[str, Ledger]]
 class Directory:
     """Who holds which token, as the ledgers said when they were last read.
 
-    A token whose time was seen to have ended stays void, also where the machine's clock goes back.
+    A token whose time was seen to have ended stays void, also where the machine's clock goes back; in all servers that
+    share an audit.
 
     May be used by several threads. What an analyst may spend, the ledger itself decides in the transaction of a debit.
 
     Parameters
     ----------
     ledgers : mapping of table to path
+    shared : function, optional
+        Adds digests of ended tokens to those that other servers have seen, and returns them all; see `Audit.ended`.
     """
 
-    def __init__(self, ledgers: Mapping[str, Path]) -> None:
-        self._lock = threading.Lock()
+    def __init__(
+        self, ledgers: Mapping[str, Path], shared: Callable[[Collection[str]], Collection[str]] | None = None
+    ) -> None:
+        self._lock, self._shared = threading.Lock(), shared
         self._by_digest: Mapping[str, Analyst] = {}
         self._ended: set[str] = set()
         self._logins: Mapping[str, tuple[Analyst, str | None]] = {}
@@ -152,6 +157,9 @@ class Directory:
                 raise
             first, *others = found
             self._ended |= {access.token for ledger in found for access in ledger.values() if access.ended}
+            if self._shared is not None:
+                with suppress(UnauditedError):  # then nothing is run, and the next look tries again
+                    self._ended |= {*self._shared(self._ended)}
             known = {
                 name: access
                 for name, access in first.items()

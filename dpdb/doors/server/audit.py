@@ -2,7 +2,8 @@
 
 It is the owner's, as a ledger is (mode 0600), and holds no private value. A line is written before its statement runs,
 and completed afterwards: one without an outcome is of a server that was killed. What cannot be written is not run.
-The same transaction counts the analyst's statements of the last minute, for all servers that share the file.
+The same transaction counts the analyst's statements of the last minute, for all servers that share the file; and it
+keeps which tokens one of them has seen end.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,6 +32,7 @@ CREATE TABLE IF NOT EXISTS statement (
 ) STRICT;
 CREATE TABLE IF NOT EXISTS lately (who TEXT NOT NULL, at REAL NOT NULL) STRICT;
 CREATE INDEX IF NOT EXISTS lately_of ON lately (who);
+CREATE TABLE IF NOT EXISTS ended (token TEXT PRIMARY KEY) STRICT;
 """
 _BUSY_SECONDS = 10.0
 _MINUTE = 60.0
@@ -114,6 +116,25 @@ class Audit:
                 "UPDATE statement SET outcome = ?, epsilon = ?, releases = ?, ended = ? WHERE number = ?",
                 (outcome, epsilon, json.dumps([*releases]) if releases else None, _now(), number),
             )
+
+    def ended(self, seen: Collection[str]) -> set[str]:
+        """Return the digests of all tokens that a server has seen end, after adding those that this one has seen.
+
+        Raises
+        ------
+        UnauditedError
+            The file cannot be read, or not be written where one is new.
+        """
+        with self._lock:
+            try:
+                known = {token for (token,) in self._connection.execute("SELECT token FROM ended").fetchall()}
+            except sqlite3.Error as error:
+                raise UnauditedError(f"{self._path}: the audit file cannot be read: {error}") from error
+        if new := {*seen} - known:
+            with self._writing() as connection:
+                for token in sorted(new):
+                    connection.execute("INSERT OR IGNORE INTO ended VALUES (?)", (token,))
+        return known | new
 
     def close(self) -> None:
         """Close the file."""

@@ -34,7 +34,7 @@ from dpdb.doors.server.configuration import Configuration
 from dpdb.doors.server.known import account_of, history_of, schema_of
 from dpdb.doors.server.login_keys import LoginKeys
 from dpdb.doors.server.padding import until_grid
-from dpdb.doors.server.rates import AtOnce
+from dpdb.doors.server.rates import FailedLogins, Slots
 from dpdb.doors.server.receipts import ReceiptDesk, Receipts
 from dpdb.doors.server.refusals import ClosingError, ForbiddenError, Refusal, refusal_of
 from dpdb.doors.server.standing import Standing
@@ -73,15 +73,16 @@ class Desk:
             self.audit = Audit(configuration.audit)
             self._opened.callback(self.audit.close)
             beside = configuration.audit.with_name(f"{configuration.audit.name}-slots")
-            self._at_once = AtOnce(beside, limits.at_once)
+            self._at_once = Slots(beside, limits.at_once)
             self._opened.callback(self._at_once.close)
             self.tables = {
                 table.name: self._opened.enter_context(OpenTable(table, configuration.public, limits.statement_seconds))
                 for table in configuration.tables
             }
-            self.directory = Directory({table.name: table.ledger for table in configuration.tables})
-            self._opened.callback(self.directory.close)
+            self.failed_logins = FailedLogins(self._at_once, limits.failed_logins_per_minute)
             ledgers = {table.name: table.ledger for table in configuration.tables}
+            self.directory = Directory(ledgers, self.audit.ended)
+            self._opened.callback(self.directory.close)
             signed = Receipts(configuration.receipt_key, ledgers, limits.receipt_seconds)
             self._opened.callback(signed.close)
             self._standing = Standing()

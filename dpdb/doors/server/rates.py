@@ -1,10 +1,11 @@
-"""How often: failed logins of an address, in memory, by a clock that never goes back; statements of an analyst at once.
+"""How often: failed logins of an address, by a clock that never goes back; statements of an analyst at once.
 
 How many statements an analyst has had within a minute stands in the audit (`dpdb.doors.server.audit`).
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import threading
@@ -18,11 +19,12 @@ from dpdb.doors.server.refusals import TooManyError
 from dpdb.errors import ParameterError
 from dpdb.files.owned_file import open_owned
 
-__all__ = ["AtOnce", "PerMinute"]
+__all__ = ["FailedLogins", "PerMinute", "Slots"]
 
 _MINUTE = 60.0
 _MOST_KNOWN = 10_000
-_SLOT_BITS = 20  # more than `at_once` may be
+_SLOT_BITS = 20  # more than `at_once` and failed logins may be
+_LOGIN = "failed login\0"  # before an address, so that it is no analyst's name
 
 
 class PerMinute:
@@ -48,11 +50,17 @@ class PerMinute:
             return True
 
 
-class AtOnce:
-    """At most so many of one analyst's statements at the same time, in all servers that share a file.
+class Slots:
+    """Places in a file, of which every name has so many, in all servers that share it.
 
-    A statement holds the lock of one byte of the file, which stays empty: the system lets go of what a server held
-    that was killed. Budgets do not depend on it.
+    A place is the lock of one byte of the file, which stays empty: the system lets go of what a server held that was
+    killed. Budgets do not depend on it.
+
+    Parameters
+    ----------
+    path : path
+    most : int
+        Statements of one analyst at the same time.
 
     Raises
     ------
@@ -78,13 +86,27 @@ class AtOnce:
         TooManyError
             As many run already.
         """
-        with self._lock:
-            place = self._taken(name)
+        place = self.take(name, self._most)
+        if place is None:
+            raise TooManyError(f"{self._most} statements of yours are running: wait for one of them")
         try:
             yield
         finally:
-            with self._lock:
-                self._let_go(place)
+            self.let_go(place)
+
+    def take(self, name: str, most: int) -> int | None:
+        """Take one of the places of a name; None if all are held."""
+        with self._lock:
+            return self._taken(name, most)
+
+    def let_go(self, place: int) -> None:
+        """Give a place back."""
+        import fcntl
+
+        with self._lock:
+            self._held.discard(place)
+            if self._file >= 0:
+                fcntl.lockf(self._file, fcntl.LOCK_UN, 1, place)
 
     def close(self) -> None:
         """Close the file, and hold nothing more."""
@@ -92,11 +114,11 @@ class AtOnce:
             os.close(self._file)
             self._file = -1
 
-    def _taken(self, name: str) -> int:
+    def _taken(self, name: str, most: int) -> int | None:
         import fcntl  # POSIX only, as the ledger's locks are
 
         first = int.from_bytes(hashlib.sha256(name.encode()).digest()[:5]) << _SLOT_BITS
-        for place in range(first, first + self._most):
+        for place in range(first, first + most):
             if place in self._held:
                 continue
             try:
@@ -105,11 +127,34 @@ class AtOnce:
                 continue
             self._held.add(place)
             return place
-        raise TooManyError(f"{self._most} statements of yours are running: wait for one of them")
+        return None
 
-    def _let_go(self, place: int) -> None:
-        import fcntl
 
-        self._held.discard(place)
-        if self._file >= 0:
-            fcntl.lockf(self._file, fcntl.LOCK_UN, 1, place)
+class FailedLogins:
+    """At most so many failed logins of one address within any minute: in all servers that share slots, by every door.
+
+    A failed login holds a place for a minute, so nothing is written for strangers. Those of a server that ended are
+    forgotten. Used in one event loop.
+    """
+
+    def __init__(self, slots: Slots, most: int) -> None:
+        self._slots, self._most = slots, most
+        self._own = PerMinute(most)
+        self._held = 0
+
+    def allows(self, address: str) -> bool:
+        """Count one more failed login if it is allowed; return whether it is."""
+        if not self._own.allows(address):
+            return False
+        if self._held >= _MOST_KNOWN:  # strangers from everywhere: the system looks through all places each time
+            return True
+        place = self._slots.take(f"{_LOGIN}{address}", self._most)
+        if place is None:
+            return False
+        self._held += 1
+        asyncio.get_running_loop().call_later(_MINUTE, self._forget, place)
+        return True
+
+    def _forget(self, place: int) -> None:
+        self._held -= 1
+        self._slots.let_go(place)

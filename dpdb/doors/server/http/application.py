@@ -25,7 +25,6 @@ from dpdb.doors.server.asked import Answer, Asker, RefusedError
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.http.openapi import openapi_document
 from dpdb.doors.server.http.pages import PAGES, Page, load_page
-from dpdb.doors.server.rates import PerMinute
 from dpdb.doors.server.refusals import Refusal
 from dpdb.doors.server.values import (
     CHECK_OPTIONS,
@@ -129,7 +128,6 @@ class _Served:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._failed = PerMinute(desk.configuration.limits.failed_logins_per_minute)
         self._statuses: Counter[int] = Counter()
 
     def wrapped(self, handler: _Handler) -> Callable[[Request], Awaitable[Response]]:
@@ -155,7 +153,7 @@ class _Served:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         analyst = await self._desk.holder(token.strip()) if scheme.lower() == "bearer" and token else None
         if analyst is None:
-            if token and not self._failed.allows(address):
+            if token and not self._desk.failed_logins.allows(address):
                 return _refused(Refusal("too_many", _UNAUTHORIZED.message))
             return _refused(_UNAUTHORIZED, {"WWW-Authenticate": "Bearer"})
         return await handler(self._desk, Asker(analyst, "http", address), request)

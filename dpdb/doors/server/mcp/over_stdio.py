@@ -104,7 +104,7 @@ class _Lines:
             if len(line) > MOST_BODY:
                 self.is_too_long = True
                 return
-            error = invalid_request(line)
+            error = invalid_request(line) if line.strip() else None
             if error is None:
                 yield line.decode("utf-8", "replace")
             else:

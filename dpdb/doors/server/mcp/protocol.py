@@ -55,27 +55,28 @@ def mcp_server(tools: Tools, asker_of: Callable[[Any], Awaitable[Asker | None]])
 
 
 def invalid_request(content: str | bytes) -> bytes | None:
-    """Return the error of JSON-RPC 2.0 to a message that the package `mcp` would take for none that wants an answer.
+    """Return the error of JSON-RPC 2.0 to what is no message, None of a message.
 
-    These are requests whose id is no text or whole number, and several messages in a list, which MCP has no more.
-    None of any other message.
+    The package `mcp` takes a request whose id is no text or whole number for a notification, which nobody answers.
     """
     try:
-        found = json.loads(content, parse_int=_Digits)
-    except (ValueError, RecursionError):  # which `mcp` says of it
-        return None
+        found = json.loads(content, parse_int=lambda digits: int(digits[: _MOST_ID + 1]))
+    except (ValueError, RecursionError):
+        return _error(types.PARSE_ERROR, "Parse error: a message is JSON")
     if isinstance(found, list):
-        return _error("Invalid Request: a message is one object; several in a list are not taken")
-    if isinstance(found, dict) and "method" in found and "id" in found:
-        given = found["id"]
-        if not isinstance(given, str) or len(given) > _MOST_ID:
-            return _error(f"Invalid Request: an id is a text or a whole number of at most {_MOST_ID:,} characters")
+        return _error(types.INVALID_REQUEST, "Invalid Request: several messages in a list are not taken: send one")
+    given = found.get("id") if isinstance(found, dict) else None
+    is_id = isinstance(given, (str, int)) and not isinstance(given, bool) and len(str(given)) <= _MOST_ID
+    if isinstance(found, dict) and "method" in found and "id" in found and not is_id:
+        words = f"Invalid Request: an id is a text or a whole number of at most {_MOST_ID:,} characters"
+        return _error(types.INVALID_REQUEST, words)
+    try:
+        types.jsonrpc_message_adapter.validate_python(found, by_name=False)
+    except ValueError:
+        words = 'Invalid Request: a message has "jsonrpc": "2.0", a method and its params as an object'
+        return _error(types.INVALID_REQUEST, words, given if is_id else None)
     return None
 
 
-class _Digits(str):
-    """A whole number of JSON, of any length."""
-
-
-def _error(words: str) -> bytes:
-    return json_bytes({"jsonrpc": "2.0", "id": None, "error": {"code": types.INVALID_REQUEST, "message": words}})
+def _error(code: int, words: str, given: object = None) -> bytes:
+    return json_bytes({"jsonrpc": "2.0", "id": given, "error": {"code": code, "message": words}})

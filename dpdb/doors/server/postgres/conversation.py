@@ -118,7 +118,7 @@ class Conversation:
         except StatementRefusedError as error:
             raise WireError("54000", str(error)) from None
         for part in parts:
-            outcome = await self._statements.run(bare(part))
+            outcome = await self._statements.run_simple(bare(part))
             self._extended.dropped(outcome.tag)
             if outcome.table is not None:
                 columns = columns_of(outcome.table.schema)

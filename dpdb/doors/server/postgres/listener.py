@@ -45,7 +45,6 @@ class PostgresListener:
         limits = desk.configuration.limits
         self.desk, self.tls, self.is_closing = desk, tls, False
         self._places = Places[Connection](limits.connections_per_address, limits.connections)
-        self._failed = PerMinute(limits.failed_logins_per_minute)
         self._read = {short: PerMinute(limits.statements_per_minute * times) for short, times in _READ.items()}
         self._open: dict[tuple[int, int], Connection] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -81,7 +80,7 @@ class PostgresListener:
 
     def may_fail(self, address: str) -> bool:
         """Count a failed login; return whether its address may have one more."""
-        return self._failed.allows(address)
+        return self.desk.failed_logins.allows(address)
 
     def may_parse(self, name: str, text: str) -> bool:
         """Count a statement that is read for an analyst; return whether he may have it read."""

@@ -32,8 +32,8 @@ _TAGS = {
 }  # fmt: skip
 _REFUSED = {
     "COPY": "COPY is refused: rows neither come nor go; write SELECT ... (ADBC: adbc.postgresql.use_copy = false)",
-    **dict.fromkeys(("DECLARE", "FETCH", "MOVE"), "cursors of SQL are not answered: ask for rows in portions by the "
-                    "protocol, as drivers do with a fetch size"),
+    **dict.fromkeys(("DECLARE", "FETCH", "MOVE"), "cursors of SQL are answered in simple messages alone: ask for rows "
+                    "in portions by the protocol, as drivers do with a fetch size"),
     **dict.fromkeys(("PREPARE", "EXECUTE"), "statements are prepared by the protocol, as drivers do"),
     **dict.fromkeys(("LISTEN", "NOTIFY", "LOCK", "VACUUM", "DO"), "this server answers queries alone"),
 }  # fmt: skip

@@ -13,6 +13,7 @@ import pyarrow as pa
 from dpdb.doors.server.asked import Answer, Asker
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.postgres import catalog
+from dpdb.doors.server.postgres.cursors import Cursors
 from dpdb.doors.server.postgres.errors import WireError
 from dpdb.doors.server.postgres.prepared import Prepared
 from dpdb.doors.server.postgres.session import Settings, verb_of
@@ -83,6 +84,7 @@ class Statements:
         self._holds, self._may_parse, self._keep = holds, may_parse, keep
         self._cancelled: asyncio.Future[None] | None = None
         self._described: dict[str, list[Column]] = {}
+        self._cursors = Cursors()
 
     async def run(self, text: str, about: str | None = None) -> Outcome:
         """Answer a bare statement.
@@ -112,6 +114,33 @@ class Statements:
         answer = await self._asked(self._desk.run(self._asker, text, run_id=self.settings.run_id))
         tag = "EXPLAIN" if verb_of(text) == "EXPLAIN" else _counted("SELECT", answer.table.num_rows)
         return Outcome(tag, answer.table, _cost(answer))
+
+    async def run_simple(self, text: str) -> Outcome:
+        """Answer a bare statement of a simple message, which may be about a cursor. Errors as `run`."""
+        if not self._cursors.is_about(text):
+            outcome = await self.run(text)
+        else:
+            self.refuse_after_failure(text)
+            outcome = await self._of_cursor(text)
+        if self.settings.state != b"T":
+            self._cursors.forget()
+        return outcome
+
+    async def _of_cursor(self, text: str) -> Outcome:
+        text, verb = text.lstrip(), verb_of(text)
+        if verb == "CLOSE":
+            self._cursors.close(text)
+            return Outcome("CLOSE CURSOR")
+        if verb == "FETCH":
+            rows = self._cursors.fetch(text)
+            return Outcome(_counted("FETCH", rows.num_rows), rows)
+
+        async def run(query: str) -> tuple[pa.Table, Mapping[str, str]]:
+            outcome = await self.run(query)
+            return outcome.table, outcome.notice
+
+        notice = await self._cursors.declare(text, self.settings.state == b"T", run)
+        return Outcome("DECLARE CURSOR", None, notice)
 
     def refuse_after_failure(self, text: str) -> None:
         """Raise `WireError` for a statement after a failed one of the same transaction."""

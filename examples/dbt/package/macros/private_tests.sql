@@ -45,7 +45,8 @@ select 0 as outcome
 {% set run = 'dbt check ' ~ suite ~ ('' if date is none else ' ' ~ date) ~ ' ' ~ dpdb.run_name('invocation') %}
 with verdicts as materialized (
     select * from dp_check(
-        {{ dpdb.text(suite) }}, epsilon := {{ 'NULL' if epsilon is none else epsilon }},
+        {{ dpdb.text(suite) }}, {% if epsilon is not none %}epsilon := {{ epsilon }},{% endif %}
+
         date := {{ 'NULL' if date is none else dpdb.text(date) }}, run_id := {{ dpdb.text(run) }}, table_name := {{ dpdb.text(dpdb.measured_table(model)) }}
     )
 )
