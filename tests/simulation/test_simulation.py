@@ -1,4 +1,7 @@
-"""One integer replays a ledger's life: 200 of them by default, 10,000 under `slow`; mutants are caught."""
+"""One integer replays a ledger's life: 200 of them, 10,000 under `slow`; mutants are caught.
+
+By default a fifth of the 200 runs (`case_share`), and of the lives with analysts and with servers.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from unittest.mock import patch
 
 import ledger_lives
 import pytest
+from case_share import fifth
 from ledger_lives import LifeFailed, live
 from ledger_mutants import MUTANTS
 
@@ -48,7 +52,7 @@ def lives(seeds: Sequence[int], folder: Path) -> tuple[Counter[str], Counter[str
 
 def test_200_lives_keep_what_they_owe(tmp_path: Path) -> None:
     """Nor is it easy for them: every kind of fault and of the owner's acts was among them."""
-    events, faults = lives([*DEFAULT, *FAILED_ONCE], tmp_path)
+    events, faults = lives([*fifth(DEFAULT), *FAILED_ONCE], tmp_path)
     assert faults.keys() >= FAULTS
     assert events.keys() >= EVENTS
 
@@ -62,7 +66,7 @@ def lives_with_analysts(seeds: Sequence[int], folder: Path) -> Counter[str]:
 
 def test_lives_with_analysts_keep_what_they_owe(tmp_path: Path) -> None:
     """Servers ask in the names of analysts, whom the owner rations and revokes while everything fails."""
-    assert lives_with_analysts(range(1, 41), tmp_path).keys() >= RATIONED
+    assert lives_with_analysts(fifth(range(1, 41)), tmp_path).keys() >= RATIONED
 
 
 SERVED = {
@@ -81,7 +85,7 @@ def lives_of_servers(seeds: Sequence[int], folder: Path) -> Counter[str]:
 
 def test_servers_that_are_killed_and_started_again_keep_what_they_owe(tmp_path: Path) -> None:
     """One debit, one answer for each key, quotas, one total, and no debit without a line in the audit."""
-    assert lives_of_servers(range(1, 21), tmp_path).keys() >= SERVED
+    assert lives_of_servers(fifth(range(1, 21)), tmp_path).keys() >= SERVED
 
 
 @pytest.mark.slow
@@ -146,6 +150,7 @@ def test_a_life_is_replayed_byte_for_byte(tmp_path: Path) -> None:
         assert told[len(here.trace)] == here.digest
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_is_caught_by_its_seed(name: str, tmp_path: Path) -> None:
     """And says the seed and a trace; without the mutant, the same life ends well."""
