@@ -4,7 +4,8 @@
 and that twentieth. What runs is printed first, how many cases wait for `--cases all` at the end.
 
 Lists of cases inside a test go through `fifth` or `twentieth`. A parametrized test is marked `heavy`, or
-`heavy(of=20)`: its cases are dealt out in an order that mixes the parameters, and at least one of them runs.
+`heavy(of=20)`: its cases are dealt out in an order that mixes the parameters, and at least one of them runs. Tests of
+one file marked `heavy(family="...")` with one name are cases of one family.
 """
 
 from __future__ import annotations
@@ -79,11 +80,12 @@ def leave_out(items: list[pytest.Item]) -> list[pytest.Item]:
     """Take the cases of tests marked `heavy` that do not run out of `items`, and return them."""
     families = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("heavy"):
-            families[item.nodeid.partition("[")[0]].append(item)
+        if marker := item.get_closest_marker("heavy"):
+            file, _, test = item.nodeid.partition("[")[0].partition("::")
+            family, of = marker.kwargs.get("family", test), marker.kwargs.get("of", FIFTH)
+            families[f"{file}::{family}", of].append(item)
     left = set()
-    for name, cases in families.items():
-        of = cases[0].get_closest_marker("heavy").kwargs.get("of", FIFTH)
+    for (name, of), cases in families.items():
         mixed = sorted(cases, key=lambda case: (crc32(case.nodeid.encode()), case.nodeid))
         left |= set(cases) - set(_share(mixed, of, crc32(name.encode())))
     found = [item for item in items if item in left]

@@ -120,6 +120,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("option", COMMANDS)
 def test_numbers_of_options_are_written_in_ascii_digits(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     for odd in ODD:

@@ -125,6 +125,7 @@ def test_all_statements_are_checked_before_the_first_runs(
     assert (out, err.startswith("dpdb: line 3, column 17: 'hospital' is private")) == ("", True)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("options", "code", "says"),
     [

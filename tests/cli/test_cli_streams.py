@@ -82,6 +82,7 @@ def kept() -> list[dict[str, Any]]:
         return [release for found in ledger.answers() for release in json.loads(found.answer)]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("command", SPENDING)
 def test_an_answer_that_cannot_be_printed_is_in_the_ledger_and_named(
     command: str, capsys: pytest.CaptureFixture[str]

@@ -221,6 +221,7 @@ def test_texts_with_small_changes_are_read_as_what_can_be_written_down_or_refuse
     assert read > 200
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "text",
     [

@@ -234,6 +234,7 @@ BAD = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("asked", "words"), BAD)
 def test_bad_input_is_refused_in_one_line_and_spends_nothing(folder: Path, asked: dict, words: str) -> None:
     noise = StubNoise()

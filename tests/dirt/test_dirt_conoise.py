@@ -98,6 +98,7 @@ def test_predicates_that_share_columns_are_gone_through_again(parts, seed):
     assert any(violates(dc, pair) for pair in pairs)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("text", "row"),
     [

@@ -34,6 +34,7 @@ from dpdb.release.explain import explain
 RANDOM = {*NUMBERS, "release_id", "raw", "estimate_lower", "estimate_upper", "handicaps", "draw_share", "theta_limits"}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMED)
 def test_neighbours_are_charged_and_told_the_same(name: str, tmp_path: Path) -> None:
     door: Door = NAMED[name]

@@ -53,6 +53,7 @@ MISTAKES = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("statement", "kind", "says"), MISTAKES)
 def test_mistakes_cost_nothing_and_give_the_original_error(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise, statement, kind, says
@@ -112,6 +113,7 @@ def test_ctrl_c_is_an_original_too(connection: duckdb.DuckDBPyConnection) -> Non
 # -- which table ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["visits", "VISITS", "main.visits", "memory.visits", "memory.main.visits", '"visits"'])
 def test_spellings_of_one_table_share_its_budget(registration: dpdb.Registration, name: str) -> None:
     assert registration.execute("SELECT dp_count(?, 40).value AS n", [name])["n"].to_pylist() == [6.0]

@@ -158,6 +158,7 @@ TYPED = ("parquet", "feather", "arrow", "arrows", "sqlite")
 CELLS = (*DELIMITERS, "jsonl", "ndjson.gz", "jsonl.zst", "xlsx")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", [*TYPED, *CELLS])
 def test_every_kind_of_file_gives_the_same_rows(kind: str, tmp_path: Path) -> None:
     path = write(kind, tmp_path)
@@ -168,6 +169,7 @@ def test_every_kind_of_file_gives_the_same_rows(kind: str, tmp_path: Path) -> No
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]  # SQLite makes no files beside it
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", [*TYPED, "csv.gz", "csv.zst", "jsonl", "ndjson.gz", "jsonl.zst", "xlsx"])
 def test_a_file_that_is_cut_short_is_refused(kind: str, tmp_path: Path) -> None:
     path = write(kind, tmp_path)
@@ -291,6 +293,7 @@ def test_an_old_feather_file_and_a_wrong_workbook_say_what_to_do(tmp_path: Path)
     refused(tmp_path / "t.xlsx", "cannot be read as a workbook")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "feather", "sqlite"])
 def test_standard_input(kind: str, tmp_path: Path) -> None:
     path = write(kind, tmp_path)

@@ -71,6 +71,7 @@ RULES = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rule", RULES)
 def test_every_small_instance_has_the_violations_of_plain_sql(rule: str) -> None:
     child, parent = every_small_instance()
@@ -144,6 +145,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rule", REFUSED)
 def test_what_cannot_be_looked_up_is_refused_by_name(rule: str) -> None:
     child, parent = table([(1, 2)], "k a"), pa.table({"id": [1], "word": ["a"], "list": [[1]]})

@@ -99,6 +99,7 @@ FOLDERS: dict[str, tuple[list[Callable[[Path], Any]], str]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", FOLDERS)
 def test_folders_that_are_no_table(name: str, tmp_path: Path) -> None:
     made, match = FOLDERS[name]
@@ -234,6 +235,7 @@ URLS = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("url", URLS)
 def test_an_address_gets_the_true_reason_and_shows_no_password(url: str, tmp_path: Path) -> None:
     refused(url, URLS[url])

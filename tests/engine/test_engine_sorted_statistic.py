@@ -129,6 +129,7 @@ def compare(folder: Path, shape: Shape, count: int) -> None:
             assert found == [cover, with_reversed(shape, rows) if intervals else cover], rows
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("shape", [*fifth(SHAPES), BESIDE], ids=str)
 def test_the_fewest_rows_to_delete_are_found(shape: Shape, tmp_path: Path) -> None:
     compare(tmp_path, shape, 25)
@@ -214,6 +215,7 @@ CONFLICTS = (
 )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", TYPES)
 def test_every_type_is_sorted_as_it_is_compared(name: str) -> None:
     """Brute force over the places of the values; groups of that type, too. -0.0 is 0.0."""

@@ -40,6 +40,7 @@ def project_with(folder: Path, columns: dict[str, list[Any]], table: list[Any], 
     return project
 
 
+@pytest.mark.heavy(family="dbt")
 def test_private_tests(tmp_path: Path) -> None:
     """About 25 rows are to be deleted for zip -> city. Noise of scale 5 moves them by 90 with probability e^-18."""
     fd = "functional_dependency"
@@ -103,6 +104,7 @@ def test_private_tests(tmp_path: Path) -> None:
     assert (other.returncode, spent(project)) == (0, pytest.approx(paid + 0.2))
 
 
+@pytest.mark.heavy(family="dbt")
 def test_checks_of_one_invocation_share_one_run(tmp_path: Path) -> None:
     """About 25 rows are to be deleted for zip -> city, far from 5,000; no noise of 1 / epsilon = 1 fails 9,000 rows."""
     of_suite = {"suite": "nightly"}
@@ -172,6 +174,7 @@ def dpdb_answers(project: Path) -> dict[str, float]:
     return {release["release_id"]: release["value"] for releases in answers for release in releases}
 
 
+@pytest.mark.heavy(family="dbt")
 def test_exact_tests_keep_the_rows_in_conflict(tmp_path: Path) -> None:
     constraint = "not(t1.phone_number=t2.phone_number&t1.hospital_name!=t2.hospital_name)"
     exact, stored = "owner_exact_denial_constraint", {"store_failures": True}
@@ -206,6 +209,7 @@ def test_exact_tests_keep_the_rows_in_conflict(tmp_path: Path) -> None:
     assert spent(project) == 0
 
 
+@pytest.mark.heavy(family="dbt")
 def test_orphans_are_counted_where_rows_of_both_tables_are_protected(tmp_path: Path) -> None:
     """100 of 400 orders have no customer. Noise of scale 3 moves them by 60 with probability e^-20."""
     project = copied_project(tmp_path)

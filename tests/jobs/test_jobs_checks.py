@@ -256,6 +256,7 @@ def test_check_is_dry_run_now(job: Path, capsys: pytest.CaptureFixture[str], mon
         assert not any(f" {word}" in line for line in lines for word in ("--check", "-l check"))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("step", ["secret written", "level recorded", "end written", "ended", "published"])
 def test_a_run_that_ended_at_any_step_is_finished_under_its_run_id(step: str, job: Path) -> None:
     class Killed(BaseException):

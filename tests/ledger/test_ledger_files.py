@@ -110,6 +110,7 @@ def test_a_ledger_that_others_may_read(used: Path) -> None:
         Ledger.open(used)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("version", [-1, 0, 1, 2, 3, 5, 99])
 def test_a_ledger_of_another_format_is_refused_in_words(version: int, used: Path) -> None:
     connection = sqlite3.connect(used)
@@ -123,6 +124,7 @@ def test_a_ledger_of_another_format_is_refused_in_words(version: int, used: Path
     assert "\n" not in str(said.value)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "change",
     [

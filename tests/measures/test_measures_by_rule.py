@@ -70,6 +70,7 @@ def largest_changes(seed: int, rules: list[str], rows: int = 8) -> dict[str, int
     return {"compared": compared, "moved": moved}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rules", RULE_SETS, ids=range(len(RULE_SETS)))
 def test_one_row_changes_what_is_released_by_no_more_than_it_may(rules: list[str]) -> None:
     assert largest_changes(7, rules)["compared"] == 80

@@ -21,6 +21,7 @@ def rows_of(line: str) -> Region:
         return counted_rows(line, columns)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("line", "words"),
     [

@@ -55,6 +55,7 @@ class Asked:
         assert (len(self.index), self.index.total) == (len(self.kept), sum(weight for _, weight in self.kept))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(25))
 def test_decisions_equal_the_exact_overlap(seed: int) -> None:
     rng = random.Random(seed)

@@ -95,6 +95,7 @@ UNREADABLE = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", UNREADABLE)
 def test_no_row_of_the_source_is_read(kind, tmp_path):
     source = UNREADABLE[kind](tmp_path)

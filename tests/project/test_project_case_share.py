@@ -54,6 +54,20 @@ def test_shares_of_lists_are_disjoint_and_all(chosen: int | None, monkeypatch: p
         assert share(cases) == (cases if chosen is None else cases[chosen % of :: of])
 
 
+def test_tests_of_a_family_are_its_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = set()
+    for chosen in range(case_share.TWENTIETH):
+        monkeypatch.setattr(case_share, "_chosen", [chosen])
+        kept = [Item(f"a.py::test_{name}", case_share.FIFTH) for name in "abcdefg"]
+        for item in kept:
+            assert item.mark is not None
+            item.mark = pytest.mark.heavy(family="tests").mark
+        case_share.leave_out(kept)
+        assert len(kept) in (1, 2)
+        ran |= {item.nodeid for item in kept}
+    assert len(ran) == 7
+
+
 def test_without_a_choice_nothing_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(case_share, "_chosen", [None])
     kept = items()

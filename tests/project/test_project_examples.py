@@ -16,6 +16,7 @@ FOR_USERS = {
 }  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("path", SHOWN, ids=lambda path: str(path.relative_to(ROOT / "dpdb")))
 def test_examples_in_docstrings_say_the_truth(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)

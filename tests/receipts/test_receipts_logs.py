@@ -104,6 +104,7 @@ def test_checkpoints_that_nothing_links_are_left_open_and_the_ledger_links_them(
     assert verified(kept, first, second, third) == ([], 0)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("ledger", [True, False])
 @pytest.mark.parametrize("head", [True, False])
 @pytest.mark.parametrize("grown", [0, 1, 3])
@@ -192,6 +193,7 @@ REWRITES = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rewrite", range(len(REWRITES)))
 def test_a_ledger_that_its_owner_rewrites_is_refused_by_the_receipts_of_others(tmp_path: Path, rewrite: int) -> None:
     """Removed, reordered and changed lines, with every seal and the head in order: dpdb itself sees nothing."""

@@ -41,6 +41,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("fault", REFUSED)
 def test_an_ask_that_cannot_be_is_refused_wherever_it_comes_from(fault: str) -> None:
     given, message = REFUSED[fault]

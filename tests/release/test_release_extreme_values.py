@@ -184,6 +184,7 @@ WORDS = [
 ]  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", TYPES)
 def test_no_cell_of_a_csv_file_fails_in_any_type(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"

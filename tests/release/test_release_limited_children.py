@@ -108,6 +108,7 @@ SHAPED = pytest.mark.parametrize(("rules", "keys", "pairs"), SHAPES, ids=NAMES)
 ROWS: list[tuple[int | None, int | None]] = [(1, 0), (1, 2), (2, 0), (None, 1)]  # of the parent
 
 
+@pytest.mark.heavy
 @SHAPED
 @pytest.mark.parametrize("most", [1, 2])
 def test_one_row_of_either_table_moves_as_many_rows_as_claimed(
@@ -225,6 +226,7 @@ EQUALS = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", EQUALS)
 def test_values_that_compare_as_one_are_one_key(kind: str) -> None:
     """So that one row of the parent decides over one group of children at most."""

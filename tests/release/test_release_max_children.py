@@ -95,6 +95,7 @@ DIVIDED: list[tuple[list[str], dict[str, Any], int, int]] = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("rules", "options", "measure", "count"), DIVIDED)
 def test_epsilon_is_divided_by_the_rows_that_one_row_changes(
     shop: Path, rules: list[str], options: dict[str, Any], measure: int, count: int

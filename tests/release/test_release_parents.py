@@ -152,6 +152,7 @@ REFUSED: dict[str, tuple[str, Mapping[str, Any], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_not_sound_or_not_there_is_one_line_and_costs_nothing(shop: Path, tmp_path: Path, case: str) -> None:
     rule, options, message = REFUSED[case]
@@ -173,6 +174,7 @@ def test_a_parent_with_two_columns_of_the_unit_is_refused(shop: Path) -> None:
     dpdb.open(shop, table="orders", constraints=rules, private_parents=["customers"], **unit).close()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("second", ["main.customers", "file", "link"])
 @pytest.mark.parametrize("words", [("private_parents", "private_parents"), ("private_parents", "public_parents")])
 def test_a_private_parent_has_one_name(shop: Path, tmp_path: Path, second: str, words: tuple[str, str]) -> None:

@@ -63,6 +63,7 @@ CALLS: dict[str, tuple[dict[str, Any], Sequence[int]]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("notion", NOTIONS)
 @pytest.mark.parametrize("call", CALLS)
 def test_the_parts_of_a_call_are_charged_by_the_notion(call: str, notion: str, tmp_path: Path) -> None:

@@ -82,6 +82,7 @@ LINES: dict[str, tuple[bytes, tuple[int, int, int] | None]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", LINES)
 def test_a_line_more_changes_the_answers_by_its_row_or_the_file_is_refused(name: str, tmp_path: Path) -> None:
     line, change = LINES[name]

@@ -67,6 +67,7 @@ def test_keys_of_every_type() -> None:
         assert values(session, "open", [True, False]) == [4, 2]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("by", "keys", "says"),
     [

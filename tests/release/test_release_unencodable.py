@@ -46,6 +46,7 @@ OPENED: dict[str, Callable[[str], object]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("bad", BAD, ids=ascii)
 @pytest.mark.parametrize("asked", ASKED)
 def test_it_costs_nothing(asked: str, bad: str, tmp_path: Path) -> None:

@@ -240,6 +240,7 @@ COVERS: list[Callable[[str | None, str | None], bool]] = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("notion", "cost"), [("pure", "epsilon"), ("zcdp", "epsilon"), ("zcdp", "rho")])
 @pytest.mark.parametrize("chosen", [(0, 1), (0, 1, 5), (2, 3, 4), (0, 2, 4, 6), tuple(range(7))])
 def test_no_unit_loses_more_than_the_ledger_says(

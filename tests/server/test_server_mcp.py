@@ -269,6 +269,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
     made.desk.close()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("step", STEPS)
 def test_a_canary_thrown_at_a_step_is_not_sent(step: str, opened: Opened) -> None:
     opened.ask(call(SUITE))  # finishes a run that an earlier canary has stopped

@@ -1,4 +1,8 @@
-"""One integer replays a ledger's life: 200 of them by default, 10,000 under `slow`; mutants are caught."""
+"""One integer replays a ledger's life: 200 of them, 10,000 under `slow`; mutants are caught.
+
+By default a fifth of the 200 runs (`case_share`), and of the lives with analysts and with servers, beside a few seeds
+without which some fifth would not see everything that may happen.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from unittest.mock import patch
 
 import ledger_lives
 import pytest
+from case_share import fifth
 from ledger_lives import LifeFailed, live
 from ledger_mutants import MUTANTS
 
@@ -21,6 +26,7 @@ from dpdb.ledger.limits import Limits
 
 DEFAULT, SLOW = range(1, 201), range(201, 10_001)
 FAILED_ONCE = (209,)  # the model took a head that was only caught up for one with a new line
+RARE = (33, 70)  # an old log is put back, an owner closes a suite: not in each fifth of the lives
 FAULTS = {
     "EIO", "ENOSPC", "SQLITE_FULL", "SQLITE_IOERR_READ", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "short read",
     "kill", "machine stops", "torn sector", "clock jumps",
@@ -48,7 +54,7 @@ def lives(seeds: Sequence[int], folder: Path) -> tuple[Counter[str], Counter[str
 
 def test_200_lives_keep_what_they_owe(tmp_path: Path) -> None:
     """Nor is it easy for them: every kind of fault and of the owner's acts was among them."""
-    events, faults = lives([*DEFAULT, *FAILED_ONCE], tmp_path)
+    events, faults = lives(sorted({*fifth(DEFAULT), *FAILED_ONCE, *RARE}), tmp_path)
     assert faults.keys() >= FAULTS
     assert events.keys() >= EVENTS
 
@@ -62,7 +68,7 @@ def lives_with_analysts(seeds: Sequence[int], folder: Path) -> Counter[str]:
 
 def test_lives_with_analysts_keep_what_they_owe(tmp_path: Path) -> None:
     """Servers ask in the names of analysts, whom the owner rations and revokes while everything fails."""
-    assert lives_with_analysts(range(1, 41), tmp_path).keys() >= RATIONED
+    assert lives_with_analysts(sorted({*fifth(range(1, 41)), 8}), tmp_path).keys() >= RATIONED
 
 
 SERVED = {
@@ -81,7 +87,7 @@ def lives_of_servers(seeds: Sequence[int], folder: Path) -> Counter[str]:
 
 def test_servers_that_are_killed_and_started_again_keep_what_they_owe(tmp_path: Path) -> None:
     """One debit, one answer for each key, quotas, one total, and no debit without a line in the audit."""
-    assert lives_of_servers(range(1, 21), tmp_path).keys() >= SERVED
+    assert lives_of_servers(sorted({*fifth(range(1, 21)), 2, 9}), tmp_path).keys() >= SERVED
 
 
 @pytest.mark.slow
@@ -146,6 +152,7 @@ def test_a_life_is_replayed_byte_for_byte(tmp_path: Path) -> None:
         assert told[len(here.trace)] == here.digest
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_is_caught_by_its_seed(name: str, tmp_path: Path) -> None:
     """And says the seed and a trace; without the mutant, the same life ends well."""

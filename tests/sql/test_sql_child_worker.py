@@ -80,6 +80,7 @@ def test_plans_and_columns_are_shown_and_nothing_is_rehearsed() -> None:
         assert pa.ipc.open_stream(content).read_all().column_names[:2] == columns
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "statement",
     [

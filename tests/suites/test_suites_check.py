@@ -280,6 +280,7 @@ def test_undecided_is_no_success() -> None:
     assert results(("pass", "fail"), ("undecided", "warn"), ("fail", "warn")).exit_code == 0
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("options", "words"),
     [
