@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from dpdb.engine.parents.opened import ParentTable
     from dpdb.engine.parents.orphans import CHILD_ROW, PARENT_ROW, AcrossColumn, KeyPair
     from dpdb.engine.parents.rules import folded_parents, refuse_undeclared, resolved
+    from dpdb.engine.setting_groups import ProtectedChange, PublicSizes, Setting, SettingKind
     from dpdb.engine.slice import LocalSlice
     from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
     from dpdb.engine.sql.class_histograms import ClassHistogram, class_histograms, has_class_histogram
@@ -62,17 +63,7 @@ if TYPE_CHECKING:
     from dpdb.engine.sql.where import WherePredicate, comparable_column, unit_column
     from dpdb.engine.steps.stepped_counts import stepped_count
     from dpdb.engine.table import LocalEngine, LocalTable, described, own_database
-    from dpdb.engine.table_spec import (
-        LIMITS,
-        SETTINGS,
-        ProtectedChange,
-        PublicSizes,
-        Setting,
-        SettingKind,
-        TableSettings,
-        TableSpec,
-        with_settings,
-    )
+    from dpdb.engine.table_spec import LIMITS, SETTINGS, TableSettings, TableSpec, with_settings
     from dpdb.engine.unit_rows import kept_rows, kept_rows_sql
     from dpdb.engine.whole_table import arrow_forgets, read_rows, write_rows
 
@@ -203,8 +194,8 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "sql.untyped": "untyped_problem",
             "sql.where": "WherePredicate comparable_column unit_column",
             "table": "LocalEngine LocalTable described own_database",
-            "table_spec": "LIMITS ProtectedChange PublicSizes SETTINGS Setting SettingKind TableSettings TableSpec "
-            "with_settings",
+            "table_spec": "LIMITS SETTINGS TableSettings TableSpec with_settings",
+            "setting_groups": "ProtectedChange PublicSizes Setting SettingKind",
             "unit_rows": "kept_rows kept_rows_sql",
             "whole_table": "arrow_forgets read_rows write_rows",
         },

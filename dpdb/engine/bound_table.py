@@ -14,12 +14,12 @@ from dpdb.database import Database
 from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.parents.across import ParentsOfTable, RulesAcross
 from dpdb.engine.parents.orphans import without_parents
+from dpdb.engine.setting_groups import EVERY_ROW, ProtectedChange
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sql.bind import BoundConstraint, bind
 from dpdb.engine.sql.comparison import bind_literals
 from dpdb.engine.sql.computed import ComputedRows, with_computed_columns
 from dpdb.engine.sql.where import WherePredicate, parse_where, unit_column
-from dpdb.engine.table_spec import EVERY_ROW, ProtectedChange
 from dpdb.errors import ConstraintTypeError, EngineError
 from dpdb.predicates import Literal, LiteralValue
 from dpdb.sources import (

@@ -9,9 +9,10 @@ from dpdb.database import Database
 from dpdb.engine.bound_table import BoundTable
 from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.parents.across import ParentsOfTable, opener_of, types_of_parents
+from dpdb.engine.setting_groups import MachineLimits
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sql.where import WherePredicate
-from dpdb.engine.table_spec import MachineLimits, TableSpec
+from dpdb.engine.table_spec import TableSpec
 from dpdb.errors import ParameterError, SourceError
 from dpdb.schema import TableSchema
 from dpdb.sources import (

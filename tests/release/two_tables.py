@@ -14,8 +14,8 @@ from sqlglot import exp
 from dpdb.database.database import Database
 from dpdb.engine.parents.opened import ParentTable
 from dpdb.engine.parents.rules import resolved
+from dpdb.engine.setting_groups import ProtectedChange
 from dpdb.engine.table import LocalTable
-from dpdb.engine.table_spec import ProtectedChange
 from dpdb.release.statistics import SliceStatistics
 from dpdb.schema import Column, TableSchema
 from dpdb.sources.source import Source

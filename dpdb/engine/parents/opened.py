@@ -20,8 +20,8 @@ from dpdb.engine.parents.declared import DeclaredParent
 from dpdb.engine.parents.files import ParentFiles, WrittenParent
 from dpdb.engine.parents.measured import MeasuredSource, are_one_table, is_measured_table, table_beside
 from dpdb.engine.parents.rules import refuse_undeclared, resolved
+from dpdb.engine.setting_groups import MachineLimits
 from dpdb.engine.sql.input_rows import read_columns
-from dpdb.engine.table_spec import MachineLimits
 from dpdb.errors import ParameterError, SourceError
 from dpdb.schema import TableSchema
 from dpdb.sources import Reading, Source, is_changed, open_source, opened_content
