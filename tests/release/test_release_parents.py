@@ -276,7 +276,7 @@ def test_a_changed_private_parent_is_asked_about(files: Path) -> None:
     with opened(files, **private(files)) as session:
         session.dp_inconsistency("problematic", 1)
         pq.write_table(pa.table({"id": [1, 2, 3]}), files / "p.parquet")
-        with pytest.raises(SourceError, match="a private parent of .*: changed after this session opened it"):
+        with pytest.raises(SourceError, match=r"a private parent of .*: changed after this session opened it"):
             session.dp_inconsistency("problematic", 1)
     with pytest.raises(LedgerError, match="dpdb budget epoch"), opened(files, **private(files)) as session:
         session.dp_count(epsilon=0.1)
