@@ -71,11 +71,14 @@ class StatementRefusedError(DpdbError, ValueError):
         The message without the place.
     line, column : int or None
         Where in the statement or its script, from 1, if that is known.
+    kind : str
+        What the message is about, for programs: ``"syntax"``, ``"size"``, ``"writes"``, a ``"table"``, ``"column"`` or
+        ``"function"`` that is not known, a ``"parameter"``; else empty. It says no more than the message.
     """
 
-    def __init__(self, message: str, *, line: int | None = None, column: int | None = None) -> None:
+    def __init__(self, message: str, *, line: int | None = None, column: int | None = None, kind: str = "") -> None:
         super().__init__(message if line is None else f"line {line}, column {column}: {message}")
-        self.reason = message
+        self.reason, self.kind = message, kind
         self.line = line
         self.column = column
 

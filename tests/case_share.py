@@ -1,25 +1,32 @@
 """A fifth of the cases of heavy tests: which one hangs on the commit, so that over commits all of them run.
 
-`pytest --cases all` runs every case (`.ci/full`), `--cases 0` to `--cases 4` that fifth. What runs is printed first.
+`pytest --cases all` runs every case (`.ci/full`), `--cases 0` to `--cases 19` that fifth (of 0 to 4, the number's rest)
+and that twentieth. What runs is printed first, how many cases wait for `--cases all` at the end.
+
+Lists of cases inside a test go through `fifth` or `twentieth`. A parametrized test is marked `heavy`, or
+`heavy(of=20)`: its cases are dealt out in an order that mixes the parameters, and at least one of them runs.
 """
 
 from __future__ import annotations
 
 import subprocess
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
+from zlib import crc32
 
 import pytest
 
-__all__ = ["CHOICES", "choose", "fifth", "of_all"]
+__all__ = ["CHOICES", "choose", "fifth", "leave_out", "of_all", "twentieth"]
 
-OF = 5
-CHOICES = ("commit", "all", *map(str, range(OF)))
+FIFTH = 5
+TWENTIETH = 20
+CHOICES = ("commit", "all", *map(str, range(TWENTIETH)))
 WITHOUT_GIT = "0" * 40
 
 Case = TypeVar("Case")
-_chosen = list(range(OF))  # which fifths run
+_chosen: list[int | None] = [None]  # which twentieth runs; all of them without one
 
 
 def _commit() -> str:
@@ -37,19 +44,48 @@ def choose(config: pytest.Config) -> str:
     asked, why = config.getoption("--cases"), "--cases"
     if asked == "commit":
         found = _commit()
-        asked, why = str(int(found, 16) % OF), f"commit {found[:12]}"
+        asked, why = str(int(found, 16) % TWENTIETH), f"commit {found[:12]}"
         config.option.cases = asked  # so that workers of xdist take the same
-    _chosen[:] = range(OF) if asked == "all" else [int(asked)]
-    what = "all cases" if asked == "all" else f"fifth {asked} (of 0 to {OF - 1}) of their cases, more with --cases all"
-    return f"heavy tests take {what}; chosen by {why}"
+    _chosen[0] = None if asked == "all" else int(asked)
+    if asked == "all":
+        return f"heavy tests take all cases; chosen by {why}"
+    parts = f"fifth {int(asked) % FIFTH} (of 0 to {FIFTH - 1}), the largest twentieth {asked} (of 0 to {TWENTIETH - 1})"
+    return f"heavy tests take {parts} of their cases, more with --cases all; chosen by {why}"
+
+
+def _share(cases: Sequence[Case], of: int, first: int = 0) -> list[Case]:
+    if _chosen[0] is None:
+        return list(cases)
+    chosen = (_chosen[0] + first) % of
+    return list(cases[chosen::of]) or [cases[chosen % len(cases)]]
 
 
 def fifth(cases: Sequence[Case]) -> list[Case]:
     """Return every fifth case from the chosen one on, at least one; under `--cases all` all."""
-    found = [case for position, case in enumerate(cases) if position % OF in _chosen]
-    return found or [cases[_chosen[0] % len(cases)]]
+    return _share(cases, FIFTH)
+
+
+def twentieth(cases: Sequence[Case]) -> list[Case]:
+    """Return every twentieth case from the chosen one on, at least one; under `--cases all` all."""
+    return _share(cases, TWENTIETH)
 
 
 def of_all(number: int) -> int:
-    """Return what part of a number that holds for all cases is asked of those that run."""
-    return number * len(_chosen) // OF
+    """Return what part of a number that holds for all cases is asked of a fifth of them."""
+    return number if _chosen[0] is None else number // FIFTH
+
+
+def leave_out(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Take the cases of tests marked `heavy` that do not run out of `items`, and return them."""
+    families = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("heavy"):
+            families[item.nodeid.partition("[")[0]].append(item)
+    left = set()
+    for name, cases in families.items():
+        of = cases[0].get_closest_marker("heavy").kwargs.get("of", FIFTH)
+        mixed = sorted(cases, key=lambda case: (crc32(case.nodeid.encode()), case.nodeid))
+        left |= set(cases) - set(_share(mixed, of, crc32(name.encode())))
+    found = [item for item in items if item in left]
+    items[:] = [item for item in items if item not in left]
+    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import shutil
 import signal
@@ -9,18 +11,25 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from case_share import CHOICES, choose
+from case_share import CHOICES, choose, leave_out
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 
 _CASES = pytest.StashKey[str]()
+_WAITING = pytest.StashKey[int]()
 
 MEMORY = Path("/dev/shm")
 ENOUGH = 4 * 2**30
 _IN_MEMORY = pytest.StashKey[str]()
+
+gc.disable()  # until all tests are collected, which makes hardly any garbage: half of the time
+
+# Processes that tests start would otherwise compile all of dpdb anew, each of them.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 settings.register_profile("untimed", deadline=None)  # machines are shared: how long an example takes says nothing
 settings.load_profile("untimed")
@@ -53,6 +62,35 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None and not hasattr(session.config, "workerinput"):
         reporter.write_line(session.config.stash[_CASES])  # under `-q` pytest shows no other header
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    left = leave_out(items)  # of what `-m` and `-k` select
+    config.stash[_WAITING] = len(left)
+    if left:
+        config.hook.pytest_deselected(items=left)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # ten thousand tests and their modules stay: no collection of garbage walks through them
+    gc.enable()
+    atexit.register(gc.unfreeze)  # nanobind counts at exit what is not freed
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["waiting"] = session.config.stash.get(_WAITING, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[_WAITING] = getattr(node, "workeroutput", {}).get("waiting", 0)  # every worker's are the same
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if waiting := config.stash.get(_WAITING, 0):
+        terminalreporter.write_line(f"{waiting} cases of heavy tests wait for --cases all")
 
 
 @pytest.fixture(autouse=True)

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dpdb.compiled.arguments import Kinds
-from dpdb.compiled.kernel_source import KernelSource
+from dpdb.compiled.kernel_source import KernelSource, Kinds
 from dpdb.compiled.numba_alone import njit, types
 from dpdb.compiled.object_file import ObjectCode
 from dpdb.compiled.portable_code import portable

@@ -11,8 +11,7 @@ from functools import update_wrapper
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
-from dpdb.compiled.arguments import Kinds, kinds_and_words
-from dpdb.compiled.kernel_source import KernelSource
+from dpdb.compiled.kernel_source import KernelSource, Kinds, kinds_and_words
 
 __all__ = ["Kernel", "kernel"]
 

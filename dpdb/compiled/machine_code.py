@@ -17,8 +17,7 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from dpdb.compiled.arguments import Kinds
-from dpdb.compiled.kernel_source import KernelSource
+from dpdb.compiled.kernel_source import KernelSource, Kinds
 from dpdb.compiled.object_file import ObjectCode, read_object, write_object
 from dpdb.compiled.processor import loading_machine, platform_name
 from dpdb.compiled.progress import cannot_be_kept, compiling, found_on_disk, kept_in
@@ -138,7 +137,9 @@ def _sources_of(kernel: KernelSource) -> set[str]:
         one = waiting.pop()
         files.add(one.function.__code__.co_filename)
         waiting += one.helpers.values()
-    return files | {str(Path(__file__).with_name(f"{name}.py")) for name in ("arguments", "compiling", "portable_code")}
+    return files | {
+        str(Path(__file__).with_name(f"{name}.py")) for name in ("kernel_source", "compiling", "portable_code")
+    }
 
 
 def _name(kernel: KernelSource, kinds: Kinds) -> str:

@@ -30,7 +30,20 @@ class _Writer(DuckDBGenerator):
     def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
         if type(expression) is exp.Cast and isinstance(expression.this, exp.Literal):
             return f"{self.sql(expression, 'to')} {self.sql(expression, 'this')}"
-        return super().cast_sql(expression, safe_prefix)
+        del safe_prefix  # every cast is one that cannot fail
+        return f"CAST({self.sql(expression, 'this')} AS {self.sql(expression, 'to')})"
+
+    def trycast_sql(self, expression: exp.TryCast) -> str:
+        return self.cast_sql(expression)
+
+    def extract_sql(self, expression: exp.Extract) -> str:
+        part = expression.name.lower().replace("dayofmonth", "day")
+        if part in ("year", "month", "day"):
+            return f"{part}({self.sql(expression, 'expression')})"
+        return super().extract_sql(expression)
+
+    def dayofmonth_sql(self, expression: exp.DayOfMonth) -> str:
+        return f"day({self.sql(expression, 'this')})"
 
 
 def row_expression(tree: exp.Expr, name_of: Callable[[str], str], *, is_condition: bool) -> RowExpression:

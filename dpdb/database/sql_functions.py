@@ -15,7 +15,7 @@ from dpdb.errors import ParameterError
 
 __all__ = ["add_function", "add_text_function", "refuse_unusable", "remove_function", "remove_macros"]
 
-_MACROS = ("dp_inconsistency", "dp_count", "dp_check")
+_MACROS = ("dp_inconsistency", "dp_count", "dp_check", "dp_diagnose")
 _NAME = "_dpdb_release"
 _TYPES = {pa.string(): "VARCHAR", pa.float64(): "DOUBLE", pa.int64(): "BIGINT", pa.bool_(): "BOOLEAN"}
 # Python functions belong to the whole database: each registration has its own.

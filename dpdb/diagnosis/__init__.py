@@ -10,9 +10,17 @@ if TYPE_CHECKING:
     from dpdb.diagnosis.ask import ASKED, DiagnosisAsk
     from dpdb.diagnosis.plan import DiagnosisPlan, plan_diagnosis
     from dpdb.diagnosis.prepare import PreparedDiagnosis, prepare_diagnosis, run_diagnosis
-    from dpdb.diagnosis.result import Diagnosis, NamedRule, NamedSlice, recorded_diagnosis
-    from dpdb.diagnosis.table import DIAGNOSIS_SCHEMA, diagnosis_table
-    from dpdb.diagnosis.words import bounds_words, diagnosis_text, rule_words
+    from dpdb.diagnosis.result import (
+        DIAGNOSIS_SCHEMA,
+        Diagnosis,
+        NamedRule,
+        NamedSlice,
+        bounds_words,
+        diagnosis_table,
+        diagnosis_text,
+        recorded_diagnosis,
+        rule_words,
+    )
 
 __all__ = [
     "ASKED",
@@ -40,8 +48,7 @@ if not TYPE_CHECKING:
             "ask": "ASKED DiagnosisAsk",
             "plan": "DiagnosisPlan plan_diagnosis",
             "prepare": "PreparedDiagnosis prepare_diagnosis run_diagnosis",
-            "result": "Diagnosis NamedRule NamedSlice recorded_diagnosis",
-            "table": "DIAGNOSIS_SCHEMA diagnosis_table",
-            "words": "bounds_words diagnosis_text rule_words",
+            "result": "Diagnosis NamedRule NamedSlice recorded_diagnosis DIAGNOSIS_SCHEMA diagnosis_table "
+            "bounds_words diagnosis_text rule_words",
         },
     )

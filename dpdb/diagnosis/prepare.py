@@ -13,8 +13,7 @@ from functools import cached_property
 
 from dpdb.diagnosis.ask import DiagnosisAsk
 from dpdb.diagnosis.counted import Counted, counted
-from dpdb.diagnosis.lattice import Lattice
-from dpdb.diagnosis.mechanism import half_width, lead_width, name_rule, name_worst, noisy_slices
+from dpdb.diagnosis.mechanism import Lattice, half_width, lead_width, name_rule, name_worst, noisy_slices
 from dpdb.diagnosis.result import Diagnosis, NamedRule, NamedSlice
 from dpdb.engine import Progress, WherePredicate, comparable_column, no_progress
 from dpdb.errors import ParameterError

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from types import MappingProxyType
+from typing import Any
 
+from dpdb.errors import ParameterError
 from dpdb.release import COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, Kind
 from dpdb.suites import SuiteAsk
 
 __all__ = [
     "CHECK", "CHECK_KINDS", "CHECK_PARAMETERS", "DIAGNOSE", "DIAGNOSE_KINDS", "DIAGNOSE_PARAMETERS", "PARAMETERS",
-    "TABLE",
+    "TABLE", "given_options",
 ]  # fmt: skip
 
 TABLE = "table_name"  # comes before the options
@@ -19,6 +21,7 @@ TABLE = "table_name"  # comes before the options
 _ORDER = (
     "measure", "epsilon", "where", "by", "keys", "mechanism", "confidence", "max_degree", "run_id", "theta", "label",
 )  # fmt: skip
+_NEVER_NULL = {"epsilon": "0.5", "rho": "0.01", "measure": "'repair'"}  # what is released and what it costs
 _SPELLED = {"where": "where_clause", "by": "by_column", "keys": "group_keys"}  # SQL has words of its own for these
 
 
@@ -60,3 +63,17 @@ DIAGNOSE_KINDS: Mapping[str, Kind] = MappingProxyType(
     }
 )
 DIAGNOSE_PARAMETERS: Mapping[str, str] = MappingProxyType({_SPELLED.get(name, name): name for name in DIAGNOSE_KINDS})
+
+
+def given_options(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that a call gives, by name: NULL leaves one out, except what is released and what it costs.
+
+    Raises
+    ------
+    ParameterError
+        If epsilon, rho or measure is NULL: a driver's None, given by mistake, would spend the default.
+    """
+    for name, value in _NEVER_NULL.items():
+        if name in values and values[name] is None:
+            raise ParameterError(f"{name} is NULL: leave it out for its default, or give a value: {name} := {value}")
+    return {name: value for name, value in values.items() if value is not None}

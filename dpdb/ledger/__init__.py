@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dpdb.ledger.reading import LedgerReading
     from dpdb.ledger.report import epsilon_at
     from dpdb.ledger.reservation import Reservation, SuiteReservation
-    from dpdb.ledger.store.entry_line import EntryLine
+    from dpdb.ledger.store.entry_lines import EntryLine
     from dpdb.ledger.store.marks import SourceMark, is_rows_of, rows_of
 
 __all__ = [
@@ -68,6 +68,6 @@ if not TYPE_CHECKING:
             "report": "epsilon_at",
             "reservation": "Reservation SuiteReservation",
             "store.marks": "SourceMark is_rows_of rows_of",
-            "store.entry_line": "EntryLine",
+            "store.entry_lines": "EntryLine",
         },
     )

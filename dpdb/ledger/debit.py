@@ -12,7 +12,7 @@ from dpdb.ledger.limits import Limits, RefusedError
 from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.runs import earlier_try
 from dpdb.ledger.store.clock import now, present, written
-from dpdb.ledger.store.entry_line import EntryLine
+from dpdb.ledger.store.entry_lines import EntryLine
 from dpdb.ledger.store.marks import SourceMark
 from dpdb.ledger.store.seals import seal
 from dpdb.ledger.store.state import insert
@@ -105,7 +105,7 @@ def debit(
         raise refused.in_words(state, region_from_text(stored), charge, held_for(asked.analyst)) from None
     reached("reserved")
     state.add([made.line], [made.sealed])
-    return Reservation(state.last, is_low=made.is_low)
+    return Reservation(state.last, is_low=made.is_low, is_new=True)
 
 
 def write_debit(

@@ -15,7 +15,7 @@ from typing import Any
 
 from dpdb.errors import LedgerError
 from dpdb.ledger.books import Books
-from dpdb.ledger.store.entry_line import EntryLine
+from dpdb.ledger.store.entry_lines import EntryLine
 from dpdb.ledger.store.leaves import leaf, logged_lines
 from dpdb.ledger.store.marks import mark
 from dpdb.ledger.store.tables import CHAINS
@@ -271,10 +271,10 @@ class LedgerLog:
             lines=tuple(lines),
         )
 
-    def answered(self, number: int) -> int:
-        """Return the place of the answer of a debit by now; 0 if it has none."""
+    def last_place(self, number: int) -> int:
+        """Return the place of the answer of a debit; of the debit itself if it has none by now."""
         with self._books.current():
-            return self._answer(number)[1]
+            return max(self._books.state.entry(number).place, self._answer(number)[1])
 
     def _answer(self, number: int) -> tuple[str | None, int]:
         text = self._books.state.answer(number)

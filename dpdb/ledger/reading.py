@@ -20,7 +20,7 @@ from dpdb.ledger.lines import (
 from dpdb.ledger.report import acts, history, little_left, recorded_answers, summary, unseen_rows
 from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.runs import earlier_try
-from dpdb.ledger.store.entry_line import EntryLine
+from dpdb.ledger.store.entry_lines import EntryLine
 from dpdb.ledger.store.leaves import leaves
 from dpdb.ledger.store.marks import SourceMark
 from dpdb.ledger.suites.acts import suite_levels, suites

@@ -27,12 +27,15 @@ class Reservation:
         Keeps other processes from answering the same run id; held until `close`.
     is_low
         Whether less than a tenth of the budget, or of an allowance, may be left for its rows.
+    is_new
+        Whether it was written just now, not by an earlier try of the run.
     """
 
     number: int
     answer: str | None = None
     lock: RunLock | None = None
     is_low: bool = False
+    is_new: bool = False
 
     def close(self) -> None:
         """Release the lock on the run id. May be called twice."""
@@ -72,7 +75,7 @@ class SuiteReservation:
         Who asked for this run; None for the owner.
     lock
         Keeps other processes from this run, or from every run of a kept suite; held until `close`.
-    is_low
+    is_low, is_new
         As of `Reservation`.
     """
 
@@ -90,6 +93,7 @@ class SuiteReservation:
     analyst: str | None = None
     lock: RunLock | None = None
     is_low: bool = False
+    is_new: bool = False
 
     def close(self) -> None:
         """Release the lock. May be called twice."""

@@ -8,7 +8,7 @@ from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.books import Books
 from dpdb.ledger.store.clock import now
-from dpdb.ledger.store.entry_line import EntryLine
+from dpdb.ledger.store.entry_lines import EntryLine
 from dpdb.ledger.store.file import UNSETTLED
 from dpdb.ledger.store.settlements import SettlementLine
 from dpdb.ledger.store.state import LedgerState, insert

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpdb.measures.degree_cap import release_degree_cap
     from dpdb.measures.estimate import with_estimate
     from dpdb.measures.measure import Measure
-    from dpdb.measures.mechanism import Mechanism, Run
+    from dpdb.measures.mechanism import Mechanism, Run, Words
     from dpdb.measures.mechanisms.fewest_deletions import FEWEST_DELETIONS
     from dpdb.measures.mechanisms.fixed_theta import at_theta, takes_theta
     from dpdb.measures.mechanisms.two_sided import declared
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from dpdb.measures.rate import rate_answer, rate_beta, rate_shares
     from dpdb.measures.registry import MEASURES, MeasureName, counted, measure_named, measures_named
     from dpdb.measures.theta_limits import with_theta_limits
-    from dpdb.measures.words import Words
 
 __all__ = [
     "FEWEST_DELETIONS",
@@ -65,7 +64,7 @@ if not TYPE_CHECKING:
             "degree_cap": "release_degree_cap",
             "estimate": "with_estimate",
             "measure": "Measure",
-            "mechanism": "Mechanism Run",
+            "mechanism": "Mechanism Run Words",
             "mechanisms.fewest_deletions": "FEWEST_DELETIONS",
             "mechanisms.fixed_theta": "at_theta takes_theta",
             "mechanisms.two_sided": "declared",
@@ -74,6 +73,5 @@ if not TYPE_CHECKING:
             "rate": "rate_answer rate_beta rate_shares",
             "registry": "MEASURES MeasureName counted measure_named measures_named",
             "theta_limits": "with_theta_limits",
-            "words": "Words",
         },
     )

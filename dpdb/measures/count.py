@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpdb.measures.answer import Answer
 from dpdb.measures.measure import Counted
-from dpdb.measures.words import Words
+from dpdb.measures.mechanism import Words
 from dpdb.privacy import discrete_gaussian, discrete_laplace, gaussian_tail, laplace_tail
 
 __all__ = ["COUNT", "noisy_count", "noisy_gaussian_count"]

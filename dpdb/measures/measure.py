@@ -8,8 +8,7 @@ from functools import cached_property
 
 from dpdb.errors import ParameterError
 from dpdb.measures.answer import GraphStatistics
-from dpdb.measures.mechanism import Mechanism
-from dpdb.measures.words import Words
+from dpdb.measures.mechanism import Mechanism, Words
 from dpdb.names import nearest_words
 
 __all__ = ["Counted", "Measure"]

@@ -9,10 +9,34 @@ from fractions import Fraction
 from dpdb.measures.answer import Answer, GraphStatistics
 from dpdb.measures.degree_cap import DegreeCap
 from dpdb.measures.mechanisms.projected import ProjectedStatistic
-from dpdb.measures.words import Words
 from dpdb.privacy import discrete_laplace, laplace_tail, split
 
-__all__ = ["Mechanism", "Run"]
+__all__ = ["Mechanism", "Run", "Words"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """The meaning of a released number.
+
+    Attributes
+    ----------
+    heading : str
+        A title, such as ``"Rows in conflict"``.
+    counted : str
+        The rows or pairs that are counted, to follow the number.
+    short : str
+        The same in about five words, for a column of a table; of a rate, ``share of`` goes before it.
+    meaning : str
+        A sentence with ``{value}``.
+    of_rate : str or None
+        The sentence of a share; None if there is no rate.
+    """
+
+    heading: str
+    counted: str
+    short: str
+    meaning: str
+    of_rate: str | None = None
 
 
 @dataclass(frozen=True)

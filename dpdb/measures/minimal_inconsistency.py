@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from dpdb.measures.answer import GraphStatistics
 from dpdb.measures.measure import Measure
+from dpdb.measures.mechanism import Words
 from dpdb.measures.mechanisms.bound import bound
 from dpdb.measures.mechanisms.by_rule import by_rule
 from dpdb.measures.mechanisms.gem import gem
@@ -18,7 +19,6 @@ from dpdb.measures.mechanisms.projected import EDGES
 from dpdb.measures.mechanisms.r2t import R2T
 from dpdb.measures.mechanisms.two_sided import two_sided
 from dpdb.measures.mechanisms.violating_rows import VIOLATING_ROWS
-from dpdb.measures.words import Words
 from dpdb.privacy import NANO
 
 __all__ = ["LADDER", "MARGINAL", "MARGINAL_ORDER", "MEASURE"]

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from dpdb.measures.answer import GraphStatistics
 from dpdb.measures.measure import Measure
+from dpdb.measures.mechanism import Words
 from dpdb.measures.mechanisms.by_rule import by_rule
 from dpdb.measures.mechanisms.gem import witness
 from dpdb.measures.mechanisms.ladder import Ladder, Rungs, Settings
@@ -15,7 +16,6 @@ from dpdb.measures.mechanisms.paper_mechanisms import paper_mechanisms
 from dpdb.measures.mechanisms.projected import NODES, WITNESSES
 from dpdb.measures.mechanisms.two_sided import two_sided
 from dpdb.measures.mechanisms.violating_rows import VIOLATING_ROWS
-from dpdb.measures.words import Words
 from dpdb.privacy import NANO
 
 __all__ = ["LADDER", "MARGINAL", "MEASURE"]

@@ -25,10 +25,10 @@ from dpdb.overlap.encoding import encode
 from dpdb.overlap.instance import Instance, check_weights
 from dpdb.overlap.reductions import Problem, reduce, restrict, unmerged
 from dpdb.overlap.search.clique import CliqueSearch
-from dpdb.overlap.search.compiled import ask_for_tree, wait_for_tree
 from dpdb.overlap.search.query_branching import QuerySearch
 from dpdb.overlap.search.query_graph import components, overlap_graph
 from dpdb.overlap.search.tiny import MOST_POINTS, MOST_WORK, enumerate_points, hypergraph_rank, points
+from dpdb.overlap.search.tree_search import ask_for_tree, wait_for_tree
 from dpdb.overlap.search.value_branching import ValueSearch
 from dpdb.predicates import Region
 

@@ -12,8 +12,7 @@ from dpdb.engine import NESTED_LOOP_ROWS, ProtectedChange, PublicSizes, TableSet
 from dpdb.errors import ParameterError
 from dpdb.measures import FEWEST_DELETIONS, MEASURES, measure_named
 from dpdb.opening import declared_table, empty_table
-from dpdb.owner.plan_fields import PlanFields, Rung
-from dpdb.owner.plan_words import plan_html, plan_text
+from dpdb.owner.plan_words import PlanFields, Rung, plan_html, plan_text
 from dpdb.owner.simulation import ExpectedError, Simulation
 from dpdb.privacy import as_float
 from dpdb.release import Ask, Epsilon, Session, by_rule_offer, risk_of

@@ -30,7 +30,19 @@ from dpdb.predicates.nodes import (
     negation,
 )
 from dpdb.predicates.parse import parse, refused
-from dpdb.predicates.terms import arithmetic, call, equality_type, number_literal, orders_alike, term_words, type_words
+from dpdb.predicates.terms import (
+    arithmetic,
+    call,
+    cast,
+    cast_target,
+    equality_type,
+    first_known,
+    made_date,
+    number_literal,
+    orders_alike,
+    term_words,
+    type_words,
+)
 
 __all__ = ["Types", "bind", "bind_term", "refuse_unknown_parts"]
 
@@ -48,8 +60,18 @@ _FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Trim: "trim",
     exp.Length: "length",
     exp.Abs: "abs",
+    exp.Year: "year",
+    exp.Month: "month",
+    exp.Day: "day",
+    exp.DayOfMonth: "day",
 }
-_LEAVES = (exp.Identifier, exp.Literal, exp.Null, exp.Interval, exp.Var, exp.DataType, exp.Neg)
+_OF_TEXT = ("lower", "upper", "trim", "length")
+_EXTRACTED = {"year": "year", "month": "month", "day": "day", "dayofmonth": "day"}
+_CASTS = (exp.Cast, exp.TryCast)
+_LISTS = (exp.Coalesce, exp.DateFromParts)
+_LEAVES = (
+    exp.Identifier, exp.Literal, exp.Null, exp.Interval, exp.Var, exp.DataType, exp.DataTypeParam, exp.Neg
+)  # fmt: skip
 # Nesting, AND and OR chains aside. Far below what exhausts the stack, so that a predicate that passes here never fails
 # when it is used, which is after the debit.
 _MAX_DEPTH = 40
@@ -149,7 +171,9 @@ def _parent(node: exp.Expr) -> exp.Expr:
 def _is_in_terms(node: exp.Expr) -> bool:
     """Return whether a node may be a part of a term."""
     function = type(node) in _FUNCTIONS and not node.args.get("expression")
-    return function or type(node) in _SIGNS or (isinstance(node, exp.Cast) and _is_temporal_literal(node))
+    if isinstance(node, _CASTS):
+        return _is_temporal_literal(node) or cast_target(node.args["to"]) is not None
+    return function or type(node) in _SIGNS or type(node) in _LISTS or _extracted(node) is not None
 
 
 class _Binder:
@@ -283,15 +307,53 @@ class _Binder:
             return self._literal_in_term(node)
         if isinstance(node, exp.Neg):
             return self._arithmetic("-", Literal("HUGEINT", "0", 0), self._part(node.this, context))
+        return self._computed(node, context)
+
+    def _computed(self, node: exp.Expr, context: exp.Expr) -> Term:
+        """Build arithmetic, or a function."""
         if type(node) in _SIGNS:
             left, right = self._part(node.this, context), self._part(node.expression, context)
             return self._arithmetic(_SIGNS[type(node)], left, right)
         if type(node) in _FUNCTIONS and not node.args.get("expression"):
             argument = self._part(node.this, context)
-            if isinstance(node, exp.Abs):
+            if _FUNCTIONS[type(node)] not in _OF_TEXT:
                 self._refuse_untyped(argument)
             return call(_FUNCTIONS[type(node)], argument)
+        if (function := _extracted(node)) is not None:
+            argument = self._part(node.expression, context)
+            self._refuse_untyped(argument)
+            return call(function, argument)
+        return self._combined(node, context)
+
+    def _combined(self, node: exp.Expr, context: exp.Expr) -> Term:
+        """Build a function of several terms, or a cast."""
+        if type(node) in _CASTS and (kind := cast_target(node.args["to"])) is not None:
+            return cast(self._part(node.this, context), kind)
+        if type(node) is exp.DateFromParts:
+            parts = [node.args.get(name) for name in ("year", "month", "day")]
+            if all(isinstance(part, exp.Expr) for part in parts):
+                return made_date([self._part(part, context) for part in parts if part is not None])
+        if type(node) is exp.Coalesce:
+            return self._first_known([node.this, *node.expressions], context)
         raise refused(context)
+
+    def _first_known(self, written: Sequence[exp.Expr], context: exp.Expr) -> Term:
+        """Build COALESCE. Texts and truth values in it are read as values of its first term."""
+        nodes = [_bare(node) for node in written]
+        terms = [None if _is_plain(node) else self._part(node, context) for node in nodes]
+        kind = next((equality_type(term.type) for term in terms if term is not None), None)
+        if kind is None:
+            raise refused(context)
+        typed = [term or self._literal_of(node, kind) for node, term in zip(nodes, terms, strict=True)]
+        return first_known(typed, self._types.common_type)
+
+    def _literal_of(self, node: exp.Expr, kind: str) -> Literal:
+        """Type a text or truth value that stands beside a term of a type."""
+        [literal] = self._types.literals([_value(node)], kind)
+        if literal is None:
+            shown = shortened(node.sql("duckdb", comments=False))
+            raise PredicateError(f"where: {shown} is not a value of {type_words(kind)}, which stands beside it")
+        return literal
 
     def _arithmetic(self, sign: str, left: Term, right: Term) -> Term:
         self._refuse_untyped(left)
@@ -350,6 +412,11 @@ def _negated(node: exp.Expr, built: Node) -> Node:
     return negation(built) if node.args.get("negate") else built
 
 
+def _is_plain(node: exp.Expr) -> bool:
+    """Return whether a node is a text or truth value, which has the type of what stands beside it."""
+    return isinstance(node, exp.Boolean) or (isinstance(node, exp.Literal) and node.is_string)
+
+
 def _is_literal(node: exp.Expr) -> bool:
     if isinstance(node, exp.Neg):
         node = _bare(node.this)
@@ -379,6 +446,12 @@ def _value(node: exp.Expr) -> LiteralValue:
         unit = node.args.get("unit")
         return f"{node.this.this} {unit.name}" if isinstance(unit, exp.Var) else str(node.this.this)
     raise refused(node)
+
+
+def _extracted(node: exp.Expr) -> str | None:
+    """Return the function that `EXTRACT(year FROM x)` is; None for what is none."""
+    part = node.this.name.lower() if type(node) is exp.Extract and isinstance(node.this, exp.Var) else None
+    return _EXTRACTED.get(part or "")
 
 
 def _is_temporal_literal(node: exp.Cast) -> bool:

@@ -103,10 +103,17 @@ class Arithmetic:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of one term: ``lower``, ``upper``, ``trim``, ``length`` or ``abs``, which takes it in `taken_as`."""
+    """A function of terms, which it takes in `taken_as`; NULL where the result is none of the type's values.
+
+    Attributes
+    ----------
+    function : str
+        Of one term ``lower``, ``upper``, ``trim``, ``length``, ``abs``, ``year``, ``month``, ``day`` or ``cast``; of
+        more ``coalesce``; of three ``make_date``.
+    """
 
     function: str
-    argument: Term
+    arguments: tuple[Term, ...]
     taken_as: str
     type: str
 
@@ -258,7 +265,8 @@ def columns_in(term: Term) -> Iterator[Column]:
         case Arithmetic(_, left, right):
             yield from columns_in(left)
             yield from columns_in(right)
-        case Call(_, argument):
-            yield from columns_in(argument)
+        case Call(_, arguments):
+            for argument in arguments:
+                yield from columns_in(argument)
         case Literal():
             return

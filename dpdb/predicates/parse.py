@@ -19,7 +19,7 @@ __all__ = ["parse", "refused"]
 
 _ALLOWED = (
     "columns, literals, comparisons, AND, OR, NOT, IN (list), BETWEEN, IS [NOT] NULL, LIKE with a literal, "
-    "+ - * / // %, lower, upper, trim, length, abs"
+    "+ - * / // %, lower, upper, trim, length, abs, year, month, day, make_date, coalesce, CAST"
 )
 _MAX_LENGTH = 100_000
 _MAX_NODES = 10_000
@@ -36,6 +36,10 @@ _KNOWN_ARGS = {
     "quoted",
     "nested",
     "unit",
+    "safe",
+    "year",
+    "month",
+    "day",
 }
 
 

@@ -96,7 +96,9 @@ def term_sql(term: Term) -> exp.Expr:
 
     Expressions that can fail are in TRY, which gives NULL instead and reads no other row (tested at the ends of every
     type). No setting changes a value: DOUBLE is IEEE 754's, `lower` and `upper` use fixed tables of Unicode, `trim`
-    removes spaces only, `length` counts code points, and a division by zero is NULL.
+    removes spaces only, `length` counts code points, and a division by zero is NULL. `year`, `month` and `day` are of
+    the proleptic Gregorian calendar, in UTC; `make_date` gives days of the years 1 to 9999, of which all engines say
+    the same.
     """
     match term:
         case Column(name):
@@ -105,9 +107,42 @@ def term_sql(term: Term) -> exp.Expr:
             return literal_sql(term)
         case Arithmetic(sign, left, right, left_as, right_as):
             return _total(_SIGNS[sign](_inside(left, left_as), _inside(right, right_as)))
-        case Call(function, argument, taken_as):
-            spaces = [exp.Literal.string(" ")] if function == "trim" else []
-            return _total(exp.Anonymous(this=function, expressions=[_inside(argument, taken_as), *spaces]))
+        case Call(function, arguments, taken_as, kind):
+            return _total(_called(function, [_inside(argument, taken_as) for argument in arguments], kind))
+
+
+def _called(function: str, taken: list[exp.Expr], kind: str) -> exp.Expr:
+    """Write a function of terms, which may fail."""
+    match function:
+        case "cast":
+            return exp.Cast(this=taken[0], to=data_type(kind))
+        case "coalesce":
+            return exp.Coalesce(this=taken[0], expressions=taken[1:])
+        case "make_date":
+            return _made_date(*taken)
+    spaces = [exp.Literal.string(" ")] if function == "trim" else []
+    return exp.Anonymous(this=function, expressions=[*taken, *spaces])
+
+
+def _made_date(year: exp.Expr, month: exp.Expr, day: exp.Expr) -> exp.Expr:
+    """Write a day of the calendar, NULL if there is none: no engine is asked for one that does not exist."""
+
+    def left_over(divisor: int) -> exp.Expr:
+        return exp.EQ(this=exp.Mod(this=year.copy(), expression=exp.convert(divisor)), expression=exp.convert(0))
+
+    leap = exp.and_(left_over(4), exp.or_(exp.Not(this=left_over(100)), left_over(400)))
+    in_february = exp.Case(ifs=[exp.If(this=leap, true=exp.convert(29))], default=exp.convert(28))
+    short = exp.In(this=month.copy(), expressions=[exp.convert(number) for number in (4, 6, 9, 11)])
+    is_february = exp.EQ(this=month.copy(), expression=exp.convert(2))
+    last = exp.Case(
+        ifs=[exp.If(this=is_february, true=in_february), exp.If(this=short, true=exp.convert(30))],
+        default=exp.convert(31),
+    )
+    parts = [(year, exp.convert(9999)), (month, exp.convert(12)), (day, last)]
+    exists = exp.and_(*(exp.Between(this=part.copy(), low=exp.convert(1), high=most) for part, most in parts))
+    whole = [exp.cast(part.copy(), "INT") for part, _ in parts]
+    made = exp.Anonymous(this="make_date", expressions=whole)
+    return exp.Case(ifs=[exp.If(this=exists, true=made)])
 
 
 def _total(value: exp.Expr) -> exp.Expr:

@@ -4,6 +4,8 @@ All are chosen from public types alone and wide enough that few results are miss
 with digits after the point DECIMAL(38, ...), and results with FLOAT or DOUBLE are DOUBLE. A result outside its type is
 NULL. A number beside a DATE counts days; beside a TIMESTAMP an INTERVAL says what is meant.
 
+Casts are TRY_CASTs: a value that the wanted type has not is NULL, as an error would tell that it is there.
+
 An enumeration, `ENUM('low', 'mid', 'high')` as DuckDB spells it, is ordered by the places of its values, not by their
 letters; the type is public, so its values are. Equality compares texts, also with columns of other types.
 """
@@ -11,7 +13,7 @@ letters; the type is public, so its values are. Equality compares texts, also wi
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from functools import cache
 from itertools import permutations
@@ -27,10 +29,14 @@ __all__ = [
     "LONGEST_ENUM",
     "arithmetic",
     "call",
+    "cast",
+    "cast_target",
     "enum_type",
     "enum_values",
     "equality_type",
+    "first_known",
     "is_enum",
+    "made_date",
     "number_literal",
     "orders_alike",
     "term_words",
@@ -43,6 +49,21 @@ _MOMENTS = frozenset(["DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMES
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _MOST_DIGITS = 38
 _MOST_EXPONENT = 400
+_PARTS = ("year", "month", "day")
+_OF_TEXT = ("lower", "upper", "trim", "length")
+_CAST_TARGETS = {
+    exp.DType.INT: "INTEGER",
+    exp.DType.INT128: "HUGEINT",
+    exp.DType.UINT: "UINTEGER",
+    exp.DType.UINT128: "UHUGEINT",
+    exp.DType.TEXT: "VARCHAR",
+    exp.DType.TIMESTAMPNTZ: "TIMESTAMP",
+    exp.DType.TIMESTAMP: "TIMESTAMP",
+    **{
+        exp.DType[name]: name
+        for name in ("TINYINT", "SMALLINT", "BIGINT", "UTINYINT", "USMALLINT", "UBIGINT", "FLOAT", "DOUBLE", "DATE")
+    },
+}
 
 
 def number_literal(number: Decimal) -> Literal | None:
@@ -88,11 +109,95 @@ def call(function: str, argument: Term) -> Call:
     """Type a function of one term. Errors as `arithmetic`."""
     kind = argument.type
     if function == "abs" and (taken := _absolute(kind)) is not None:
-        return Call(function, argument, taken, taken)
-    if function != "abs" and equality_type(kind) == "VARCHAR":
-        return Call(function, argument, "VARCHAR", "BIGINT" if function == "length" else "VARCHAR")
-    wanted = "a number" if function == "abs" else "text"
+        return Call(function, (argument,), taken, taken)
+    if function in _PARTS and kind in _MOMENTS:
+        return Call(function, (argument,), "DATE" if kind == "DATE" else "TIMESTAMP", "BIGINT")
+    if function in _OF_TEXT and equality_type(kind) == "VARCHAR":
+        return Call(function, (argument,), "VARCHAR", "BIGINT" if function == "length" else "VARCHAR")
+    wanted = "a number" if function == "abs" else "a date or time" if function in _PARTS else "text"
     raise PredicateError(f"where: {function} needs {wanted}; {term_words(argument)!r} is {type_words(kind)}")
+
+
+def made_date(parts: Sequence[Term]) -> Call:
+    """Type the day of a year, a month and a day. Errors as `arithmetic`.
+
+    No part has a day made in it: where an engine has no TRY its parts are written several times.
+    """
+    for part in parts:
+        if part.type not in _WHOLE:
+            raise PredicateError(
+                f"where: make_date needs whole numbers; {term_words(part)!r} is {type_words(part.type)}"
+            )
+        if any(isinstance(inner, Call) and inner.function == "make_date" for inner in _terms_in(part)):
+            raise PredicateError("where: make_date may not stand inside make_date")
+    return Call("make_date", tuple(parts), "HUGEINT", "DATE")
+
+
+def first_known(terms: Sequence[Term], common: Callable[[str, str], str | None]) -> Call:
+    """Type the first of some terms that is not NULL, in the common type of all. Errors as `arithmetic`.
+
+    Parameters
+    ----------
+    terms
+        One or more.
+    common
+        Returns the type in which values of two types are compared.
+    """
+    kind = equality_type(terms[0].type)
+    for term in terms[1:]:
+        taken = common(kind, equality_type(term.type))
+        if taken is None:
+            raise PredicateError(
+                f"where: coalesce needs values of one kind; {term_words(terms[0])!r} is {type_words(terms[0].type)}, "
+                f"{term_words(term)!r} is {type_words(term.type)}"
+            )
+        kind = taken
+    return Call("coalesce", tuple(terms), kind, kind)
+
+
+def cast_target(asked: exp.DataType) -> str | None:
+    """Return the type that a CAST asks for; None for one that no cast may have."""
+    kind = _CAST_TARGETS.get(asked.this)
+    if asked.this is not exp.DType.DECIMAL:
+        return kind if not asked.expressions else None
+    digits = [part.name for part in asked.expressions]
+    if not 1 <= len(digits) <= 2 or not all(each.isdecimal() and len(each) <= 2 for each in digits):
+        return None
+    width, scale = int(digits[0]), int(digits[1]) if len(digits) == 2 else 0
+    return f"DECIMAL({width},{scale})" if scale <= width and 1 <= width <= _MOST_DIGITS else None
+
+
+def cast(term: Term, wanted: str) -> Term:
+    """Type CAST(term AS wanted): NULL for values that the type has not; the term itself if it is of that type.
+
+    Errors as `arithmetic`. What has no cast here: numbers with FLOAT or DOUBLE to text, whose digits are a matter of
+    taste; truth values to numbers; times of day, intervals and bytes.
+    """
+    kind = equality_type(term.type)
+    if kind == wanted:
+        return term if kind == term.type else Call("cast", (term,), "VARCHAR", wanted)
+    numbers = _is_number(kind) and _is_number(wanted)
+    read = kind == "VARCHAR" and (_is_number(wanted) or wanted in ("DATE", "TIMESTAMP"))
+    shown = wanted == "VARCHAR" and (_scale(kind) is not None or kind in ("DATE", "TIMESTAMP", "BOOLEAN"))
+    moments = kind in _MOMENTS and wanted in ("DATE", "TIMESTAMP")
+    if not (numbers or read or shown or moments):
+        raise PredicateError(
+            f"where: nothing is cast from {type_words(kind)} to {wanted}, which is what {term_words(term)!r} would take"
+        )
+    taken = "TIMESTAMP" if moments and kind not in ("DATE", wanted) else kind
+    return Call("cast", (term,), taken, wanted)
+
+
+def _terms_in(term: Term) -> Iterator[Term]:
+    """A term and all its parts."""
+    yield term
+    match term:
+        case Arithmetic(_, left, right):
+            yield from _terms_in(left)
+            yield from _terms_in(right)
+        case Call(_, arguments):
+            for argument in arguments:
+                yield from _terms_in(argument)
 
 
 def term_words(term: Term) -> str:
@@ -104,8 +209,10 @@ def term_words(term: Term) -> str:
             return text
         case Arithmetic(sign, left, right):
             return f"{term_words(left)} {sign} {term_words(right)}"
-        case Call(function, argument):
-            return f"{function}({term_words(argument)})"
+        case Call("cast", (argument,), _, kind):
+            return f"cast({term_words(argument)} as {kind})"
+        case Call(function, arguments):
+            return f"{function}({', '.join(map(term_words, arguments))})"
 
 
 def _numbers(sign: str, left: str, right: str) -> tuple[str, str, str] | None:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
         split,
     )
     from dpdb.privacy.handicapped_noise import HandicappedNoise, difference_tail
-    from dpdb.privacy.laplace_sums import laplace_sum_tail
-    from dpdb.privacy.marginal_selection import marginal_choice, thirds_grid, tripling_grid
     from dpdb.privacy.noise import (
         check_samplers,
         discrete_gaussian,
@@ -36,14 +34,17 @@ if TYPE_CHECKING:
     )
     from dpdb.privacy.notions import GDP, NOTIONS, PURE, ZCDP, Notion, Number, gdp_delta
     from dpdb.privacy.one_sided import one_sided_noises
-    from dpdb.privacy.peeling import peeled
     from dpdb.privacy.selection import (
         generalized_exponential_mechanism,
+        marginal_choice,
         paper_exponential_mechanism,
         paper_grid,
+        peeled,
         power_grid,
+        thirds_grid,
+        tripling_grid,
     )
-    from dpdb.privacy.tails import gaussian_tail, laplace_difference_tail, laplace_tail
+    from dpdb.privacy.tails import gaussian_tail, laplace_difference_tail, laplace_sum_tail, laplace_tail
 
 __all__ = [
     "GDP",
@@ -98,13 +99,11 @@ if not TYPE_CHECKING:
             "climbing": "HiddenNoise UNIT climb draw_hidden_noise height_above in_units",
             "epsilon": "NANO as_float as_fraction format_epsilon format_rho parse_epsilon parse_rho rho_as_float split",
             "handicapped_noise": "HandicappedNoise difference_tail",
-            "laplace_sums": "laplace_sum_tail",
-            "marginal_selection": "marginal_choice thirds_grid tripling_grid",
             "noise": "check_samplers discrete_gaussian discrete_laplace discrete_laplaces laplace_scale noisy_max",
             "notions": "GDP NOTIONS Notion Number PURE ZCDP gdp_delta",
             "one_sided": "one_sided_noises",
-            "peeling": "peeled",
-            "selection": "generalized_exponential_mechanism paper_exponential_mechanism paper_grid power_grid",
-            "tails": "gaussian_tail laplace_difference_tail laplace_tail",
+            "selection": "generalized_exponential_mechanism paper_exponential_mechanism paper_grid power_grid peeled "
+            "marginal_choice thirds_grid tripling_grid",
+            "tails": "gaussian_tail laplace_difference_tail laplace_tail laplace_sum_tail",
         },
     )

@@ -46,7 +46,11 @@ class LedgerTree(Closing):
     @property
     def newest(self) -> Checkpoint:
         """The log as it was read last."""
-        return Checkpoint(self.origin, self.tree.size, self.tree.root())
+        return self.at(self.tree.size)
+
+    def at(self, size: int) -> Checkpoint:
+        """Return the first `size` of the lines that were read."""
+        return Checkpoint(self.origin, size, self.tree.root(size))
 
     def holds(self, known: Checkpoint) -> bool:
         """Return whether the log begins with what a checkpoint of it names."""
@@ -137,12 +141,12 @@ class Issuer(LedgerTree):
         number = found[0] if found else None if release_id is None else self.log.debit_of_release(release_id)
         return number if number is not None and self.log.asker(number) == analyst else None
 
-    def shows(self, number: int) -> bool:
-        """Return whether the lines that were read last have a debit, and its answer if it has one by now."""
-        return number <= self.log.debits and self.log.answered(number) <= self.tree.size
+    def shows(self, number: int, size: int) -> bool:
+        """Return whether the first `size` lines have a debit, and its answer if it has one by now."""
+        return self.log.last_place(number) <= size
 
     def issue(
-        self, number: int, run: str | None = None, after: Iterable[Checkpoint] = (), *, refresh: bool = True
+        self, number: int, run: str | None = None, after: Iterable[Checkpoint] = (), *, size: int | None = None
     ) -> bytes:
         """Return the receipt of a debit as one line of JSON. Spends nothing, and may be asked again.
 
@@ -154,8 +158,8 @@ class Issuer(LedgerTree):
             Of a kept suite, the run that is meant.
         after
             Checkpoints of this log that the receipt is shown to follow: those of the holder's earlier receipts.
-        refresh
-            Whether to read the ledger first; otherwise the receipt shows it as it was read last.
+        size
+            How many lines the receipt shows, of those that were read before; by default all that there are now.
 
         Raises
         ------
@@ -164,25 +168,25 @@ class Issuer(LedgerTree):
         """
         with signing(self._key) as signed:
             last = signed.last(self.origin)
-            if refresh or any(one.size > self.tree.size for one in last):
+            if size is None or any(one.size > self.tree.size for one in last):
                 self.refresh()
             earlier = [one for one in {*after, *last} if one.origin == self.origin]
             self.refuse_rollback(last, signed.path)
             self.refuse_rollback(earlier, "an earlier receipt or a witness")
-            newest = self.newest
-            statement = self._statement(number, run, newest, earlier)
-            signed.keep(newest)
+            shown = self.newest if size is None else self.at(size)
+            statement = self._statement(number, run, shown, earlier)
+            signed.keep(shown)
         payload = canonical(statement)
         sealed = signature(self._key.seed, pae(PAYLOAD_TYPE, payload))
         return canonical(envelope(PAYLOAD_TYPE, payload, sealed, self._key.note_key.vkey)) + b"\n"
 
     def _statement(
-        self, number: int, run: str | None, newest: Checkpoint, earlier: Iterable[Checkpoint]
+        self, number: int, run: str | None, shown: Checkpoint, earlier: Iterable[Checkpoint]
     ) -> dict[str, Any]:
-        debit, size = self.log.debit(number, newest.size, run), newest.size
+        debit, size = self.log.debit(number, shown.size, run), shown.size
         links = sorted({(one.size, one.root) for one in earlier if 0 < one.size < size})
         log = {
-            "checkpoint": sign_checkpoint(newest, self._key.seed, self._key.public),
+            "checkpoint": sign_checkpoint(shown, self._key.seed, self._key.public),
             "key": {"vkey": self._key.note_key.vkey, "follows": list(self._key.earlier)},
             "lines": [
                 {

@@ -171,14 +171,15 @@ class _Signed:
             self._of.setdefault(found.origin, []).append(found)
 
     def last(self, origin: str) -> list[Checkpoint]:
-        """Return what was signed last of a log, the newest at the end: receipts are linked to all of it."""
+        """Return what was signed last of a log, and the most of its lines: receipts are linked to all of it."""
         return self._of.get(origin, [])
 
     def keep(self, checkpoint: Checkpoint) -> None:
-        """Remember a checkpoint, before it is signed."""
+        """Remember a checkpoint, before it is signed; also one of fewer lines, as a server shows them for a while."""
         known = self._of.setdefault(checkpoint.origin, [])
         if checkpoint not in known:
-            self._of[checkpoint.origin] = [*known, checkpoint][-_MOST_KEPT:]
+            others = sorted(known, key=lambda one: one.size)[1 - _MOST_KEPT :]
+            self._of[checkpoint.origin] = [*others, checkpoint]
             replace_owned(self.path, "\n".join(each.text for kept in self._of.values() for each in kept))
 
 

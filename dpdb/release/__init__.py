@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from dpdb.release.accounts.budget import Budget, as_budget
     from dpdb.release.accounts.charge import Charge, pure_units
     from dpdb.release.accounts.ledger_account import LedgerAccount, table_text
-    from dpdb.release.answer_run import AnswerRun
     from dpdb.release.ask import COUNT, COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, Ask, Epsilon, Key, Kind, checked_keys
     from dpdb.release.conflict_graph import load_kernels
     from dpdb.release.expected_time import by_rule_offer
@@ -46,10 +45,9 @@ if TYPE_CHECKING:
         words_of,
     )
     from dpdb.release.risk import Risk, risk_of
-    from dpdb.release.run_ids import new_run_id
+    from dpdb.release.runs import AnswerRun, SuiteLevel, SuiteRun, new_run_id
     from dpdb.release.session import Session, open_session
     from dpdb.release.statistics import FewestDeletions
-    from dpdb.release.suite_run import SuiteLevel, SuiteRun
     from dpdb.release.units.privacy_unit import PrivacyUnit
     from dpdb.release.units.private_parents import unit_of_table
 
@@ -130,7 +128,6 @@ if not TYPE_CHECKING:
             "accounts.budget": "Budget as_budget",
             "accounts.charge": "Charge pure_units",
             "accounts.ledger_account": "LedgerAccount table_text",
-            "answer_run": "AnswerRun",
             "ask": "Ask COUNT COUNT_OPTIONS Epsilon Key Kind MEASURE_OPTIONS OPTIONS checked_keys",
             "conflict_graph": "load_kernels",
             "expected_time": "by_rule_offer",
@@ -149,10 +146,9 @@ if not TYPE_CHECKING:
             "published.words": "SHARE bounds_words is_within_noise measured_words missing_words noise_words "
             "number_words promise_words releases_words slice_words sure_words theta_words value_words words_of",
             "risk": "Risk risk_of",
-            "run_ids": "new_run_id",
             "session": "Session open_session",
             "statistics": "FewestDeletions",
-            "suite_run": "SuiteLevel SuiteRun",
+            "runs": "SuiteLevel SuiteRun AnswerRun new_run_id",
             "units.privacy_unit": "PrivacyUnit",
             "units.private_parents": "unit_of_table",
         },

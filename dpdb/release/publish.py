@@ -1,13 +1,13 @@
 """`publish` and its kin: the one way out for releases, verdicts and choices: load, debit, draw, record, return.
 
-Load, debit, draw, record, return. What is published was checked before: by `prepare`, `dpdb.diagnosis`, `dpdb.suites`.
+What is published was checked before: by `prepare`, `dpdb.diagnosis`, `dpdb.suites`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from dpdb.stopping import debit_begins
 if TYPE_CHECKING:
     from dpdb.release.accounts.account import Account, Reservation, SuiteReservation
     from dpdb.release.accounts.charge import Charge
-    from dpdb.release.suite_run import SuiteLevel, SuiteRun
+    from dpdb.release.runs import SuiteLevel, SuiteRun
 
 __all__ = ["publish", "publish_answer", "publish_suite"]
 
@@ -68,12 +68,8 @@ def publish(
     EngineError
         Loading failed, and nothing is spent, or the draw failed, and what was debited stays spent.
     """
-    if account.will_draw(charge):
-        with _said_before_the_debit():
-            load()
-    debit_begins()
-    reservation = account.debit(charge)
-    try:
+    _load_before_the_debit(load, account.will_draw(charge))
+    with closing(account.debit(charge)) as reservation:
         if reservation.answer is not None:
             return recorded_releases(reservation.answer)
         published = Releases()
@@ -85,8 +81,6 @@ def publish(
         if settle is not None:
             settle(reservation)
         return published
-    finally:
-        reservation.close()
 
 
 def publish_answer(account: Account, charge: Charge, load: Callable[[], object], draw: Callable[[], str]) -> str:
@@ -104,20 +98,14 @@ def publish_answer(account: Account, charge: Charge, load: Callable[[], object],
     BudgetExceededError, LedgerError, ParameterError, EngineError
         As `publish`.
     """
-    if account.will_draw(charge):
-        with _said_before_the_debit():
-            load()
-    debit_begins()
-    reservation = account.debit(charge)
-    try:
+    _load_before_the_debit(load, account.will_draw(charge))
+    with closing(account.debit(charge)) as reservation:
         if reservation.answer is not None:
             return reservation.answer
         with _one_message():
             answer = draw()
         account.record(reservation, answer)
         return answer
-    finally:
-        reservation.close()
 
 
 def publish_suite(
@@ -154,12 +142,9 @@ def publish_suite(
     """
     from dpdb.ledger import RecordedLevel  # releases have no levels
 
-    if account.will_test(run):
-        with _said_before_the_debit():
-            load()
-    debit_begins()
-    held = account.open_suite(run)
-    try:
+    _load_before_the_debit(load, account.will_test(run))
+    with closing(account.open_suite(run)) as opened:
+        held = opened
         if held.answer is not None:
             return held.answer
         with _one_message():
@@ -180,8 +165,14 @@ def publish_suite(
         verdicts = run.answer(held)
         account.end_suite(held, verdicts)
         return verdicts
-    finally:
-        held.close()
+
+
+def _load_before_the_debit(load: Callable[[], object], will_draw: bool) -> None:
+    """Load what a draw needs, if one will follow; what comes next is the debit."""
+    if will_draw:
+        with _said_before_the_debit():
+            load()
+    debit_begins()
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, Unpack
 
 from dpdb.closing import Closing
 from dpdb.constraints import ConstraintsLike
@@ -27,11 +27,14 @@ from dpdb.sources import SourceLike
 
 if TYPE_CHECKING:
     from dpdb.engine import Table
-    from dpdb.release.accounts.account import Account, SuiteReservation
-    from dpdb.release.answer_run import AnswerRun
-    from dpdb.release.suite_run import SuiteLevel, SuiteRun
+    from dpdb.release.accounts.account import Account
+    from dpdb.release.runs import AnswerRun, SuiteRun
 
 __all__ = ["Session", "open_session"]
+
+_Given = ParamSpec("_Given")
+_Read = TypeVar("_Read")
+_Answer = TypeVar("_Answer")
 
 
 class Session(Verbs, Closing):
@@ -145,67 +148,30 @@ class Session(Verbs, Closing):
         after a failed release they are compared before the next debit.
         """
         prepared = self.prepare(ask, who=who)
-        if not self._reads_rows:
-            raise ParameterError("this session was opened without rows (rows=False): it rehearses releases only")
-        with ExitStack() as since_draw:
-
-            def load_all() -> None:
-                self._table.refuse_change(all_rows=self._compares_rows)
-                prepared.load(again=len(self._private) > 0)
-
-            def drawn() -> Releases:
-                since_draw.enter_context(self._private.forgotten_if_unpublished())
-                releases = prepared.draw(self._private, self._progress)
-                self._table.refuse_change(all_rows=self._compares_rows)
-                return releases
-
-            releases = publish(self._account, prepared.charge, load_all, [drawn])
-        self._warn_of_little()
-        return releases
+        return self._publish_compared(
+            lambda: prepared.load(again=len(self._private) > 0),
+            lambda: prepared.draw(self._private, self._progress),
+            lambda load, draw: publish(self._account, prepared.charge, load, [draw]),
+        )
 
     def release_answer(self, run: AnswerRun) -> str:
         """Make an answer that is no release, under one debit; the table is compared as for `release`."""
         self._refuse_closed()
-        if not self._reads_rows:
-            raise ParameterError("this session was opened without rows (rows=False): it rehearses releases only")
-        if run.charge.run_id is not None and not self.has_ledger:
-            raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
-        with ExitStack() as since_draw:
-
-            def load_all() -> None:
-                self._table.refuse_change(all_rows=self._compares_rows)
-                run.load()
-
-            def drawn() -> str:
-                since_draw.enter_context(self._private.forgotten_if_unpublished())
-                answer = run.draw(self._private, self._progress)
-                self._table.refuse_change(all_rows=self._compares_rows)
-                return answer
-
-            answer = publish_answer(self._account, run.charge, load_all, drawn)
-        self._warn_of_little()
-        return answer
+        self._refuse_run_id_without_ledger(run.charge.run_id)
+        return self._publish_compared(
+            run.load,
+            lambda: run.draw(self._private, self._progress),
+            lambda load, draw: publish_answer(self._account, run.charge, load, draw),
+        )
 
     def run_suite(self, run: SuiteRun) -> str:
         """Make one run of a suite of checks; the table is compared as for `release`. Returns the answer as JSON."""
         self._refuse_closed()
-        if not self._reads_rows:
-            raise ParameterError("this session was opened without rows (rows=False): it rehearses releases only")
-        with ExitStack() as since_draw:
-
-            def load_all() -> None:
-                self._table.refuse_change(all_rows=self._compares_rows)
-                run.load()
-
-            def read(held: SuiteReservation) -> Callable[[], SuiteLevel | None]:
-                since_draw.enter_context(self._private.forgotten_if_unpublished())
-                draw = run.read(self._private, held, self._progress)
-                self._table.refuse_change(all_rows=self._compares_rows)
-                return draw
-
-            answer = publish_suite(self._account, run, load_all, read)
-        self._warn_of_little()
-        return answer
+        return self._publish_compared(
+            run.load,
+            lambda held: run.read(self._private, held, self._progress),
+            lambda load, read: publish_suite(self._account, run, load, read),
+        )
 
     def prepare(self, ask: Ask, *, who: str | None = None) -> Prepared:
         """Check everything public about a release; the result has its `charge`.
@@ -216,9 +182,33 @@ class Session(Verbs, Closing):
         prepared = prepare(self.public, ask, who=who)
         if any(part.reads_graph for part in prepared.parts):
             self._table.admit_graph()
-        if ask.run_id is not None and not self.has_ledger:
-            raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
+        self._refuse_run_id_without_ledger(ask.run_id)
         return prepared
+
+    def _publish_compared(
+        self,
+        load: Callable[[], object],
+        read: Callable[_Given, _Read],
+        publish: Callable[[Callable[[], object], Callable[_Given, _Read]], _Answer],
+    ) -> _Answer:
+        """Publish what `load` and `read` make, with the table compared before the debit and when it was read."""
+        if not self._reads_rows:
+            raise ParameterError("this session was opened without rows (rows=False): it rehearses releases only")
+        with ExitStack() as since_read:
+
+            def load_compared() -> None:
+                self._table.refuse_change(all_rows=self._compares_rows)
+                load()
+
+            def read_compared(*args: _Given.args, **named: _Given.kwargs) -> _Read:
+                since_read.enter_context(self._private.forgotten_if_unpublished())
+                made = read(*args, **named)
+                self._table.refuse_change(all_rows=self._compares_rows)
+                return made
+
+            answer = publish(load_compared, read_compared)
+        self._warn_of_little()
+        return answer
 
     def _warn_of_little(self) -> None:
         """Warn, once a session, that a ledger has little left."""
@@ -227,6 +217,10 @@ class Session(Verbs, Closing):
             self._has_warned = True
             with suppress(LittleBudgetWarning):  # where warnings are errors: a paid answer must not be lost
                 warnings.warn(words, LittleBudgetWarning, stacklevel=2)
+
+    def _refuse_run_id_without_ledger(self, run_id: str | None) -> None:
+        if run_id is not None and not self.has_ledger:
+            raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
 
     def _refuse_closed(self) -> None:
         if self._closed:
@@ -242,6 +236,11 @@ class Session(Verbs, Closing):
         """
         self._refuse_closed()
         self._account.check_together(charges, new_epoch=new_epoch)
+
+    @property
+    def has_debited(self) -> bool:
+        """Whether the newest answer was paid for now, and not when its run was first asked."""
+        return self._account.has_debited
 
     @property
     def has_ledger(self) -> bool:

@@ -46,6 +46,7 @@ _WIDENED = {
 }
 MOMENT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?: ([0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?))?(?:\+00)?")
 _TIMES = {"DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE"}
+_ALIKE = frozenset(["trim", "length", "year", "month", "day", "cast", "coalesce", "make_date"])
 VIEW = "compute it in a view of the table"
 
 
@@ -65,7 +66,7 @@ class ForeignSpelling(ABC):
     endless : frozenset of str
         Times beyond the calendar that both have.
     functions : frozenset of str
-        Names, spelled as they are, of functions beside `abs`, `bit_xor` and `char_length`.
+        Names, spelled as they are, of functions beside `abs`, `bit_xor`, `char_length` and `make_date`.
     """
 
     engine: ClassVar[str]
@@ -109,9 +110,11 @@ class ForeignSpelling(ABC):
                     return f"{sign} is computed in {self.engine} for + - * of whole numbers only; {VIEW}"
                 why = self._first([(left, left_as), (right, right_as)])
                 return why or (None if _largest(part) < self.most else f"a result of {sign} may have above 38 digits")
-            case Call(function, argument, taken_as):
-                if function in {"trim", "length"} or (function == "abs" and taken_as == "HUGEINT"):
-                    return self._first([(argument, taken_as)])
+            case Call("cast", _, taken_as, kind) if not _casts_without_loss(taken_as, kind):
+                return f"CAST from {taken_as} to {kind} is not certain to be the same in {self.engine}; {VIEW}"
+            case Call(function, arguments, taken_as):
+                if function in _ALIKE or (function == "abs" and taken_as == "HUGEINT"):
+                    return self._first([(argument, taken_as) for argument in arguments])
                 return f"{function} is not certain to be the same in {self.engine}; {VIEW}"
 
     def _first(self, taken: Sequence[tuple[Term, str]], *literals: Literal) -> str | None:
@@ -188,9 +191,15 @@ class ForeignSpelling(ABC):
                 return self._trim(*parts)
             case "length":
                 return exp.Anonymous(this="char_length", expressions=parts)
-            case name if name in {"abs", "bit_xor", "char_length", *self.functions}:
+            case "year" | "month" | "day":
+                return self._part_of_date(node.name.lower(), parts[0])
+            case name if name in {"abs", "bit_xor", "char_length", "make_date", *self.functions}:
                 return node
         raise AssertionError(f"not admitted: {node.name}")
+
+    def _part_of_date(self, part: str, moment: exp.Expr) -> exp.Expr:
+        """Take the year, month or day of a date or timestamp; none of one beyond the calendar."""
+        return exp.Anonymous(this=part, expressions=[moment])
 
     @abstractmethod
     def _trim(self, text: exp.Expr, signs: exp.Expr) -> exp.Expr:
@@ -204,11 +213,30 @@ def _largest(term: Term) -> int:
             return abs(int(value))
         case Column(_, kind):
             return int(2 ** (_BITS[kind] - 1))
-        case Call(_, argument):
-            return _largest(argument) if argument.type != "VARCHAR" else 2**31
+        case Call("cast", (argument,), _, kind):
+            return _largest(argument) if kind == "HUGEINT" else int(2 ** (_BITS[kind] - 1))
+        case Call("abs" | "coalesce", arguments):
+            return max(map(_largest, arguments))
+        case Call():
+            return 2**31  # a length, or a part of a date
         case Arithmetic(sign, left, right):
             one, other = _largest(left), _largest(right)
             return max(one * other if sign == "*" else one + other, one, other)
+
+
+def _casts_without_loss(kind: str, wanted: str) -> bool:
+    """Return whether a cast cannot fail, nor round: there is no TRY_CAST, and engines round in their own ways.
+
+    Of times it may cut off the time of day, which all of them do toward the past. Infinite ones stay.
+    """
+    if {kind, wanted} == {"DATE", "TIMESTAMP"}:
+        return True
+    if kind not in _BITS:
+        return False
+    decimal = _DECIMAL.fullmatch(wanted)
+    if decimal is not None:
+        return bool(10 ** (int(decimal[1]) - int(decimal[2])) >= 2 ** (_BITS[kind] - 1))
+    return wanted == "HUGEINT" or _BITS.get(wanted, 0) >= _BITS[kind]
 
 
 def _is_literal(cast: exp.Cast) -> bool:

@@ -68,6 +68,12 @@ class PostgresSpelling(ForeignSpelling):
             return _NUMERIC.copy() if node.this is exp.DType.INT128 else node
         return super()._node(node)
 
+    def _part_of_date(self, part: str, moment: exp.Expr) -> exp.Expr:
+        """Write EXTRACT, which has infinite years; NULL for those."""
+        taken = exp.cast(exp.Extract(this=exp.var(part.upper()), expression=moment), "BIGINT")
+        is_finite = exp.Anonymous(this="isfinite", expressions=[moment.copy()])
+        return exp.Case(ifs=[exp.If(this=is_finite, true=taken)])
+
     def _trim(self, text: exp.Expr, signs: exp.Expr) -> exp.Expr:
         return exp.Anonymous(this="btrim", expressions=[text, signs])
 

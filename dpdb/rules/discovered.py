@@ -67,7 +67,7 @@ class DiscoveredRules:
         named = len(self.dependencies)
         return "\n".join([
             "# rules that `dpdb rules discover` names: edit this suite",
-            f"# cost: epsilon {self.epsilon:g} for all names together, for adding or removing {comment(self.unit)}",
+            f"# cost: epsilon {self.epsilon:.15g} for all names together, for adding or removing {comment(self.unit)}",
             "# names only, chosen with noise, so a rule may not hold; buy each one's verdict with check",
             *([] if self.run_id is None else [f"# run id: {comment(self.run_id)}"]),
             *(f"# left out: {comment(name)}: {comment(why)}" for name, why in self.left_out),

@@ -30,8 +30,8 @@ FILES = (
 
 SOURCES = (
     *FILES,
-    "lakes.delta.DeltaTable",
-    "lakes.iceberg.IcebergTable",
+    "lakes.DeltaTable",
+    "lakes.IcebergTable",
     "duckdb_connection.DuckDBConnection",
     "duckdb_connection.DuckDBRelation",
     "data_frame.DataFrame",

@@ -21,9 +21,8 @@ from dpdb.sources.files import (
     state_of_files,
 )
 from dpdb.sources.kinds import file_kinds
-from dpdb.sources.lakes.places import lake_table
 
-__all__ = ["find_files", "state_of"]
+__all__ = ["ICEBERG", "find_files", "lake_table", "state_of"]
 
 
 def find_files(place: str, *, or_text: bool = False) -> Files:
@@ -115,3 +114,23 @@ def _kind_of(place: str, path: str, *, or_text: bool) -> FileSource:
 def _kind_by_name(path: str) -> FileSource:
     """Return the kind of a file that was found in a folder."""
     return next(kind for kind in file_kinds() if kind.many and kind.is_named(path))
+
+
+ICEBERG = "iceberg:"
+
+
+def lake_table(place: str) -> Files | None:
+    """Return what a path names if it is a table of a lake, whose library finds its files; else None.
+
+    That is a folder with ``_delta_log``, a folder whose ``metadata/version-hint.text`` tells the current version, a
+    file ``*.metadata.json``, or ``iceberg:catalog.namespace.table``. No library reads a lake in place: its rows are
+    copied, and what a ledger compares are the rows, not their files, so that compaction changes nothing.
+    """
+    folder = Path(place)
+    if (
+        place.startswith(ICEBERG)
+        or place.endswith(".metadata.json")
+        or (folder / "metadata/version-hint.text").exists()
+    ):
+        return Files("iceberg", place, (place,), is_fetched=True)
+    return Files("delta", place, (place,), is_fetched=True) if (folder / "_delta_log").is_dir() else None

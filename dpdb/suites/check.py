@@ -131,7 +131,7 @@ def share_of(confidence: float) -> Fraction:
 
 @dataclass(frozen=True)
 class CheckRun:
-    """A run of a suite, checked and ready for its debit (implements `dpdb.release.suite_run.SuiteRun`)."""
+    """A run of a suite, checked and ready for its debit (implements `dpdb.release.runs.SuiteRun`)."""
 
     charge: Charge
     name: str | None

@@ -119,6 +119,7 @@ def code_of(arguments: list[str]) -> int:
         return int(left.code or 0)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("case", ODD)
 def test_odd_arguments_are_one_line_and_cost_nothing(
     case: str, folder: Path, capsys: pytest.CaptureFixture[str]

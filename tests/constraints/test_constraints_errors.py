@@ -186,6 +186,7 @@ def test_too_many_predicates():
         parse_constraint(",".join(f"c{i}" for i in range(64)) + "->x")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "piece",
     [
@@ -212,9 +213,9 @@ def test_too_many_predicates():
 )
 @pytest.mark.parametrize("size", [90_000, 1_000_000])
 def test_long_garbage_fails_fast(piece, size):
-    started = time.perf_counter()
+    started = time.thread_time()  # other work on the machine does not count
     for prefix in ("", "not(t1.a=", "UNIQUE("):
         with pytest.raises((ConstraintSyntaxError, UnknownColumnError)) as caught:
             parse_constraint(prefix + piece * (size // len(piece)), ["a", "b c d"])
         assert len(str(caught.value)) < 1000
-    assert time.perf_counter() - started < 20
+    assert time.thread_time() - started < 20

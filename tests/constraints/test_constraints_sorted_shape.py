@@ -67,6 +67,7 @@ def meant(shape: SortedShape) -> list[Term]:
     return [*equal, (f"1{a}", ">" + first, f"2{a}"), (f"1{b}", way + second, f"2{b}")]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("kind", "terms"), SHAPED, ids=lambda value: text(value) if isinstance(value, list) else "")
 @pytest.mark.parametrize("grouped", [False, True])
 def test_every_writing_is_one_shape_that_means_the_same_pairs(

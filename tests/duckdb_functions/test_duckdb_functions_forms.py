@@ -73,6 +73,7 @@ NO_RELEASE = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("statement", ONE_RELEASE.values(), ids=ONE_RELEASE)
 def test_one_release(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise, statement: str

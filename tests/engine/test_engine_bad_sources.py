@@ -147,6 +147,7 @@ BAD: dict[str, tuple[Callable[[Path], Any], dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", BAD)
 def test_one_clear_line(database: Database, tmp_path: Path, kind: str) -> None:
     make, options, expected = BAD[kind]

@@ -56,13 +56,26 @@ class Rules:
             other = f"{row}.{rng.choice('abxp')}"
             shapes = ["{}", "{}", "{} + 60", "{} - 1", "{} * 2", "-{}", "abs({})", "abs({} - 2)", "{} % 7",
                       "({} + 1) * 2",
+                      "coalesce({}, 2)", "TRY_CAST({} AS DECIMAL(12,1))", f"year({row}.d)",
+                      f"month({row}.ts)", f"day({row}.d)",
                       "{} + " + other, "{} - " + other, f"length({row}.s)", "{} / 4", "{} + 0.5"]  # fmt: skip
             return rng.choice(shapes).format(column), kind
         if kind == "text":
-            shapes = ["{}", "lower({})", "upper({})", "trim({})", "lower(trim({}))"]
+            shapes = ["{}", "lower({})", "upper({})", "trim({})", "lower(trim({}))", "coalesce({}, 'a')"]
+            if rng.random() < 0.1:
+                return f"CAST({row}.a AS VARCHAR)", kind
             return rng.choice(shapes).format(f"{row}.{rng.choice('su')}"), kind
         if kind == "DATE":
-            return rng.choice(["{}", "{} + 30", "{} - 1"]).format(f"{row}.d"), kind
+            return rng.choice(
+                [
+                    "{}",
+                    "{} + 30",
+                    "{} - 1",
+                    f"CAST({row}.ts AS DATE)",
+                    f"coalesce({{}}, CAST({row}.ts AS DATE))",
+                    "make_date(year({}), month({}), 28)",
+                ]
+            ).format(*[f"{row}.d"] * 2), kind
         return rng.choice(["{}", "{} + INTERVAL '1 hour'", "{} - INTERVAL '1 month'"]).format(f"{row}.ts"), kind
 
     def literal(self, kind: str) -> str:

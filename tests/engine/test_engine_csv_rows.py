@@ -12,8 +12,8 @@ import pytest
 from csv_reference import REFUSED, Row, rows_of
 
 from dpdb.errors import SourceError
+from dpdb.sources.csv import files as csv_rows
 from dpdb.sources.csv import lines as csv_lines
-from dpdb.sources.csv import rows as csv_rows
 from dpdb.sources.csv.lines import Faults
 from dpdb.sources.places import find_files
 

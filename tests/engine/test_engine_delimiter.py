@@ -19,7 +19,7 @@ from dpdb.errors import LedgerError, ParameterError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.owner import exact_measures, propose_schema
 from dpdb.sources.content import opened_content
-from dpdb.sources.csv import rows as csv_rows
+from dpdb.sources.csv import files as csv_rows
 from dpdb.sources.csv.lines import Faults
 from dpdb.sources.open import open_source
 from dpdb.sources.places import find_files
@@ -47,6 +47,7 @@ def read(source: Any, delimiter: str | None, **options: Any) -> tuple[list[tuple
         return [opened.schema.names, *rows], opened_content(database, opened)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("given", [";", "|", "^", "~", ":", " ", "\x01", "\t", "\\t", "tab", ","])
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.txt", "t", "t.dat.gz"])
 def test_text_of_any_name_is_cut_where_the_owner_says(tmp_path: Path, given: str, name: str) -> None:

@@ -246,6 +246,7 @@ def found_in(folder: Path, shape: Shape, count: int) -> None:
         assert [one for [one] in found] == [fewest(rows, shape.conflict, shape.alone) for rows in tables]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("shape", fifth(SHAPES), ids=str)
 def test_the_fewest_rows_to_delete_are_found(shape: Shape, tmp_path: Path) -> None:
     """Values and NULL, conditions, slices: through parser, binding and SQL."""
@@ -383,6 +384,7 @@ def test_many_rules_are_counted_in_one_call_as_each_alone(tmp_path: Path) -> Non
         assert table.count_all(table.where("number < 0"), asked) == [0] * len(asked)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("dialect", ["postgres", "spark", "snowflake", "bigquery"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_the_trees_are_sql_of_other_engines(shape: Shape, dialect: str) -> None:

@@ -77,6 +77,7 @@ def single_quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", fifth(HOSTILE))
 def test_column_names(guarded: Database, text: str) -> None:
     table = pa.table({text: [1, 1, -1], "b": [1, 2, 3]})
@@ -146,6 +147,7 @@ def types_of(database: Database, path: Path, declared: str) -> tuple[list[str | 
         return [], str(error)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", TELLING)
 def test_paths_and_names_in_a_csv_header(guarded: Database, tmp_path: Path, text: str) -> None:
     folder = tmp_path / text.replace("/", "_")
@@ -172,6 +174,7 @@ def test_paths_and_names_in_a_csv_header(guarded: Database, tmp_path: Path, text
         assert len(edges) == (6 - 2 if path == folder else 1)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", TELLING)
 def test_names_of_tables_schemas_and_database_files(tmp_path: Path, text: str) -> None:
     path = tmp_path / f"file {text.replace('/', '_').replace(BACKSLASH, '_')}.duckdb"
@@ -186,6 +189,7 @@ def test_names_of_tables_schemas_and_database_files(tmp_path: Path, text: str) -
             assert open_source(database, path, table=table).schema.names == columns
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", TELLING)
 def test_a_hostile_table_name_that_does_not_exist(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.duckdb"

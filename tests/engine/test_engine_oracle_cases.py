@@ -63,6 +63,7 @@ CASES = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("types", "rows", "texts", "edges", "alone"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
 )
@@ -143,6 +144,7 @@ SAMPLES = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", SAME_TYPE)
 def test_every_scalar_type_survives_the_way_in(database: Database, kind: str) -> None:
     if kind.startswith("TIMESTAMP"):

@@ -128,6 +128,7 @@ def snapshot(folder: Path) -> dict[str, str]:
     return {str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", FILES)
 def test_files_agree_and_stay_as_they_are(tmp_path: Path, kind: str) -> None:
     make, options = FILES[kind]
@@ -166,6 +167,7 @@ MEMORY: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", MEMORY)
 def test_objects_in_memory_agree(kind: str) -> None:
     assert right(MEMORY[kind]())
@@ -188,6 +190,7 @@ CONNECTION_TABLES = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("table", CONNECTION_TABLES)
 def test_connections_agree(table: str) -> None:
     with duckdb.connect() as connection:
@@ -236,6 +239,7 @@ NAMES = [
 ]  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
 def test_column_names(database: Database, name: str) -> None:
     key = '"' + name.replace('"', '""') + '"'

@@ -285,6 +285,7 @@ def test_a_predicate_without_columns_counts_what_it_says(database: Database) -> 
 # -- slices ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", ["b < 2", "b >= 2", "c = 'x'", "b IS NULL", "a = 1 AND c <> 'x'", "NOT true", "true"])
 def test_a_slice_is_the_induced_subgraph(database: Database, text: str) -> None:
     """Both tuples lie in the slice; `c` is in no constraint, so the slice reads it and forgets it."""

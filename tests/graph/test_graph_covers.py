@@ -58,6 +58,7 @@ def test_larger_random_graphs(seed):
     assert_minimum(minimum_vertex_cover(EdgeArrays.from_pairs(nodes, pairs)), size, pairs)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("nodes", "probability"), [(60, 0.03), (500, 0.004), (800, 0.002), (300, 0.2)])
 @pytest.mark.parametrize("seed", range(3))
 def test_fractional_cover_against_networkx(nodes, probability, seed):

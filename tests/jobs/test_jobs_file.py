@@ -68,6 +68,7 @@ BAD = {
 CHECKED = ("unknown key", "no ledger", "where", "results folder")  # also by --dry-run, which goes the same way
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("case", BAD)
 def test_a_bad_job_says_what_is_wrong_and_spends_nothing(
     case: str, job: Path, capsys: pytest.CaptureFixture[str]

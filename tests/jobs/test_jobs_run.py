@@ -369,6 +369,7 @@ UNUSABLE = {
 }  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("case", UNUSABLE)
 def test_a_results_table_that_may_refuse_rows_is_refused_before_the_first_debit(
     case: str, job: Path, capsys: pytest.CaptureFixture[str]

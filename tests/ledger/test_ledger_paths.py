@@ -317,6 +317,7 @@ PUT = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("side", ["-head", "-wal", "-journal", "-run-"])
 @pytest.mark.parametrize(("put", "words"), PUT.values(), ids=PUT)
 def test_what_lies_beside_a_ledger_is_its_own_or_refused(

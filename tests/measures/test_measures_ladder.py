@@ -99,6 +99,7 @@ def test_without_rungs_the_answer_is_drawn_for_itself(measure):
 # -- wrong constants are caught -------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("share", ["guard", "undivided", "choice", "reference", "answer"])
 def test_a_share_that_is_spent_thrice_is_caught(share, monkeypatch):
     mechanism = small(EDGES, rungs=1, select=50)

@@ -99,6 +99,7 @@ ROWS = ((1, 0), (1, 0), (1, 1), (2, -5))
 EPSILONS = ["0.000001", "0.123456789", "1", "1000000"]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("epsilon", EPSILONS[:2])
 @pytest.mark.parametrize("key", RATED_MECHANISMS, ids="-".join)
 def test_a_rate_spends_a_count_and_the_mechanism_on_the_rest(key, epsilon):
@@ -220,6 +221,7 @@ def test_an_epsilon_that_is_too_large_is_caught():
     assert caught("hub", "repair", 600, epsilon=4 * EPSILON)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("measure", [*RATED, "all"])
 @pytest.mark.parametrize("pair", ["hub", "self-conflict", "no equality"])
 def test_with_the_same_draws_both_tables_give_the_same_rates(measure, pair):

@@ -31,6 +31,7 @@ def session():
 # -- all ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rows_per_person", [1, 3, 7])
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_costs_of_all_add_up_exactly(epsilon, rows_per_person):
@@ -125,6 +126,7 @@ def test_all_without_equality_uses_the_same(rules, repair):
 # -- several rows per person ----------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("key", ALL, ids="-".join)
 def test_rows_per_person_divides_what_is_spent_and_charges_all(key):
     with (
@@ -171,6 +173,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("measure", "options", "message"), REFUSED)
 def test_refused_before_anything_is_spent(measure, options, message):
     with Session(_table(ROWS), constraints=[FD], budget=1000) as opened:
@@ -217,6 +220,7 @@ def test_an_impossible_max_degree_is_refused_before_the_debit():
 # -- a release is public in all but its noise -----------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("key", "pair"),
     [

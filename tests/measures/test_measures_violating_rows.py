@@ -139,7 +139,12 @@ def test_rules_on_one_row_among_others_have_their_own_count() -> None:
 
 
 def sampler(rows: Sequence[Row], epsilon: float, *, apart: bool = False) -> Any:
-    """Samples of what one call for all measures publishes; `apart`: of three draws at the whole epsilon."""
+    """Samples of what one call for all measures publishes; `apart`: of three draws at the whole epsilon.
+
+    Of three draws the samples say whether all are at most the value on `ROWS`, 2: so are .39 of the samples there and
+    .02 of the neighbour's, which a test of 1,500 misses with probability 2e-20 (binomial tails). Cells of three
+    numbers, hundreds of them, are too many for a pilot.
+    """
     session = Session(table(rows), constraints=["NOT NULL(a)", "CHECK (a < 3)"])
     parts = session.prepare(Ask("all", epsilon)).parts
     statistics = session._private.statistics()
@@ -150,7 +155,7 @@ def sampler(rows: Sequence[Row], epsilon: float, *, apart: bool = False) -> Any:
 
     def sample(count: int) -> list[Any]:
         if apart:
-            return [tuple(outcome()[0] for _ in range(3)) for _ in range(count)]
+            return [all(outcome()[0] <= 2 for _ in range(3)) for _ in range(count)]
         return [outcome() for _ in range(count)]
 
     return sample

@@ -21,10 +21,9 @@ from dpdb.overlap.bounds.bound import Deadline
 from dpdb.overlap.bounds.dual import Split, dual_bound, scale_for
 from dpdb.overlap.reductions import Problem, reduce
 from dpdb.overlap.search import value_branching
-from dpdb.overlap.search.compiled import wait_for_tree
 from dpdb.overlap.search.query_branching import QuerySearch
 from dpdb.overlap.search.query_graph import overlap_graph
-from dpdb.overlap.search.tree_search import TreeSearch
+from dpdb.overlap.search.tree_search import TreeSearch, wait_for_tree
 from dpdb.overlap.search.value_branching import ValueSearch
 from dpdb.overlap.solver import maximum_overlap
 

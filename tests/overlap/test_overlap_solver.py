@@ -175,6 +175,7 @@ def exact(queries: int) -> Bound:
     return maximum_overlap(uniform_workload(queries, [20] * 6, 1), deadline=60)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("deadline", [0.0, 0.02, 0.1])
 @pytest.mark.parametrize("method", ["auto", "clique", "clique_overlap", "dsatur"])
 def test_interrupted_searches_bracket_the_truth(method: str, deadline: float) -> None:

@@ -233,10 +233,24 @@ def test_the_answer_has_names_and_no_score() -> None:
 @pytest.mark.usefixtures("folder")
 def test_the_output_is_a_suite_that_check_and_lint_read(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
-        main(["rules", "discover", "t.parquet", "--top", "4", "--epsilon", "2", "--quiet", "--out", "found.txt"]) == 0
+        main(
+            [
+                "rules",
+                "discover",
+                "t.parquet",
+                "--top",
+                "4",
+                "--epsilon",
+                "1.234567891",
+                "--quiet",
+                "--out",
+                "found.txt",
+            ]
+        )
+        == 0
     )
     text = Path("found.txt").read_text()
-    assert "# cost: epsilon 2" in text
+    assert "# cost: epsilon 1.234567891 for" in text  # all that is charged, not six digits of it
     assert "names only" in text
     assert "buy each one's verdict with check" in text
     assert len(load_suite("found.txt").lines) == 5
@@ -262,6 +276,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", HOSTILE)
 def test_any_name_of_a_column_stands_in_a_line_or_is_left_out(name: str) -> None:
     """Every line of every candidate means its columns, alone and in the whole text."""
@@ -304,6 +319,7 @@ TYPES = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", sorted(TYPES))
 def test_every_type_that_can_be_compared_is_paired(kind: str) -> None:
     with duckdb.connect() as con:
@@ -332,6 +348,7 @@ def wide(columns: int) -> pa.Table:
     return pa.table({f"c{k}": [1] for k in range(columns)})
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("source", "options", "said"),
     [

@@ -49,6 +49,7 @@ def _shown(value: object) -> str:
     return "" if value is None else str(value)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("where", [None, "pay > 2 OR pay IS NULL"])
 def test_without_the_rows_of_a_repair_nothing_conflicts_and_they_are_fewest(
@@ -63,6 +64,7 @@ def test_without_the_rows_of_a_repair_nothing_conflicts_and_they_are_fewest(
     assert (left.drastic, left.rows) == (0, found.rows - len(rows))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(8))
 def test_suggestions_are_the_strict_majorities_of_groups(tmp_path: Path, seed: int) -> None:
     table, path = _table(seed), tmp_path / "suggestions.parquet"
@@ -198,6 +200,7 @@ ODD_VALUES = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".duckdb"])
 @pytest.mark.parametrize("kind", ODD_VALUES)
 def test_values_of_every_type_are_listed_as_they_are(tmp_path: Path, ending: str, kind: str) -> None:
@@ -258,6 +261,7 @@ _RULES_BY_THEMSELVES = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(30))
 def test_every_rule_counts_lists_and_measures_by_itself_as_a_self_join_does(tmp_path: Path, seed: int) -> None:
     random_ = random.Random(seed)

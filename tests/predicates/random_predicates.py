@@ -192,10 +192,14 @@ class Predicates:
         """A condition on what is computed from a column; of types without arithmetic and functions an atom."""
         rng = self.rng
         if kind in TEXTS:
-            term = rng.choice(["lower({})", "UPPER({})", "trim({})", "length({})", "lower(trim({}))"]).format(name)
-            value = str(rng.randint(0, 3)) if "length" in term else self._literal("VARCHAR")
+            shapes = ["lower({})", "UPPER({})", "trim({})", "length({})", "lower(trim({}))", "coalesce({}, 'a')"]
+            term = rng.choice([*shapes, "CAST({} AS BIGINT)"]).format(name)
+            value = str(rng.randint(0, 3)) if "length" in term or "CAST" in term else self._literal("VARCHAR")
         elif kind in NUMBERS:
             term, value = self._arithmetic(name, kind), self._number(kind)
+        elif kind in MOMENTS and rng.random() < 0.4:
+            term = rng.choice(["year({})", "EXTRACT(month FROM {})", "day({})", "year(CAST({} AS DATE))"]).format(name)
+            value = str(rng.choice([-43, 0, 1, 2, 12, 31, 1970, 2020]))
         elif kind == "DATE":
             steps = ["+ 1", "- 30", "+ INTERVAL '1 month'", "- INTERVAL 1 YEAR"]
             term, value = f"{name} {rng.choice(steps)}", self._literal(kind)
@@ -219,7 +223,14 @@ class Predicates:
         rng = self.rng
         number = rng.choice(["0", "1", "2", "60", "0.5", "1e3", "-1", str(2**63), str(2**126)])
         other = rng.choice([column.name for column in self.columns if column.kind in NUMBERS] or [number])
-        terms = [f"abs({name})", f"-{name}", f"{name} {rng.choice('+-*/%')} {rng.choice([number, number, other])}"]
+        to = rng.choice(["TINYINT", "BIGINT", "DECIMAL(6,2)", "DOUBLE"])
+        terms = [
+            f"abs({name})",
+            f"coalesce({name}, {number})",
+            f"CAST({name} AS {to})",
+            f"-{name}",
+            f"{name} {rng.choice('+-*/%')} {rng.choice([number, number, other])}",
+        ]
         return rng.choice([*terms, f"({name} + 1) * 2 - {number}"])
 
     def _operator(self) -> str:

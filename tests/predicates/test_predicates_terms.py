@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from datetime import date
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
 import pytest
-from random_predicates import DECIMALS, FLOATS, INTEGERS, KINDS, MOMENTS, NUMBERS, pool
+from random_predicates import DECIMALS, FLOATS, INTEGERS, KINDS, MOMENTS, NUMBERS, TEXTS, pool
 from sqlglot import exp
 
 from dpdb.database.database import Database
+from dpdb.engine.sql.comparison import common_type
 from dpdb.engine.sql.input_rows import read_columns
 from dpdb.errors import PredicateError
 from dpdb.predicates import Column, Term, equality_type, term_sql
-from dpdb.predicates.terms import arithmetic, call
+from dpdb.predicates.terms import arithmetic, call, cast, first_known, made_date
 from dpdb.schema import Column as TableColumn
 from dpdb.schema import TableSchema, comparison_type
 from dpdb.sources.source import Source
@@ -155,6 +157,84 @@ def test_functions_are_total(database: Database, kind: str) -> None:
             ]
         elif kind in INTEGERS and cell is not None:
             assert found == [str(abs(int(cell))) if abs(int(cell)) < 2**127 else None]
+
+
+TARGETS = [*INTEGERS, "DECIMAL(4,2)", "DECIMAL(38,10)", "FLOAT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_casts_are_total(database: Database, kind: str) -> None:
+    """Values that the wanted type has stay what they are, all others are NULL."""
+    (column,) = flat(database, [kind])
+    made = {to: term for to in TARGETS if (term := typed(lambda to=to: cast(column, to))) not in (None, column)}
+    assert bool(made) is (kind in (*NUMBERS, *MOMENTS, *TEXTS, "BOOLEAN"))
+    for cell, *found in values(database, list(made.values()), [column]) if made else ():
+        for to, value in zip(made, found, strict=True):
+            if cell is None:
+                assert value is None
+            elif kind in INTEGERS and to in INTEGERS:
+                low, high = INTEGERS[to]
+                assert value == (cell if low <= int(cell) <= high else None)
+            elif kind in INTEGERS and to.startswith("DECIMAL"):
+                assert value is None or Fraction(value) == int(cell)
+                assert value is not None or abs(int(cell)) >= (10**2 if "4,2" in to else 10**28)
+            elif to == "VARCHAR" and kind not in TEXTS:
+                assert value == cell
+            elif kind in TEXTS and to in INTEGERS and cell.isascii() and cell.isdecimal():
+                assert value == str(int(cell))
+            elif kind == "TIMESTAMP" and to == "DATE":
+                assert value == (
+                    cell if "infinity" in cell else cell[:-8].strip() if "(BC)" in cell else cell.split(" ")[0]
+                )
+
+
+@pytest.mark.parametrize("kind", MOMENTS)
+def test_parts_of_dates(database: Database, kind: str) -> None:
+    (column,) = flat(database, [kind])
+    terms = [call(name, column) for name in ("year", "month", "day")]
+    for cell, *found in values(database, terms, [column]):
+        if cell is None or "infinity" in cell:
+            assert found == [None, None, None]
+            continue
+        year, month, day = cell.split(" ")[0].split("-")
+        assert found == [str(1 - int(year) if "(BC)" in cell else int(year)), str(int(month)), str(int(day))]
+
+
+def test_made_dates_are_those_of_the_calendar(database: Database) -> None:
+    years = [-1, 0, 1, 4, 100, 400, 1582, 1700, 1900, 2000, 2019, 2020, 2100, 9999, 10000, 2**63, -(2**127), 2**127 - 1]
+    months, days = [*range(-1, 15), 2**64], [-1, 0, 1, 2, 28, 29, 30, 31, 32, 2**100]
+    given = ", ".join(f"({year})" for year in [*years, "NULL"])
+    database.execute(
+        "CREATE OR REPLACE TABLE flat AS SELECT y::HUGEINT AS y, m::HUGEINT AS m, d::HUGEINT AS d "
+        f"FROM (VALUES {given}) "
+        f"AS a(y), (VALUES {', '.join(f'({m})' for m in [*months, 'NULL'])}) AS b(m), "
+        f"(VALUES {', '.join(f'({d})' for d in [*days, 'NULL'])}) AS c(d)"
+    )
+    columns = [Column(name, "HUGEINT") for name in "ymd"]
+    found = values(database, [made_date(columns)], columns)
+    assert len(found) == (len(years) + 1) * (len(months) + 1) * (len(days) + 1)
+    for year, month, day, value in found:
+        try:
+            wanted = str(date(int(year), int(month), int(day)))
+        except (TypeError, ValueError, OverflowError):
+            wanted = None
+        assert value == wanted
+
+
+def test_the_first_value_that_is_known(database: Database) -> None:
+    """In the common type, of numbers by value and of enumerations as text; a value that it has not is none."""
+    for kinds in (
+        ["INTEGER", "UBIGINT", "DECIMAL(9,9)"],
+        ["DATE", "TIMESTAMP"],
+        ["VARCHAR", TEXTS[1]],
+        ["BOOLEAN"] * 2,
+    ):
+        columns = flat(database, kinds)
+        term = first_known(columns, common_type)
+        taken = [f"TRY(CAST({each.name} AS {term.type}))::VARCHAR" for each in columns]
+        found = [row[-1] for row in values(database, [term], columns)]
+        wanted = database.rows(f"SELECT {', '.join(taken)} FROM flat")
+        assert found == [next((cell for cell in row if cell is not None), None) for row in wanted]
 
 
 def test_only_spaces_are_trimmed_and_code_points_counted(database: Database) -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from recorded_noise import RecordedNoise
 
 from dpdb.privacy.epsilon import NANO, as_fraction
-from dpdb.privacy.marginal_selection import marginal_choice, thirds_grid
 from dpdb.privacy.noise import replaced_noise
+from dpdb.privacy.selection import marginal_choice, thirds_grid
 
 K = 65_536
 exactly = settings(derandomize=True, deadline=None, max_examples=200)

@@ -14,7 +14,7 @@ PRIVATE_ROOMS = (
     "constraints",
 )  # fmt: skip
 RELEASE_IDS = Path("release/prepared/parts.py")
-RUN_IDS = Path("release/run_ids.py")  # names of runs that nobody named
+RUN_IDS = Path("release/runs.py")  # names of runs that nobody named
 LEDGER_KEYS = Path("ledger/store/marks.py")
 TOKENS = Path("doors/server/analysts.py")
 OUTSIDE = {  # beside these: what is drawn there is a secret of its own, or nothing

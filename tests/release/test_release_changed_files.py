@@ -121,6 +121,7 @@ def after_the_first_slice(change: Callable[[], object]) -> Iterator[None]:
     assert not pending
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("account", ACCOUNTS)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("kind", KINDS)

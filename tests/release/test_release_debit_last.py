@@ -16,7 +16,7 @@ from threshold_fuzz import moved
 
 import dpdb
 from dpdb.compiled import Kernel
-from dpdb.compiled.arguments import kinds_and_words
+from dpdb.compiled.kernel_source import kinds_and_words
 from dpdb.database.database import Database
 from dpdb.errors import EngineError
 from dpdb.graph import load_all_kernels, load_one_sort, loading
@@ -147,6 +147,7 @@ def loads_what_it_uses(calls: Calls, rules: str, measure: str, mechanism: Mechan
     return found
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rules", RULES)
 def test_no_kernel_meets_new_types_after_the_debit(rules: str, calls: Calls) -> None:
     after = [
@@ -181,6 +182,7 @@ def test_neither_for_the_fewest_deletions(rule: str, calls: Calls) -> None:
         assert (len(calls.after) == 1) == (rule != FD)  # by GROUP BY without any
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rules", RULES)
 def test_neither_for_several_measures_rates_and_single_constraints(rules: str, calls: Calls) -> None:
     for options in ({}, {"rate": True}, {"each_constraint": True}):
@@ -189,6 +191,7 @@ def test_neither_for_several_measures_rates_and_single_constraints(rules: str, c
             assert calls.after <= calls.before, (options, calls.after - calls.before)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rules", [rules for rules in RULES if rules != "alone"])
 @pytest.mark.parametrize("between", ["projected_edges_between", "witnesses_between"])
 def test_neither_where_bounds_of_a_statistic_do(rules: str, between: str, calls: Calls) -> None:

@@ -120,6 +120,7 @@ COUNTED = "dpdb.engine.count_all.count_all"
 ANSWERS = "dpdb.release.prepared.measure_part.MeasurePart.answers"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("target", "measure", "mechanism"),
     [
@@ -336,6 +337,7 @@ def test_progress_names_steps_and_never_numbers() -> None:
 # -- nothing depends on private size --------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rows", [0, 1, 2])
 @pytest.mark.parametrize("measure", [*MEASURES, "all"])
 def test_empty_and_tiny_tables_give_releases(rows: int, measure: str) -> None:
@@ -348,6 +350,7 @@ def test_empty_and_tiny_tables_give_releases(rows: int, measure: str) -> None:
         assert release.lower >= 0
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("measure", "mechanism"),
     [
@@ -476,6 +479,7 @@ def test_it_goes_away_when_terminated_while_working_under_a_handler_that_exits(t
 # -- parameters and budget ------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "epsilon", [0, -1, math.nan, math.inf, -math.inf, "x", "", None, True, [], "1e-10", 1e300, "0"]
 )
@@ -487,6 +491,7 @@ def test_bad_epsilons_are_refused_and_cost_nothing(session: dpdb.Session, epsilo
     assert session.spent() == 0
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "options",
     [

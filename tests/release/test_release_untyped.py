@@ -42,6 +42,7 @@ def objects(folder: Path) -> pd.DataFrame:
 SOURCES: list[Callable[[Path], Any]] = [csv, folders, objects]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("make", SOURCES)
 @pytest.mark.parametrize("constraint", [
     "not(t1.a<t2.a&t1.b>t2.b)", "not(t1.b=t2.b&t1.a>=t2.a)", "not(t1.a<=t2.b)", "not(t1.a=5)", "not(t1.a!=5)",
@@ -57,6 +58,7 @@ def test_constraints_compare_untyped_text_for_equality_only(
         explain(make(tmp_path / "again"), constraint)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("make", SOURCES)
 @pytest.mark.parametrize("where", [
     "a < '9'", "a > 9", "'9' >= a", "a <= b", "a BETWEEN '1' AND '9'", "NOT a BETWEEN 1 AND 9", "a = 9", "9 = a",

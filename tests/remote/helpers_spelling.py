@@ -53,8 +53,16 @@ CONSTANTS = {
 PATTERNS = ["%", "a%", "%a", "_", "__", "a\\_b", "a\\%", "%\n%", "[a]%", "é%", "!%", "a%b", ".*", "%!%%"]
 TERMS = [
     *("length(s)", "length(trim(t))", "i + 1", "h * h", "i - h", "abs(h)", "abs(i - h) * 3", "i * h + 7"),
+    *("year(c)", "month(m)", "day(c)", "EXTRACT(year FROM CAST(m AS DATE))", "year(c) * 100 + month(c)"),
+    *("coalesce(i, h)", "coalesce(h, 7) + 1", "CAST(h AS BIGINT)", "CAST(i AS DECIMAL(25, 3))", "CAST(h AS DOUBLE)"),
+    *("year(coalesce(CAST(m AS DATE), c))", "coalesce(length(s), i, -1)", "coalesce(d, e)", "CAST(i AS SMALLINT)"),
 ]
-TEXT_TERMS = ["trim(s)", "trim(t)"]
+TEXT_TERMS = ["trim(s)", "trim(t)", "coalesce(s, t)", "coalesce(s, 'a')"]
+DATE_TERMS = [
+    *("CAST(m AS DATE)", "coalesce(c, m)", "coalesce(CAST(m AS DATE), c)", "make_date(2020, h, day(c))"),
+    *("make_date(year(c), coalesce(month(m), 6), 31)", "make_date(i, 2, 29)", "make_date(h + 2000, 1, coalesce(h, 1))"),
+    *("CAST(c AS TIMESTAMP)", "CAST(z AS DATE)", "CAST(s AS DATE)"),
+]
 PAIRS = ["h {} i", "i {} x", "f {} x", "d {} e", "h {} d", "d {} x", "s {} t", "c {} m", "m {} z", "i + h {} length(s)"]
 OPERATORS = ["=", "<>", "<", "<=", ">", ">="]
 
@@ -63,7 +71,7 @@ def leaf(rng: random.Random) -> str:
     name = rng.choice(list(COLUMNS))
     constants = CONSTANTS[name]
     match rng.choice(
-        ["compare", "compare", "compare", "in", "between", "null", "like", "term", "text", "pair", "pair"]
+        ["compare", "compare", "compare", "in", "between", "null", "like", "term", "text", "date", "pair", "pair"]
     ):
         case "compare":
             return f"{name} {rng.choice(OPERATORS)} {rng.choice(constants)}" if name != "b" else "b"
@@ -77,6 +85,8 @@ def leaf(rng: random.Random) -> str:
             return f"{rng.choice(['s', 't', *TEXT_TERMS])} LIKE '{rng.choice(PATTERNS)}'"
         case "term":
             return f"{rng.choice(TERMS)} {rng.choice(OPERATORS)} {rng.choice(NUMBERS[:8])}"
+        case "date":
+            return f"{rng.choice(DATE_TERMS)} {rng.choice(OPERATORS)} {rng.choice([*CONSTANTS['c'], 'c', 'm'])}"
         case "text":
             return f"{rng.choice(TEXT_TERMS)} {rng.choice(OPERATORS)} {rng.choice(CONSTANTS['s'])}"
         case _:

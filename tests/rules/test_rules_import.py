@@ -342,6 +342,7 @@ def test_a_file_that_names_no_table_is_about_the_one_that_is_named(tmp_path: Pat
     assert _texts(_imported(tmp_path, "suite.json", text, "visits")) == ["NOT NULL(id)"]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [

@@ -259,6 +259,7 @@ def _verdicts(suite: Suite, database: duckdb.DuckDBPyConnection) -> list[Verdict
     return verdicts
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("text", "limits", "verdict"), KEPT)
 def test_a_kept_limit_fails_the_tables_that_its_tool_fails(
     tmp_path: Path, database: duckdb.DuckDBPyConnection, text: str, limits: str, verdict: Callable[[list[Row]], Verdict]

@@ -76,6 +76,7 @@ def _is_missing(row: Row) -> list[bool]:
     return [value is None for value in row]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("said", [None, *_PAIR_WORDS])
 @pytest.mark.parametrize("name", _HOLDS)
 def test_pairs_with_missing_values(tmp_path: Path, name: str, said: str | None) -> None:
@@ -113,6 +114,7 @@ def _of_lists(name: str, row: Row) -> bool:
     return len(set(row)) == len(row)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("said", [None, *_LIST_WORDS])
 @pytest.mark.parametrize(
     "name",
@@ -158,6 +160,7 @@ TEXTS: list[Row] = [("x", 1), ("x", 2), ("n/a", 1), ("n/a", 2), (None, 1), (None
 _TEXT = "a VARCHAR, b INTEGER"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -236,6 +239,7 @@ def test_ranges_that_exclude_one_another(tmp_path: Path, gaps: str, zero_length:
         assert bool(_breaking(tmp_path, imported, alone, columns)) == (part in failing)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).parents[1] / "sql"))  # its statements and rows are this door's, too
+# Statements and rows of SQL are this door's, too, and so are ledgers with receipts.
+sys.path += [str(Path(__file__).parents[1] / room) for room in ("sql", "receipts")]
 
 from browser import browser
 from postgres_tls import certificates

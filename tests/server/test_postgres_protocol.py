@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import socket
+import sqlite3
 import struct
 import threading
 import time
@@ -122,7 +124,7 @@ def test_describing_and_explaining_cost_nothing(served: Server) -> None:
         assert kinds(wire.extended(parse(" -- nothing\n ;"), describe("S"), bind(), execute())) == b"1tn2IZ"
         assert codes(wire.extended(parse("SELECT * FROM visits"), describe("S"))) == ["42501"]
         assert codes(wire.extended(parse("SELECT city FROM visits WHERE $1"), describe("S"))) == ["42501"]
-        assert codes(wire.extended(parse("SELEC $1"), describe("S"))) == ["42501"]
+        assert codes(wire.extended(parse("SELEC $1"), describe("S"))) == ["42601"]
     assert served.site.spent() == before
 
 
@@ -174,6 +176,48 @@ def test_a_diagnosis_takes_parameters(served: Server) -> None:
             before = served.site.spent()
 
 
+def test_a_diagnosis_is_described_whatever_its_columns_and_keys(served: Server) -> None:
+    """Before a value is there, and for nothing; then it is answered with the columns that were told."""
+    text = "SELECT * FROM dp_diagnose('visits', by := $1, keys := $2, top := $3, epsilon := $4) AS d"
+    values, before = (b"state", b"{CA,NY}", b"1", b"0.01"), served.site.spent()
+    with client(served) as wire:
+        described = wire.extended(parse(text, "a"), describe("S", "a"))
+        assert kinds(described) == b"1tTZ"
+        assert described[1][1] == struct.pack("!HIIII", 4, 25, 1009, 20, 701)
+        for explained in (f"EXPLAIN {text}", f"DESCRIBE {text}"):
+            assert kinds(wire.extended(parse(explained), describe("S"))) == b"1tTZ"
+            assert kinds(wire.extended(parse(explained), bind(*values), execute()))[:3] == b"12D"
+        assert served.site.spent() == before
+        found = wire.extended(bind(*values, name="a"), describe("P"), execute())
+        assert kinds(found) == b"2TDNCZ"
+        assert found[1] == described[2]
+        assert served.site.spent() - before == pytest.approx(0.01)
+        several = "SELECT * FROM dp_diagnose('visits', by := $1, keys := $2, epsilon := 0.01) JOIN states ON true"
+        assert kinds(wire.extended(parse(several), describe("S"))) == b"1tTZ"
+
+
+def test_null_for_epsilon_is_refused_where_it_arrives_and_not_where_a_client_asks_for_columns(served: Server) -> None:
+    calls = {
+        "SELECT value FROM dp_count('visits', $1)": True,
+        "SELECT value FROM dp_inconsistency('visits', 'repair', epsilon := $1)": True,
+        "SELECT (dp_count('visits', rho := $1)).value": True,
+        "SELECT run_id FROM dp_diagnose('visits', by := 'state', keys := ['CA', 'NY'], epsilon := $1)": True,
+        "EXPLAIN SELECT value FROM dp_count('visits', $1)": True,
+        "SELECT value FROM dp_inconsistency('visits', $1, 0.01)": True,
+        "SELECT value FROM dp_count('visits', 0.01, where_clause := $1)": False,
+        "SELECT value FROM dp_count('visits', 0.01, confidence := $1)": False,
+    }
+    before, paid = served.site.spent(), 0
+    with client(served) as wire:
+        for text, is_refused in calls.items():
+            assert kinds(wire.extended(parse(text), describe("S"))) == b"1tTZ", text
+            assert served.site.spent() - before == pytest.approx(paid * 0.01)
+            for found in (wire.extended(parse(text), bind(None), execute()), wire.query(text.replace("$1", "NULL"))):
+                assert ["is NULL" in error_of(one)["M"] for one in found if one[0] == b"E"] == [True] * is_refused, text
+                paid += not is_refused
+    assert served.site.spent() - before == pytest.approx(paid * 0.01)
+
+
 def test_types_of_parameters_have_no_sign(served: Server) -> None:
     with client(served) as wire:
         found = wire.extended(parse("SELECT value FROM dp_count('visits', $1)", "", -1), describe("S"))
@@ -214,7 +258,14 @@ def test_codes(served: Server) -> None:
         "SELECT * FROM visits": "42501", "COPY states TO STDOUT": "0A000", "DECLARE c CURSOR FOR SELECT 1": "0A000",
         "PREPARE a AS SELECT 1": "0A000", "SET client_encoding = 'LATIN1'": "22023", "SET no_such = 1": "42704",
         "SET dpdb.runid = 'x'": "42704", "SHOW no_such": "42704", "SET": "42601", count(1000): "53400",
-        "INSERT INTO states VALUES (1)": "42501", count(-1): "42501",
+        "INSERT INTO states VALUES (1)": "25006", count(-1): "22023", count("NULL"): "22023", "SELEC 1": "42601",
+        "SELECT (1": "42601", "SELECT 'a": "42601", "SELECT * FROM state": "42P01", "SELECT nope FROM states": "42703",
+        "SELECT s.nope FROM states s": "42703", "SELECT nope(1)": "42883", "SELECT sum(state) FROM states": "42883",
+        "SELECT read_text('x')": "42883", "SELECT value FROM dp_count('nowhere', 1)": "42P01",
+        "SELECT value FROM dp_count('visits', 1, epsilonn := 1)": "22023", "SELECT * FROM dp_check('no')": "22023",
+        "SELECT value FROM dp_count('visits', 1, 'nope = 1')": "42703", "SELECT * FROM 'a.csv'": "42501",
+        "SELECT value FROM dp_count('visits', 1, 'zip IN (SELECT 1)')": "22023", "SELECT * FROM public.states": "42501",
+        f"SELECT {'(' * 3000}1": "54000", "ATTACH 'x'": "42501", "SELECT value FROM dp_count('visits', state)": "22023",
     }  # fmt: skip
     with client(served) as wire:
         for text, code in told.items():
@@ -255,12 +306,14 @@ def test_session_statements_are_harmless(served: Server) -> None:
 
 
 def test_a_run_id_is_paid_once(served: Server) -> None:
-    site, told = served.site, []
+    site, told, costs = served.site, [], []
     before = site.spent()
     for _ in range(2):
         with client(served) as wire:
             wire.query("SET dpdb.run_id = 'monday'")
-            told += [body for kind, body in wire.query(count(0.125)) if kind == b"D"]
+            found = wire.query(count(0.125))
+            told += [body for kind, body in found if kind == b"D"]
+            costs += [error_of(one)["M"] for one in found if one[0] == b"N"]
             assert codes(wire.query(count(0.25))) == ["22023"]
             assert codes(wire.query("SELECT set_config('dpdb.run_id', 'friday', false)")) == ["0A000"]
             assert codes(wire.query("SELECT set_config('jit', 'off', false)")) == []
@@ -270,7 +323,42 @@ def test_a_run_id_is_paid_once(served: Server) -> None:
         wire.query(count(0.125))
     assert len(told) == 3
     assert len({*told}) == 1
+    assert costs == ["epsilon 0.125 by 1 release", "nothing; epsilon 0.125 by 1 release was debited before"]
     assert site.spent() - before == pytest.approx(0.25)
+
+
+def test_what_is_said_to_be_spent_is_what_was_debited_now(served: Server) -> None:
+    """Of releases, suites and diagnoses; the audit has the ids of all."""
+    kinds_of_runs = {
+        "FROM dp_count('visits', 0.01)": ("epsilon 0.01 by 1 release", "release"),
+        "FROM dp_check('nightly', 0.01)": ("at most epsilon 0.01 by suite 'nightly'", "run"),
+        "FROM dp_diagnose('visits', by := 'state', keys := ['CA', 'NY'], epsilon := 0.01)":
+            ("epsilon 0.01 by 1 release", "run"),
+    }  # fmt: skip
+    told: list[tuple[str, str]] = []
+    with client(served) as wire:
+        for text, (cost, what) in kinds_of_runs.items():
+            wire.query(f"SET dpdb.run_id = '{text[5:13]}'")
+            for words in (cost, f"nothing; {cost} was debited before"):
+                [notice] = [error_of(one) for one in wire.query(text) if one[0] == b"N"]
+                assert notice["M"] == words
+                told.append((text, notice["D"].removeprefix(f"{what} ")))
+        [plan] = [body for kind, body in wire.query(f"EXPLAIN {count('1.234567891')}") if b"privacy_cost" in body]
+        assert plan.endswith(b"epsilon 1.234567891 by 1 release")
+        both = "SELECT * FROM dp_count('visits', 0.01) AS a, dp_count('visits', 0.02) AS b"
+        wire.query("SET dpdb.run_id = 'dp_count'")
+        [notice] = [error_of(one) for one in wire.query(both) if one[0] == b"N"]
+        assert notice["M"] == "epsilon 0.02 by 1 release; epsilon 0.01 by 1 release was debited before"
+        wire.query("SET dpdb.run_id = ''")
+        text = f"{list(kinds_of_runs)[2]} WHERE true"
+        found = [next(error_of(one) for one in wire.query(text) if one[0] == b"N") for _ in range(2)]
+        assert [one["M"] for one in found] == ["epsilon 0.01 by 1 release"] * 2
+        assert found[0]["D"] != found[1]["D"]  # without a run id each is a run of its own, which has a name
+        told += [(text, one["D"].removeprefix("run ")) for one in found]
+    with sqlite3.connect(served.site.folder / "audit.sqlite") as audit:
+        rows = audit.execute("SELECT text, releases FROM statement WHERE outcome = 'answered'").fetchall()
+    listed = [(text, json.loads(ids)[0]) for text, ids in rows if ids and text in {one for one, _ in told}]
+    assert sorted(listed) == sorted(told)
 
 
 def test_cancelled_and_stopped_statements_keep_their_debits(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ BEYOND = [
 LISTS = ["[]", "[[1]]", "[{'a': 1}]", "array_value(1, 2)", "['a,b', '', 'null', '\"']"]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", SCALARS + BEYOND + LISTS + [f"[{one}, NULL]" for one in SCALARS + BEYOND])
 def test_description_and_result_agree_and_every_value_can_be_written(text: str) -> None:
     """Text and binary are one value to psycopg."""

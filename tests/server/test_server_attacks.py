@@ -108,6 +108,7 @@ def run(statement: str) -> tuple[str, str, Any]:
     return ("POST", "/v1/run", {"statement": statement})
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("step", STEPS)
 def test_a_canary_thrown_at_a_step_is_not_sent(step: str, opened: Opened, caplog: pytest.LogCaptureFixture) -> None:
     opened.ask(run(SUITE))  # finishes a run that an earlier canary has stopped, which has fewer steps left
@@ -175,6 +176,7 @@ def noting(function: Callable[..., Any], name: str, called: list[str]) -> Callab
     return noted
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("error", UNTOLD)
 @pytest.mark.parametrize(
     "method",

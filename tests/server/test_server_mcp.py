@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +208,47 @@ def test_messages_that_are_none(served: Server) -> None:
         assert stranger.post("/mcp", json={}).status_code == 401
 
 
+ODD_IDS = [
+    "null",
+    "1.5",
+    "1.0",
+    "1e3",
+    "true",
+    "{}",
+    "[1]",
+    '{"a": 1}',
+    "1" * 1_001,
+    "1" * 20_000,
+    json.dumps("x" * 1_001),
+]
+IDS = ["0", "-7", "9007199254740993", "1" * 30, '""', '"1"', json.dumps("\u2603"), json.dumps("x" * 1_000)]
+
+
+def test_ids_that_are_none_are_refused_in_the_words_of_json_rpc(served: Server) -> None:
+    """Never an empty 202, which says that nothing is to be answered; every good id comes back as it was sent."""
+    body = '{"jsonrpc": "2.0", "id": %s, "method": "tools/call", "params": {"name": "account", "arguments": {}}}'
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    before = served.site.spent()
+    with served.client("ann") as client:
+
+        def answered(content: str) -> tuple[int, Any]:
+            answer = client.post("/mcp", content=content, headers=headers)
+            return answer.status_code, answer.json() if answer.content else None
+
+        for content in [*(body % one for one in ODD_IDS), f"[{body % 1}]", f"[{body % 1}, {body % 2}]", "[]"]:
+            status, told = answered(content)
+            assert (status, told["id"], told["error"]["code"]) == (400, None, -32600), content[:80]
+            assert told["error"]["message"].startswith("Invalid Request: ")
+        for one in [*IDS, "1", "1"]:  # each message stands alone, so an id may come again
+            status, told = answered(body % one)
+            assert (status, told["id"], "result" in told) == (200, json.loads(one), True)
+        assert answered('{"jsonrpc": "2.0", "method": "notifications/initialized"}') == (202, None)
+        with ThreadPoolExecutor(4) as pool:
+            found = [*pool.map(lambda _: answered(body % '"same"'), range(8))]
+        assert [(status, told["id"]) for status, told in found] == [(200, "same")] * 8
+    assert served.site.spent() == before
+
+
 def call(statement: str) -> tuple[str, str, Any]:
     parameters = {"name": "run", "arguments": {"statement": statement}}
     return ("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": parameters})
@@ -323,6 +365,7 @@ def test_standard_error_tells_nothing_of_failures(tmp_path: Path) -> None:
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {**call(COUNT)[2], "id": 2},
         "no message",
+        {**call(COUNT)[2], "id": None},
     ]
     before = (
         "def failed(*a, **k): raise KeyError('canary_heron')\n"
@@ -331,10 +374,12 @@ def test_standard_error_tells_nothing_of_failures(tmp_path: Path) -> None:
     with started(site, token=site.tokens["ann"], before=before) as process:
         process.stdin.write(b"".join(json.dumps(one).encode() + b"\n" for one in says))
         process.stdin.flush()
-        lines = [process.stdout.readline() for _ in range(2)]
+        lines = [process.stdout.readline() for _ in range(3)]
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, b"", b"")
-    told = json.loads(lines[1])["result"]["structuredContent"]
+    told_of = {told["id"]: told for told in map(json.loads, lines)}
+    assert told_of[None]["error"]["code"] == -32600
+    told = told_of[2]["result"]["structuredContent"]
     assert told["error"] == "failed"
     assert b"canary" not in b"".join(lines)
     assert CANARY in (tmp_path / "owner.log").read_text()

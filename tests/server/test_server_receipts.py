@@ -9,16 +9,20 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from receipt_ledgers import Kept, made_ledger, release
 from server_site import COUNT, Server, Site, make_site
 
-from dpdb.doors.server.receipts import Receipts
+from dpdb.doors.cli import main
+from dpdb.doors.server.receipts import Receipts, SignedReceipt
 from dpdb.errors import ParameterError
-from dpdb.receipts import Checkpoint, Receipt, load_public, new_key_file, open_receipt
+from dpdb.receipts import Checkpoint, Issuer, Receipt, load_key, load_public, new_key_file, open_receipt
+from dpdb.receipts.keys import signing
 
 GRID = 0.5
 
@@ -121,22 +125,92 @@ def test_a_server_without_a_key_gives_none(tmp_path: Path) -> None:
         none.of("ann", [("run", "a")], None)
 
 
-@pytest.mark.slow
-def test_the_shown_log_advances_on_its_grid_only(tmp_path: Path) -> None:
-    """Whoever asks again and again does not see when another analyst was answered, but on the grid."""
-    site = site_with_key(tmp_path, receipt_seconds=4.0)
-    with Server(site) as server:
-        ann, bob = server.client("ann"), server.client("bob")
-        link = ann.post("/v1/run", json={"statement": COUNT}).headers["Dpdb-Receipt"]
-        sizes = [receipts(tmp_path, ann.get(link))[0].checkpoint.size]
-        began = time.monotonic()  # the log has just advanced
-        bob.post("/v1/run", json={"statement": COUNT})
-        while time.monotonic() - began < 2.0:
-            sizes.append(receipts(tmp_path, ann.get(link))[0].checkpoint.size)
-        assert len(set(sizes)) == 1
-        time.sleep(2.5)
-        assert receipts(tmp_path, ann.get(link))[0].checkpoint.size == sizes[0] + 2
-    assert len(sizes) > 3
+class Clock:
+    """A monotonic clock that a test sets."""
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Kept:
+    made = made_ledger(tmp_path)
+    for name in ("ann", "bob"):
+        release(made.ledger, run_id=f"{name}:a", analyst=name)
+    return made
+
+
+def sizes(kept: Kept, found: list[SignedReceipt] | float) -> list[int]:
+    assert isinstance(found, list), found
+    held = [open_receipt(one.line[:-1], [load_public(kept.public)]) for one in found]
+    assert [one.checkpoint.text.split() for one in held] == [one.shown.split() for one in found]
+    return [one.checkpoint.size for one in held]
+
+
+def test_the_shown_log_advances_by_the_clock_alone(shared: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not when a server starts, when somebody asks, when other processes sign, or when they say what they have seen."""
+    clock = Clock(105.0)
+    monkeypatch.setattr("dpdb.doors.server.receipts.time", clock)
+    asked, lines = [("run", "a")], []
+    with closing(Receipts(shared.key, {"t": shared.ledger}, 10.0)) as shown:
+        for now in (105.0, 109.75):
+            clock.now = now
+            assert shown.of("ann", asked, None) == 110.0 - now
+        clock.now = 110.0
+        first = shown.of("ann", asked, None)
+        assert sizes(shared, first) == [4]
+        lines += [one.line for one in first if isinstance(first, list)]
+        for number in range(6):  # more than a key remembers
+            release(shared.ledger, run_id=f"ann:more {number}", analyst="ann")
+            with Issuer(shared.ledger, load_key(shared.key)) as other:
+                lines.append(other.issue(*other.found(run_id="bob:a"), [other.at(4)]))
+                ahead = other.newest
+            clock.now += 1.5
+            shown.refuse_rollback(ahead)
+            assert sizes(shared, shown.of("ann", asked, None)) == [4]
+            for late in (("ann", [*asked, ("run", f"more {number}")], None), ("ann", asked, ahead)):
+                assert shown.of(*late) == 120.0 - clock.now
+            assert sizes(shared, shown.of("bob", asked, None)) == [4]
+        clock.now = 120.0
+        last = shown.of("ann", [*asked, ("run", "more 5")], ahead)
+        assert sizes(shared, last) == [16, 16]
+        lines += [one.line for one in last if isinstance(last, list)]
+    file = shared.key.with_name("all.jsonl")
+    file.write_bytes(b"".join(lines))
+    key = load_public(shared.public)
+    assert {open_receipt(line[:-1], [key]).checkpoint.size for line in lines} == {4, 6, 8, 10, 12, 14, 16}
+    assert main(["verify", str(file), "--key", str(shared.public), "--ledger", str(shared.ledger)]) == 0
+
+
+def test_the_shown_log_advances_though_nobody_asks(shared: Kept) -> None:
+    """So nobody chooses by when he asks which moment a log shows: asked late, it is that of the grid."""
+    grid = 1.0
+    with closing(Receipts(shared.key, {"t": shared.ledger}, grid)) as shown:
+        for number in range(20):
+            size = 4 + 2 * number
+            time.sleep(grid - time.monotonic() % grid + 0.1)
+            began = time.monotonic()
+            release(shared.ledger, run_id=f"bob:more {number}", analyst="bob")
+            found = shown.of("ann", [("run", "a")], None)
+            if time.monotonic() // grid == began // grid:  # else the machine was slow: once more
+                assert sizes(shared, found) == [size]
+                return
+    raise AssertionError("no period was long enough")
+
+
+def test_a_key_remembers_the_longest_log_that_it_has_signed(shared: Kept) -> None:
+    """Also where a server signs shorter ones after it, which it shows until the grid."""
+    with Issuer(shared.ledger, load_key(shared.key)) as issuer, signing(load_key(shared.key)) as signed:
+        longest = issuer.newest
+        signed.keep(longest)
+        for root in range(8):
+            shorter = Checkpoint(issuer.origin, 1, bytes([root]) * 32)
+            signed.keep(shorter)
+            assert {longest, shorter} <= {*signed.last(issuer.origin)}
+            assert len(signed.last(issuer.origin)) <= 4
 
 
 def test_receipts_wait_for_the_askers_statements(tmp_path: Path) -> None:

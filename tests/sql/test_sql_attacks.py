@@ -61,6 +61,7 @@ def remote(public: dict[str, Path]) -> Iterator[RemoteDatabase]:
         yield opened
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("group", ATTACKS)
 def test_attacks_are_refused_before_anything_is_read_drawn_or_spent(
     group: str,
@@ -103,6 +104,7 @@ def sealed(remote: RemoteDatabase) -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("group", [group for group in ATTACKS if group != "malformed"])
 def test_where_statements_run_there_is_nothing_private_and_no_way_out(
     group: str, folder: Path, sealed: duckdb.DuckDBPyConnection, capfd: pytest.CaptureFixture[str]
@@ -142,6 +144,7 @@ def test_the_private_rows_are_there_to_be_found(folder: Path) -> None:
         assert shows_private(duckdb.sql(placed(statement, folder)).fetchall())
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("group", ATTACKS)
 def test_attacks_at_the_command_line_give_one_line_and_exit_code_2(
     group: str, folder: Path, capfd: pytest.CaptureFixture[str]

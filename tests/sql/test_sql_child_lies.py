@@ -119,6 +119,7 @@ AFTER = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("lie", BEFORE)
 @pytest.mark.parametrize("statement", [ASKED, f"EXPLAIN {ASKED}", f"DESCRIBE {ASKED}"])
 def test_what_is_said_instead_of_passing_spends_nothing(
@@ -144,6 +145,7 @@ def test_a_message_that_is_too_long_is_not_waited_for(lying: tuple[FrontEnd, lis
         door.run(ASKED)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("lie", AFTER)
 def test_what_is_said_instead_of_a_result_loses_no_answer(lie: str, lying: tuple[FrontEnd, list[bytes]]) -> None:
     door, says = lying

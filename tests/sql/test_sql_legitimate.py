@@ -29,6 +29,7 @@ def test_the_suite_is_large() -> None:
     assert len({case.sql for case in CASES}) == len(CASES) >= 100
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.sql[:60])
 def test_a_legitimate_statement_is_answered_and_drawn_once(
     case: Case, front_end: FrontEnd, session: dpdb.Session

@@ -214,6 +214,7 @@ def _without_warnings(text: str) -> tuple[object, ...]:
         return load_constraints(text, MORE_COLUMNS)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rule", RULES)
 def test_limits_are_cut_off_whatever_the_rule_says(rule: str) -> None:
     """The rule is read as without limits, and what is written again is the same suite."""

@@ -26,6 +26,9 @@ _NOT_COLUMNS = (
 _UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year")
 
 
+_CASTS = ("cast", "try_cast")
+_OF_TYPES = frozenset([Kind.NAME, Kind.NUMBER, Kind.LPAREN, Kind.RPAREN, Kind.COMMA])
+
 OF_PARENT = "."
 """In place of a tuple's name: the column is the parent's."""
 
@@ -102,10 +105,15 @@ class _Taker:
         self._cursor, self._tuples, self._bare, self._parent = cursor, tuples, bare, parent
         self.words: list[str] = []
         self.columns: list[tuple[str | None, str]] = []
+        self._open: list[bool] = []  # for each open parenthesis, whether it is that of a CAST
 
     def take(self) -> None:
         cursor = self._cursor
         kind = cursor.peek().kind
+        if kind is Kind.LPAREN:
+            self._open.append(bool(self.words) and self.words[-1].lower() in _CASTS)
+        elif kind is Kind.RPAREN and self._open:
+            self._open.pop()
         if cursor.peek().text == "-" and cursor.position and cursor.peek(-1).text == "<":
             self._refuse_backward_arrow()
         if self._at_parent():
@@ -137,6 +145,10 @@ class _Taker:
             name = self._tuples.use(cursor.take())
             cursor.take()
             self._column(name, cursor.column(stop_at_and=True))
+        elif cursor.at_word("from", ahead=1) and [word.lower() for word in self.words[-2:]] == ["extract", "("]:
+            self.words += [cursor.take().text, cursor.take().text]
+        elif cursor.at_word("as") and self._open and self._open[-1]:
+            self._type()
         elif cursor.at_word(*_WORDS) or cursor.at(Kind.LPAREN, ahead=1):
             self.words.append(cursor.take().text)
         elif cursor.at_word(*TIME_WORDS) and cursor.at(Kind.TEXT, ahead=1):
@@ -148,6 +160,17 @@ class _Taker:
         else:
             self._refuse_clock()
             self._bare_column()
+
+    def _type(self) -> None:
+        """Take `AS` and the type up to the end of a CAST."""
+        self.words.append(self._cursor.take().text)
+        depth = 0
+        while depth or not self._cursor.at(Kind.RPAREN):
+            kind = self._cursor.peek().kind
+            if kind not in _OF_TYPES:
+                raise self._cursor.error("a type, such as DATE, INTEGER or DECIMAL(10, 2)")
+            depth += (kind is Kind.LPAREN) - (kind is Kind.RPAREN)
+            self.words.append(self._cursor.take().text)
 
     def _at_parent(self) -> bool:
         """Return whether the parent's name is next, and a column of it."""

@@ -15,9 +15,18 @@ from sqlglot import exp
 from dpdb.closing import Closing
 from dpdb.constraints import ConstraintsLike
 from dpdb.database import add_function, refuse_unusable, remove_function, remove_macros
-from dpdb.doors.duckdb_functions.release_function import ReleaseFunction
+from dpdb.doors.duckdb_functions.release_function import LEFT_OUT, ReleaseFunction
 from dpdb.doors.duckdb_functions.tables import CLOSED, Epsilon, Settings, Suites, Tables
-from dpdb.doors.sql_parameters import CHECK, CHECK_KINDS, CHECK_PARAMETERS, PARAMETERS, TABLE
+from dpdb.doors.sql_parameters import (
+    CHECK,
+    CHECK_KINDS,
+    CHECK_PARAMETERS,
+    DIAGNOSE,
+    DIAGNOSE_KINDS,
+    DIAGNOSE_PARAMETERS,
+    PARAMETERS,
+    TABLE,
+)
 from dpdb.engine import TableSettings, TableSpec, with_settings
 from dpdb.errors import ParameterError
 from dpdb.release import OPTIONS, RELEASE_SCHEMA, Kind, Session
@@ -38,8 +47,17 @@ _TYPES: Mapping[Kind, str] = {
     "text": "VARCHAR", "amount": "DOUBLE", "keys": "VARCHAR[]", "whole": "BIGINT", "number": "DOUBLE",
     "flag": "BOOLEAN",
 }  # fmt: skip
-_OF_OPTION: Mapping[str, str] = {name: _TYPES[option.metadata["kind"]] for name, option in OPTIONS.items()}
-_OF_CHECK: Mapping[str, str] = {option: _TYPES[CHECK_KINDS[option]] for option in CHECK_PARAMETERS.values()}
+# What is spent, where nothing is by default: as text, which can be told from NULL where it is left out.
+_OF_OPTION: Mapping[str, str] = {name: _TYPES[option.metadata["kind"]] for name, option in OPTIONS.items()} | {
+    "rho": "VARCHAR"
+}
+_OF_CHECK: Mapping[str, str] = {option: _TYPES[CHECK_KINDS[option]] for option in CHECK_PARAMETERS.values()} | {
+    "epsilon": "VARCHAR"
+}
+# Columns and their keys are a value or a list: they come as JSON.
+_OF_DIAGNOSIS: Mapping[str, str] = {
+    name: "VARCHAR" if kind in ("amount", "columns", "lists") else _TYPES[kind] for name, kind in DIAGNOSE_KINDS.items()
+}
 
 
 def _struct(types: Mapping[str, str]) -> str:
@@ -53,16 +71,28 @@ def _given(options: Mapping[str, str], types: Mapping[str, str]) -> str:
 
 # Of the Python function: one row, function, table, constraints, options, database, schema, transaction.
 ARGUMENTS = ("BOOLEAN", "VARCHAR", "VARCHAR", "VARCHAR", _struct(_OF_OPTION), "VARCHAR", "VARCHAR", "UBIGINT")
-# Of the one for suites: options, the table that the caller expects, database, schema, transaction.
+# Of the ones for suites and diagnoses: options, the table that the caller expects, database, schema, transaction.
 CHECK_ARGUMENTS = (_struct(_OF_CHECK), "VARCHAR", "VARCHAR", "VARCHAR", "UBIGINT")
+DIAGNOSE_ARGUMENTS = (_struct(_OF_DIAGNOSIS), *CHECK_ARGUMENTS[1:])
+
+
+def diagnose_macros(function: str) -> str:
+    """Return the statements that create the macro of diagnoses: a table function, with a row for each named slice."""
+    given = {option: name for name, option in DIAGNOSE_PARAMETERS.items()}
+    options = _given(given | {name: f"to_json({given[name]})" for name in ("by", "keys")}, _OF_DIAGNOSIS)
+    return _table_macro(DIAGNOSE, function, (TABLE, *DIAGNOSE_PARAMETERS), options)
 
 
 def check_macros(function: str) -> str:
     """Return the statements that create the macro of suites: a table function, with a row for each check."""
-    names = (*CHECK_PARAMETERS, TABLE)
     options = _given({option: name for name, option in CHECK_PARAMETERS.items()}, _OF_CHECK)
+    return _table_macro(CHECK, function, (*CHECK_PARAMETERS, TABLE), options)
+
+
+def _table_macro(name: str, function: str, names: Sequence[str], options: str) -> str:
     call = f"{function}({options}, {TABLE}::VARCHAR, current_database(), current_schema(), txid_current())"
-    head = f"CREATE TEMP MACRO {CHECK}({names[0]}, {', '.join(f'{name} := NULL' for name in names[1:])})"
+    defaults = {**dict.fromkeys(names[1:], "NULL"), "epsilon": f"'{LEFT_OUT}'"}
+    head = f"CREATE TEMP MACRO {name}({names[0]}, {', '.join(map('{} := {}'.format, defaults, defaults.values()))})"
     return f"{head} AS TABLE SELECT unnest({call}, max_depth := 2);\n"
 
 
@@ -74,6 +104,8 @@ def release_macros(function: str) -> str:
 def _macros(name: str, function: str) -> str:
     parameters = PARAMETERS[name]
     defaults = {known: exp.convert(OPTIONS[option].default).sql("duckdb") for known, option in parameters.items()}
+    if "rho" in parameters:
+        defaults["rho"] = f"'{LEFT_OUT}'"
     if name == "dp_inconsistency":
         names = [*defaults]
         names.insert(names.index("label"), _CONSTRAINTS)
@@ -102,11 +134,14 @@ class Registration(Closing):
         self._cursors: list[weakref.ref[Any]] = []
         self._tables = Tables(settings)
         self._function = ReleaseFunction(connection, self._tables)
+        from dpdb.diagnosis import DIAGNOSIS_SCHEMA  # loaded where somebody registers
+
         names = (
             add_function(connection, self._function, ARGUMENTS, RELEASE_SCHEMA),
             add_function(connection, self._function.check, CHECK_ARGUMENTS, CHECK_SCHEMA),
+            add_function(connection, self._function.diagnose, DIAGNOSE_ARGUMENTS, DIAGNOSIS_SCHEMA),
         )
-        self._macros = release_macros(names[0]) + check_macros(names[1])
+        self._macros = release_macros(names[0]) + check_macros(names[1]) + diagnose_macros(names[2])
         connection.execute(self._macros)
         # Also when the connection dies, and at interpreter exit if nobody closed anything. It must not hold `self`:
         # the connection owns the function, and the function must not own the connection.
@@ -223,7 +258,7 @@ def register(
 ) -> Registration:
     """Put `dp_inconsistency(...)` and `dp_count(...)` into a DuckDB connection, as scalar and as table functions.
 
-    And `dp_check(...)`, as a table function.
+    And `dp_check(...)` and `dp_diagnose(...)`, as table functions.
 
     ``SELECT * FROM dp_inconsistency('visits', measure := 'repair', epsilon := 0.5)`` gives one row per release, with
     the fields of `Release` as columns; ``SELECT (dp_inconsistency('visits', epsilon := 0.5)).value`` gives one release
@@ -236,10 +271,14 @@ def register(
         dp_count(table_name, epsilon 1.0, where_clause, by_column, group_keys, confidence 0.95, run_id, label, rho)
         dp_check(suite, epsilon 1, confidence 0.99, certain 'fail', run_id, label, where_clause, by_column, group_keys,
                  date, table_name)
+        dp_diagnose(table_name, by_column, group_keys, epsilon 1, top 3, expected, rules false, where_clause,
+                    confidence 0.95, run_id, label)
 
     ``FROM dp_check('nightly')`` runs a suite of checks that is registered under this name, with a row for each check;
     one that the table's ledger keeps under it runs as it was opened, and costs nothing. ``date => '2026-11-21'``
     is what ``{date}`` stands for in it.
+
+    NULL leaves an argument out, except `epsilon`, `rho` and `measure`, where it is refused.
 
     Whoever holds the connection holds the data: this is a convenience for owners, not a boundary.
 

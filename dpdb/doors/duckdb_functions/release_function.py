@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import contextvars
+import json
+import re
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpdb.doors.duckdb_functions.tables import CLOSED, Tables
-from dpdb.doors.sql_parameters import PARAMETERS
+from dpdb.doors.sql_parameters import PARAMETERS, given_options
 from dpdb.engine.owner_table import OwnerTable, owner_table, sibling
 from dpdb.errors import ParameterError
 from dpdb.release import OPTIONS, Ask, Release, Session
 from dpdb.suites import SuiteAsk
 
+if TYPE_CHECKING:
+    from dpdb.diagnosis import DiagnosisAsk
+
 __all__ = [
+    "LEFT_OUT",
     "Call",
     "Memo",
     "ReleaseFunction",
     "read_call",
 ]
+
+LEFT_OUT = "default"
+"""What stands for a cost that a call leaves out: NULL is what a driver sends for a None by mistake."""
+_AMOUNTS = ("epsilon", "rho")
+_DECIMAL = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -59,19 +71,38 @@ def read_call(
     Raises
     ------
     ParameterError
-        If table or cost is NULL, a scalar call would have several answers, and as for `Ask`.
+        If table, measure or cost is NULL, a scalar call would have several answers, and as for `Ask`.
     """
     if table is None:
         raise ParameterError("table_name is NULL: name the table to measure")
-    given = {name: options[name] for name in PARAMETERS[function].values()}
+    given = given_options(_left_in({name: options[name] for name in PARAMETERS[function].values()}))
     given |= {name: bool(value) for name, value in given.items() if OPTIONS[name].metadata["kind"] == "flag"}
-    if given.get("rho") is not None and given["epsilon"] == Ask.epsilon:  # the default, which is not asked for
+    if "rho" in given and given["epsilon"] == Ask.epsilon:  # the default, which is not asked for
         del given["epsilon"]
-    if one_row and (given.get("measure") == "all" or given["by"] is not None or given.get("each_constraint")):
+    if one_row and (given.get("measure") == "all" or "by" in given or given.get("each_constraint")):
         raise ParameterError(f"this call has several answers; ask for them as rows: SELECT * FROM {function}(...)")
-    if given.get("epsilon", Ask.epsilon) is None:
-        raise ParameterError("epsilon is NULL: give the cost of the release, such as epsilon := 0.5")
     return Call(table, Ask.called(function, given), constraints)
+
+
+def _left_in(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options without those whose place says that they were left out; a cost that came as text as a number."""
+    found = {name: value for name, value in options.items() if value != LEFT_OUT or name not in _AMOUNTS}
+    for name in _AMOUNTS:
+        text = found.get(name)
+        if isinstance(text, str) and _DECIMAL.fullmatch(text):  # so that 0.5 and 0.50 ask for the same
+            found[name] = Decimal(text)
+    return found
+
+
+def _texts(written: str | None) -> Any:
+    """Return JSON as texts and tuples of them, as the other functions take keys; hashable."""
+
+    def plain(found: Any) -> Any:
+        if isinstance(found, bool):
+            return str(found).lower()
+        return tuple(map(plain, found)) if isinstance(found, list) else found
+
+    return None if written is None else plain(json.loads(written, parse_int=str, parse_float=str))
 
 
 Rows = list[dict[str, Any]]
@@ -167,8 +198,24 @@ class ReleaseFunction:
         try:
             if options["suite"] is None:
                 raise ParameterError("suite is NULL: name a suite that was registered")
-            ask = SuiteAsk(**options)
+            ask = SuiteAsk(**given_options(_left_in(options)))
             return self._once(transaction, (ask, table), lambda: self._checked(ask, table, database, schema))
+        except BaseException as error:
+            self.errors.append(error)
+            raise
+
+    def diagnose(
+        self, options: dict[str, Any], table: str | None, database: str, schema: str, transaction: int
+    ) -> list[dict[str, Any]]:
+        """Return what is named, as the macro passes the call; `by` and `keys` come as JSON."""
+        from dpdb.diagnosis import DiagnosisAsk  # few connections diagnose
+
+        try:
+            given = given_options(_left_in(options | {name: _texts(options[name]) for name in ("by", "keys")}))
+            if table is None:
+                raise ParameterError("table_name is NULL: name the table to diagnose")
+            ask = DiagnosisAsk(**given)
+            return self._once(transaction, (ask, table), lambda: self._diagnosed(ask, table, database, schema))
         except BaseException as error:
             self.errors.append(error)
             raise
@@ -197,6 +244,17 @@ class ReleaseFunction:
             call.table, database, schema, lambda found: call.answer(self._tables.session(found, constraints), who)
         )
         return [release.to_dict() for release in releases]
+
+    def _diagnosed(self, ask: DiagnosisAsk, table: str, database: str, schema: str) -> list[dict[str, Any]]:
+        from dpdb.diagnosis import prepare_diagnosis, run_diagnosis
+
+        def run(found: OwnerTable) -> list[dict[str, Any]]:
+            session = self._tables.session(found)
+            named = run_diagnosis(session, prepare_diagnosis(session, ask, who=self._tables.settings.who))
+            rows: list[dict[str, Any]] = named.to_arrow().to_pylist()
+            return rows
+
+        return self._used(table, database, schema, run)
 
     def _checked(self, ask: SuiteAsk, expected: str | None, database: str, schema: str) -> list[dict[str, Any]]:
         table = self._tables.settings.table_of(ask.suite)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -16,6 +16,9 @@ from dpdb.doors.sql_parameters import CHECK_PARAMETERS
 from dpdb.errors import ParameterError, StatementRefusedError
 from dpdb.release import Release
 from dpdb.suites import CheckResults
+
+if TYPE_CHECKING:
+    from dpdb.diagnosis import Diagnosis
 
 __all__ = [
     "Answer", "Asked", "Asker", "Plan", "RefusedError", "check_run_id", "check_statement", "explained",
@@ -44,6 +47,9 @@ class Answer:
         What its releases and checks have cost, once: also where the same run was asked again, which costs nothing.
     words : str
         What the statement is debited at most, in words.
+    diagnoses : tuple of Diagnosis
+    spent : str
+        What it was debited now, in words: nothing where the same run was asked again.
     """
 
     table: pa.Table
@@ -51,6 +57,14 @@ class Answer:
     checks: tuple[CheckResults, ...]
     epsilon: float
     words: str
+    diagnoses: tuple[Diagnosis, ...] = ()
+    spent: str = "nothing"
+
+    @property
+    def runs(self) -> list[str]:
+        """The names of its runs that are no releases, under which the ledger keeps their answers."""
+        checked = [results.run_id for results in self.checks]
+        return checked + [found.run_id for found in self.diagnoses if found.run_id is not None]
 
 
 @dataclass(frozen=True)
@@ -122,4 +136,5 @@ def shifted(text: str, verb: str = "EXPLAIN") -> Iterator[None]:
         added = len(explained(text, verb)) - len(text)
         if error.line != 1 or error.column is None or error.column <= added:
             raise
-        raise StatementRefusedError(error.reason, line=1, column=error.column - added) from None
+        column = error.column - added
+        raise StatementRefusedError(error.reason, line=1, column=column, kind=error.kind) from None

@@ -153,8 +153,7 @@ class Desk:
                     answer = await self._in(self._private, lambda: _result(opened, statement))
                 finally:
                     await until_grid(began, self.configuration.limits.release_seconds)
-                releases = [release.release_id for release in answer.releases]
-                releases += [results.run_id for results in answer.checks]
+                releases = [*(release.release_id for release in answer.releases), *answer.runs]
                 # Not before, as of a failure: others wait for the audit, too, and would see when private work ended.
                 await note("answered", format_epsilon(round(answer.epsilon * 1e9)), releases)
                 return answer
@@ -316,7 +315,8 @@ def _result(opened: ExitStack, statement: Admitted) -> Answer:
         result = statement.result()
     checked = sum(results.epsilon for results in result.checks if results.name is None)
     epsilon = as_float(statement.release_epsilon) + checked if statement.makes_releases else 0.0
-    return Answer(result.table, result.releases, result.checks, epsilon, statement.words)
+    words = statement.words
+    return Answer(result.table, result.releases, result.checks, epsilon, words, result.diagnoses, result.spent)
 
 
 def _refusal(error: Exception) -> Refusal:

@@ -1,7 +1,8 @@
 """Receipts for analysts: each of his own debits, and the refusal to go on with a ledger that went back.
 
 A receipt shows how many lines the log has, and so when others asked and were answered. What analysts are shown
-advances on a grid of time of its own, whoever asks when: see `padding` for why. Nothing else of others is in a receipt.
+advances on a grid of time of its own, by the clock alone: not when somebody asks, when another process signs, or when
+a server is started. See `padding` for why. Nothing else of others is in a receipt.
 """
 
 from __future__ import annotations
@@ -12,23 +13,35 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dpdb.doors.server.asked import Asker, RefusedError
+from dpdb.doors.server.asked import Answer, Asker, RefusedError
 from dpdb.doors.server.refusals import Refusal
 from dpdb.errors import ParameterError
+from dpdb.owner_log import OWNER_LOG
 
 if TYPE_CHECKING:  # a server without receipts needs no signatures
     from dpdb.receipts import Checkpoint, Issuer
 
-__all__ = ["ReceiptDesk", "Receipts"]
+__all__ = ["ReceiptDesk", "Receipts", "SignedReceipt"]
 
 _MOST_ASKED = 100
+_MOST_NAMED = 50
 _TRIES = 3
+
+
+class SignedReceipt(NamedTuple):
+    """A receipt as one line of JSON, and what it shows of the log as `If-Receipt` names it."""
+
+    line: bytes
+    shown: str
 
 
 class Receipts:
     """Signs receipts for the ledgers of a server; may be used by several threads.
+
+    The log is shown as it was at the last multiple of `grid` on the machine's monotonic clock, which all its processes
+    share; before the first one that the server sees, none of it. A thread reads it at these moments.
 
     Parameters
     ----------
@@ -47,8 +60,9 @@ class Receipts:
 
     def __init__(self, key: Path | None, ledgers: Mapping[str, Path], grid: float) -> None:
         self._opened, self._lock, self._grid = ExitStack(), threading.Lock(), grid
-        self._issuers: list[Issuer] = []
-        self._next = 0.0
+        self._shown: dict[Issuer, int] = {}  # how many lines of each ledger
+        self._next = (time.monotonic() // grid + 1) * grid
+        self._stopped = threading.Event()
         if key is None:
             return
         from dpdb.receipts import Issuer, load_key
@@ -56,30 +70,29 @@ class Receipts:
         signer = load_key(key)
         try:
             for path in ledgers.values():
-                self._issuers.append(self._opened.enter_context(Issuer(path, signer)))
+                self._shown[self._opened.enter_context(Issuer(path, signer))] = 0
         except BaseException:
             self._opened.close()
             raise
+        follower = threading.Thread(target=self._follow, name="dpdb-receipts", daemon=True)
+        self._opened.callback(follower.join)
+        self._opened.callback(self._stopped.set)
+        follower.start()
 
     @property
     def are_given(self) -> bool:
         """Whether the server has a key of receipts."""
-        return bool(self._issuers)
+        return bool(self._shown)
 
-    def refuse_rollback(self, seen: Checkpoint, *, is_last: bool) -> float:
-        """Refuse a ledger that does not have what an earlier receipt has shown.
+    def refuse_rollback(self, seen: Checkpoint) -> None:
+        """Refuse a ledger that does not have what an earlier receipt has shown; also of lines that are not shown yet.
+
+        Whoever names the root of these lines was shown them, by another process perhaps: no other root is right.
 
         Parameters
         ----------
         seen
             What it has shown.
-        is_last
-            Whether the caller has waited before, and waits no more.
-
-        Returns
-        -------
-        float
-            0 if it has; else in how many seconds the shown log may reach so far, as after a receipt of another process.
 
         Raises
         ------
@@ -89,17 +102,16 @@ class Receipts:
             There is no such log.
         """
         with self._lock:
-            left = self._advance()
-            own = [issuer for issuer in self._issuers if issuer.origin == seen.origin]
+            own = [issuer for issuer in self._shown if issuer.origin == seen.origin]
             if not own:
                 raise ParameterError("If-Receipt names no log of this server")
-            if seen.size > own[0].newest.size and not is_last:
-                return left
+            own[0].refresh()
             own[0].refuse_rollback([seen], "an earlier receipt")
-            return 0.0
 
-    def of(self, analyst: str, asked: Sequence[tuple[str, str]], seen: Checkpoint | None) -> bytes | float:
-        """Return an analyst's receipts, one for each debit, a line each; or in how many seconds the log shows them.
+    def of(
+        self, analyst: str, asked: Sequence[tuple[str, str]], seen: Checkpoint | None
+    ) -> list[SignedReceipt] | float:
+        """Return an analyst's receipts, one for each debit; or in how many seconds the log shows them.
 
         Parameters
         ----------
@@ -115,26 +127,44 @@ class Receipts:
         ParameterError
             One of them is none of his.
         """
-        if not self._issuers or not 0 < len(asked) <= _MOST_ASKED:
+        if not self._shown:
+            raise ParameterError("this server signs no receipts: its owner has given it no receipt_key")
+        if not 0 < len(asked) <= _MOST_ASKED:
             raise ParameterError(f"give up to {_MOST_ASKED} runs or releases of yours")
         with self._lock:
             left = self._advance()
             found = list(dict.fromkeys(self._debit(analyst, *one) for one in dict.fromkeys(asked)))
-            if any(not issuer.shows(number) for issuer, number in found):
-                return left
-            after = [] if seen is None else [seen]
-            return b"".join(issuer.issue(number, None, after, refresh=False) for issuer, number in found)
+            for issuer, number in found:
+                size = self._shown[issuer]
+                if not issuer.shows(number, size) or (seen and issuer.origin == seen.origin and seen.size > size):
+                    return left
+            return [self._signed(*one, [] if seen is None else [seen]) for one in found]
+
+    def _signed(self, issuer: Issuer, number: int, after: list[Checkpoint]) -> SignedReceipt:
+        size = self._shown[issuer]
+        line = issuer.issue(number, None, after, size=size)
+        return SignedReceipt(line, issuer.at(size).text.strip().replace("\n", " "))
+
+    def _follow(self) -> None:
+        while not self._stopped.wait(max(0.0, self._next - time.monotonic())):
+            with self._lock:
+                self._advance()
 
     def _advance(self) -> float:
+        """Show the log as it is now if a moment of the grid has come; return in how many seconds the next one comes."""
         now = time.monotonic()
         if now >= self._next:
             self._next = (now // self._grid + 1) * self._grid
-            for issuer in self._issuers:
-                issuer.refresh()
+            for issuer in self._shown:
+                try:
+                    issuer.refresh()
+                    self._shown[issuer] = issuer.newest.size
+                except Exception:
+                    OWNER_LOG.exception("the log of receipts does not advance")
         return self._next - now
 
     def _debit(self, analyst: str, kind: str, name: str) -> tuple[Issuer, int]:
-        for issuer in self._issuers:
+        for issuer in self._shown:
             number = issuer.own_debit(analyst, **{f"{kind}_id": f"{analyst}:{name}" if kind == "run" else name})
             if number is not None:
                 return issuer, number
@@ -172,14 +202,21 @@ class ReceiptDesk:
         """Whether the server has a key of receipts."""
         return self._receipts.are_given
 
-    async def of(self, asker: Asker, asked: Sequence[tuple[str, str]], seen: str | None) -> bytes:
+    def named(self, asker: Asker, answer: Answer) -> list[tuple[str, str]]:
+        """Return what to ask for to have the receipts of an answer: kinds with names; nothing without a key."""
+        if not self.are_given:
+            return []
+        releases = [("release", release.release_id) for release in answer.releases[:_MOST_NAMED]]
+        return releases + [("run", run_id.removeprefix(f"{asker.analyst.name}:")) for run_id in answer.runs]
+
+    async def of(self, asker: Asker, asked: Sequence[tuple[str, str]], seen: str | None) -> list[SignedReceipt]:
         """Return the receipts of an analyst's own runs and releases, as soon as the log shows them."""
         after, name = await self.refuse_rollback(seen), asker.analyst.name
         async with self._turns.setdefault(name, asyncio.Lock()):
             for _ in range(_TRIES):
                 await self._ended(name)
                 found = await self._told(lambda: self._receipts.of(name, asked, after))
-                if isinstance(found, bytes):
+                if isinstance(found, list):
                     return found
                 await asyncio.sleep(found)
         raise RefusedError(Refusal("unavailable", "the log does not show this yet: ask again"))
@@ -189,10 +226,7 @@ class ReceiptDesk:
         shown: Checkpoint | None = await self._told(lambda: _checkpoint(seen))
         if shown is not None:
             known: Checkpoint = shown
-            left = await self._told(lambda: self._receipts.refuse_rollback(known, is_last=False))
-            if left:
-                await asyncio.sleep(left)
-                await self._told(lambda: self._receipts.refuse_rollback(known, is_last=True))
+            await self._told(lambda: self._receipts.refuse_rollback(known))
         return shown
 
 

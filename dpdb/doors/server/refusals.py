@@ -56,10 +56,13 @@ class Refusal:
         Its kind, for programs.
     message : str
         One line.
+    kind : str
+        Of a refused statement what the message is about, as `StatementRefusedError` has it.
     """
 
     code: str
     message: str
+    kind: str = ""
 
 
 _FAILED = Refusal("failed", "the request failed; the reason is in the owner's log")
@@ -111,5 +114,11 @@ def refusal_of(error: BaseException) -> Refusal:
     """Return what is said of an error."""
     for kind, code in _TOLD:
         if isinstance(error, kind):
-            return Refusal(code, str(error))
+            return Refusal(code, str(error), _kind(error) if code == "refused" else "")
     return next((said for kind, said in _SAID if isinstance(error, kind)), _FAILED)
+
+
+def _kind(error: DpdbError) -> str:
+    if isinstance(error, StatementRefusedError):
+        return error.kind
+    return "column" if isinstance(error, UnknownColumnError) else "parameter"

@@ -6,17 +6,28 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
 from dpdb.doors.sql.child.remote_database import RemoteStatement
 from dpdb.doors.sql.paid_answers import Answer, Identity
 from dpdb.doors.sql.parse import Statement
-from dpdb.doors.sql.planned_call import PlannedCall, answer_table, checks_of, cost_words, releases_of
+from dpdb.doors.sql.planned_call import (
+    PlannedCall,
+    answer_table,
+    checks_of,
+    cost_words,
+    diagnoses_of,
+    releases_of,
+    spent_words,
+)
 from dpdb.errors import EngineError
 from dpdb.release import Release, Session
 from dpdb.suites import CheckResults, RegisteredSuite, SuiteAsk
+
+if TYPE_CHECKING:
+    from dpdb.diagnosis import Diagnosis
 
 __all__ = ["Admitted", "Checked", "Planner", "Result"]
 
@@ -32,11 +43,17 @@ class Result:
         The releases of the statement, in the order of the text.
     checks : tuple of CheckResults
         The verdicts of its suites, in the order of the text.
+    diagnoses : tuple of Diagnosis
+        What was named, in the order of the text.
+    spent : str
+        What it has spent now, in words: nothing for runs that were debited before.
     """
 
     table: pa.Table
     releases: tuple[Release, ...]
     checks: tuple[CheckResults, ...] = ()
+    diagnoses: tuple[Diagnosis, ...] = ()
+    spent: str = "nothing"
 
 
 @dataclass(frozen=True)
@@ -65,8 +82,9 @@ class Checked:
     calls: Mapping[Identity, PlannedCall]
 
 
-# Charges and draws the answers to a statement's calls; after a failure in the block they are kept.
-Answers: TypeAlias = "Callable[[Checked], AbstractContextManager[Mapping[Identity, Answer]]]"
+# Charges and draws the answers to a statement's calls, and says what was debited now; after a failure in the block the
+# answers are kept.
+Answers: TypeAlias = "Callable[[Checked], AbstractContextManager[tuple[Mapping[Identity, Answer], set[Identity]]]]"
 
 
 class Admitted:
@@ -110,11 +128,12 @@ class Admitted:
         if checked.statement.kind != "query":
             table = self._statement.show()
             return Result(_with_cost(table, self.words) if checked.statement.kind == "explain" else table, ())
-        with self._answers(checked) as answers:
+        with self._answers(checked) as (answers, debited):
             rows = {call.table: answer_table(answers[identity]) for identity, call in checked.calls.items()}
             table = self._statement.run(rows)
         made = [answers[identity] for identity in checked.calls]
-        return Result(table, releases_of(made), checks_of(made))
+        spent = spent_words(checked.calls, debited)
+        return Result(table, releases_of(made), checks_of(made), diagnoses_of(made), spent)
 
 
 def _with_cost(plan_rows: pa.Table, words: str) -> pa.Table:

@@ -21,6 +21,7 @@ from dpdb.doors.sql_parameters import (
     DIAGNOSE_PARAMETERS,
     PARAMETERS,
     TABLE,
+    given_options,
 )
 from dpdb.errors import StatementRefusedError
 from dpdb.names import folded
@@ -117,12 +118,12 @@ def read_call(node: exp.Expr, table: str, suites: Collection[str] = ()) -> Ask |
         name, value = _named(argument, names)
         if name is None:
             if given.keys() - set(names[:position]):
-                raise refused(argument, "stands after a named argument: give it a name too, such as epsilon := 0.5")
+                raise _wrong(argument, "stands after a named argument: give it a name too, such as epsilon := 0.5")
             if position >= len(names):
-                raise refused(node, f"has more than {len(names)} arguments")
+                raise _wrong(node, f"has more than {len(names)} arguments")
             name = names[position]
         if name in given:
-            raise refused(argument, f"gives {name} a second time")
+            raise _wrong(argument, f"gives {name} a second time")
         given[name] = _typed(name, value, parameter_kind(function, name))
     if function == CHECK:
         return _asked_of_suite(node, given, suites)
@@ -130,9 +131,8 @@ def read_call(node: exp.Expr, table: str, suites: Collection[str] = ()) -> Ask |
     if function == DIAGNOSE:
         from dpdb.diagnosis import DiagnosisAsk
 
-        return DiagnosisAsk(**{DIAGNOSE_PARAMETERS[name]: value for name, value in given.items() if value is not None})
-    options = {PARAMETERS[function][name]: value for name, value in given.items() if value is not None}
-    return Ask.called(function, options)
+        return DiagnosisAsk(**given_options({DIAGNOSE_PARAMETERS[name]: value for name, value in given.items()}))
+    return Ask.called(function, given_options({PARAMETERS[function][name]: value for name, value in given.items()}))
 
 
 def parameter_kind(function: str, name: str) -> Kind | None:
@@ -147,17 +147,22 @@ def parameter_kind(function: str, name: str) -> Kind | None:
     return kind
 
 
+def _wrong(node: exp.Expr, problem: str) -> StatementRefusedError:
+    return refused(node, problem, "parameter")
+
+
 def _asked_of_suite(node: exp.Expr, given: dict[str, Any], suites: Collection[str]) -> SuiteAsk:
     """Return what is asked of a suite: by the name that its owner gave it, never by a path or a text."""
     name = given.get("suite")
     if name is None:
-        raise refused(node, f"does not name its suite: write {example(CHECK, '')}")
+        raise _wrong(node, f"does not name its suite: write {example(CHECK, '')}")
     if name not in suites:
         known = f" (there are: {', '.join(sorted(suites))})" if suites else "; there is none"
         raise StatementRefusedError(
-            f"{shortened(name)} is no suite that the owner has registered{nearest(name, sorted(suites))}{known}"
+            f"{shortened(name)} is no suite that the owner has registered{nearest(name, sorted(suites))}{known}",
+            kind="parameter",
         )
-    return SuiteAsk(**{CHECK_PARAMETERS[known]: value for known, value in given.items() if value is not None})
+    return SuiteAsk(**given_options({CHECK_PARAMETERS[known]: value for known, value in given.items()}))
 
 
 def _named(argument: exp.Expr, names: tuple[str, ...]) -> tuple[str | None, exp.Expr]:
@@ -170,7 +175,7 @@ def _named(argument: exp.Expr, names: tuple[str, ...]) -> tuple[str | None, exp.
     wanted = folded(left.name)
     name = _ALIASES.get(wanted, wanted)
     if name not in names:
-        raise refused(argument, f"names no parameter{nearest(wanted, names)} (there are: {', '.join(names)})")
+        raise _wrong(argument, f"names no parameter{nearest(wanted, names)} (there are: {', '.join(names)})")
     return name, argument.expression
 
 
@@ -182,7 +187,7 @@ def _typed(name: str, node: exp.Expr, kind: Kind | None) -> Any:
     types, wanted = _KINDS[kind or "text"]
     if isinstance(value, bool) != (kind == "flag") or not isinstance(value, types):
         words = "the table's name in single quotes" if kind is None else wanted
-        raise refused(node, f"cannot be {name}: write {words}")
+        raise _wrong(node, f"cannot be {name}: write {words}")
     if isinstance(value, Decimal):
         return float(value) if kind == "number" else str(value)
     return value
@@ -196,10 +201,10 @@ def _literal(name: str, node: exp.Expr, *, lists: bool = False) -> Key | list[Ke
         return None
     if type(node) is exp.Array:
         if len(node.expressions) > _MOST_KEYS:
-            raise refused(node, f"has more than {_MOST_KEYS:,} keys")
+            raise _wrong(node, f"has more than {_MOST_KEYS:,} keys")
         values = [_literal(name, item) for item in node.expressions]
         if any(value is None or (isinstance(value, list) and not lists) for value in values):
-            raise refused(node, "is a list of something else than numbers, texts or booleans")
+            raise _wrong(node, "is a list of something else than numbers, texts or booleans")
         return values  # type: ignore[return-value]  # checked just above
     if type(node) is exp.Boolean:
         return bool(node.this)
@@ -210,8 +215,8 @@ def _literal(name: str, node: exp.Expr, *, lists: bool = False) -> Key | list[Ke
         value = _number(name, number)
         return value if number is node else -value
     if type(node) is exp.Column and not node.table:
-        raise refused(node, f"is a name, and {name} is a literal: write '{node.name}' in single quotes")
-    raise refused(
+        raise _wrong(node, f"is a name, and {name} is a literal: write '{node.name}' in single quotes")
+    raise _wrong(
         node, f"is not a literal: {name} is fixed before anything is computed, so write its value (a number, "
         "text in single quotes, or a list of them)",
     )  # fmt: skip
@@ -222,14 +227,15 @@ def _number(name: str, node: exp.Literal) -> int | Decimal:
     try:
         return int(digits) if digits.isdigit() else Decimal(digits)
     except InvalidOperation:  # an exponent beyond all bounds
-        raise refused(node, f"is no number that {name} can be") from None
+        raise _wrong(node, f"is no number that {name} can be") from None
 
 
 def _check_table(node: exp.Expr, named: str | None, function: str, table: str) -> None:
     if named is None:
-        raise refused(node, f"does not name its table: write {example(function, table)}")
+        raise _wrong(node, f"does not name its table: write {example(function, table)}")
     if folded(named) != folded(table):
         raise StatementRefusedError(
             f"{shown(exp.Literal.string(named))} is not the private table{nearest(named, [table])}; its name is "
-            f"'{table}'"
+            f"'{table}'",
+            kind="table",
         )

@@ -51,12 +51,12 @@ def check_statement(tree: exp.Expr, private: str, public: Collection[str]) -> li
         At the first part that is not known to be harmless.
     """
     if not isinstance(tree, _QUERIES):
-        raise refused(tree, "is not a query: write SELECT ... FROM ...")
+        raise refused(tree, "is not a query: write SELECT ... FROM ...", "syntax")
     checker = _Checker(folded(private), frozenset(public))
     try:
         checker.visit(tree, frozenset())
     except RecursionError:
-        raise StatementRefusedError("the statement is nested too deeply") from None
+        raise StatementRefusedError("the statement is nested too deeply", kind="size") from None
     return sorted(checker.calls, key=lambda call: int(call.meta.get("start", 0)))
 
 
@@ -109,7 +109,7 @@ class _Checker:
         elif (
             isinstance(node, exp.Func) and kind not in FUNCTIONS and kind not in EXPRESSIONS and kind not in STRUCTURES
         ):
-            raise refused(node, "is not a function that statements may call")
+            raise refused(node, "is not a function that statements may call", "function")
         elif kind not in FUNCTIONS and kind not in EXPRESSIONS and kind not in STRUCTURES:
             raise refused(node, f"is not allowed here ({node.key})")
         if kind is exp.DataType and node.this not in TYPES:
@@ -126,7 +126,9 @@ class _Checker:
         name = folded(node.name)
         if name not in NAMED_FUNCTIONS:
             raise refused(
-                node, f"is not a function that statements may call{nearest(name, [*RELEASES, *NAMED_FUNCTIONS])}"
+                node,
+                f"is not a function that statements may call{nearest(name, [*RELEASES, *NAMED_FUNCTIONS])}",
+                "function",
             )
 
     def _check_table(self, node: exp.Table, scope: Scope) -> None:
@@ -153,7 +155,8 @@ class _Checker:
             raise refused(
                 node, "looks like a file, and statements read none: its owner can add it with --public NAME=FILE"
             )
-        raise refused(node, f"is not a public table{nearest(name, sorted(self._public | scope | {self._private}))}")
+        near = nearest(name, sorted(self._public | scope | {self._private}))
+        raise refused(node, f"is not a public table{near}", "table")
 
 
 def _check_column(node: exp.Expr) -> None:

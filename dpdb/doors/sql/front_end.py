@@ -32,11 +32,11 @@ from dpdb.doors.sql.rewrite import rewritten
 from dpdb.errors import DpdbError, EngineError, ParameterError, StatementRefusedError
 from dpdb.names import folded
 from dpdb.owner_log import OWNER_LOG
-from dpdb.release import Ask, Release, Session
+from dpdb.release import Ask, Release, Session, new_run_id
 from dpdb.suites import CheckResults, CheckRun, RegisteredSuite, SuiteAsk
 
 if TYPE_CHECKING:
-    from dpdb.diagnosis import Diagnosis, DiagnosisAsk, PreparedDiagnosis
+    from dpdb.diagnosis import DiagnosisAsk, PreparedDiagnosis
 
 __all__ = ["FrontEnd"]
 
@@ -206,13 +206,16 @@ class FrontEnd:
     def _planned(self, ask: Ask | SuiteAsk | DiagnosisAsk, table: str) -> tuple[Identity, PlannedCall]:
         if isinstance(ask, Ask):
             charge = self._planner.session.prepare(ask, who=self._who).charge
-            make = partial(self.session.release, ask, who=self._who)
-            return (charge.request_text, ask.run_id), PlannedCall(table, ask, charge, False, make)
+            return (charge.request_text, ask.run_id), PlannedCall(
+                table, ask, charge, False, partial(self._release, ask)
+            )
         if not isinstance(ask, SuiteAsk):
             charge = self._diagnosis(self._planner.session, ask).charge
-            return (charge.request_text, ask.run_id), PlannedCall(
-                table, ask, charge, False, partial(self._diagnose, ask)
-            )
+            identity = charge.request_text, ask.run_id
+            if ask.run_id is None and self._runs_of:  # its asker finds it again, as a run of his own
+                ask = replace(ask, run_id=self._own_run(new_run_id("diagnose")))
+                charge = replace(charge, run_id=ask.run_id)
+            return identity, PlannedCall(table, ask, charge, False, partial(self._diagnose, ask))
         suite = self._planner.suites[ask.suite].on(ask.date)
         run = suite.prepare(ask, who=self._who)
         identity = run.charge.request_text, ask.run_id
@@ -230,16 +233,21 @@ class FrontEnd:
 
         return prepare_diagnosis(session, ask, who=self._who, names_run=False)
 
-    def _diagnose(self, ask: DiagnosisAsk) -> Diagnosis:
+    def _release(self, ask: Ask) -> tuple[Answer, bool]:
+        return self.session.release(ask, who=self._who), self.session.has_debited
+
+    def _diagnose(self, ask: DiagnosisAsk) -> tuple[Answer, bool]:
         from dpdb.diagnosis import run_diagnosis
 
-        return run_diagnosis(self.session, self._diagnosis(self.session, ask))
+        return run_diagnosis(self.session, self._diagnosis(self.session, ask)), self.session.has_debited
 
     def _own_run(self, run_id: str) -> str:
         """Return the ledger's name of an asker's run: also where he gives that name, as verdicts have it."""
         return run_id if run_id.startswith(self._runs_of) else self._runs_of + run_id
 
-    def _run_suite(self, ask: SuiteAsk, run: CheckRun | None, name: str | None, identity: Identity) -> CheckResults:
+    def _run_suite(
+        self, ask: SuiteAsk, run: CheckRun | None, name: str | None, identity: Identity
+    ) -> tuple[Answer, bool]:
         """Run a suite; where that fails after the debit, the next call that asks for the same finishes the run."""
         suite = self.suites[ask.suite].on(ask.date)
         run = run or suite.prepare(replace(ask, run_id=name), who=self._who)
@@ -254,12 +262,16 @@ class FrontEnd:
                 raise EngineError(f"{error}; run_id := {own!r} finishes this run") from None
             raise
         self._unfinished.pop(identity, None)
-        return results
+        return results, suite.session.has_debited
 
     @contextmanager
-    def _answers(self, checked: Checked) -> Iterator[Mapping[Identity, Answer]]:
-        """Charge and draw the answers to a statement's calls; after any later failure they are kept."""
+    def _answers(self, checked: Checked) -> Iterator[tuple[Mapping[Identity, Answer], set[Identity]]]:
+        """Charge and draw the answers to a statement's calls, and say which were debited now.
+
+        After any later failure they are kept.
+        """
         answers: dict[Identity, Answer] = {}
+        debited: set[Identity] = set()
         needed = self._session_lock if checked.calls else nullcontext()
         try:
             with needed:
@@ -268,8 +280,9 @@ class FrontEnd:
                 if len(new) > 1:  # one release alone is decided by its own debit
                     self.session.check_together([call.charge for call in new.values() if not call.is_free])
                 for identity, call in new.items():
-                    answers[identity] = call.make()
-            yield answers
+                    answers[identity], is_new = call.make()
+                    debited |= {identity} if is_new else set()
+            yield answers, debited
         except BaseException:
             with needed:
                 self._paid.put(answers)

@@ -53,13 +53,13 @@ _MISSING = re.compile(r"Required keyword: '\w+' missing for <class '[\w.]*?(\w+)
 _VERBS = ("SELECT", "WITH", "FROM", "VALUES", "EXPLAIN", "DESCRIBE", "CALL")
 _QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
 _WRITE = "write SELECT * FROM dp_count('table', epsilon := 0.1), EXPLAIN SELECT ... or CALL dp_count(...)"
+_WRITING = ("CREATE", "DROP", "ALTER", "INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE")
 _REASONS = {
     **dict.fromkeys(("COPY", "EXPORT", "IMPORT"), "files are not written or read: use --format and --out for results"),
     **dict.fromkeys(("ATTACH", "DETACH", "USE", "CHECKPOINT"), "other databases are out of reach"),
     **dict.fromkeys(("SET", "RESET", "PRAGMA"), "settings are the owner's"),
     **dict.fromkeys(("INSTALL", "LOAD", "UPDATE_EXTENSIONS"), "extensions are the owner's"),
-    **dict.fromkeys(("CREATE", "DROP", "ALTER", "INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE"), "tables, views and "
-                    "macros are not made or changed: name a query with WITH"),
+    **dict.fromkeys(_WRITING, "tables, views and macros are not made or changed: name a query with WITH"),
     **dict.fromkeys(("PREPARE", "EXECUTE", "DEALLOCATE"), "statements take no parameters: write the values"),
     **dict.fromkeys(("BEGIN", "COMMIT", "ROLLBACK", "ABORT", "START"), "every statement stands alone"),
     **dict.fromkeys(("SUMMARIZE", "PIVOT", "UNPIVOT"), "it reads rows: ask for a release or query public tables"),
@@ -141,7 +141,7 @@ def placed(error: StatementRefusedError, text: str) -> StatementRefusedError:
     if not isinstance(text, Part) or error.line is None or error.column is None:
         return error
     column = error.column + text.column - 1 if error.line == 1 else error.column
-    return StatementRefusedError(error.reason, line=error.line + text.line - 1, column=column)
+    return StatementRefusedError(error.reason, line=error.line + text.line - 1, column=column, kind=error.kind)
 
 
 def parse_statement(text: str) -> Statement:
@@ -157,7 +157,7 @@ def parse_statement(text: str) -> Statement:
     parts = finished if empty else [*finished, rest]
     if len(parts) != 1:
         found = f"{len(parts):,} statements" if parts else "no statement"
-        raise StatementRefusedError(f"found {found} where one is expected; {_WRITE}")
+        raise StatementRefusedError(f"found {found} where one is expected; {_WRITE}", kind="syntax")
     # Comments become spaces, so that the other text stays in its place.
     plain = "".join(_blank(piece[0]) if piece["comment"] else piece[0] for piece in _PIECE.finditer(parts[0]))
     _refuse_odd_text(plain)
@@ -188,7 +188,7 @@ def _refuse_size_and_encoding(text: str) -> None:
     except UnicodeEncodeError:  # bytes of the command line that are not UTF-8 arrive as surrogates
         raise StatementRefusedError("the statement is not UTF-8 text") from None
     if size > _MOST_BYTES:
-        raise StatementRefusedError(f"the statement has more than {_MOST_BYTES:,} bytes; shorten it")
+        raise StatementRefusedError(f"the statement has more than {_MOST_BYTES:,} bytes; shorten it", kind="size")
 
 
 def _query(text: str) -> exp.Expr:
@@ -198,18 +198,18 @@ def _query(text: str) -> exp.Expr:
         reason = _REASONS.get(verb)
         advice = f": {reason}" if reason else _meant(verb)
         says = f"{shortened(verb)} is not run{advice or f'; {_WRITE}'}"
-        raise StatementRefusedError(says)
+        raise StatementRefusedError(says, kind="writes" if verb in _WRITING else "" if reason else "syntax")
     try:
         trees = parse_duckdb(text)
     except (SqlglotError, RecursionError) as error:
         raise _unreadable(error) from None
     except Exception:  # the parser's own failures on odd input
-        raise StatementRefusedError("the statement cannot be parsed") from None
+        raise StatementRefusedError("the statement cannot be parsed", kind="syntax") from None
     if len(trees) != 1 or trees[0] is None:
-        raise StatementRefusedError(f"found {len(trees)} statements where one is expected; {_WRITE}")
+        raise StatementRefusedError(f"found {len(trees)} statements where one is expected; {_WRITE}", kind="syntax")
     tree = trees[0]
     if sum(1 for _ in tree.walk()) > _MOST_NODES:
-        raise StatementRefusedError(f"the statement has more than {_MOST_NODES:,} parts; shorten it")
+        raise StatementRefusedError(f"the statement has more than {_MOST_NODES:,} parts; shorten it", kind="size")
     return tree
 
 
@@ -228,12 +228,16 @@ def _refuse_odd_text(text: str) -> None:
     words = "".join(_blank(piece[0]) if piece[0][0] in "'\"$" else piece[0] for piece in _PIECE.finditer(text))
     odd = next((c for c in words if not (c.isascii() or c.isalnum())), None)
     if odd is not None:
-        raise StatementRefusedError(f"{odd!a} is not a character of SQL: it only looks like one; type it again")
+        raise StatementRefusedError(
+            f"{odd!a} is not a character of SQL: it only looks like one; type it again", kind="syntax"
+        )
     for found in _LIKE_NUMBER.finditer(words):
         if len(found[0]) > _MOST_DIGITS:
-            raise StatementRefusedError(f"a number has more than {_MOST_DIGITS} digits; shorten it")
+            raise StatementRefusedError(f"a number has more than {_MOST_DIGITS} digits; shorten it", kind="size")
         if not is_number(found[0]):
-            raise StatementRefusedError(f"{shortened(found[0])} is not a decimal number; put a space after a number")
+            raise StatementRefusedError(
+                f"{shortened(found[0])} is not a decimal number; put a space after a number", kind="syntax"
+            )
 
 
 def _called(tree: exp.Expr) -> exp.Expr:
@@ -248,11 +252,11 @@ def _called(tree: exp.Expr) -> exp.Expr:
 def _unreadable(error: Exception) -> StatementRefusedError:
     details = getattr(error, "errors", None)
     if isinstance(error, RecursionError):
-        return StatementRefusedError("the statement is nested too deeply")
+        return StatementRefusedError("the statement is nested too deeply", kind="size")
     if isinstance(error, TooMuchWorkError):
-        return StatementRefusedError(f"the statement {error}")
+        return StatementRefusedError(f"the statement {error}", kind="size")
     if not details:
-        return StatementRefusedError("the statement cannot be read: a quote or comment is not closed")
+        return StatementRefusedError("the statement cannot be read: a quote or comment is not closed", kind="syntax")
     first = details[0]
     near = f", near {shortened(first['highlight'])}" if first.get("highlight") else ""
     problem = first["description"].partition(" but got <")[0]
@@ -260,7 +264,8 @@ def _unreadable(error: Exception) -> StatementRefusedError:
     if missing:
         problem = f"something is missing in {missing[1].upper()}"
         problem += ' (the column is written "where", in double quotes)' if missing[1] == "Where" else ""
-    return StatementRefusedError(f"{problem}{near}", line=first.get("line"), column=first.get("col"))
+    line, column = first.get("line"), first.get("col")
+    return StatementRefusedError(f"{problem}{near}", line=line, column=column, kind="syntax")
 
 
 def _blank(text: str) -> str:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from dpdb.doors.sql.paid_answers import Answer
-from dpdb.privacy import as_float, format_epsilon, format_rho
+from dpdb.doors.sql.paid_answers import Answer, Identity
+from dpdb.privacy import format_epsilon, format_rho
 from dpdb.release import RELEASE_SCHEMA, Ask, Charge, Release, release_table
 from dpdb.suites import CHECK_SCHEMA, CheckResults, SuiteAsk
 
 if TYPE_CHECKING:
-    from dpdb.diagnosis import DiagnosisAsk
+    from dpdb.diagnosis import Diagnosis, DiagnosisAsk
 
-__all__ = ["PlannedCall", "answer_table", "checks_of", "cost_words", "releases_of"]
+__all__ = ["PlannedCall", "answer_table", "checks_of", "cost_words", "diagnoses_of", "releases_of", "spent_words"]
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ class PlannedCall:
     is_free : bool
         Whether it is a run of a kept suite, which was paid for when its owner opened it.
     make : callable
-        Makes the answer, and pays for it.
+        Makes the answer, and pays for it; says whether that was now, not when its run was first asked.
     """
 
     table: str
     ask: Ask | SuiteAsk | DiagnosisAsk
     charge: Charge
     is_free: bool
-    make: Callable[[], Answer]
+    make: Callable[[], tuple[Answer, bool]]
 
     @property
     def schema(self) -> pa.Schema:
@@ -68,6 +68,19 @@ def checks_of(answers: Iterable[Answer]) -> tuple[CheckResults, ...]:
     return tuple(answer for answer in answers if isinstance(answer, CheckResults))
 
 
+def diagnoses_of(answers: Iterable[Answer]) -> tuple[Diagnosis, ...]:
+    """Return what was named among answers, in order."""
+    return tuple(answer for answer in answers if not isinstance(answer, (tuple, CheckResults)))
+
+
+def spent_words(calls: Mapping[Identity, PlannedCall], debited: Collection[Identity]) -> str:
+    """Return what a statement has spent now, and what was debited for the same runs before."""
+    now = [call for identity, call in calls.items() if call.is_free or identity in debited]
+    before = [call for identity, call in calls.items() if not call.is_free and identity not in debited]
+    words = cost_words(now) if now else "nothing"
+    return f"{words}; {cost_words(before)} was debited before" if before else words
+
+
 def cost_words(calls: Sequence[PlannedCall]) -> str:
     """Return what a statement would spend: of releases their sum, of suites the most that a run costs."""
     charges = [call.charge for call in calls if not isinstance(call.ask, SuiteAsk)]
@@ -76,7 +89,7 @@ def cost_words(calls: Sequence[PlannedCall]) -> str:
         counted = "1 release" if len(charges) == 1 else f"{len(charges)} releases"
         rho = sum(charge.rho or 0 for charge in charges)
         also = f" and rho {format_rho(rho)}" if rho else ""
-        words.append(f"epsilon {as_float(sum(charge.epsilon for charge in charges)):.9g}{also} by {counted}")
+        words.append(f"epsilon {format_epsilon(sum(charge.epsilon for charge in charges))}{also} by {counted}")
     for call in calls:
         if isinstance(call.ask, SuiteAsk):
             most = f"at most epsilon {format_epsilon(call.charge.epsilon)} by suite {call.ask.suite!r}"

@@ -16,10 +16,10 @@ __all__ = ["nearest", "one_line", "refused", "shown"]
 _LONGEST_LINE = 500
 
 
-def refused(node: exp.Expr, problem: str) -> StatementRefusedError:
+def refused(node: exp.Expr, problem: str, kind: str = "") -> StatementRefusedError:
     """Return (not raise) the refusal of a part of a statement; `problem` follows that part's text."""
     line, column = _place(node)
-    return StatementRefusedError(f"{shown(node)} {problem}", line=line, column=column)
+    return StatementRefusedError(f"{shown(node)} {problem}", line=line, column=column, kind=kind)
 
 
 def shown(node: exp.Expr) -> str:

@@ -61,7 +61,7 @@ def rewritten(tree: exp.Expr, calls: Sequence[tuple[exp.Anonymous, Ask | SuiteAs
     except SqlglotError as error:
         raise StatementRefusedError(f"the statement cannot be written for DuckDB: {error}") from None
     except RecursionError:
-        raise StatementRefusedError("the statement is nested too deeply") from None
+        raise StatementRefusedError("the statement is nested too deeply", kind="size") from None
 
 
 def _name_result(call: exp.Expr) -> None:

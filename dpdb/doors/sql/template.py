@@ -33,6 +33,7 @@ _COMPARING = (exp.Binary, exp.Between, exp.In, exp.Paren, exp.Neg)
 
 # Columns of releases that are numbers: a client that does not say what it sends beside them is asked for one.
 _NUMBERS = frozenset(field.name for field in RELEASE_SCHEMA if field.type in (pa.float64(), pa.int64()))
+_COLUMN_TYPES = {pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.string(): "TEXT"}
 
 
 class Numeral(str):
@@ -76,12 +77,12 @@ class Template:
         self.types = tuple(_suggested(places.get(one, ())) for one in range(count))
         nodes = [node for found in places.values() for node in found]
         self.shapes_columns = not all(_call(node) or isinstance(node.parent, (exp.Limit, exp.Offset)) for node in nodes)
-        self.lists = frozenset(one for one, nodes in places.items() if any(_kind(node) == "keys" for node in nodes))
+        are_lists = {one: any(_kind(node) in ("keys", "lists") for node in nodes) for one, nodes in places.items()}
+        self.lists = frozenset(one for one, is_list in are_lists.items() if is_list)
 
     def bound(self, values: Sequence[Value], types: Sequence[ParameterType]) -> str:
         """Return the statement with a literal in the place of each parameter."""
-        verb = "" if self.kind == "query" else f"{self.kind.upper()} "
-        return verb + self._written(lambda node: _literal(node, values[_number(node)], types[_number(node)]))
+        return self._written(lambda node: _literal(node, values[_number(node)], types[_number(node)]))
 
     def described(self, types: Sequence[ParameterType], table: str, suite: str) -> str:
         """Return a statement that has the same columns as this one, whatever the values of the parameters are.
@@ -96,24 +97,24 @@ class Template:
         table, suite
             That such releases may ask of.
         """
-        if self.kind != "query":
-            return self.bound([None] * len(types), types)
         return self._written(lambda node: _literal(node, None, types[_number(node)]), (table, suite))
 
     def _written(self, literal: Callable[[exp.Expr], exp.Expr], known: tuple[str, str] | None = None) -> str:
-        tree = self._tree.copy()
+        tree, verb = self._tree.copy(), "" if self.kind == "query" else f"{self.kind.upper()} "
         try:
             if known is not None:
                 for call in [*tree.find_all(exp.Anonymous)]:
-                    if release_name(call) and call.find(exp.Placeholder):
+                    if release_name(call) == DIAGNOSE and call.find(exp.Placeholder):
+                        _stand_in(call)
+                    elif release_name(call) and call.find(exp.Placeholder):
                         call.set("expressions", _possible(call, *known))
             for node in [*tree.find_all(exp.Placeholder)]:
                 node.replace(literal(node))
-            return tree.sql("duckdb", normalize_functions=False, comments=False)
+            return verb + tree.sql("duckdb", normalize_functions=False, comments=False)
         except SqlglotError as error:
             raise StatementRefusedError(f"the statement cannot be written for DuckDB: {error}") from None
         except RecursionError:
-            raise StatementRefusedError("the statement is nested too deeply") from None
+            raise StatementRefusedError("the statement is nested too deeply", kind="size") from None
 
 
 def _number(node: exp.Expr) -> int:
@@ -198,6 +199,19 @@ def literal_node(value: Value) -> exp.Expr:
     return exp.Literal.number(str(value))
 
 
+def _stand_in(call: exp.Expr) -> None:
+    """Put rows with the columns of a diagnosis in its place: which one is possible, columns and their keys decide."""
+    from dpdb.diagnosis import DIAGNOSIS_SCHEMA  # few statements diagnose
+
+    place = call.parent
+    if isinstance(place, exp.Table):
+        columns = [exp.cast(exp.Null(), _COLUMN_TYPES[one.type]).as_(one.name) for one in DIAGNOSIS_SCHEMA]
+        rows = exp.select(*columns).subquery()
+        rows.set("alias", place.args.get("alias") or exp.TableAlias(this=exp.to_identifier(DIAGNOSE)))
+        rows.set("joins", place.args.get("joins"))
+        place.replace(rows)
+
+
 def _possible(call: exp.Expr, table: str, suite: str) -> list[exp.Expr]:
     """Return arguments with which a release is possible, for a statement that is not run."""
     if release_name(call) == CHECK:
@@ -205,10 +219,6 @@ def _possible(call: exp.Expr, table: str, suite: str) -> list[exp.Expr]:
         return [first if isinstance(first, exp.Literal) else exp.Literal.string(suite)]
     named = [one for one in call.expressions if isinstance(one, exp.PropertyEQ) and one.this.name.lower() == TABLE]
     first = named[0].expression if named else call.expressions[0]
-    if release_name(call) == DIAGNOSE:  # which needs its column and keys; what else is not known, it need not be given
-        for node in [*call.find_all(exp.Placeholder)]:
-            node.replace(exp.Literal.string(table) if node is first else exp.Null())
-        return [*call.expressions]
     names = exp.Literal.string(first.name if isinstance(first, exp.Literal) and first.is_string else table)
     measure = [exp.Literal.string("problematic")] if "measure" in RELEASES[str(release_name(call))] else []
     return [names, *measure, exp.Literal.number("1")]

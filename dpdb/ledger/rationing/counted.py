@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
 
-from dpdb.ledger.store.entry_line import EntryLine
+from dpdb.ledger.store.entry_lines import EntryLine
 from dpdb.ledger.store.state import LedgerState
 from dpdb.overlap import Added, Decision, OverlapIndex
 from dpdb.predicates import Region, region_from_text

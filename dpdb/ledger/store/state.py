@@ -9,15 +9,14 @@ from typing import Any
 from dpdb.errors import LedgerError
 from dpdb.ledger.store.acts import ActLine, Acts
 from dpdb.ledger.store.analyst_lines import AnalystLine, Analysts
-from dpdb.ledger.store.entry_line import EntryLine
-from dpdb.ledger.store.epoch_lines import UNKNOWN, EpochLines
+from dpdb.ledger.store.clock import Times
+from dpdb.ledger.store.entry_lines import UNKNOWN, EntryLine, EpochLines
 from dpdb.ledger.store.file import LedgerFile
 from dpdb.ledger.store.seals import FIRST, seal
 from dpdb.ledger.store.settlements import SettlementLine, Settlements
 from dpdb.ledger.store.suite_lines import Suites
 from dpdb.ledger.store.tables import CHAINS, NOT_UNDERSTOOD
 from dpdb.ledger.store.terms import Epoch, epoch_row, terms_of
-from dpdb.ledger.store.times import Times
 from dpdb.overlap import OverlapIndex
 
 __all__ = ["LedgerState", "insert"]

@@ -14,7 +14,7 @@ from dpdb.ledger.lines import RecordedLevel, RecordedSuite
 from dpdb.ledger.run_lock import RunLock
 from dpdb.ledger.settle import settlement_rows
 from dpdb.ledger.store.clock import now
-from dpdb.ledger.store.entry_line import EntryLine
+from dpdb.ledger.store.entry_lines import EntryLine
 from dpdb.ledger.store.file import UNSETTLED
 from dpdb.ledger.store.state import LedgerState, insert
 from dpdb.ledger.store.suite_lines import CLOSE, REARM, KnownSuite, SuiteActLine, act_detail

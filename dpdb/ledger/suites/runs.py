@@ -148,7 +148,7 @@ def _of_one_run(books: Books, opened: Opened, source: SourceMark, asked: Asked, 
             _refuse_ended(books, suite)
         if suite is None or (found.answer is None and suite.line.spec != opened.spec):
             raise RunIdError(f"run id {asked.run_id!r} was used for another request; give every request its own run id")
-        return replace(_receipt(books, suite, asked, found.answer), is_low=found.is_low)
+        return replace(_receipt(books, suite, asked, found.answer), is_low=found.is_low, is_new=found.is_new)
 
 
 def _kept(books: Books, opened: Opened, source: SourceMark, asked: Asked, deadline: float) -> SuiteReservation:
@@ -171,7 +171,8 @@ def _kept(books: Books, opened: Opened, source: SourceMark, asked: Asked, deadli
         together_with=_writes(books, opened),
     )  # fmt: skip
     with books.current():
-        return replace(_receipt(books, books.state.suites.by_entry[found.number], asked, None), is_low=found.is_low)
+        held = _receipt(books, books.state.suites.by_entry[found.number], asked, None)
+        return replace(held, is_low=found.is_low, is_new=found.is_new)
 
 
 def _one_more_run(

@@ -45,9 +45,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dpdb.measures.answer import FROM_BELOW, GraphStatistics
-from dpdb.measures.mechanism import Mechanism
+from dpdb.measures.mechanism import Mechanism, Words
 from dpdb.measures.mechanisms.ladder import Ladder
-from dpdb.measures.words import Words
 
 __all__ = ["by_rule"]
 

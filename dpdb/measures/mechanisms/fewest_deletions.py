@@ -27,8 +27,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpdb.measures.answer import Answer
-from dpdb.measures.mechanism import Mechanism, Run
-from dpdb.measures.words import Words
+from dpdb.measures.mechanism import Mechanism, Run, Words
 
 __all__ = ["FEWEST_DELETIONS"]
 

@@ -18,8 +18,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpdb.measures.answer import Answer, GraphStatistics
-from dpdb.measures.mechanism import Mechanism, Run
-from dpdb.measures.words import Words
+from dpdb.measures.mechanism import Mechanism, Run, Words
 
 __all__ = ["GREEDY"]
 

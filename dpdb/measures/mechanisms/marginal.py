@@ -6,7 +6,7 @@ That of the statistic at theta: theta + extra (`projected`, with proofs).
 
 Proof
 -----
-The cap, the choice and the answer add up (`Marginal`); the choice's own proof is in `dpdb.privacy.marginal_selection`.
+The cap, the choice and the answer add up (`Marginal`); the choice's own proof is in `dpdb.privacy.selection`.
 
 Source
 ------

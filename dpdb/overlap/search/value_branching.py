@@ -17,8 +17,15 @@ from dpdb.overlap.bounds.bound import Deadline
 from dpdb.overlap.bounds.coverage import coverage
 from dpdb.overlap.bounds.dual import Split, improve, scale_for
 from dpdb.overlap.reductions import Problem, maximal_columns
-from dpdb.overlap.search.compiled import ask_for_tree, tree_if_ready
-from dpdb.overlap.search.tree_search import MOST_CELLS, MOST_SIDES, Side, TreeSearch, WideTables
+from dpdb.overlap.search.tree_search import (
+    MOST_CELLS,
+    MOST_SIDES,
+    Side,
+    TreeSearch,
+    WideTables,
+    ask_for_tree,
+    tree_if_ready,
+)
 
 __all__ = ["ValueSearch"]
 

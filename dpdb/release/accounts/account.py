@@ -9,13 +9,17 @@ from dpdb.ledger import Reservation, SuiteReservation
 from dpdb.release.accounts.charge import Charge
 
 if TYPE_CHECKING:
-    from dpdb.release.suite_run import SuiteLevel, SuiteRun
+    from dpdb.release.runs import SuiteLevel, SuiteRun
 
 __all__ = ["Account", "Reservation", "SuiteReservation"]
 
 
 class Account(Protocol):
     """The account of a session. Each release goes: `debit`, draw noise, `record`, publish; `Reservation.close` last."""
+
+    @property
+    def has_debited(self) -> bool:
+        """Whether the newest `debit` or `open_suite` has spent anything, not an earlier try of its run."""
 
     def will_draw(self, charge: Charge) -> bool:
         """Return whether a debit will be followed by a draw: not if the run has a recorded answer."""

@@ -13,7 +13,7 @@ from dpdb.privacy import as_float, format_epsilon, parse_epsilon
 from dpdb.release.accounts.charge import Charge
 
 if TYPE_CHECKING:
-    from dpdb.release.suite_run import SuiteLevel, SuiteRun
+    from dpdb.release.runs import SuiteLevel, SuiteRun
 
 __all__ = ["Budget", "as_budget"]
 
@@ -26,6 +26,8 @@ class Budget:
     total : number or None
         None means unlimited, and `repr` says so.
     """
+
+    has_debited = True  # a budget remembers no runs
 
     def __init__(self, total: float | int | str | Decimal | None) -> None:
         self._total = None if total is None else parse_epsilon(total, name="budget")
@@ -48,7 +50,7 @@ class Budget:
             If it is paid in rho.
         """
         self.spend(_epsilon(charge))
-        return Reservation(0)
+        return Reservation(0, is_new=True)
 
     def spend(self, epsilon: int) -> None:
         """Spend nano-epsilon, or raise as `check`."""
@@ -98,6 +100,7 @@ class Budget:
             spent=0,
             reserved=run.charge.epsilon,
             failed={},
+            is_new=True,
         )
 
     def opens_suite(self, run: SuiteRun) -> bool:

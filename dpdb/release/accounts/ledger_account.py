@@ -20,7 +20,7 @@ from dpdb.release.units.privacy_unit import PrivacyUnit
 from dpdb.schema import TableSchema
 
 if TYPE_CHECKING:
-    from dpdb.release.suite_run import SuiteLevel, SuiteRun
+    from dpdb.release.runs import SuiteLevel, SuiteRun
 
 __all__ = ["LedgerAccount", "table_text"]
 
@@ -58,7 +58,7 @@ class LedgerAccount:
         opened: str,
         unit: PrivacyUnit,
     ) -> None:
-        self._is_low = False
+        self._is_low = self.has_debited = False
         self._budget = as_budget(budget)
         bound = unit.bound if unit.children is None or unit.bound is None else rows_of(unit.bound)
         self._source = SourceMark(table_text(schema), opened, unit.rows, bound, read_as)
@@ -95,7 +95,7 @@ class LedgerAccount:
         )
         if reservation.answer is None:
             self._budget.spend(charge.epsilon)
-        self._is_low = reservation.is_low
+        self._is_low, self.has_debited = reservation.is_low, reservation.is_new
         return reservation
 
     def check_together(self, charges: Sequence[Charge], *, new_epoch: bool = False) -> None:
@@ -168,7 +168,7 @@ class LedgerAccount:
         )
         if opens and held.answer is None:
             self._budget.spend(charge.epsilon)
-        self._is_low = held.is_low
+        self._is_low, self.has_debited = held.is_low, held.is_new
         return held
 
     def opens_suite(self, run: SuiteRun) -> bool:

@@ -43,7 +43,6 @@ __all__ = ["ARROW", "ROUTES", "STATUS", "http_application"]
 ARROW = "application/vnd.apache.arrow.stream"
 _JSON = "application/json"
 _MOST_HISTORY = 1_000
-_MOST_LINKED = 50
 _SEEN, _RECEIPT = "if-receipt", "Dpdb-Receipt"
 
 STATUS: Mapping[str, int] = {
@@ -221,7 +220,8 @@ async def _history(desk: Desk, asker: Asker, request: Request) -> Response:
 async def _receipts(desk: Desk, asker: Asker, request: Request) -> Response:
     asked = [pair for pair in request.query_params.multi_items() if pair[0] in ("run", "release")]
     found = await desk.receipts.of(asker, asked, request.headers.get(_SEEN))
-    return Response(found, media_type="application/jsonl", headers=_HEADERS)
+    lines = b"".join(one.line for one in found)
+    return Response(lines, media_type="application/jsonl", headers=_HEADERS)
 
 
 async def _schema(desk: Desk, asker: Asker, request: Request) -> Response:
@@ -319,9 +319,8 @@ async def _content(request: Request) -> bytes:
 
 
 def _answer(answer: Answer, request: Request, asker: Asker, desk: Desk) -> Response:
-    named = [("release", release.release_id) for release in answer.releases[:_MOST_LINKED]]
-    named += [("run", checks.run_id.removeprefix(f"{asker.analyst.name}:")) for checks in answer.checks]
-    linked = {_RECEIPT: f"/v1/receipts?{urlencode(named)}"} if named and desk.receipts.are_given else {}
+    named = desk.receipts.named(asker, answer)
+    linked = {_RECEIPT: f"/v1/receipts?{urlencode(named)}"} if named else {}
     if ARROW in request.headers.get("accept", ""):
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, answer.table.schema) as writer:

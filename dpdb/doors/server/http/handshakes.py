@@ -10,12 +10,12 @@ import contextlib
 import socket
 from collections.abc import Callable
 
+from dpdb.doors.server.accepting import accepted
 from dpdb.doors.server.certificate import Certificate
 
 __all__ = ["TlsListener"]
 
 _HANDSHAKE_SECONDS = 5.0
-_PAUSE = 0.05  # where the system gives no descriptor
 
 
 class TlsListener:
@@ -49,12 +49,7 @@ class TlsListener:
 
     async def _accept(self, listener: socket.socket) -> None:
         loop = asyncio.get_running_loop()
-        while True:
-            try:
-                client, (address, *_) = await loop.sock_accept(listener)
-            except OSError:
-                await asyncio.sleep(_PAUSE)
-                continue
+        async for client, address in accepted(listener):
             self._under_way[client] = address
             task = loop.create_task(self._shake(client))
             self._tasks.add(task)
@@ -63,7 +58,6 @@ class TlsListener:
             for found, most in ((of_address, self._per_address), ([*self._under_way], self._in_all)):
                 if len(found) > most:
                     self._end(found[0])
-            await asyncio.sleep(0)  # whoever connects without a pause leaves the others their turn
 
     async def _shake(self, client: socket.socket) -> None:
         with contextlib.suppress(OSError):  # no TLS, too late, or gone; the transport closes the socket

@@ -12,7 +12,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from dpdb.doors.server.asked import Asker
 from dpdb.doors.server.desk import Desk
-from dpdb.doors.server.mcp.protocol import mcp_server
+from dpdb.doors.server.mcp.protocol import invalid_request, mcp_server
 from dpdb.doors.server.mcp.tools import Tools
 from dpdb.doors.server.values import MOST_BODY
 
@@ -37,6 +37,9 @@ class McpOverHttp:
             Of the request, as ASGI has it.
         body : bytes
         """
+        error = invalid_request(body)
+        if error is not None:
+            return 400, "application/json", error
         status, kind, sent = 500, "", bytearray()
 
         async def receive() -> MutableMapping[str, Any]:

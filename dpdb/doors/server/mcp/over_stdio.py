@@ -17,7 +17,7 @@ from mcp.server.stdio import stdio_server
 from dpdb.doors.server.asked import Asker
 from dpdb.doors.server.configuration import Configuration
 from dpdb.doors.server.desk import Desk
-from dpdb.doors.server.mcp.protocol import mcp_server
+from dpdb.doors.server.mcp.protocol import invalid_request, mcp_server
 from dpdb.doors.server.mcp.tools import Tools
 from dpdb.doors.server.values import MOST_BODY
 from dpdb.errors import ParameterError
@@ -66,9 +66,10 @@ async def _until_closed(desk: Desk, token: str, wire: BinaryIO) -> None:
     tools = Tools(desk)
     server = mcp_server(tools, asker_of)
     current = asyncio.create_task(desk.keep_current())
-    lines = _Lines()
+    answers = _Wire(wire)
+    lines = _Lines(answers)
     try:
-        streams = stdio_server(cast("anyio.AsyncFile[str]", lines), cast("anyio.AsyncFile[str]", _Wire(wire)))
+        streams = stdio_server(cast("anyio.AsyncFile[str]", lines), cast("anyio.AsyncFile[str]", answers))
         async with streams as (read, write):
             await server.run(read, write, server.create_initialization_options())
         await tools.finished(desk.configuration.limits.stop_seconds)
@@ -79,10 +80,13 @@ async def _until_closed(desk: Desk, token: str, wire: BinaryIO) -> None:
 
 
 class _Lines:
-    """The lines of standard input, read by a thread that nobody waits for; they end at one that is too long."""
+    """The lines of standard input, read by a thread that nobody waits for; they end at one that is too long.
 
-    def __init__(self) -> None:
-        self.is_too_long = False
+    What is no request is answered here.
+    """
+
+    def __init__(self, answers: _Wire) -> None:
+        self.is_too_long, self._answers = False, answers
         self._loop = asyncio.get_running_loop()
         self._read: asyncio.Queue[bytes] = asyncio.Queue(1)
         threading.Thread(target=self._feed, name="dpdb-stdin", daemon=True).start()
@@ -100,7 +104,12 @@ class _Lines:
             if len(line) > MOST_BODY:
                 self.is_too_long = True
                 return
-            yield line.decode("utf-8", "replace")
+            error = invalid_request(line)
+            if error is None:
+                yield line.decode("utf-8", "replace")
+            else:
+                await self._answers.write(f"{error.decode()}\n")
+                await self._answers.flush()
 
 
 class _Wire:

@@ -19,7 +19,8 @@ INSTRUCTIONS = (
     "Releases of private tables under differential privacy; rows are never seen. First call schema and account (free), "
     "then explain (free) with a statement such as SELECT value, lower, upper FROM dp_count('TABLE', EPSILON), and run "
     "it only when its cost is worth it: what is spent stays spent. Every number is noisy: give its interval, and cite "
-    "it by its release id (`cite` in the answer). A refusal is an answer with the fields error and message."
+    "it by its release id (`cite` in the answer). Where an answer has `receipt`, these are the arguments of the tool "
+    "receipt. A refusal is an answer with the fields error and message."
 )
 
 _RUN_ID = {
@@ -27,6 +28,12 @@ _RUN_ID = {
     "maxLength": 100,
     "description": "Names the run: asked again under the same id, it is answered again and costs nothing.",
 }
+_IF_RECEIPT = {
+    "type": "string",
+    "description": "NAME SIZE ROOT of an earlier receipt (its `if_receipt`): refused, and nothing is spent, if the "
+    "ledger does not have the lines that it has shown.",
+}
+_NAMES: dict[str, Any] = {"type": "array", "items": {"type": "string"}, "maxItems": 100}
 _TYPES: Mapping[Any, Mapping[str, Any]] = {
     str: {"type": "string"},
     (int, float): {"type": "number"},
@@ -48,12 +55,18 @@ class Tool:
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of its arguments."""
         fields = {name: {**_TYPES[kind]} for name, kind in self.known.items()}
-        if "run_id" in fields:
-            fields["run_id"] = _RUN_ID
+        described: dict[str, dict[str, Any]] = {
+            "run_id": _RUN_ID,
+            "if_receipt": _IF_RECEIPT,
+            "releases": _NAMES,
+            "runs": _NAMES,
+        }
+        fields |= {name: described[name] for name in fields if name in described}
         return {"type": "object", "properties": fields, "required": [*self.needed], "additionalProperties": False}
 
 
-_RUN = {"run_id": str}
+_SEEN = {"if_receipt": str}
+_RUN = {"run_id": str, **_SEEN}
 TOOLS = {
     tool.name: tool
     for tool in (
@@ -74,6 +87,14 @@ TOOLS = {
             ("suite",),
             True,
         ),
+        Tool(
+            "receipt",
+            "Return signed receipts of your releases and runs, by their ids: what each has cost, and where it stands "
+            "in the ledger. Keep every one in the very bytes that it has. May take some seconds. Free.",
+            {"releases": list, "runs": list, **_SEEN},
+            (),
+            False,
+        ),
     )
 }
 _FAILED = Refusal("failed", "the request failed; the reason is in the owner's log")
@@ -91,6 +112,7 @@ class Tools:
             "explain": self._explain,
             "run": self._run,
             "check": self._check,
+            "receipt": self._receipt,
         }
 
     async def call(self, asker: Asker | None, name: str, arguments: object) -> tuple[dict[str, Any], bool]:
@@ -136,16 +158,29 @@ class Tools:
         return plan_values(await self._desk.explain(asker, fields["statement"], table=fields.get("table")))
 
     async def _run(self, asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
+        await self._desk.receipts.refuse_rollback(fields.get("if_receipt"))
         run_id, table = fields.get("run_id"), fields.get("table")
-        return _cited(await self._desk.run(asker, fields["statement"], run_id=run_id, table=table))
+        return self._cited(asker, await self._desk.run(asker, fields["statement"], run_id=run_id, table=table))
 
     async def _check(self, asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
+        await self._desk.receipts.refuse_rollback(fields.get("if_receipt"))
         options = {name: fields[name] for name in CHECK_OPTIONS if name in fields}
-        return _cited(await self._desk.check(asker, fields["suite"], options, fields.get("run_id")))
+        return self._cited(asker, await self._desk.check(asker, fields["suite"], options, fields.get("run_id")))
 
+    async def _receipt(self, asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
+        """As `GET /v1/receipts`. No answer has its receipt in it: it would have to wait until the log shows it."""
+        named = [(kind, name) for kind in ("release", "run") for name in fields.get(f"{kind}s", [])]
+        if not all(isinstance(name, str) for _, name in named):
+            raise RefusedError(Refusal("bad_request", "releases and runs are lists of texts"))
+        found = await self._desk.receipts.of(asker, named, fields.get("if_receipt"))
+        lines = [{"receipt": one.line.decode().removesuffix("\n"), "if_receipt": one.shown} for one in found]
+        return {"receipts": lines}
 
-def _cited(answer: Answer) -> dict[str, Any]:
-    """Return an answer with the ids under which `dpdb budget answers` finds its numbers, to be cited."""
-    cite = [f"release {release.release_id}" for release in answer.releases]
-    cite += [f"run {results.run_id}" for results in answer.checks]
-    return {**answer_values(answer), "cite": cite}
+    def _cited(self, asker: Asker, answer: Answer) -> dict[str, Any]:
+        """Return an answer with the ids under which `dpdb budget answers` finds its numbers, to be cited."""
+        cite = [f"release {release.release_id}" for release in answer.releases]
+        cite += [f"run {run_id}" for run_id in answer.runs]
+        named: dict[str, list[str]] = {}
+        for kind, name in self._desk.receipts.named(asker, answer):
+            named.setdefault(f"{kind}s", []).append(name)
+        return {**answer_values(answer), "cite": cite, **({"receipt": named} if named else {})}

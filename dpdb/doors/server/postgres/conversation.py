@@ -20,6 +20,7 @@ from dpdb.doors.server.postgres.statements import Outcome, Statements
 from dpdb.doors.server.postgres.types import Column, columns_of
 from dpdb.doors.server.postgres.values import encoded
 from dpdb.doors.server.postgres.wire import Reading, data_rows, message, report, row_description, texts
+from dpdb.doors.server.refusals import refusal_of
 from dpdb.doors.sql import split_statements
 from dpdb.errors import StatementRefusedError
 
@@ -94,7 +95,7 @@ class Conversation:
         except RefusedError as error:
             self._failed(wire_error(error.refusal))
         except StatementRefusedError as error:
-            self._failed(WireError("42501", str(error)))
+            self._failed(wire_error(refusal_of(error)))
         except WireError as error:
             if error.is_final:
                 raise

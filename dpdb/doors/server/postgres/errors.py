@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from dpdb.doors.server.refusals import Refusal
 
-__all__ = ["SQLSTATE", "WireError", "wire_error"]
+__all__ = ["KIND_SQLSTATE", "SQLSTATE", "WireError", "wire_error"]
 
 SQLSTATE: Mapping[str, str] = {
     "refused": "42501",
@@ -20,6 +20,17 @@ SQLSTATE: Mapping[str, str] = {
     "unavailable": "58000",
 }
 """The code of PostgreSQL of every code of the desk."""
+
+KIND_SQLSTATE: Mapping[str, str] = {
+    "syntax": "42601",
+    "table": "42P01",
+    "column": "42703",
+    "function": "42883",
+    "parameter": "22023",
+    "writes": "25006",
+    "size": "54000",
+}
+"""The code of a refused statement whose message is about this; it stands at the place that has the words."""
 
 _RETRY = "SET dpdb.run_id = '...' before a statement names its run: the same statement is then answered at no cost"
 
@@ -51,4 +62,5 @@ class WireError(Exception):
 def wire_error(refusal: Refusal) -> WireError:
     """Return what the desk says."""
     retried = refusal.code in ("failed", "closing")
-    return WireError(SQLSTATE.get(refusal.code, "XX000"), refusal.message, _RETRY if retried else None)
+    code = KIND_SQLSTATE.get(refusal.kind) or SQLSTATE.get(refusal.code, "XX000")
+    return WireError(code, refusal.message, _RETRY if retried else None)

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Sequence
 from typing import Any
 
+from dpdb.doors.server.accepting import accepted
 from dpdb.doors.server.certificate import Certificate
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.places import Places
@@ -16,7 +17,6 @@ from dpdb.doors.server.rates import PerMinute
 
 __all__ = ["PostgresListener"]
 
-_PAUSE = 0.05  # where the system gives no descriptor
 _BACKLOG = 512
 # Statements that may be read, to see what they are about or what they return, for each that may be run: a tool asks the
 # catalog a hundred things when it connects; what is long takes long.
@@ -55,18 +55,12 @@ class PostgresListener:
 
     async def _accept(self, listener: socket.socket) -> None:
         loop = asyncio.get_running_loop()
-        while True:
-            try:
-                client, (address, *_) = await loop.sock_accept(listener)
-            except OSError:
-                await asyncio.sleep(_PAUSE)
-                continue
+        async for client, address in accepted(listener):
             client.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             connection = Connection(self, client, address)
             self._open[connection.key] = connection
             self.keep(loop.create_task(self._serve(connection)))
             self._places.take(connection, address)
-            await asyncio.sleep(0)  # whoever connects without a pause leaves the others their turn
 
     async def _serve(self, connection: Connection) -> None:
         try:

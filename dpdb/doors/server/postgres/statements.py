@@ -223,7 +223,7 @@ def _counted(tag: str, rows: int) -> str:
 
 
 def _cost(answer: Answer) -> dict[str, str]:
-    ids = [release.release_id for release in answer.releases] + [results.run_id for results in answer.checks]
+    ids = [release.release_id for release in answer.releases] + answer.runs
     if not ids:
         return {}
-    return {"M": answer.words, "D": f"{'release' if answer.releases else 'run'} {', '.join(map(str, ids))}"[:4_000]}
+    return {"M": answer.spent, "D": f"{'release' if answer.releases else 'run'} {', '.join(map(str, ids))}"[:4_000]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import signal
 import time
 from collections.abc import Iterator, Mapping
@@ -30,6 +31,14 @@ Form = Literal["query", "explain", "describe"]
 
 _MOST_REASON = 64 << 10
 _STREAM_END = 1 << 10
+# What DuckDB's words are about: `kind` of a refusal.
+_KINDS = {
+    "column": re.compile(r"^Binder Error: (Referenced column|.{0,300} does not have a column named)"),
+    "function": re.compile(
+        r"^(Binder Error: (No function matches|Could not choose a best candidate function)"
+        r"|Catalog Error: .{0,40}Function with name)"
+    ),
+}
 _SIGNALS = frozenset(int(number) for number in signal.Signals)
 
 
@@ -173,7 +182,8 @@ class RemoteStatement:
             request = json.dumps(self._request).encode()
             return self._exchange(self._no_answers, wanted, request)
         except EngineError as error:
-            raise StatementRefusedError(f"{error}; nothing was spent") from None
+            kind = next((kind for kind, words in _KINDS.items() if words.search(str(error))), "")
+            raise StatementRefusedError(f"{error}; nothing was spent", kind=kind) from None
 
     def _exchange(self, answers: Mapping[str, pa.Table], wanted: bytes, request: bytes | None = None) -> bytearray:
         """Send the answers that the worker waits for, and return the content of its message of the wanted kind.

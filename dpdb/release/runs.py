@@ -1,8 +1,10 @@
-"""`SuiteRun`: one run of a suite of checks, as far as sessions and accounts know it. `dpdb.suites` makes them."""
+"""Runs under one debit that are no releases, as far as sessions and accounts know them; and names for runs."""
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from dpdb.release.accounts.charge import Charge
     from dpdb.release.private_slices import PrivateSlices
 
-__all__ = ["SuiteLevel", "SuiteRun"]
+__all__ = ["AnswerRun", "SuiteLevel", "SuiteRun", "new_run_id"]
 
 
 @dataclass(frozen=True)
@@ -83,3 +85,31 @@ class SuiteRun(Protocol):
     def answer(self, held: SuiteReservation) -> str:
         """Return the verdicts of all recorded levels, as JSON."""
         ...
+
+
+class AnswerRun(Protocol):
+    """One run.
+
+    Attributes
+    ----------
+    charge : Charge
+        All that it costs.
+    """
+
+    @property
+    def charge(self) -> Charge:
+        """What is debited."""
+        ...
+
+    def load(self) -> None:
+        """Load the code of the draw. Reads no row."""
+        ...
+
+    def draw(self, slices: PrivateSlices, progress: Progress) -> str:
+        """Read private rows and draw noise, once; the answer is a JSON object, and public."""
+        ...
+
+
+def new_run_id(kind: str) -> str:
+    """Return a run id that nobody has used: what is run, when, and a few random digits."""
+    return f"{kind}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"

@@ -1,14 +1,37 @@
-"""The debits of the current epoch, and the index that decides about the next one."""
+"""Debits as lines of the ledger; those of the current epoch, and the index that decides about the next one."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from dpdb.overlap import Added, OverlapIndex
 from dpdb.predicates import region_from_text
 
-__all__ = ["UNKNOWN", "EpochLines"]
+__all__ = ["UNKNOWN", "EntryLine", "EpochLines"]
+
+
+class EntryLine(NamedTuple):
+    """A debit as its row, without seal; `charge` is the settled charge, where a settlement has lowered it.
+
+    `place` counts the lines of all chains in the order in which they were written.
+    """
+
+    number: int
+    epoch: int
+    run_id: str | None
+    request: str
+    predicate: str
+    charge: int
+    upper: int
+    source_mark: bytes
+    reserved: str
+    analyst: str | None = None
+    label: str | None = None
+    rule_set: str | None = None
+    place: int = 0
+
 
 UNKNOWN = -1
 """The bound of a debit before a settlement: its decision has counted charges that were lowered since."""

@@ -1,0 +1,61 @@
+"""Heavy tests: over the fifths and twentieths every case runs, and none of them is empty."""
+
+from __future__ import annotations
+
+import case_share
+import pytest
+
+
+class Item:
+    """What `leave_out` looks at in a collected test."""
+
+    def __init__(self, name: str, of: int | None) -> None:
+        self.nodeid = name
+        marker = pytest.mark.heavy() if of == case_share.FIFTH else pytest.mark.heavy(of=of)
+        self.mark = None if of is None else marker.mark
+
+    def get_closest_marker(self, name: str) -> pytest.Mark | None:
+        return self.mark if name == "heavy" else None
+
+
+def items() -> list[Item]:
+    found = [Item(f"a.py::light[{number}]", None) for number in range(7)]
+    for of in (case_share.FIFTH, case_share.TWENTIETH):
+        for size in (1, 3, 5, 20, 101):
+            found += [Item(f"b.py::heavy_{of}_{size}[{number}]", of) for number in range(size)]
+    return found
+
+
+def test_every_case_runs_in_one_of_the_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: dict[str, int] = {}
+    for chosen in range(case_share.TWENTIETH):
+        monkeypatch.setattr(case_share, "_chosen", [chosen])
+        kept = items()
+        left = case_share.leave_out(kept)
+        assert sorted(item.nodeid for item in kept + left) == sorted(item.nodeid for item in items())
+        counts: dict[str, int] = {}
+        for item in kept:
+            ran[item.nodeid] = ran.get(item.nodeid, 0) + 1
+            family = item.nodeid.partition("[")[0]
+            counts[family] = counts.get(family, 0) + 1
+        assert counts.pop("a.py::light") == 7
+        for family, count in counts.items():
+            of, size = map(int, family.rsplit("_", 2)[1:])
+            assert max(1, size // of) <= count <= -(-size // of)
+        assert len(counts) == 10
+    assert set(ran) == {item.nodeid for item in items()}
+
+
+@pytest.mark.parametrize("chosen", [None, *range(case_share.TWENTIETH)])
+def test_shares_of_lists_are_disjoint_and_all(chosen: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(case_share, "_chosen", [chosen])
+    cases = list(range(100))
+    for share, of in ((case_share.fifth, case_share.FIFTH), (case_share.twentieth, case_share.TWENTIETH)):
+        assert share(cases) == (cases if chosen is None else cases[chosen % of :: of])
+
+
+def test_without_a_choice_nothing_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(case_share, "_chosen", [None])
+    kept = items()
+    assert case_share.leave_out(kept) == []
+    assert len(kept) == len(items())
