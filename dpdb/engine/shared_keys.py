@@ -61,14 +61,29 @@ def count_sharing_owners(database: Database, key: GroupForm, owner: str, table: 
     met = [predicate.over((_ROW, _ROW)) for predicate in key.conditions]
     known = [is_known(_of_row(name)) for name in dict.fromkeys([owner, *key.equal, *key.known])]
     values = [exp.column(f"value_{place}") for place in range(len(columns))]
+    rows = exp.alias_(table.copy(), _ROW, table=True)
+    several = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.convert(1))
+    repeated = (
+        exp.select(*(exp.alias_(column, value.name) for column, value in zip(columns, values, strict=True)))
+        .from_(rows.copy())
+        .where(*known, *met)
+        .group_by(*columns)
+        .having(several)
+        .subquery("repeated")
+    )
+    same = [
+        exp.EQ(this=exp.column(value.name, table="repeated"), expression=column.copy())
+        for column, value in zip(columns, values, strict=True)
+    ]
+    found = exp.Exists(this=exp.select("1").from_(repeated).where(*same))  # of most keys this leaves few rows
     held = (
         exp.select(
             exp.alias_(own, "owner"),
             *(exp.alias_(column, value.name) for column, value in zip(columns, values, strict=True)),
             exp.alias_(exp.Count(this=exp.Star()), copies.name),
         )
-        .from_(exp.alias_(table.copy(), _ROW, table=True))
-        .where(*known, *met)
+        .from_(rows)
+        .where(*known, *met, found)
         .group_by(own, *columns)
         .subquery("held")
     )
