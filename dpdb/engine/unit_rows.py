@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from importlib.metadata import version
 from typing import TypeAlias
@@ -20,6 +21,7 @@ from sqlglot import exp
 from dpdb.database import Database
 from dpdb.engine.sql.input_rows import read_columns
 from dpdb.engine.sql.known import is_known
+from dpdb.errors import EngineError
 from dpdb.predicates import is_enum
 from dpdb.schema import TableSchema
 from dpdb.sources import Source
@@ -68,8 +70,10 @@ class KeptRows(ABC):
         return self._copy
 
     def forget(self) -> None:
-        """Copy them anew when they are next used."""
-        self.__dict__.pop("scan", None)
+        """Drop the copy; they are copied anew when they are next used."""
+        if self.__dict__.pop("scan", None) is not None:
+            with suppress(EngineError):  # a signal may have left it in any state; the next copy drops what is left
+                self._database.execute(f"DROP TABLE IF EXISTS {self._copy.sql('duckdb')}")
 
 
 class UnitRows(KeptRows):

@@ -233,6 +233,14 @@ def test_lines_may_write_a_parent_in_small_and_in_large_letters(tmp_path: Path) 
             assert found["e"][0] == (300 if most is None else 900)  # the visits of those with a birth are of that day
 
 
+def test_a_set_of_rows_used_holds_the_rows_of_one_table_at_a_time(tmp_path: Path) -> None:
+    with _opened(*_some(tmp_path), max_rows=2) as opened:
+        first = opened._counted_set.counts(None, None)  # type: ignore[arg-type]
+        for table in opened._read_tables():
+            assert table.database.rows("SELECT table_name FROM duckdb_tables() WHERE database_name = 'memory'") == []
+        assert opened._counted_set.counts(None, None) == first  # type: ignore[arg-type]
+
+
 def test_a_duckdb_file_is_a_set_and_the_command_says_what_is_not_checked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -45,6 +45,7 @@ class RowsUsed:
             return self.counted.counts(slices, None)
         finally:
             slices.forget()
+            self.counted.table.opened.forget_rows()  # else those of all tables are held at once
 
     def rehearse(self) -> None:
         """Count over no row."""
