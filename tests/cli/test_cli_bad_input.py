@@ -68,6 +68,7 @@ BAD = {
 }  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_gives_one_line_and_the_right_code(
     case: str, hospital: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -84,6 +85,7 @@ def test_bad_input_gives_one_line_and_the_right_code(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("where", ["false", "NOT true", "zip_code = 1 AND zip_code = 2", "city = NULL"])
 @pytest.mark.parametrize("command", [["count"], ["measure", "--constraints", RULE], ["explain", "--constraints", RULE]])
 def test_a_predicate_that_selects_no_row_is_refused(

@@ -26,6 +26,7 @@ def source(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("where", "rows", "notes"),
     [

@@ -49,6 +49,7 @@ def test_a_rate_in_words(measure: list[str], capsys: Captured) -> None:
     assert "no upper bound (95% sure)\n  no upper  at most theta conflicts" in out
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("threshold", "code"), [("0.01", 1), ("0.0103", 0), ("1", 0), ("5", 2), ("-1", 2)])
 def test_a_gate_compares_the_rate(measure: list[str], capsys: Captured, threshold: str, code: int) -> None:
     options = ["--measure", "problematic", "--rate", "--fail-above", f"problematic={threshold}"]

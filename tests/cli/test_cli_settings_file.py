@@ -136,6 +136,7 @@ def of_a_stranger(path: Path) -> None:
     os.chown(path, STRANGER, STRANGER)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("make", "says"),
     [

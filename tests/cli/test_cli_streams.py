@@ -103,6 +103,7 @@ def test_an_answer_that_cannot_be_printed_is_in_the_ledger_and_named(
         assert len(named) == len(releases)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("command", [MEASURE, [*MEASURE, "--format", "json"], COUNT, [*SQL, "--budget", "1"]])
 def test_without_a_ledger_it_goes_to_standard_error(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with full():
@@ -145,6 +146,7 @@ def test_a_standard_error_that_takes_nothing_stops_nothing(capsys: pytest.Captur
 # -- new files ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("command", [MEASURE, COUNT, SQL])
 def test_out_is_opened_before_anything_is_spent(
     command: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
@@ -159,6 +161,7 @@ def test_out_is_opened_before_anything_is_spent(
     assert (folder / "taken").read_text() == "mine"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("command", [[*MEASURE, "--format", "json"], COUNT, SQL])
 def test_out_gets_the_answer(command: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*command, "--ledger", "t.ledger", "--out", "answer"]) == 0

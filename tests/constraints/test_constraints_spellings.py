@@ -151,6 +151,7 @@ def _conditions(random_: random.Random) -> list[str]:
     return spelled
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", [_denials, _dependencies, _checks, _conditions])
 def test_every_spelling_is_the_same_constraint_and_can_be_read_again(
     kind: Callable[[random.Random], list[str]],

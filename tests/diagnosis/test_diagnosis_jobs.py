@@ -122,6 +122,7 @@ def test_a_run_that_is_killed_before_its_row_is_kept_is_finished(job: Path) -> N
     assert spent(job) == 1.5
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("line", "other"),
     [

@@ -70,6 +70,7 @@ def test_the_same_call_twice_is_one_release_and_explain_costs_nothing(door: Fron
     assert door.session.spent() == 1
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "call",
     [

@@ -38,6 +38,7 @@ def read(path, **options):
         return read_rows(table)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".duckdb"])
 def test_each_format_has_what_the_pure_function_returns(source, tmp_path, ending):
     out = tmp_path / f"it's dirty{ending}"

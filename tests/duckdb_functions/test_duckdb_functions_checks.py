@@ -43,6 +43,7 @@ def test_a_statement_runs_a_suite_once(connection: duckdb.DuckDBPyConnection, no
         assert registration.spent("visits") == 1.75  # one budget of the table
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("call", "says"),
     [

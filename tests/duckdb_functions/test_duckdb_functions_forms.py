@@ -83,6 +83,7 @@ def test_one_release(
     assert registration.spent("visits") == 1
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("form", ["scalar", "from", "call", "create table", "pivot, which executes its input twice"])
 def test_one_release_through_the_handle(registration: dpdb.Registration, noise: StubNoise, form: str) -> None:
     registration.execute(ONE_RELEASE[form])

@@ -85,6 +85,7 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", SOURCES)
 def test_categories_are_ordered_by_position(name: str, tmp_path: Path) -> None:
     source = SOURCES[name](tmp_path)
@@ -113,6 +114,7 @@ LOST: dict[str, Callable[[Path], Any]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", LOST)
 def test_an_order_that_no_source_tells_is_refused_and_equality_is_not(name: str, tmp_path: Path) -> None:
     source = LOST[name](tmp_path)
@@ -206,6 +208,7 @@ def test_a_range_is_charged_for_the_values_that_it_has(tmp_path: Path) -> None:
             session.dp_count(0.1, by="a", keys=["low", "unknown"])
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("where", [None, "a >= 'mid'", "b < a"])
 def test_dependencies_in_a_range_are_counted(where: str | None, tmp_path: Path) -> None:
     chosen = {

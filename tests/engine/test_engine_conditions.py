@@ -311,6 +311,7 @@ def test_what_has_no_meaning_is_refused_in_one_line(database: Database, text: st
     assert str(caught.value).startswith(("CHECK (", "not("))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["TIME", "TIMESTAMP", "TIMESTAMPTZ", "DATE"])
 def test_literals_of_times_mean_in_constraints_what_they_mean_in_where(kind: str) -> None:
     with duckdb.connect() as connection:

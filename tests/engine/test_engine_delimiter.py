@@ -199,6 +199,7 @@ def test_every_door_takes_it(
     assert [column.type for column in propose_schema("t.txt", delimiter="^").columns] == ["INTEGER", "VARCHAR"]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("stated", ["^", "\\t", "tab", " "])
 def test_a_job_names_it(tmp_path: Path, stated: str) -> None:
     written(tmp_path / "t.txt", "\t" if stated in ("\\t", "tab") else stated)

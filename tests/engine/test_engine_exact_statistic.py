@@ -246,7 +246,6 @@ def found_in(folder: Path, shape: Shape, count: int) -> None:
         assert [one for [one] in found] == [fewest(rows, shape.conflict, shape.alone) for rows in tables]
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("shape", fifth(SHAPES), ids=str)
 def test_the_fewest_rows_to_delete_are_found(shape: Shape, tmp_path: Path) -> None:
     """Values and NULL, conditions, slices: through parser, binding and SQL."""
@@ -351,6 +350,7 @@ NO_CLOSED_FORM = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rules", NO_CLOSED_FORM, ids=" and ".join)
 def test_other_rules_have_no_closed_form(rules: list[str]) -> None:
     with declared_table(dict.fromkeys(NAMES, "INTEGER"), constraints=rules) as table:

@@ -114,6 +114,7 @@ def test_a_slice_of_one_constraint_has_its_conflicts_alone() -> None:
     assert together == [2, 2, 1]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("opened", [open_table, empty_table, open_local_table])
 def test_what_cannot_be_opened_is_refused_alike(opened: object) -> None:
     assert callable(opened)

@@ -77,7 +77,6 @@ def single_quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("text", fifth(HOSTILE))
 def test_column_names(guarded: Database, text: str) -> None:
     table = pa.table({text: [1, 1, -1], "b": [1, 2, 3]})
@@ -201,6 +200,7 @@ def test_a_hostile_table_name_that_does_not_exist(tmp_path: Path, text: str) -> 
         assert connection.execute("FROM canary").fetchall() == [(1,)]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", TELLING)
 def test_settings(tmp_path: Path, text: str) -> None:
     with pytest.raises(DpdbError, match="is not a size"):

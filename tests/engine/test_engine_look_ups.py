@@ -120,6 +120,7 @@ def every_parent(real: Callable[..., exp.Update]) -> Callable[..., exp.Update]:
     return update
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("mutant", [negated_nulls, any_key, every_parent])
 def test_the_comparison_sees_mutants(mutant: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     rule = f"CHECK (a <= p.c) {BY}"

@@ -49,6 +49,7 @@ def _sources(folder: Path) -> dict[str, tuple[Any, dict[str, str]]]:
     }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["arrow", "parquet", "duckdb", "connection", "relation"])
 def test_nested_columns_may_be_asked_whether_they_are_null(tmp_path: Path, kind: str) -> None:
     source, options = _sources(tmp_path)[kind]

@@ -37,6 +37,7 @@ def test_times_and_text(database: Database, question: Question) -> None:
     check(database, question)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", sorted(VALUES))
 @settings(DEFAULT, max_examples=4)
 @given(data=st.data())

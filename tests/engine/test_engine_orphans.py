@@ -98,6 +98,7 @@ def expected_of(kind: str, other: str, common: str, mine: list[str], theirs: lis
         return [row for row, left in enumerate(mine) if not any(equal(left, right) for right in theirs)]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("kind", "other", "mine", "theirs"), TYPES, ids=lambda each: str(each)[:20])
 def test_values_compare_in_the_common_type_as_columns_do(
     tmp_path: Path, kind: str, other: str, mine: list[str], theirs: list[str]

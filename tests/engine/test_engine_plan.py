@@ -53,6 +53,7 @@ def slice_of(database: Database, rules: list[str], rows: int) -> LocalSlice:
     return LocalSlice(database, source, bound, None, name="part")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rule", SHAPES)
 def test_the_operator_at_a_realistic_size(rule: str) -> None:
     shape, operator = SHAPES[rule]

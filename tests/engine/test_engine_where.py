@@ -9,8 +9,9 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from case_share import examples
 from helpers_engine import Table, agree, float32, run
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
@@ -23,7 +24,7 @@ from dpdb.engine.sql.where import WherePredicate, parse_where
 from dpdb.predicates import LiteralValue
 from dpdb.sources.source import Source
 
-DEFAULT = settings(derandomize=True, deadline=None, max_examples=60)
+DEFAULT = examples(60)
 TYPES = {
     "a": "BIGINT", "b": "BIGINT", "small": "SMALLINT", "x": "DOUBLE", "f": "FLOAT", "price": "DECIMAL(6,2)",
     "name": "VARCHAR", "other": "VARCHAR", "day": "DATE", "seen": "TIMESTAMP", "ok": "BOOLEAN", "Order": "BIGINT",
@@ -162,6 +163,7 @@ ACCEPTED: list[tuple[str, list[int]]] = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("text", "expected"), ACCEPTED, ids=[text for text, _ in ACCEPTED])
 def test_accepted(database: Database, text: str, expected: list[int]) -> None:
     assert rows_of(database, parse_where(database, text, SCHEMA)) == expected

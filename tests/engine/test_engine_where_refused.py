@@ -99,6 +99,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", REFUSED)
 def test_refused(database: Database, text: str) -> None:
     with pytest.raises((PredicateError, UnknownColumnError)) as caught:

@@ -33,6 +33,7 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
         sys.modules.pop(name, None)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", SHORT)
 def test_no_attack_learns_more_than_epsilon_allows(name: str, load: type[ModuleType]) -> None:
     found = list(load(name).attack(**SHORT[name]))

@@ -50,6 +50,7 @@ def test_minimum_vertex_cover_is_exact_on_small_graphs(graph):
     assert size <= greedy_cover_size(edges) <= 2 * size
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(30))
 def test_larger_random_graphs(seed):
     nodes, probability = 20 + seed, (0.05, 0.1, 0.2, 0.5, 0.9)[seed % 5]

@@ -77,6 +77,7 @@ def equal_to_the_graph(rows: int) -> int:
     return len(found)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rows", range(8))
 def test_every_partition_has_the_statistics_of_its_graph(rows: int) -> None:
     assert equal_to_the_graph(rows) >= 1

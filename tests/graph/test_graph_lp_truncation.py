@@ -52,6 +52,7 @@ def test_the_linear_program_is_half_a_flow(graph, tau):
     assert twice_truncated_edges(edges, [tau]) == (flow_oracle(edges.node_count, pairs, tau),)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("probability", [0.05, 0.15, 0.5])
 def test_larger_graphs(probability):
     pairs = oracle.random_pairs(70, probability, seed=3)

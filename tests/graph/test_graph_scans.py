@@ -92,6 +92,7 @@ def test_one_scan_equals_the_single_functions(graph, thetas, capacities, count, 
         assert result.adjacency is None
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("hubs", [1, 4, 15])
 def test_larger_graphs_and_wide_states(hubs):
     """Degrees above 255 and many thetas, in any batches."""

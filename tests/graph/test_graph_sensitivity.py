@@ -64,6 +64,7 @@ def check_all(nodes: int, order_count: int) -> Extremes:
     return extremes
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("nodes", "order_count"), [(2, 1), (3, 6), (4, 64), (5, 64)])
 def test_every_small_graph(nodes, order_count, record_property):
     extremes = check_all(nodes, order_count)

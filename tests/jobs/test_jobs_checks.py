@@ -140,6 +140,7 @@ def test_a_job_may_have_checks_alone_and_keep_its_suite(job: Path, capsys: pytes
     assert len(read_results(job.parent / "out").verdicts) == 4
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("source", ["t.parquet", "t.csv"])
 @pytest.mark.parametrize("releases", [True, False])
 def test_a_job_opens_its_source_once(

@@ -39,6 +39,7 @@ def spent(job: Path) -> float:
         return ledger.summary().spent
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kept", ["results.duckdb", "results", "results.parquet"])
 def test_a_run_appends_what_it_publishes_once_and_spends_once(
     kept: str, job: Path, capsys: pytest.CaptureFixture[str]
@@ -384,6 +385,7 @@ def test_a_results_table_that_may_refuse_rows_is_refused_before_the_first_debit(
     assert spent(job) == 0
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "columns",
     [

@@ -75,6 +75,7 @@ DAMAGE = {
 }  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("statements", DAMAGE.values(), ids=DAMAGE)
 def test_a_damaged_answer_is_never_taken_for_none(statements: list[str], used: Path) -> None:
     change(used, *statements)

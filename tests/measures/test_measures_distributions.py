@@ -94,6 +94,7 @@ def test_two_constraints(key):
     assert not caught(key, "two constraints", trials=900)
 
 
+@pytest.mark.heavy(family="more")
 def test_two_truncations():
     """R2T at tau = 2 and 4: the hub's three conflicts change the first by 2 and the second by 3."""
     assert not caught(("minimal_inconsistency", "r2t"), "hub", trials=4_000, max_degree=4)
@@ -129,6 +130,7 @@ def test_every_multiplied_epsilon_is_caught(key):
     assert caught(key, "hub", trials=8_000, epsilon=factor * EPSILON)
 
 
+@pytest.mark.heavy(family="more")
 def test_scale_theta_for_nodes_is_caught(monkeypatch):
     """At theta = 1 a hub adds two positive-degree nodes."""
     monkeypatch.setitem(projected.NODES.__dict__, "extra", 0)
@@ -141,12 +143,14 @@ def test_scale_theta_for_witnesses_is_caught(monkeypatch):
     assert caught(("problematic", "witness"), "hub", trials=20_000)
 
 
+@pytest.mark.heavy(family="more")
 @pytest.mark.parametrize("name", ["fractional", "greedy"])
 def test_sensitivity_one_for_repair_is_caught(name, monkeypatch):
     monkeypatch.setattr(f"dpdb.measures.mechanisms.{name}._SENSITIVITY", 1)
     assert caught(("repair", name), "hub", trials=4_000)
 
 
+@pytest.mark.heavy(family="more")
 def test_a_free_degree_cap_is_caught():
     """Ten times epsilon for the cap alone, which shows the largest group."""
 

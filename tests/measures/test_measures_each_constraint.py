@@ -20,6 +20,7 @@ def breakdown(session, measure, epsilon, **options):
 RATES = [*((measure, False) for measure in (*MEASURES, "all")), ("problematic", True), ("repair", True), ("all", True)]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("measure", "rate"), RATES)
 def test_the_draws_are_those_of_separate_sessions(measure, rate):
     """Composition: the same noise on the same numbers as n audited releases at the n shares of epsilon."""
@@ -51,6 +52,7 @@ def worst_joint_loss(measure, pair):
         )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("pair", ["two constraints", "self-conflict"])
 def test_the_joint_loss_of_a_breakdown_is_epsilon_at_most(measure, pair):

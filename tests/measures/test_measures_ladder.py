@@ -59,6 +59,7 @@ def hubs(mechanism, cap, leaves=(1, 3, 9), epsilon=EPSILON):
         return audit
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("top", [True, False])
 @pytest.mark.parametrize("statistic", [EDGES, WITNESSES], ids=["edges", "witnesses"])
 def test_three_nodes(statistic, top, record_property):

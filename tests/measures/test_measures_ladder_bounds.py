@@ -49,6 +49,7 @@ HUBS = Bounded(960, tuple((hub, 60 + leaf) for hub in range(60) for leaf in rang
 STAR = Bounded(2_000, star(1_999).pairs)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("slack", [1, 300, 20_000])
 @pytest.mark.parametrize("mechanism", [EDGES, ROWS], ids=["edges", "rows"])
 def test_bounds_change_no_answer(mechanism, slack, monkeypatch):

@@ -71,6 +71,7 @@ def top(mechanism: Mechanism, cap: object, rest: int) -> bool:
     return mechanism.answer.__self__.plan(cap, rest).top is not None
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("measure", ["minimal_inconsistency", "problematic"])
 @pytest.mark.parametrize("epsilon", [NANO, 5 * NANO])
 def test_all_fields_follow_from_what_is_paid_for(measure: str, epsilon: int) -> None:

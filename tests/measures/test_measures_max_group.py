@@ -51,6 +51,7 @@ def largest_group(rule: str, rows: tuple[tuple[int | None, int | None], ...]) ->
     return max((n for k in columns for n in Counter(row[k] for row in rows if row[k] is not None).values()), default=0)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rule", RULES)
 def test_a_true_declaration_bounds_every_degree(rule: str) -> None:
     """All multisets of up to five rows over NULL, 0 and 1."""

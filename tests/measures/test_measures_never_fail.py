@@ -58,6 +58,7 @@ def test_all_never_fails(session, graph, epsilon, rows_per_person):
     assert sum(parse_epsilon(release.epsilon) for release in releases) == prepared.charge.epsilon
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("constraints", [[FD], [SINGLE], [FD, SINGLE], ["not(t1.A < t2.A)"]])
 @pytest.mark.parametrize("rows", [(), ((1, 0),), ((1, 0), (1, 1)), ((2, -1),)])
 def test_no_table_makes_a_release_fail(rows, constraints):

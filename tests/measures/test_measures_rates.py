@@ -168,6 +168,7 @@ def worst_joint_loss(measure, epsilon):
     return max(joint_loss(draws(larger, path), draws(smaller, path)) for larger, smaller in pairs for path in every)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("measure", [*RATED, "all"])
 def test_the_joint_loss_of_numerator_and_count_is_epsilon_at_most(measure):
     # A choice among thetas of a small graph loses less than its share.

@@ -110,6 +110,7 @@ def test_all_in_a_session_without_two_tuple_constraints():
         assert [draw.kind for draw in draws] == ["laplace"]  # all three are one number
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("rules", "repair"),
     [
@@ -220,7 +221,6 @@ def test_an_impossible_max_degree_is_refused_before_the_debit():
 # -- a release is public in all but its noise -----------------------------------------------------------------
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("key", "pair"),
     [

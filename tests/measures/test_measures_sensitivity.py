@@ -90,6 +90,7 @@ def test_five_nodes(key, record_property):
     record_property("paths", audit.cases)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("key", ALL, ids="-".join)
 @pytest.mark.parametrize("hub_first", [True, False])
 def test_hubs(key, hub_first):

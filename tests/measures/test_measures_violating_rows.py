@@ -95,6 +95,7 @@ def table(rows: Sequence[Row]) -> pa.Table:
 # -- noise ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("measure", [*(measure.name for measure in MEASURES), "all"])
 @pytest.mark.parametrize("rows_per_person", [1, 4])
 def test_one_draw_of_scale_one_over_epsilon(measure: str, rows_per_person: int) -> None:
@@ -220,6 +221,7 @@ REASONS = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rule", REASONS)
 @pytest.mark.parametrize("mechanism", ["ladder", "r2t"])
 def test_the_reason_for_the_missing_upper_end_is_true_of_the_rules(rule: str, mechanism: str) -> None:

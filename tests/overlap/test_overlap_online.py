@@ -131,6 +131,7 @@ def test_numbers_and_text_on_one_column_start_the_index_again() -> None:
     assert index.bound().upper == 3  # the text was refused: what is in the ledger is numbers only
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("before", [1, 40, 300])
 def test_an_attribute_that_is_long_not_asked_about_still_meets_everything(before: int) -> None:
     """Releases that say nothing about an attribute cover its every value, however long it was not mentioned."""

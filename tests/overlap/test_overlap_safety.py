@@ -106,12 +106,14 @@ def check_numeric_instance(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not bound.optimal or bound.lower == truth, seed
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("block", range(6))
 def test_sql_workloads_are_never_undercharged(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in fifth(range(block * 100, block * 100 + 100)):
         check_sql_instance(seed, monkeypatch)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("block", range(4))
 def test_numeric_instances_are_never_undercharged(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in fifth(range(block * 100, block * 100 + 100)):

@@ -181,6 +181,7 @@ class Asked(StubNoise):
         return super().noisy_extreme(scores, scale, negate=negate)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("change", "k"),
     [({}, 1), ({"rows_per_person": 7}, 7), ({"unit": "zip", "max_rows": 3}, 3)],

@@ -116,6 +116,7 @@ def test_peeling_loses_the_sum_of_its_shares_and_hardly_less():
     assert Fraction(2) ** 23 < worst <= Fraction(2) ** 24
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (-1, 0), (-2, 0)])
 def test_peeling_with_too_small_a_range_is_caught(low, high):
     assert worst_peeling(low, high) > Fraction(2) ** 24

@@ -136,6 +136,7 @@ def test_the_rows_make_no_difference(tmp_path):
     assert without_noise(plans[0]) == without_noise(plans[1]) == without_noise(small())
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "source",
     [

@@ -95,6 +95,7 @@ def test_a_dependency_on_nothing_suggests_the_majority_of_the_table(tmp_path: Pa
     assert [(row["row"], row["value"], row["suggested"]) for row in _read(path, "suggestions")] == [("2", "2", "1")]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".duckdb"])
 def test_violations_show_the_columns_of_both_rows(tmp_path: Path, ending: str) -> None:
     table, path = _table(3), tmp_path / f"violations{ending}"
@@ -130,6 +131,7 @@ def test_lists_of_a_clean_table_have_their_columns(tmp_path: Path, ending: str) 
     assert all(path.stat().st_size > 0 for path in files.values())
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", EXACT_MEASURES)
 def test_one_measure_alone_has_the_value_that_it_has_among_all(name: str) -> None:
     table = _table(5)

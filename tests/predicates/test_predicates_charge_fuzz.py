@@ -87,6 +87,7 @@ LEAKS = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("leak", "kinds", "says"), LEAKS, ids=[leak.__name__ for leak, _, _ in LEAKS])
 def test_a_leak_of_the_past_is_caught(leak, kinds: list[str], says: str, monkeypatch: pytest.MonkeyPatch) -> None:
     leak(monkeypatch)
@@ -146,6 +147,7 @@ def _no_columns(real):
     return lambda self, tree, truth: [] if isinstance(tree, nodes.TermComparison) else real(self, tree, truth)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     put_in, kinds = MUTANTS[name]

@@ -75,6 +75,7 @@ def test_a_ledger_spends_at_least_what_the_fullest_row_collects(kinds: list[str]
 EMPTY = ["false", "NOT true", "true AND false", "a = 1 AND a = 2", "a = NULL", "a < 1 AND a > 1", "a IN (NULL)"]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("where", EMPTY)
 def test_what_selects_no_row_is_refused_by_every_call_and_costs_nothing(where: str, tmp_path: Path) -> None:
     path = tmp_path / "t.ledger"
@@ -107,6 +108,7 @@ def test_sql_refuses_it_too() -> None:
             assert registered.execute("SELECT count(*) FROM dp_count('t', epsilon := 1)").to_pylist()  # all is left
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("where", ["true", "NOT false", "a = 1 OR true", "NOT (false AND a = NULL)"])
 def test_what_folds_to_true_is_the_whole_table_for_engine_and_ledger(where: str, tmp_path: Path) -> None:
     path = tmp_path / "t.ledger"

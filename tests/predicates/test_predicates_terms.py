@@ -92,6 +92,7 @@ def values(database: Database, terms: list[Term], columns: list[Column]) -> list
 PAIRS = [*itertools.product(NUMBERS, NUMBERS), *itertools.product(MOMENTS, ADDED_TO_TIMES)]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("part", range(4))
 def test_arithmetic_is_total_and_exact(database: Database, part: int) -> None:
     """All pairs of types; a fourth of the numbers' unless slow tests run too."""

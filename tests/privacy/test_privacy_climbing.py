@@ -65,6 +65,7 @@ def enumerated(case: Case, unit: int, epsilon: int) -> tuple[dict, dict]:
     return below, above
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("numbers", "thresholds", "top"),
     [

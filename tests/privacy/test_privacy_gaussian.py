@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
+from case_share import examples
 from exact_probabilities import is_plausible
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +23,7 @@ from dpdb.privacy.noise import discrete_gaussian, gaussian_scale, replaced_noise
 from dpdb.privacy.tails import gaussian_tail
 
 ALPHA = 5e-9
-exactly = settings(derandomize=True, deadline=None, max_examples=150)
+exactly = examples(150)
 shares = st.one_of(st.integers(1, 10**15), st.sampled_from([1, 2, 3, 499, PICO, PICO // 3, 10**15]))
 sensitivities = st.one_of(st.integers(1, 10), st.integers(1, 2**20))
 

@@ -8,8 +8,9 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
+from case_share import examples
 from exact_probabilities import is_plausible, laplace_above, laplace_probability
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from recorded_noise import RecordedNoise
 
@@ -19,7 +20,7 @@ from dpdb.privacy.noise import discrete_laplace, laplace_scale, replaced_noise
 from dpdb.privacy.tails import laplace_tail
 
 ALPHA = 5e-9
-exactly = settings(derandomize=True, deadline=None, max_examples=150)
+exactly = examples(150)
 shares = st.one_of(st.integers(10, 10**15), st.sampled_from([10, 59, 60, 333, 1000, NANO, NANO // 3, 10**15]))
 sensitivities = st.one_of(st.integers(1, 100), st.integers(1, 2**40))
 

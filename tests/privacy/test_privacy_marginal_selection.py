@@ -47,6 +47,7 @@ def greatest(sensitivities, moves, price=Fraction(1)):
     return max(Fraction(spread) / allowed for spread, allowed in spreads(sensitivities, moves, price))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("price", [Fraction(0), Fraction(17, 10)])
 @pytest.mark.parametrize("sensitivities", GRIDS)
 def test_scores_move_together_within_what_is_declared(sensitivities, price):

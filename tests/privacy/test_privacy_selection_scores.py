@@ -49,6 +49,7 @@ GRIDS = [[1, 2], [2, 3, 5], [1, 2, 3]]
 WEIGHTS = [Fraction(10, 7) + 48, Fraction(1, 3), Fraction(0)]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("weight", WEIGHTS)
 @pytest.mark.parametrize("sensitivities", GRIDS)
 def test_gem_scores_change_by_one_unit(sensitivities, weight):

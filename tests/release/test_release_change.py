@@ -164,6 +164,7 @@ def test_a_change_in_words() -> None:
     assert found.lower > 214
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("other", "why"),
     [

@@ -147,6 +147,7 @@ def test_slices_of_one_release_are_of_one_state(
         assert session.spent() == 1
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("ask", [("problematic", "by_rule"), ("count", None)])
 @pytest.mark.parametrize("account", ACCOUNTS)
 def test_so_are_those_of_other_ways_to_read(
@@ -254,6 +255,7 @@ def feather(path: Path, rows: pa.Table) -> Path:
     return path
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", [csv, feather])
 @pytest.mark.parametrize("account", [budget, unlimited, append_only])
 def test_what_was_copied_at_the_opening_is_answered_whatever_becomes_of_its_files(

@@ -174,6 +174,7 @@ def test_class_histograms_need_no_kernel(calls: Calls) -> None:
         assert not calls.before | calls.after
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rule", [GROUPED, "not(t1.a > t2.b)", "not(t1.a < t2.b & t2.a < t1.b)", FD])
 def test_neither_for_the_fewest_deletions(rule: str, calls: Calls) -> None:
     with dpdb.open(table(300), constraints=[rule]) as session, nothing_loaded(calls):
@@ -204,6 +205,7 @@ def test_neither_where_bounds_of_a_statistic_do(rules: str, between: str, calls:
         assert calls.after <= calls.before, calls.after - calls.before
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rules", [[ORDER], [GROUPED, FD], ["a -> x"]], ids=["order", "mixed", "classes"])
 def test_neither_where_groups_are_dense(rules: list[str], calls: Calls) -> None:
     """Other kernels serve dense groups; which of them is faster depends on rows."""
@@ -221,6 +223,7 @@ def test_neither_where_groups_are_dense(rules: list[str], calls: Calls) -> None:
     assert "fill_present" in used or "deal_piles" in used or rules != [ORDER]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rules", ["dependency", "order", "edges", "mixed"])
 def test_neither_for_a_second_release_which_has_a_faster_way(
     rules: str, calls: Calls, monkeypatch: pytest.MonkeyPatch
@@ -331,6 +334,7 @@ def test_preparing_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- a release that is stopped ----------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("rules", "few_rows", "statements"),
     [("dependency", 0, 5), ("edges", 0, 10), ("dependency", 100, 4), ("edges", 100, 8)],

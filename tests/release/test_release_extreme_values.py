@@ -93,6 +93,7 @@ def release_everything(source: Any, names: list[str], constraints: list[str]) ->
         assert session.dp_count(1.0, where=everything).value == ROWS  # type: ignore[union-attr]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("columns", [TIMES, OTHERS], ids=["times", "others"])
 @pytest.mark.parametrize("stored", [False, True], ids=["Arrow", "Parquet"])
 def test_every_type_at_its_ends(columns: dict[str, pa.Array], stored: bool, tmp_path: Path) -> None:

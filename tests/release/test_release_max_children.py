@@ -234,6 +234,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_not_sound_is_one_line_and_costs_nothing(shop: Path, ledger: Path, case: str) -> None:
     options, message = REFUSED[case]

@@ -378,6 +378,7 @@ def test_the_sql_door_takes_parents(shop: Path, capsys: pytest.CaptureFixture[st
     assert float(capsys.readouterr().out.splitlines()[1]) == counted(shop, ORPHANS)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "rule",
     [
@@ -400,6 +401,7 @@ def test_plans_know_no_rows_of_parents(shop: Path) -> None:
         dpdb.plan(shop, rule, table="orders", rows=200, error_rate=0.2, repetitions=2, seed=1)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("measure", ["repair", "problematic", "minimal_inconsistency"])
 def test_look_ups_work_as_rules_on_one_row_do(shop: Path, measure: str) -> None:
     """Measures, slices, rates and each rule by itself."""

@@ -104,6 +104,7 @@ def test_a_unit_of_several_rows_pays_for_what_its_rows_lose(tmp_path: Path) -> N
     assert last_charge(tmp_path, "zcdp") >= exact(ZCDP, [3 * drawn for drawn in per_row], 3)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("notion", NOTIONS)
 def test_every_surface_tells_one_figure(notion: str, tmp_path: Path) -> None:
     ask = Ask("all", 2, each_constraint=True)

@@ -160,6 +160,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Any], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_read_is_refused_when_it_is_opened(name: str, tmp_path: Path, owner_log: list[str]) -> None:
     make, options = REFUSED[name]

@@ -59,6 +59,7 @@ def test_it_costs_nothing(asked: str, bad: str, tmp_path: Path) -> None:
         assert session.spent() == 0
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("bad", BAD, ids=ascii)
 @pytest.mark.parametrize("opened", OPENED)
 def test_it_is_refused_when_opening(opened: str, bad: str) -> None:

@@ -65,6 +65,7 @@ ODD = pa.table(  # names that our queries use, and types without MAX in PostgreS
 )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(4))
 def test_our_own_database_as_a_remote_one(seed: int) -> None:
     compare(random_rows(seed), AskedThere(random_rows(seed)))

@@ -132,6 +132,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_not_sound_or_not_there_is_one_line_and_costs_nothing(
     here: AskedThere, tmp_path: Path, case: str

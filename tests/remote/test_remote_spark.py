@@ -203,6 +203,7 @@ def test_extreme_values_come_as_they_are(spark: Any) -> None:
         compare(rows, spark.createDataFrame(rows), texts)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("text", "error", "words"),
     [

@@ -86,6 +86,7 @@ def dependency(rows: int, odd: int) -> pa.Table:
     return pa.table({"zip": [1] * rows, "city": ["a"] * (rows - odd) + [f"b{k}" for k in range(odd)]})
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("odd", [1, 3, 49, 60])
 def test_equal_rows_come_together_or_not_at_all(odd: int) -> None:
     assert there(dependency(120, odd), "zip -> city") == min(120, 2 * odd)
@@ -190,6 +191,7 @@ def orders(rows: int) -> pa.Table:
     return pa.table({"x": list(range(rows)), "y": y})
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("table", "rule", "most"),
     [

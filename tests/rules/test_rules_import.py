@@ -403,6 +403,7 @@ def test_a_condition_that_every_table_would_refuse_is_left_out(tmp_path: Path, c
     assert len(imported.left_out) == 1
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("condition", _BOUND)
 def test_a_condition_that_is_taken_is_bound_by_a_table(tmp_path: Path, condition: str) -> None:
     test = {"dbt_utils.expression_is_true": {"expression": condition}}

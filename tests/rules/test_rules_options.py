@@ -90,6 +90,7 @@ def test_pairs_with_missing_values(tmp_path: Path, name: str, said: str | None) 
     assert _breaking(tmp_path, imported, PAIRS) == expected
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("said", [None, *_PAIR_WORDS])
 def test_pairs_of_a_set_with_missing_values(tmp_path: Path, said: str | None) -> None:
     allowed = [[1, 1], [2, None]]
@@ -218,6 +219,7 @@ def _random_ranges(random: Random) -> list[Row]:
     return [(low, None if low is None else low + random.choice([0, 1, 1, 2, 3])) for low in lows]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("gaps", ["allowed", "required"])
 @pytest.mark.parametrize("zero_length", [False, True])
 def test_ranges_that_exclude_one_another(tmp_path: Path, gaps: str, zero_length: bool) -> None:

@@ -77,6 +77,7 @@ def psql(wire: Server, *commands: str) -> str:
     return ended.stdout
 
 
+@pytest.mark.heavy(family="clients")
 @pytest.mark.parametrize(
     ("commands", "words"),
     [
@@ -95,6 +96,7 @@ def test_psql(wire: Server, commands: tuple[str, ...], words: list[str]) -> None
     assert "zoe" not in said
 
 
+@pytest.mark.heavy(family="clients")
 def test_sqlalchemy_reflects(wire: Server) -> None:
     address = f"postgresql+psycopg://ann:{wire.site.tokens['ann']}@127.0.0.1:{wire.postgres_port}/served"
     engine = sa.create_engine(address)
@@ -118,6 +120,7 @@ def test_sqlalchemy_reflects(wire: Server) -> None:
     engine.dispose()
 
 
+@pytest.mark.heavy(family="clients")
 def test_asyncpg_looks_types_up(wire: Server) -> None:
     asyncpg = pytest.importorskip("asyncpg", reason="asyncpg is not installed")
 
@@ -134,6 +137,7 @@ def test_asyncpg_looks_types_up(wire: Server) -> None:
     asyncio.run(asked())
 
 
+@pytest.mark.heavy(family="clients")
 def test_adbc_lists_objects(wire: Server) -> None:
     adbc = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="adbc-driver-postgresql is not installed")
     address = f"postgresql://ann:{wire.site.tokens['ann']}@127.0.0.1:{wire.postgres_port}/served?sslmode=disable"
@@ -177,6 +181,7 @@ public class Metadata {
 """
 
 
+@pytest.mark.heavy(family="clients")
 def test_jdbc_has_tables_and_columns(wire: Server, tmp_path: Path) -> None:
     if shutil.which("java") is None or not JAR.exists():
         pytest.skip("Java or its driver for PostgreSQL (libpostgresql-jdbc-java) is not installed on this machine")
@@ -341,7 +346,7 @@ def test_every_function_is_one_of_duckdb(desk: Desk) -> None:
 def test_limits_hold(desk: Desk, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ask(desk, "SELECT 1 FROM pg_class")
     remote = catalog._CATALOGS[desk]._remote
-    monkeypatch.setattr(remote, "_limits", replace(remote._limits, seconds=2.0))
+    monkeypatch.setattr(remote, "_limits", replace(remote._limits, seconds=0.5))
     began = time.monotonic()
     [found] = ask(desk, text)
     assert isinstance(found, StatementRefusedError)

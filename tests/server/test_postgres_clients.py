@@ -51,6 +51,7 @@ def psql(server: Server, *commands: str, ok: bool = True) -> subprocess.Complete
     return subprocess.run(["psql", "-X", *options], env=os.environ | given, capture_output=True, text=True, check=ok)
 
 
+@pytest.mark.heavy(family="clients")
 def test_psql(wire: Server, charged: Callable[[int], None]) -> None:
     done = psql(wire, r"\d", r"\d visits", r"\df dp_count", f"EXPLAIN {PAID}", "SHOW server_version", "BEGIN", "COMMIT")
     for shown in ("visits", "states", "zip", "dp_count", "epsilon 0.01 by 1 release", "15.0", "COMMIT"):
@@ -68,6 +69,7 @@ def test_psql(wire: Server, charged: Callable[[int], None]) -> None:
     charged(4)
 
 
+@pytest.mark.heavy(family="clients")
 def test_psycopg(wire: Server, charged: Callable[[int], None]) -> None:
     with psycopg.connect(**place(wire), dbname="visits") as connection:
         text = connection.execute(TYPED).fetchone()
@@ -100,6 +102,7 @@ def test_psycopg(wire: Server, charged: Callable[[int], None]) -> None:
     charged(11)
 
 
+@pytest.mark.heavy(family="clients")
 def test_psycopg_values(wire: Server, charged: Callable[[int], None]) -> None:
     """What Python sends is a literal of its type; in text and in binary."""
     with psycopg.connect(**place(wire), dbname="visits", autocommit=True) as connection:
@@ -111,6 +114,7 @@ def test_psycopg_values(wire: Server, charged: Callable[[int], None]) -> None:
     charged(1)
 
 
+@pytest.mark.heavy(family="clients")
 def test_asyncpg(wire: Server, charged: Callable[[int], None]) -> None:
     asyncpg = pytest.importorskip("asyncpg", reason="asyncpg is not installed")
 
@@ -138,6 +142,7 @@ def test_asyncpg(wire: Server, charged: Callable[[int], None]) -> None:
     charged(2)
 
 
+@pytest.mark.heavy(family="clients")
 def test_pg8000(wire: Server, charged: Callable[[int], None]) -> None:
     driver = pytest.importorskip("pg8000.dbapi", reason="pg8000 is not installed")
     connection = driver.connect(**place(wire), database="visits", ssl_context=False)
@@ -154,6 +159,7 @@ def test_pg8000(wire: Server, charged: Callable[[int], None]) -> None:
     charged(2)
 
 
+@pytest.mark.heavy(family="clients")
 @pytest.mark.parametrize("driver", ["psycopg", "pg8000"])
 def test_sqlalchemy(driver: str, wire: Server, charged: Callable[[int], None]) -> None:
     sqlalchemy = pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
@@ -178,6 +184,7 @@ def test_sqlalchemy(driver: str, wire: Server, charged: Callable[[int], None]) -
     charged(2)
 
 
+@pytest.mark.heavy(family="clients")
 def test_pandas(wire: Server, charged: Callable[[int], None]) -> None:
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     with psycopg.connect(**place(wire), dbname="visits") as connection, warnings.catch_warnings():
@@ -186,6 +193,7 @@ def test_pandas(wire: Server, charged: Callable[[int], None]) -> None:
     charged(1)
 
 
+@pytest.mark.heavy(family="clients")
 def test_adbc(wire: Server, charged: Callable[[int], None]) -> None:
     driver = pytest.importorskip(
         "adbc_driver_postgresql.dbapi", reason="the PostgreSQL driver of ADBC is not installed"
@@ -261,6 +269,7 @@ public class Asks {
 """
 
 
+@pytest.mark.heavy(family="clients")
 @pytest.mark.slow
 @pytest.mark.skipif(not (JAVA and DRIVER.is_file()), reason="Java or PostgreSQL's JDBC driver is not installed")
 def test_jdbc(wire: Server, charged: Callable[[int], None], tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from case_share import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.adapt import Transformer
 from psycopg.pq import Format
@@ -72,7 +73,7 @@ def test_description_and_result_agree_and_every_value_can_be_written(text: str) 
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False) | st.integers(-(10**38), 10**38))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_numbers_in_binary_are_those_of_psycopg(value: Decimal | int) -> None:
     if isinstance(value, Decimal) and abs(int(value.as_tuple().exponent)) > 300:
         return
@@ -84,7 +85,7 @@ def test_numbers_in_binary_are_those_of_psycopg(value: Decimal | int) -> None:
 
 
 @given(st.integers(-2_000_000, 100_000_000))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_dates_are_those_of_duckdb(days: int) -> None:
     with duckdb.connect() as connection:
         [(text, stamp)] = connection.execute(
@@ -155,7 +156,7 @@ KINDS = (0, 16, 17, 18, 19, 20, 21, 23, 25, 26, 114, 600, 700, 701, 1000, 1007, 
 
 
 @given(st.binary(max_size=40), st.sampled_from(KINDS), st.sampled_from([0, 1, 2, -1]))
-@settings(max_examples=2_000, deadline=None)
+@examples(2_000)
 def test_any_bytes_are_a_value_or_refused(content: bytes, oid: int, form: int) -> None:
     try:
         value: Any = read_value(content, oid, form)

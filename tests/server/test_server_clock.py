@@ -89,6 +89,7 @@ def served(tmp_path: Path) -> Iterator[tuple[Desk, Asker]]:
     desk.close()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("hours", [-30, -1, 1, 11])
 def test_a_jump_hangs_no_answer_and_gives_no_more_statements(
     served: tuple[Desk, Asker], jumping: Clock, hours: int

@@ -146,6 +146,7 @@ def test_an_owner_revokes(server: Server, site: Site) -> None:
     assert server.client(token=token).get("/v1/account").status_code == 401
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("method", "path"), [*ROUTES, ("PUT", "/"), ("PUT", "/v1/run"), ("GET", "/v1/nothing")])
 def test_strangers_learn_nothing(server: Server, method: str, path: str) -> None:
     with server.client() as client:

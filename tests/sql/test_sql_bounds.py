@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from case_share import fifth
 from counting_noise import CountingNoise
 from legitimate_statements import CASES
 from private_rows import RULE
@@ -27,6 +28,7 @@ DOUBLING = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", DOUBLING)
 def test_nesting_that_doubles_the_work_is_refused(name: str, front_end: FrontEnd) -> None:
     with pytest.raises(StatementRefusedError, match="too many possible readings"):
@@ -40,7 +42,7 @@ def test_nesting_that_doubles_the_work_is_refused(name: str, front_end: FrontEnd
 
 
 def test_what_people_write_is_far_from_the_bound() -> None:
-    for case in CASES:
+    for case in fifth(CASES):
         parse_statement(case.sql)
     for text in (
         f"SELECT {' + '.join(['1'] * 4_000)}",
@@ -113,6 +115,7 @@ def test_the_parser_says_nothing_on_its_own(
     assert (capfd.readouterr(), caplog.text) == (("", ""), "")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "statement",
     ["SELECT * FROM ROWS FROM (dp_count('visits'))", f"SELECT {'9' * 5_000}", DOUBLING["arrays"], "SELECT '\udcff'",

@@ -119,6 +119,7 @@ def test_without_the_filter_the_other_walls_stand_and_the_owner_is_told(
         assert ended["TCP"] != "done"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("lacking", [(), ("filter",), ("root", "network"), tuple(WALLS)])
 def test_statements_run_behind_whatever_walls_there_are(
     lacking: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

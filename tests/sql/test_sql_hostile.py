@@ -73,6 +73,7 @@ def run_undecided(remote: RemoteDatabase, statement: str, grace: float) -> str:
     return seen(table)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", SAMPLE)
 def test_exhausting_statements_end_in_time(name: str, remote: RemoteDatabase) -> None:
     outcome = run_undecided(remote, EXHAUSTING[name], PATIENCE)

@@ -54,6 +54,7 @@ def test_a_statement_over_budget_is_refused_as_a_whole(folder: Path, noise: Coun
         assert session.spent() == 0.6
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("statement", "error"),
     [

@@ -151,6 +151,7 @@ def killed_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     assert not wanted
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("step", ["level recorded", "level written", "level drawn", "ending"])
 @pytest.mark.usefixtures("folder")
 def test_a_killed_run_is_finished_by_its_run_id(step: str, killed_at: list[str]) -> None:

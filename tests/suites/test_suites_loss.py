@@ -19,11 +19,13 @@ def check_loss(case):
         assert found.worst[rings] > 1 - Fraction(1, 10**5), rings
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", CASES)
 def test_no_transcript_loses_more_than_it_is_finally_charged(name):
     check_loss(CASES[name]())
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("tests", [[count()] * 2, [count(), count(2)], [count(), BELOW]])
 @pytest.mark.parametrize("certain", ["fail", "pass"])
 def test_a_suite_as_it_is_planned_loses_what_it_is_charged(tests, certain):

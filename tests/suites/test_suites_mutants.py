@@ -126,6 +126,7 @@ MUTANTS = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", MUTANTS)
 def test_the_exact_law_shows_what_a_mutant_leaks(name):
     code, make = MUTANTS[name]

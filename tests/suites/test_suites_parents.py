@@ -240,6 +240,7 @@ TRUTH = {
 FORMS: list[dict[str, Any]] = [{"unit": "person_id", "max_rows": 3}, {"max_children": 3}]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("form", [*FORMS, {"public": True}])
 def test_verdicts_and_sizes_are_those_of_sql(health: Path, form: dict[str, Any]) -> None:
     with duckdb.connect(str(health), read_only=True) as connection:

@@ -265,6 +265,7 @@ def test_a_duckdb_file_is_a_set_and_the_command_says_what_is_not_checked(
     assert "Not checked: 3, for public reasons:" in capsys.readouterr().out
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("options", "suites", "said"),
     [

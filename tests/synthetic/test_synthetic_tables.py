@@ -78,6 +78,7 @@ KEYS = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", KEYS)
 def test_keys_hold(name):
     table = made(KEYS[name])
@@ -124,6 +125,7 @@ def test_a_seed_repeats_the_table():
     assert not one.equals(other)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("kind", "constraints", "allowed"),
     [
