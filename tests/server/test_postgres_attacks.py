@@ -193,6 +193,7 @@ AFTER = [
     parse("SELECT $1::int[]", "", 1007) + bind(struct.pack("!iiiiiii", 1, 0, 23, 1, 1, 4, 7), form=1, wanted=1)
     + describe("S") + execute() + packed(b"H") + packed(b"S"),
     packed(b"Q", b"SELECT * FROM pg_class\0"), packed(b"d", b"x") + packed(b"c") + packed(b"F", b"\0" * 12),
+    packed(b"Q", b"BEGIN; DECLARE c CURSOR FOR SELECT 1\0") + packed(b"Q", b"FETCH 1 FROM c; CLOSE c; COMMIT\0"),
     packed(b"Q", b"SET application_name = 'x'; SHOW ALL; RESET ALL; DISCARD ALL\0"),
 ]  # fmt: skip
 
