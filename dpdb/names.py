@@ -25,6 +25,15 @@ __all__ = [
 _ONE_WORD = re.compile(r"(?![0-9]+(?:[eE][0-9]+)?$)\w+")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
+_WORDS_OF_RULES = frozenset(
+    [
+        "and", "or", "not", "is", "in", "like", "between", "null", "isnull", "notnull", "true", "false", "by", "where",
+        "exists", "check", "select", "forall", "current_date", "current_time", "current_timestamp", "current_user",
+        "localtime", "localtimestamp", "session_user",
+    ]
+)  # fmt: skip
+"""Words that, without quotes, mean something else somewhere in a constraint."""
+
 LONGEST_NAME = 200
 """The most characters of a run id, an asker, a label or the name of a check."""
 
@@ -35,8 +44,11 @@ _COMPARED = 100  # similarity is quadratic in the length: look at this many char
 
 
 def quoted_name(name: str) -> str:
-    """Return a name as it is written in a constraint: plain if it can be, else in double quotes."""
-    if _PLAIN_NAME.fullmatch(name):
+    """Return a name as it is written in a constraint: plain if it can be, else in double quotes.
+
+    Whatever is printed of a constraint with names so written is read as the same constraint.
+    """
+    if _PLAIN_NAME.fullmatch(name) and name.lower() not in _WORDS_OF_RULES:
         return name
     return in_double_quotes(name)
 

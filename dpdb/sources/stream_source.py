@@ -109,6 +109,11 @@ def copied_stream(database: Database, stream: Stream) -> Source:
     if not columns.names:
         raise SourceError(f"{stream.description}: the table has no columns")
     refuse_duplicate_names(columns.names)
+    for place, name in enumerate(columns.names, 1):
+        if not name:
+            raise SourceError(
+                f"{stream.description}: column {place} has a name that SQL cannot take ({name!r}): rename it"
+            )
     foreign = {field.name: str(field.type) for field in columns if not database.reads(field)}
     readable = [name for name in columns.names if name not in foreign]
     if not readable:

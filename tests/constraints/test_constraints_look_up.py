@@ -113,3 +113,65 @@ def test_what_is_no_look_up_is_one_clear_error(text: str, message: str) -> None:
 def test_an_unknown_column_is_named() -> None:
     with pytest.raises(UnknownColumnError, match="'person'; nearest is 'person_id'"):
         only("CHECK (start <= p.d) BY person = p.a", COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("denied", "checked"),
+    [
+        ("a > p.b", "a <= p.b"),
+        ("t1.a > p.b", "a <= p.b"),
+        ("a > p.b OR a < 3", "a <= p.b AND a >= 3"),
+        ("p.b IS NULL", "NOT p.b IS NULL"),
+    ],
+)
+def test_a_denial_is_the_check_of_its_opposite(denied, checked):
+    for key in ("k = p.k", "k = p.k AND y = p.year"):
+        [made] = parse_constraint(f"not({denied}) BY {key}")
+        assert [made] == list(parse_constraint(f"CHECK ({checked}) BY {key}"))
+        assert parse_constraint(str(made)) == (made,)
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "null",
+        "NOT",
+        "and",
+        "or",
+        "between",
+        "in",
+        "by",
+        "is",
+        "like",
+        "exists",
+        "check",
+        "true",
+        "where",
+        "forall",
+        "current_date",
+        "select",
+        "",
+        "a b",
+        'a"b',
+        "\u00fc",
+        "\n",
+    ],
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "not(t1.{0}=t2.{0}&t1.b!=t2.b)",
+        "NOT NULL({0})",
+        "{0} IN p.{0}",
+        "CHECK (NOT {0})",
+        "CHECK ({0} + 1 <= p.b) BY a = p.a AND {0} = p.{0} WHERE {0} > 1",
+    ],
+)
+def test_what_is_printed_is_read_as_the_same(text, word):
+    quoted = '"' + word.replace('"', '""') + '"'
+    if not word:
+        with pytest.raises(ConstraintSyntaxError):
+            parse_constraint(text.format(quoted))
+        return
+    [made] = parse_constraint(text.format(quoted))
+    assert parse_constraint(made.identity) == (made,)

@@ -242,3 +242,9 @@ def test_bytes_that_are_not_utf8_in_the_rows_do_not_show_before_the_release(tmp_
     path = written(tmp_path / "x.csv", b"a,b\n1,\xff\n")
     with Database() as database:
         assert open_source(database, path).schema.names == ("a", "b")
+
+
+@pytest.mark.parametrize("name", ["", "\0"])
+def test_a_column_without_a_name_is_one_clear_line(database: Database, name: str) -> None:
+    with pytest.raises(SourceError, match="column 2 has a name that SQL cannot take"):
+        open_source(database, pa.table([[1], [2]], names=["a", name]))

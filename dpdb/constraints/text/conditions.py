@@ -47,10 +47,10 @@ def violations_of_check(cursor: Cursor, tuples: TupleNames) -> tuple[Predicate, 
     return reader.predicates(_conjuncts(_denied(reader.tree)))
 
 
-def check_across(cursor: Cursor, tuples: TupleNames, parent: ParentColumns) -> ConditionAcross:
-    """Take a condition over a row and a row of a parent, up to what ends it."""
+def check_across(cursor: Cursor, tuples: TupleNames, parent: ParentColumns, *, is_denial: bool) -> ConditionAcross:
+    """Take a condition over a row and a row of a parent, up to what ends it; of a denial, its opposite."""
     reader = _Reader(cursor, sql_fragment(cursor, tuples, bare=True, parent=parent), tuples, bare=True)
-    found = reader.across(reader.tree)
+    found = reader.across(_denied(reader.tree) if is_denial else reader.tree)
     if not found.parent_columns:
         raise reader.error(
             f"a column of the parent, such as {'.'.join(parent.parent)}.name (a rule on one row has no BY)", "none"

@@ -163,8 +163,10 @@ def _refuse_repeated(cursor: Cursor, columns: list[str], token: Token) -> None:
 
 
 def at_look_up(cursor: Cursor) -> bool:
-    """Return whether `CHECK (...) BY`, `EXISTS table BY` or `word IN table BY` begins here."""
+    """Return whether `CHECK (...) BY`, `not(...) BY`, `EXISTS table BY` or `word IN table BY` begins here."""
     if cursor.at_word("check") and cursor.at(Kind.LPAREN, ahead=1):
+        return cursor.at_word("by", ahead=behind_parentheses(cursor, 1))
+    if cursor.at_word("not") and cursor.at(Kind.LPAREN, ahead=1):
         return cursor.at_word("by", ahead=behind_parentheses(cursor, 1))
     ahead = 0
     if not cursor.at_word("exists"):

@@ -22,16 +22,16 @@ _BY = "the key in both tables behind BY, such as BY person_id = person.person_id
 
 
 def look_up(cursor: Cursor) -> tuple[DenialConstraint, ...]:
-    """Take the rule: no row of the parent with a row's key may make the condition false."""
+    """Take the rule: no row of the parent with a row's key may make the condition false; of `not(...)`, true."""
     from dpdb.constraints.text.conditions import check_across  # loads sqlglot
 
-    cursor.take()
+    is_denial = cursor.take().text.lower() == "not"
     condition_at = cursor.position + 1
     cursor.position += behind_parentheses(cursor, 0) + 1
     key = _key(cursor, None)
     after, cursor.position = cursor.position, condition_at
     parent = ParentColumns(tuple(key.parent.casefold().split(".")))
-    condition = check_across(cursor, TupleNames(cursor.source), parent)
+    condition = check_across(cursor, TupleNames(cursor.source), parent, is_denial=is_denial)
     cursor.expect(Kind.RPAREN, "')'")
     cursor.position = after
     return across(cursor, LookUp(key.columns, key.parent, key.parent_columns, condition=condition))

@@ -275,7 +275,7 @@ def _look_up(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     """Take a look-up, or an absence; see `dpdb.constraints.text.look_up_text`."""
     from dpdb.constraints.text import look_up_text  # few constraints are
 
-    return look_up_text.look_up(cursor) if cursor.at_word("check") else look_up_text.absence(cursor)
+    return look_up_text.look_up(cursor) if cursor.at_word("check", "not") else look_up_text.absence(cursor)
 
 
 def _check(cursor: Cursor) -> tuple[DenialConstraint, ...]:
