@@ -374,6 +374,7 @@ def test_what_is_said_to_be_spent_is_what_was_debited_now(served: Server) -> Non
             ("epsilon 0.01 by 1 release", "run"),
     }  # fmt: skip
     told: list[tuple[str, str]] = []
+    before, first = served.site.spent(), audited_epsilon(served)
     with client(served) as wire:
         for text, (cost, what) in kinds_of_runs.items():
             wire.query(f"SET dpdb.run_id = '{text[5:13]}'")
@@ -397,6 +398,13 @@ def test_what_is_said_to_be_spent_is_what_was_debited_now(served: Server) -> Non
         rows = audit.execute("SELECT text, releases FROM statement WHERE outcome = 'answered'").fetchall()
     listed = [(text, json.loads(ids)[0]) for text, ids in rows if ids and text in {one for one, _ in told}]
     assert sorted(listed) == sorted(told)
+    assert audited_epsilon(served) - first == pytest.approx(served.site.spent() - before, abs=1e-9)
+
+
+def audited_epsilon(server: Server) -> float:
+    """All that the audit says to have been debited."""
+    with sqlite3.connect(server.site.folder / "audit.sqlite") as audit:
+        return sum(float(epsilon) for (epsilon,) in audit.execute("SELECT epsilon FROM statement") if epsilon)
 
 
 def test_cancelled_and_stopped_statements_keep_their_debits(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ class Table:
             raise
         if life.ends[run_id] == "over budget":
             raise BudgetExceededError("budget refused", requested=0.0)
-        return SimpleNamespace(table=None, releases=(), checks=(), diagnoses=(), spent="")
+        return SimpleNamespace(table=None, releases=(), checks=(), diagnoses=(), spent="", debited=0)
 
 
 def server(life: Life, run_ids: list[str], *, until_ended: bool = False) -> Any:

@@ -50,6 +50,8 @@ class Answer:
     diagnoses : tuple of Diagnosis
     spent : str
         What it was debited now, in words: nothing where the same run was asked again.
+    debited : int
+        The same in nano-epsilon, without what suites gave back.
     """
 
     table: pa.Table
@@ -59,6 +61,7 @@ class Answer:
     words: str
     diagnoses: tuple[Diagnosis, ...] = ()
     spent: str = "nothing"
+    debited: int = 0
 
     @property
     def runs(self) -> list[str]:

@@ -107,7 +107,7 @@ class Audit:
         outcome
             `answered`, or the kind of refusal or failure.
         epsilon
-            What the answer has cost.
+            What was debited for the answer now.
         releases
             Ids of its releases.
         """

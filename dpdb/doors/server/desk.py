@@ -156,7 +156,7 @@ class Desk:
                     await until_grid(began, self.configuration.limits.release_seconds)
                 releases = [*(release.release_id for release in answer.releases), *answer.runs]
                 # Not before, as of a failure: others wait for the audit, too, and would see when private work ended.
-                await note("answered", format_epsilon(round(answer.epsilon * 1e9)), releases)
+                await note("answered", format_epsilon(answer.debited), releases)
                 return answer
 
     def _rehearsed(self, asker: Asker, asked: Asked) -> tuple[ExitStack, Admitted]:
@@ -316,8 +316,8 @@ def _result(opened: ExitStack, statement: Admitted) -> Answer:
         result = statement.result()
     checked = sum(results.epsilon for results in result.checks if results.name is None)
     epsilon = as_float(statement.release_epsilon) + checked if statement.makes_releases else 0.0
-    words = statement.words
-    return Answer(result.table, result.releases, result.checks, epsilon, words, result.diagnoses, result.spent)
+    told = epsilon, statement.words, result.diagnoses, result.spent, result.debited
+    return Answer(result.table, result.releases, result.checks, *told)
 
 
 def _refusal(error: Exception) -> Refusal:

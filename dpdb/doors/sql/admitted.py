@@ -47,6 +47,8 @@ class Result:
         What was named, in the order of the text.
     spent : str
         What it has spent now, in words: nothing for runs that were debited before.
+    debited : int
+        The same in nano-epsilon, without what suites gave back.
     """
 
     table: pa.Table
@@ -54,6 +56,7 @@ class Result:
     checks: tuple[CheckResults, ...] = ()
     diagnoses: tuple[Diagnosis, ...] = ()
     spent: str = "nothing"
+    debited: int = 0
 
 
 @dataclass(frozen=True)
@@ -132,8 +135,11 @@ class Admitted:
             rows = {call.table: answer_table(answers[identity]) for identity, call in checked.calls.items()}
             table = self._statement.run(rows)
         made = [answers[identity] for identity in checked.calls]
-        spent = spent_words(checked.calls, debited)
-        return Result(table, releases_of(made), checks_of(made), diagnoses_of(made), spent)
+        spent, cost = spent_words(checked.calls, debited), 0
+        for identity in debited:
+            answer, most = answers[identity], checked.calls[identity].charge.epsilon
+            cost += round(answer.epsilon * 1e9) if isinstance(answer, CheckResults) else most
+        return Result(table, releases_of(made), checks_of(made), diagnoses_of(made), spent, cost)
 
 
 def _with_cost(plan_rows: pa.Table, words: str) -> pa.Table:
