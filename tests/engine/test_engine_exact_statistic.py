@@ -384,7 +384,7 @@ def test_many_rules_are_counted_in_one_call_as_each_alone(tmp_path: Path) -> Non
         assert table.count_all(table.where("number < 0"), asked) == [0] * len(asked)
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(of=20)
 @pytest.mark.parametrize("dialect", ["postgres", "spark", "snowflake", "bigquery"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_the_trees_are_sql_of_other_engines(shape: Shape, dialect: str) -> None:

@@ -111,7 +111,7 @@ def test_the_announced_answer_share(key):
     assert Case(*key).mechanism.answer_share == share
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(of=20)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("graph", GRAPHS)
 @pytest.mark.parametrize("key", ALL, ids="-".join)

@@ -132,7 +132,7 @@ def test_rooms_are_imported_through_their_faces() -> None:
 
 
 @pytest.mark.parametrize(
-    "face", [module for module in sorted(modules()) if "lazy_names" in ast.dump(modules()[module])]
+    "face", sorted(module_name(path) for path in (ROOT / "dpdb").rglob("*.py") if "lazy_names" in path.read_text())
 )
 def test_a_lazy_face_has_every_name_that_it_shows_and_no_other(face: str) -> None:
     if face == "dpdb.faces":
