@@ -56,6 +56,7 @@ TERMS = [
 ]
 TEXT_TERMS = ["trim(s)", "trim(t)"]
 PAIRS = ["h {} i", "i {} x", "f {} x", "d {} e", "h {} d", "d {} x", "s {} t", "c {} m", "m {} z", "i + h {} length(s)"]
+PAIRS += ["c + 1 {} m", "c - 7 {} c + 1", "c - 1000000 {} z", "(c + 31) - 1 {} c"]
 OPERATORS = ["=", "<>", "<", "<=", ">", ">="]
 
 
