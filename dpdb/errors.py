@@ -12,6 +12,7 @@ __all__ = [
     "ConstraintTypeError",
     "DpdbError",
     "EngineError",
+    "ForeignRuleError",
     "IgnoredLimitsWarning",
     "LedgerError",
     "LittleBudgetWarning",
@@ -52,6 +53,20 @@ class UnknownColumnError(DpdbError, KeyError):
 
 class ConstraintTypeError(DpdbError, TypeError):
     """A constraint compares columns, or a column and a constant, whose types are not comparable."""
+
+
+class ForeignRuleError(ConstraintTypeError):
+    """Constraints that another engine is not certain to read as our own does; the message is of the first of them.
+
+    Attributes
+    ----------
+    refused : tuple of (DenialConstraint, str)
+        Each constraint, and why.
+    """
+
+    def __init__(self, message: str, refused: tuple[tuple[object, str], ...]) -> None:
+        super().__init__(message)
+        self.refused = refused
 
 
 class PredicateError(DpdbError, ValueError):

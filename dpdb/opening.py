@@ -15,8 +15,12 @@ from dpdb.sources import has_tables as file_has_tables
 if TYPE_CHECKING:
     from dpdb.constraints import ConstraintsLike
     from dpdb.engine import Engine, Table
+    from dpdb.remote import GatheredTable, RemoteSet
 
-__all__ = ["ENGINES", "declared_table", "empty_table", "has_tables", "is_remote", "open_local_table", "open_table"]
+__all__ = [
+    "ENGINES", "declared_table", "empty_table", "has_tables", "is_remote",
+    "open_local_table", "open_remote_table", "open_set", "open_table",
+]  # fmt: skip
 
 _LOCAL, _REMOTE = LocalEngine(), RemoteEngine()
 
@@ -94,6 +98,31 @@ def empty_table(
     if is_remote(spec.source):
         return _REMOTE.describe(spec)
     return _LOCAL.open(spec, Reading.NONE, no_progress)
+
+
+def open_set(place: SourceLike, schema: str | None = None) -> RemoteSet:
+    """Open a place of another engine, with all its tables: the source of those that are then opened by their names.
+
+    Raises
+    ------
+    SourceError
+        If there is no such place, or schema in it, or it cannot be reached.
+    """
+    return _REMOTE.open_set(place, schema)
+
+
+def open_remote_table(
+    source: RemoteSet,
+    *,
+    constraints: ConstraintsLike | None = None,
+    table: str | None = None,
+    rows: bool = True,
+    progress: Progress = no_progress,
+    **settings: Unpack[TableSettings],
+) -> GatheredTable:
+    """Open a table of a set of another engine; parameters and errors as `open_table`."""
+    spec = TableSpec.of(source, settings, constraints=constraints, table=table)
+    return _REMOTE.open(spec, Reading.ALL if rows else Reading.COMPUTED, progress)
 
 
 def is_remote(source: SourceLike) -> bool:

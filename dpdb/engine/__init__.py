@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from dpdb.engine.parents.orphans import CHILD_ROW, PARENT_ROW, AcrossColumn, KeyPair
     from dpdb.engine.parents.rules import folded_parents, refuse_undeclared, resolved
     from dpdb.engine.setting_groups import ProtectedChange, PublicSizes, Setting, SettingKind
+    from dpdb.engine.shared_keys import disjoint_pairs, key_of, sharing_queries
     from dpdb.engine.slice import LocalSlice
     from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
     from dpdb.engine.sql.class_histograms import ClassHistogram, class_histograms, has_class_histogram
@@ -129,6 +130,7 @@ __all__ = [
     "declared_parents",
     "degree_terms",
     "described",
+    "disjoint_pairs",
     "exact_statistic",
     "explained_constraint",
     "export_edges",
@@ -139,6 +141,7 @@ __all__ = [
     "kept_rows",
     "kept_rows_sql",
     "key_histogram",
+    "key_of",
     "listed_rows",
     "load_counting",
     "no_progress",
@@ -149,6 +152,7 @@ __all__ = [
     "refuse_undeclared",
     "resolved",
     "same_name",
+    "sharing_queries",
     "source_rows",
     "stepped_count",
     "suggestions",
@@ -178,6 +182,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "parents.opened": "ParentTable",
             "parents.orphans": "CHILD_ROW PARENT_ROW AcrossColumn KeyPair",
             "parents.rules": "folded_parents refuse_undeclared resolved",
+            "shared_keys": "disjoint_pairs key_of sharing_queries",
             "slice": "LocalSlice",
             "sql.bind": "BoundConstraint BoundPredicate",
             "sql.class_histograms": "ClassHistogram class_histograms has_class_histogram",

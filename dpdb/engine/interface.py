@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dpdb.constraints import ConstraintsLike
     from dpdb.engine.closed_forms import RuleStatistic, StatisticKind
     from dpdb.engine.dependency_counts import DependencyCounts
+    from dpdb.engine.owners import OwnerQuestion
     from dpdb.engine.parents.binding import BoundInclusion
     from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
     from dpdb.engine.sql.where import WherePredicate
@@ -159,6 +160,10 @@ class Table(Protocol):
 
         What reads the same rows in the same way is counted together, so that many rules need few scans.
         """
+        ...
+
+    def count_owners(self, owner: str, asked: Sequence[OwnerQuestion]) -> list[int]:
+        """Count for each question the owners (values of a column) of whom it is true; see `count_owners`. Private."""
         ...
 
     def why_not_grouped(self, name: str) -> str | None:

@@ -22,6 +22,9 @@ the free ones of both differ by one: so the pairs with v are as many or one more
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
 
 from dpdb.database import Database
@@ -30,7 +33,10 @@ from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.known import is_known
 from dpdb.schema import TableSchema
 
-__all__ = ["count_sharing_owners", "key_of"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["count_sharing_owners", "disjoint_pairs", "key_of", "sharing_queries"]
 
 _ROW = "owned_row"
 
@@ -42,13 +48,28 @@ def key_of(rule: BoundConstraint, schema: TableSchema) -> GroupForm | None:
     return form if isinstance(form, GroupForm) else None
 
 
-def count_sharing_owners(database: Database, key: GroupForm, owner: str, table: exp.Table) -> int:
+def count_sharing_owners(database: Database, key: GroupForm, owner: str, table: exp.Expr) -> int:
     """Return the owners who repeat a value of a key, and the disjoint pairs of others who share one. Private.
 
     Parameters
     ----------
     database
         Where the table is.
+    key, owner, table
+        As of `sharing_queries`.
+    """
+    repeating, shared = sharing_queries(key, owner, table)
+    return int(database.value(repeating)) + disjoint_pairs(database.stream(shared))
+
+
+def sharing_queries(key: GroupForm, owner: str, table: exp.Expr) -> tuple[exp.Select, exp.Select]:
+    """Return the query that counts owners who repeat a value, and that of the values that others share.
+
+    The second one has a row for each such value and owner of it, both as numbers in their order, in that order: for
+    `disjoint_pairs`.
+
+    Parameters
+    ----------
     key
         See `key_of`.
     owner
@@ -99,7 +120,7 @@ def count_sharing_owners(database: Database, key: GroupForm, owner: str, table: 
     )
     shared = exp.select("value", "owner").from_(alone).where("sharers > 1").order_by("value", "owner")
     repeating = exp.select(exp.Count(this=exp.Distinct(expressions=[exp.column("owner")]))).from_(told).where("repeats")
-    return int(database.value(repeating)) + _disjoint_pairs(database, shared)
+    return repeating, shared
 
 
 def _of_row(name: str) -> exp.Column:
@@ -108,14 +129,20 @@ def _of_row(name: str) -> exp.Column:
 
 def _place(values: list[exp.Column], name: str) -> exp.Expr:
     order = exp.Order(expressions=[exp.Ordered(this=value.copy()) for value in values])
-    return exp.alias_(exp.Window(this=exp.Anonymous(this="dense_rank"), order=order), name)
+    return exp.alias_(exp.Window(this=exp.DenseRank(), order=order), name)
 
 
-def _disjoint_pairs(database: Database, shared: exp.Select) -> int:
-    """Take edges in their order: of each value the free owners, two by two."""
+def disjoint_pairs(shared: Iterable[pa.RecordBatch]) -> int:
+    """Count pairs, taking edges in their order: of each value the free owners, two by two. Private.
+
+    Parameters
+    ----------
+    shared
+        The answer to the second of `sharing_queries`.
+    """
     taken: set[int] = set()
     value, free = -1, None
-    for batch in database.stream(shared):
+    for batch in shared:
         for each, owner in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
             if each != value:
                 value, free = each, None

@@ -8,9 +8,13 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.remote.engine import RemoteEngine
+    from dpdb.remote.opened import GatheredTable
+    from dpdb.remote.sets import RemoteSet
 
 __all__ = [
+    "GatheredTable",
     "RemoteEngine",
+    "RemoteSet",
 ]
 
 if not TYPE_CHECKING:  # type checkers know the names above, and should know no others
@@ -18,5 +22,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
         __name__,
         {
             "engine": "RemoteEngine",
+            "opened": "GatheredTable",
+            "sets": "RemoteSet",
         },
     )

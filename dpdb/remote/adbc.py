@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any
 
 import pyarrow as pa
@@ -27,6 +26,7 @@ from dpdb.remote.postgres_catalog import (
     total,
 )
 from dpdb.remote.postgres_spelling import with_extremes, written_table
+from dpdb.remote.postgres_transaction import PostgresTransaction
 from dpdb.schema import TableSchema
 
 __all__ = [
@@ -76,16 +76,7 @@ def sql_text(query: exp.Select) -> str:
 
 
 _ROWS, _ASKED = exp.to_table("remote_row"), "asked"
-_OLDEST = 140_000
 _LONGEST_NAME = 63
-# Texts, and those of times among them, are written and read in one way, whatever the settings of server and user.
-_BEGIN = (
-    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-    "SET LOCAL client_encoding = 'UTF8'",
-    "SET LOCAL TimeZone = 'UTC'",
-    "SET LOCAL DateStyle = 'ISO, YMD'",
-    "SET LOCAL standard_conforming_strings = on",
-)
 _RELATIONS = "rpvmf"
 """In the catalog: tables, partitioned ones, views, materialized ones, foreign tables."""
 
@@ -120,50 +111,33 @@ class PostgresTable:
         The database, for messages.
     table : str
         ``"name"`` or ``"schema.name"``, as the catalog spells them.
+    transaction : PostgresTransaction, optional
+        One that other tables are read in, too, instead of a connection.
     """
 
     dialect = "postgres"
 
-    def __init__(self, connection: Any, place: str, table: str) -> None:
-        self._connection, self._lock = connection, Lock()
+    def __init__(self, connection: Any, place: str, table: str, transaction: PostgresTransaction | None = None) -> None:
         self._lent: dict[str, exp.Query] = {}
         self._others: list[_Beside] = []
         self.is_fixed = True
         self.description = f"{place}: table {table!r}"
+        self._of_set = transaction is not None
+        self._transaction = transaction or PostgresTransaction(connection, self.description)
         try:
-            self._server = self._begun()
-            found = self._found(table, self.description)
+            with self._transaction.describing():
+                found = self._found(table, self.description)
             self.place, self._folder, self._schema, self._select = found
-            self._run(f"SAVEPOINT {_ASKED}")
         except BaseException:
             self.close()
             raise
-
-    def _begun(self) -> int:
-        """Begin the transaction; return the version of the server.
-
-        It is begun by a statement: in one that the driver begins itself, the driver refuses to go back to a savepoint.
-        """
-        self._connection.adbc_connection.set_autocommit(True)
-        for statement in _BEGIN:
-            self._run(statement)
-        server, encoding = self._row(
-            "SELECT current_setting('server_version_num')::int, current_setting('server_encoding')"
-        )
-        if not isinstance(server, int):  # the driver found no type by its name
-            raise SourceError(f"{self.description}: the setting quote_all_identifiers has to be off")
-        if server < _OLDEST:
-            raise SourceError(f"{self.description}: the server is older than PostgreSQL 14")
-        if encoding != "UTF8":
-            raise SourceError(f"{self.description}: the encoding of the database is {encoding}, which has to be UTF8")
-        return int(server)
 
     def _found(self, table: str, shown: str) -> tuple[str, str, TableSchema, exp.Select]:
         """Find a table: its name with its schema, its schema, columns and rows.
 
         From then on no name is looked up on the user's search path.
         """
-        found = self._rows(table_query(table))
+        found = self._transaction.rows(table_query(table))
         if not found:
             raise SourceError(f"{shown}: there is no such table or view (names are spelled as they are)")
         if len(found) > 1:
@@ -171,10 +145,10 @@ class PostgresTable:
         ((number, schema, name, kind),) = found
         if kind not in _RELATIONS:
             raise SourceError(f"{shown}: that is no table or view")
-        self._run("SET LOCAL search_path = pg_catalog")
-        (is_fixed,) = self._row(stored_query(number))
+        self._transaction.run("SET LOCAL search_path = pg_catalog")
+        (is_fixed,) = self._transaction.row(stored_query(number))
         self.is_fixed = self.is_fixed and is_fixed
-        described = self._rows(columns_query(number))
+        described = self._transaction.rows(columns_query(number))
         columns = TableSchema(tuple(declared_column(*each) for each in described))
         if not any(readable for *_, readable in described):
             raise SourceError(f"{shown}: the user may read no column of it")
@@ -185,7 +159,7 @@ class PostgresTable:
         if is_fixed:
             # Locks that are taken behind the savepoint end with a query that fails. Then others might TRUNCATE the
             # table, which empties it for every snapshot.
-            self._rows(sql_text(rows.limit(0)))
+            self._transaction.rows(sql_text(rows.limit(0)))
         return f"{schema}.{name}", schema, columns, rows
 
     def schema(self) -> TableSchema:
@@ -199,22 +173,20 @@ class PostgresTable:
     def beside(self, name: str) -> _Beside:
         """Find another table of the same schema, or of the one that its name says, in the same transaction."""
         shown = f"{self.description}: table {name!r} beside it"
-        self._run(f"RELEASE SAVEPOINT {_ASKED}")
-        place, _, schema, select = self._found(name if "." in name else f"{self._folder}.{name}", shown)
-        self._run(f"SAVEPOINT {_ASKED}")
+        with self._transaction.describing():
+            place, _, schema, select = self._found(name if "." in name else f"{self._folder}.{name}", shown)
         self._others.append(_Beside(shown, place, schema, f"beside_{len(self._others)}", select))
         return self._others[-1]
 
     def ask(self, tree: exp.Expr) -> pa.Table:
         """Run a query. One that fails leaves the transaction, and so the rows that are seen, as they were."""
         query = self._query(tree)
-        with self._lock:
+        with self._transaction.lock:
             try:
-                with closing(self._connection.cursor()) as cursor:
+                with closing(self._transaction.connection.cursor()) as cursor:
                     return answer(cursor, query)
             except BaseException as error:
-                with suppress(Exception):  # the server may be gone
-                    self._run(f"ROLLBACK TO SAVEPOINT {_ASKED}")
+                self._transaction.go_back()
                 if not isinstance(error, Exception):
                     raise
                 OWNER_LOG.error("%s\n%s", error, sql_text(query))  # it may print values
@@ -247,29 +219,9 @@ class PostgresTable:
 
     def version(self) -> str:
         """Name PostgreSQL's hash, which a new major version might change."""
-        return f"postgresql {self._server // 10_000} hash_record_extended"
+        return f"postgresql {self._transaction.server // 10_000} hash_record_extended"
 
     def close(self) -> None:
-        """End the transaction and the connection."""
-        with suppress(Exception):  # the server may be gone
-            self._connection.close()
-
-    # -- of the catalog: nothing private ------------------------------------------------------------------------------
-
-    def _run(self, statement: str) -> None:
-        with closing(self._connection.cursor()) as cursor:
-            cursor.execute(statement)
-
-    def _rows(self, query: str) -> list[tuple[Any, ...]]:
-        try:
-            with closing(self._connection.cursor()) as cursor:
-                cursor.execute(query)
-                found: list[tuple[Any, ...]] = cursor.fetchall()
-                return found
-        except Exception as error:
-            OWNER_LOG.error("%s", error)
-            raise SourceError(f"{self.description}: cannot be described; the reason is in the owner's log") from None
-
-    def _row(self, query: str) -> tuple[Any, ...]:
-        (row,) = self._rows(query)
-        return row
+        """End the transaction and the connection, unless other tables of a set are read by them."""
+        if not self._of_set:
+            self._transaction.close()

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.database import Database
 from dpdb.engine.sql import read_columns
+from dpdb.remote.sets import RemoteSet
 from dpdb.remote.table import new_name
 from dpdb.schema import Column, TableSchema
 from dpdb.sources import SourceLike, open_source
 
-__all__ = ["AskedThere", "DuckDBRemote", "DuckDBSource"]
+__all__ = ["AskedThere", "DuckDBRemote", "DuckDBSet", "DuckDBSource"]
 
 _ROWS = exp.to_table("remote_row")
 
@@ -40,6 +43,11 @@ class DuckDBSource:
         """Open it."""
         del table
         return DuckDBRemote(source.source, source.table)
+
+    def open_set(self, source: AskedThere, schema: str | None = None) -> DuckDBSet:
+        """Open all its tables."""
+        del schema
+        return DuckDBSet(source.source)
 
 
 class DuckDBRemote:
@@ -103,3 +111,22 @@ class DuckDBRemote:
     def close(self) -> None:
         """Drop everything."""
         self._database.close()
+
+
+class DuckDBSet(RemoteSet):
+    """The tables and views of a connection (see the base class)."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection, self.description = connection, "DuckDB connection"
+
+    def named(self, name: str) -> Sequence[str]:
+        """Return those of a name."""
+        found = self._connection.execute("SELECT DISTINCT table_name FROM information_schema.tables ORDER BY 1")
+        return [each for (each,) in found.fetchall() if each.casefold() == name.casefold()]
+
+    def table(self, name: str) -> DuckDBRemote:
+        """Copy one."""
+        return DuckDBRemote(self._connection, name)
+
+    def close(self) -> None:
+        """Leave the connection to its owner."""

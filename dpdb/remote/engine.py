@@ -10,13 +10,15 @@ from dpdb.engine import Progress, no_progress
 from dpdb.errors import SourceError
 
 if TYPE_CHECKING:
-    from dpdb.engine import LocalTable, Table, TableSpec
+    from dpdb.engine import LocalTable, TableSpec
+    from dpdb.remote.opened import GatheredTable
+    from dpdb.remote.sets import RemoteSet
     from dpdb.sources import Reading, SourceLike
 
 __all__ = ["REMOTE_KINDS", "RemoteEngine"]
 
 # Named by module and class. Every source is shown to all of them, so what asks an engine is loaded when they open one.
-REMOTE_KINDS = ("spark.SparkSource", "postgres_source.PostgresSource", "duckdb.DuckDBSource")
+REMOTE_KINDS = ("spark.SparkSource", "postgres_source.PostgresSource", "duckdb.DuckDBSource", "sets.SetSource")
 
 
 class RemoteEngine:
@@ -30,7 +32,7 @@ class RemoteEngine:
         """Say whether a table has to be named of a source."""
         return bool(_kind_of(source).takes_table)
 
-    def open(self, spec: TableSpec, rows: Reading, progress: Progress) -> Table:
+    def open(self, spec: TableSpec, rows: Reading, progress: Progress) -> GatheredTable:
         """Open a table there, and let all its rows be read once if they are wanted.
 
         Parameters
@@ -56,6 +58,24 @@ class RemoteEngine:
         except BaseException:
             remote.close()
             raise
+
+    def open_set(self, source: SourceLike, schema: str | None) -> RemoteSet:
+        """Open a place of another engine, whose tables are then opened as sources of it, by their names.
+
+        Parameters
+        ----------
+        source
+            As of a table there, without the table.
+        schema
+            Of a database.
+
+        Raises
+        ------
+        SourceError
+            If there is no such place.
+        """
+        found: RemoteSet = _kind_of(source).open_set(source, schema)
+        return found
 
     def describe(self, spec: TableSpec) -> LocalTable:
         """Make a table without rows of the schema of one there."""

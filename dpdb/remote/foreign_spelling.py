@@ -40,6 +40,8 @@ _WHOLE = (*_BITS, "HUGEINT")
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _EXACT_DIGITS = 15
 """Decimals of so few digits are a quotient of two exact DOUBLEs, which every engine rounds alike."""
+_MOST_DAYS = 1_000_000
+"""Added to a day of the years 1 to 9999 they reach no end of any engine's calendar."""
 _WIDENED = {
     ("FLOAT", "DOUBLE"),
     *((source, wanted) for source in ("DATE", "TIMESTAMP") for wanted in ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE")),
@@ -105,9 +107,13 @@ class ForeignSpelling(ABC):
                 return self.why_not(inner)
             case And(parts) | Or(parts):
                 return next((why for each in parts if (why := self.why_not(each))), None)
+            case Arithmetic("+" | "-", left, Literal() as days, "DATE", "INTEGER") if (
+                abs(int(days.value)) <= _MOST_DAYS
+            ):
+                return self._first([(left, "DATE")])
             case Arithmetic(sign, left, right, left_as, right_as):
                 if sign not in {"+", "-", "*"} or part.type != "HUGEINT":
-                    return f"{sign} is computed in {self.engine} for + - * of whole numbers only; {VIEW}"
+                    return f"in {self.engine} {sign} is computed of whole numbers and of days of a date only; {VIEW}"
                 why = self._first([(left, left_as), (right, right_as)])
                 return why or (None if _largest(part) < self.most else f"a result of {sign} may have above 38 digits")
             case Call("cast", _, taken_as, kind) if not _casts_without_loss(taken_as, kind):

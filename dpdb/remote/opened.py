@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from threading import Event
+from types import NoneType
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -14,9 +15,9 @@ from sqlglot import exp
 from dpdb.database import Database
 from dpdb.engine import AcrossColumn, BoundTable, SortedForm, count_dependencies, kept_rows
 from dpdb.engine.sql import BoundConstraint, ComputedColumn, Operand, WherePredicate
-from dpdb.errors import ConstraintTypeError, EngineError, ParameterError, PredicateError, SourceError
+from dpdb.errors import EngineError, ForeignRuleError, ParameterError, PredicateError, SourceError
 from dpdb.remote.fetched import Asking
-from dpdb.remote.queries import content_query, row_counts
+from dpdb.remote.queries import alone_counts, content_query, in_queries, row_counts
 from dpdb.remote.slice import RemoteSlice
 from dpdb.remote.spelling import SPELLINGS
 from dpdb.sources import Source, without_rows
@@ -25,7 +26,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from dpdb.constraints import ConstraintsLike
-    from dpdb.engine import DependencyCounts, ParentTable, Progress, RuleStatistic, StatisticKind, TableSpec
+    from dpdb.engine import (
+        DependencyCounts,
+        OwnerQuestion,
+        ParentTable,
+        Progress,
+        RuleStatistic,
+        StatisticKind,
+        TableSpec,
+    )
     from dpdb.remote.parents import RemoteParents
     from dpdb.remote.table import RemoteTable
     from dpdb.schema import TableSchema
@@ -75,8 +84,8 @@ class GatheredTable(BoundTable):
         self._opened: str | None = None
         self._opened_beside = ""
         self._has_asked: Event = Event() if opened is None else opened._has_asked
-        for dc in self.constraints:
-            self._refuse_foreign(dc)
+        self._is_empty = False
+        self._refuse_foreign()
 
     # -- without reading a row ------------------------------------------------------------------------------------
 
@@ -85,20 +94,35 @@ class GatheredTable(BoundTable):
         spec = replace(self._spec, constraints=constraints)
         return GatheredTable(self.database, self._remote, spec, self._progress, self._first)
 
+    def without_rows(self) -> GatheredTable:
+        """Return the same table there, of whose rows queries see none: what fails of them fails for public reasons."""
+        made = GatheredTable(self.database, self._remote, self._spec, self._progress, self._first)
+        made._is_empty = True
+        return made
+
     def where(self, text: str) -> WherePredicate:
         """Check and type a predicate, and refuse what the other engine might read differently."""
-        predicate = super().where(text)
-        why = self._spelling.why_not(predicate.tree)
+        why = self.why_not_where(text)
         if why is not None:
             raise PredicateError(f"where: {why}")
-        return predicate
+        return super().where(text)
+
+    def why_not_where(self, text: str) -> str | None:
+        """Say why the other engine might read a predicate differently. Errors of the predicate as `where`."""
+        return self._spelling.why_not(super().where(text).tree)
 
     def _why_not_tested(self, source: Source, name: str) -> str:
         """Return why it cannot be asked whether a column of a nested type is NULL."""
         del source, name
         return "columns of another engine are read only if their values can be compared"
 
-    def _refuse_foreign(self, dc: BoundConstraint) -> None:
+    def _refuse_foreign(self) -> None:
+        refused = tuple((dc.constraint, why) for dc in self.constraints if (why := self._why_not(dc)) is not None)
+        if refused:
+            (first, why), *_ = refused
+            raise ForeignRuleError(f"{first.label}: {why}", refused)
+
+    def _why_not(self, dc: BoundConstraint) -> str | None:
         read = [self.rows.schema[name] for name in dc.columns]
         found = [self._spelling.why_not(column.tree) for column in read if isinstance(column, ComputedColumn)]
         for column in read:
@@ -113,9 +137,7 @@ class GatheredTable(BoundTable):
                     found.append(self._spelling.why_not_compared(side.column_type, side.compared_as))
                 else:
                     found.append(self._spelling.why_not(side))
-        for why in found:
-            if why is not None:
-                raise ConstraintTypeError(f"{dc.constraint.label}: {why}")
+        return next((why for why in found if why is not None), None)
 
     def admit(self, row_bound: int | None) -> None:
         """Refuse constraints by shape, without one that an aggregate could find rows in conflict by."""
@@ -171,20 +193,42 @@ class GatheredTable(BoundTable):
 
     def count_all(self, where: WherePredicate | None, asked: Sequence[RuleStatistic]) -> list[int]:
         """Count exact statistics of rules there: no row comes. Private."""
-        found = []
-        for each in asked:
-            part = RemoteSlice(self._asking, each.constraints, where, name=self._next_name(), progress=self._progress)
-            alone = part.self_conflicts if each.alone else 0
+        asking = self._asking
+        found = [0] * len(asked)
+        single = [place for place, each in enumerate(asked) if each.form is None]
+        for part in in_queries(asking.schema, [asked[place].columns for place in single]):
+            places = [single[place] for place in part]
+            query = alone_counts(asking.rows, asking.schema, [asked[place].alone for place in places], where)
+            for place, count in zip(places, asking.row(query), strict=True):
+                found[place] = int(count)
+        for place, each in enumerate(asked):
             if each.form is not None:
-                assert not isinstance(each.form, SortedForm), "`exact_statistic` of this table gives none"
-                alone += part.count_groups(each.form)[each.kind]
-            found.append(alone)
+                found[place] = self._count_groups(where, each)
         return found
+
+    def _count_groups(self, where: WherePredicate | None, asked: RuleStatistic) -> int:
+        part = RemoteSlice(self._asking, asked.constraints, where, name=self._next_name(), progress=self._progress)
+        assert not isinstance(asked.form, (SortedForm, NoneType)), "`exact_statistic` of this table gives none"
+        alone = part.self_conflicts if asked.alone else 0
+        return alone + part.count_groups(asked.form)[asked.kind]
 
     def count_rows(self, slices: Sequence[WherePredicate | None]) -> list[int]:
         """Count the rows of many slices in one query. Private."""
         asking = self._asking
         return [int(count) for count in asking.row(row_counts(asking.rows, slices))]
+
+    def count_owners(self, owner: str, asked: Sequence[OwnerQuestion]) -> list[int]:
+        """Count owners of whom rows violate rules there, by aggregates; see `count_owners`. Private.
+
+        Parameters
+        ----------
+        owner, asked
+            As there.
+        """
+        from dpdb.remote.owners import count_owners
+
+        self._progress("counting owners there")
+        return count_owners(self._asking, owner, asked)
 
     def count_dependencies(
         self, columns: Sequence[str], pairs: Sequence[tuple[str, str]], *, spread: bool = False
@@ -284,7 +328,9 @@ class GatheredTable(BoundTable):
         )
 
     def _used_rows(self) -> exp.Expr:
-        rows = self._remote.rows()
+        rows: exp.Expr = self._remote.rows()
+        if self._is_empty:
+            rows = exp.select("*").from_(rows).where(exp.false()).subquery("no_row")
         if self.unit is None:
             return rows
         kept = kept_rows(self._stored, self.unit, self._most, rows, self._spelling.row_hash)

@@ -18,6 +18,7 @@ from dpdb.sources import needed
 
 if TYPE_CHECKING:
     from dpdb.remote.adbc import PostgresTable
+    from dpdb.remote.postgres_set import PostgresSet
 
 __all__ = ["PostgresAddress", "PostgresSource"]
 
@@ -57,13 +58,23 @@ class PostgresSource:
         """
         from dpdb.remote.adbc import PostgresTable
 
-        address = PostgresAddress.parse(source) if isinstance(source, str) else PostgresAddress("", _CONNECTION, ())
+        address = _address(source)
         if not table:
             raise SourceError(f"{address.shown}: name the table with --table (table=)")
-        if not isinstance(source, str):
-            return PostgresTable(_connected(source.adbc_clone, address), address.shown, table)
-        driver = needed("adbc_driver_postgresql.dbapi", "postgres", address.shown)
-        return PostgresTable(_connected(lambda: driver.connect(address.text), address), address.shown, table)
+        return PostgresTable(_connection(source, address), address.shown, table)
+
+    def open_set(self, source: Any, schema: str | None) -> PostgresSet:
+        """Connect, and find a schema.
+
+        Raises
+        ------
+        SourceError
+            As of `open`, and if there is no such schema.
+        """
+        from dpdb.remote.postgres_set import PostgresSet
+
+        address = _address(source)
+        return PostgresSet(_connection(source, address), address.shown, schema)
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,6 +119,17 @@ class PostgresAddress:
         for secret in self.secrets:
             text = text.replace(secret, "***")
         return text
+
+
+def _address(source: Any) -> PostgresAddress:
+    return PostgresAddress.parse(source) if isinstance(source, str) else PostgresAddress("", _CONNECTION, ())
+
+
+def _connection(source: Any, address: PostgresAddress) -> Any:
+    if not isinstance(source, str):
+        return _connected(source.adbc_clone, address)
+    driver = needed("adbc_driver_postgresql.dbapi", "postgres", address.shown)
+    return _connected(lambda: driver.connect(address.text), address)
 
 
 def _connected(connect: Any, address: PostgresAddress) -> Any:

@@ -6,7 +6,7 @@ constraints and the options. Only of keys is more asked where rows share a hash 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from sqlglot import exp
 
@@ -15,10 +15,23 @@ from dpdb.engine.sql import BoundConstraint, ComputedColumn, WherePredicate, in_
 from dpdb.remote.spelling import Spelling
 from dpdb.schema import TableSchema
 
-__all__ = ["TUPLES", "content_query", "counted_if", "hash_counts", "row_counts", "self_conflict_counts", "slice_tuples"]
+__all__ = [
+    "ROWS",
+    "TUPLES",
+    "alone_counts",
+    "content_query",
+    "counted_if",
+    "hash_counts",
+    "in_queries",
+    "row_counts",
+    "self_conflict_counts",
+    "slice_tuples",
+    "with_computed",
+]
 
 TUPLES = exp.to_table("tuple_row")
-_ROWS = exp.to_table("input_row")
+ROWS = exp.to_table("input_row")
+_PER_QUERY, _JOINS_PER_QUERY = 100, 8
 
 
 def counted_if(condition: exp.Expr) -> exp.Expr:
@@ -51,9 +64,50 @@ def self_conflict_counts(
     """
     asked = exp.select(
         exp.alias_(exp.Count(this=exp.Star()), "count_0"),
-        exp.alias_(counted_if(exp.paren(self_conflict(constraints, _ROWS.name))), "count_1"),
+        exp.alias_(counted_if(exp.paren(self_conflict(constraints, ROWS.name))), "count_1"),
     )
-    return asked.from_(_with_computed(rows, schema, _read(constraints), where).subquery(_ROWS.name))
+    return asked.from_(with_computed(rows, schema, _read(constraints), where).subquery(ROWS.name))
+
+
+def alone_counts(
+    rows: exp.Expr, schema: TableSchema, asked: Sequence[Sequence[BoundConstraint]], where: WherePredicate | None
+) -> exp.Select:
+    """Count in one query the rows of a slice that violate constraints over one tuple: of each set of them any.
+
+    Parameters
+    ----------
+    rows, schema, where
+        As of `self_conflict_counts`.
+    asked
+        The sets.
+    """
+    names = {name for constraints in asked for name in _read(constraints)}
+    counts = [counted_if(exp.paren(self_conflict(constraints, ROWS.name))) for constraints in asked]
+    named = [exp.alias_(count, f"count_{place}") for place, count in enumerate(counts)]
+    return exp.select(*named).from_(with_computed(rows, schema, names, where).subquery(ROWS.name))
+
+
+def in_queries(schema: TableSchema, read: Sequence[Iterable[str]]) -> Iterator[list[int]]:
+    """Part questions, by the columns that each reads, into those that one query asks.
+
+    Parameters
+    ----------
+    schema
+        Of the table.
+    read
+        The names of each question.
+    """
+    part: list[int] = []
+    joined: set[str] = set()
+    for place, names in enumerate(read):
+        across = {name for name in names if isinstance(schema[name], AcrossColumn)}  # each is a join
+        if part and (len(part) >= _PER_QUERY or len(joined | across) > _JOINS_PER_QUERY):
+            yield part
+            part, joined = [], set()
+        part.append(place)
+        joined |= across
+    if part:
+        yield part
 
 
 def slice_tuples(
@@ -71,9 +125,9 @@ def slice_tuples(
         Further columns.
     """
     names = _read(constraints) | set(beside)
-    tuples = _with_computed(rows, schema, names, where)
-    in_graph = not_alone(constraints, _ROWS.name)
-    return exp.select("*").from_(tuples.subquery(_ROWS.name)).where(*in_graph) if in_graph else tuples
+    tuples = with_computed(rows, schema, names, where)
+    in_graph = not_alone(constraints, ROWS.name)
+    return exp.select("*").from_(tuples.subquery(ROWS.name)).where(*in_graph) if in_graph else tuples
 
 
 def content_query(rows: exp.Expr, schema: TableSchema, spelling: Spelling) -> exp.Select:
@@ -119,7 +173,7 @@ def _read(constraints: Sequence[BoundConstraint]) -> set[str]:
     return {name for dc in constraints for name in dc.columns}
 
 
-def _with_computed(rows: exp.Expr, schema: TableSchema, names: set[str], where: WherePredicate | None) -> exp.Select:
+def with_computed(rows: exp.Expr, schema: TableSchema, names: set[str], where: WherePredicate | None) -> exp.Select:
     """Select columns, computed ones among them, of the rows that a predicate selects."""
     columns = [schema[name] for name in in_schema_order(names, schema)]
     values: dict[str, exp.Expr] = {

@@ -7,9 +7,9 @@ frame is certain to have. The session is the user's: nothing of it is changed bu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 from sqlglot import exp
@@ -19,7 +19,12 @@ from dpdb.owner_log import OWNER_LOG
 from dpdb.remote.table import new_name
 from dpdb.schema import Column, TableSchema
 
-__all__ = ["SparkSource", "SparkTable"]
+if TYPE_CHECKING:
+    from dpdb.remote.spark_set import SparkSet
+
+__all__ = ["SparkSource", "SparkTable", "frame_at", "said", "spark_session"]
+
+Located: TypeAlias = Callable[[str], str]
 
 _PREFIX = "spark:"
 _UTC = {"utc", "etc/utc", "gmt", "etc/gmt", "z", "+00:00", "zulu", "etc/zulu", "universal", "etc/universal"}
@@ -61,16 +66,27 @@ class SparkSource:
         if not isinstance(source, str):
             return SparkTable(source, "Spark data frame")
         name = source.removeprefix(_PREFIX)
-        session, is_ours = _session()
+        session, is_ours = spark_session()
         try:
-            with _said(f"{source}: there is no such table or view"):
-                frame = session.table(name)
-                _ = frame.schema  # Connect looks for the table now
-            return SparkTable(frame, source, name, stop=session.stop if is_ours else None)
+            return SparkTable(frame_at(session, name), source, name, stop=session.stop if is_ours else None)
         except BaseException:
             if is_ours:
                 session.stop()
             raise
+
+    def open_set(self, source: Any, schema: str | None) -> SparkSet:
+        """Open the schema or folder that a text names; see `SparkSet`.
+
+        Raises
+        ------
+        SourceError
+            If there is none, no Spark, or no session can be made.
+        """
+        from dpdb.remote.spark_set import SparkSet
+
+        if not isinstance(source, str) or schema is not None:
+            raise SourceError("a set of tables in Spark is a text: spark:CATALOG.SCHEMA, or spark:parquet.`FOLDER`")
+        return SparkSet(source.removeprefix(_PREFIX))
 
 
 class SparkTable:
@@ -82,24 +98,26 @@ class SparkTable:
         The name of the table, where it has one.
     stop
         Ends the session, if it was made for this table.
+    located
+        Finds the place of a table beside it. Default: what Spark finds by its name.
     """
 
     dialect = "spark"
     is_fixed = False
 
-    def __init__(self, frame: Any, description: str, place: str = "", stop: Any = None) -> None:
-        self.description, self.place = description, place
+    def __init__(self, frame: Any, description: str, place: str = "", stop: Any = None, located: Located = str) -> None:
+        self.description, self.place, self._located = description, place, located
         self._session, self._stop = frame.sparkSession, stop
         self._others: list[SparkTable] = []
         self._view = new_name()
-        with _said(f"{description}: cannot be described"):
+        with said(f"{description}: cannot be described"):
             fields = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
             zone = str(self._session.conf.get("spark.sql.session.timeZone"))
         self._schema = TableSchema(tuple(Column(name, _type(name, kind, zone)) for name, kind in fields))
         read = [_total(column) for column in self._schema.columns if column.type is not None]
         if not read:
             raise SourceError(f"{description}: no column has a type that constraints can compare")
-        with _said(f"{description}: cannot be read"):
+        with said(f"{description}: cannot be read"):
             frame.selectExpr(*read).createOrReplaceTempView(self._view)
 
     def schema(self) -> TableSchema:
@@ -112,10 +130,8 @@ class SparkTable:
 
     def beside(self, name: str) -> SparkTable:
         """Open a table or view of the same session."""
-        with _said(f"spark:{name}: there is no such table or view"):
-            frame = self._session.table(name)
-            _ = frame.schema
-        self._others.append(SparkTable(frame, f"spark:{name}", name))
+        place = self._located(name)
+        self._others.append(SparkTable(frame_at(self._session, place), f"spark:{place}", place))
         return self._others[-1]
 
     def ask(self, tree: exp.Expr) -> pa.Table:
@@ -147,7 +163,7 @@ class SparkTable:
             if table.num_rows
             else pa.table([pa.nulls(1, kind) for kind in table.schema.types], table.schema.names)
         )
-        with _said(f"{self.description}: a table cannot be lent"):
+        with said(f"{self.description}: a table cannot be lent"):
             frame = self._session.createDataFrame(some).limit(table.num_rows)
             frame.hint("broadcast").createOrReplaceTempView(name)
         return exp.to_table(name)
@@ -172,13 +188,27 @@ class SparkTable:
                 stop()
 
 
-def _session() -> tuple[Any, bool]:
+def frame_at(session: Any, place: str) -> Any:
+    """Return the table or view that Spark finds by a name.
+
+    Raises
+    ------
+    SourceError
+        If there is none.
+    """
+    with said(f"spark:{place}: there is no such table or view"):
+        frame = session.table(place)
+        _ = frame.schema  # Connect looks for the table now
+    return frame
+
+
+def spark_session() -> tuple[Any, bool]:
     """Return the session that is active, or a new one in UTC, and whether it is new."""
     try:
         from pyspark.sql import SparkSession
     except ImportError:
         raise SourceError("spark:...: needs PySpark 4: pip install 'dpdb[spark]'") from None
-    with _said("spark:...: no session can be made (it needs Java, or SPARK_REMOTE to name a server)"):
+    with said("spark:...: no session can be made (it needs Java, or SPARK_REMOTE to name a server)"):
         active = SparkSession.getActiveSession()
         if active is not None:
             return active, False
@@ -188,7 +218,7 @@ def _session() -> tuple[Any, bool]:
 
 
 @contextmanager
-def _said(problem: str) -> Iterator[None]:
+def said(problem: str) -> Iterator[None]:
     """Turn whatever Spark raises into one line."""
     try:
         yield

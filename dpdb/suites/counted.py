@@ -202,6 +202,13 @@ class RulePlaces:
         ParameterError
             If the table does not have it.
         """
+        found = self.find(line)
+        if found is None:
+            raise ParameterError(f"check {line.name!r}: its rule is none of the table's constraints")
+        return found
+
+    def find(self, line: SuiteLine) -> int | None:
+        """Return the place of a line's rule; None if the table does not have it."""
         assert line.rule is not None, "it is a line with a rule"
         found = self._exact.get(line.rule.canonical())
         if found is None and line.rule.inclusions:
@@ -210,8 +217,6 @@ class RulePlaces:
             wanted = folded_parents(line.rule).canonical()
             like = [place for each, place in self._exact.items() if folded_parents(each).canonical() == wanted]
             found = like[0] if len(like) == 1 else None
-        if found is None:
-            raise ParameterError(f"check {line.name!r}: its rule is none of the table's constraints")
         return found
 
 

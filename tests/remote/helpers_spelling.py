@@ -64,6 +64,7 @@ DATE_TERMS = [
     *("CAST(c AS TIMESTAMP)", "CAST(z AS DATE)", "CAST(s AS DATE)"),
 ]
 PAIRS = ["h {} i", "i {} x", "f {} x", "d {} e", "h {} d", "d {} x", "s {} t", "c {} m", "m {} z", "i + h {} length(s)"]
+PAIRS += ["c + 1 {} m", "c - 7 {} c + 1", "c - 1000000 {} z", "(c + 31) - 1 {} c"]
 OPERATORS = ["=", "<>", "<", "<=", ">", ">="]
 
 

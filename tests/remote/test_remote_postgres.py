@@ -16,7 +16,7 @@ from helpers_remote import FEW_ROWS, compare, cover, random_question, statistics
 from dpdb.errors import ConstraintTypeError, PredicateError, SourceError
 from dpdb.opening import open_table
 from dpdb.release import statistics as release_statistics
-from dpdb.remote import adbc
+from dpdb.remote import postgres_transaction
 
 
 def check(postgres: Server, seeds: range) -> None:
@@ -87,7 +87,7 @@ def test_databases_and_drivers_that_would_read_other_values_are_refused(
     postgres.run("CREATE DATABASE bytes ENCODING 'SQL_ASCII' TEMPLATE template0")
     with pytest.raises(SourceError, match="encoding of the database is SQL_ASCII, which has to be UTF8"):
         open_table(postgres.address_of("owner", "bytes"), table="pg_catalog.pg_type")
-    monkeypatch.setattr(adbc, "_OLDEST", 990_000)
+    monkeypatch.setattr(postgres_transaction, "_OLDEST", 990_000)
     with pytest.raises(SourceError, match="the server is older"):
         open_table(postgres.address, table=name)
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import cast
 
 from dpdb.constraints import Statistic
-from dpdb.engine import LocalTable, OwnerQuestion, WherePredicate, unit_column
+from dpdb.engine import OwnerQuestion, Table, WherePredicate, unit_column
 from dpdb.errors import ParameterError
 from dpdb.release import PrivateSlices
 from dpdb.suites.counted import CheckedLimit, CountedSuite, RulePlaces
@@ -61,7 +61,7 @@ class OwnedTable:
     ----------
     suite : Suite
     limits : tuple of CheckedLimit
-    opened, empty : LocalTable
+    opened, empty : Table
         The table, and one of its schema without rows.
     unit : str
         The column whose values own the rows, as the table spells it.
@@ -71,8 +71,8 @@ class OwnedTable:
 
     suite: Suite
     limits: tuple[CheckedLimit, ...]
-    opened: LocalTable
-    empty: LocalTable
+    opened: Table
+    empty: Table
     unit: str
     wheres: Mapping[str | None, WherePredicate | None]
 
@@ -84,7 +84,7 @@ class OwnedTable:
         """Count over no row: what fails for public reasons fails here."""
         self._counts(self.empty)
 
-    def _counts(self, table: LocalTable) -> list[tuple[Fraction, int]]:
+    def _counts(self, table: Table) -> list[tuple[Fraction, int]]:
         places = RulePlaces(each.constraint for each in table.constraints)
         asked: dict[object, OwnerQuestion] = {}
         for each in self.limits:
@@ -104,7 +104,7 @@ class OwnedTable:
         ]
 
 
-def owned_table(suite: Suite, opened: LocalTable, empty: LocalTable, unit: str) -> OwnedTable:
+def owned_table(suite: Suite, opened: Table, empty: Table, unit: str) -> OwnedTable:
     """Return a suite on a table of which units are counted. Reads no row.
 
     Sensitivity
@@ -158,7 +158,7 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _where(table: LocalTable, text: str | None) -> WherePredicate | None:
+def _where(table: Table, text: str | None) -> WherePredicate | None:
     return None if text is None else table.where(text)
 
 

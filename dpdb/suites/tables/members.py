@@ -10,16 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
+from typing import Any, Protocol
 
 from dpdb.constraints import load_constraints
 from dpdb.errors import ParameterError, SourceError
 from dpdb.names import listed_names
-from dpdb.opening import empty_table, is_remote
+from dpdb.opening import empty_table
 from dpdb.schema import TableSchema
 from dpdb.suites.load import load_suite
 from dpdb.suites.suite import Suite, SuiteLine
 
-__all__ = ["Member", "NotChecked", "TableFolder", "members_of"]
+__all__ = ["Member", "NotChecked", "TableFolder", "Tables", "members_of"]
 
 _ENDING = ".suite.txt"
 _FILES = (".parquet", ".csv")
@@ -54,6 +55,46 @@ class Member:
     public: tuple[str, ...]
     private: tuple[str, ...]
 
+    def parents(self, tables: Tables) -> dict[str, Any]:
+        """Return the settings that declare these tables."""
+        return {
+            f"{kind}_parents": {tables.spelled(name): tables.beside(name) for name in names}
+            for kind, names in (("public", self.public), ("private", self.private))
+        }
+
+
+class Tables(Protocol):
+    """Where the tables of a set are."""
+
+    @property
+    def place(self) -> object:
+        """For messages."""
+        ...
+
+    def source(self, name: str) -> tuple[Any, str | None]:
+        """Return where a table is, and its name there if that is a database."""
+        ...
+
+    def beside(self, name: str) -> str | None:
+        """Return the source of a table for rules of another one; None if it is a table of the same database."""
+        ...
+
+    def spelled(self, name: str) -> str:
+        """Return the name of a parent by which it is found beside the others."""
+        ...
+
+    def schema(self, name: str) -> TableSchema | None:
+        """Return the columns of a table, None if there is no such table. Reads no row."""
+        ...
+
+    def refused(self, name: str, lines: list[SuiteLine], parents: dict[str, Any]) -> dict[int, str]:
+        """Return the places of lines that are not counted there, and why."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the place. May be called twice."""
+        ...
+
 
 class TableFolder:
     """Where the tables of a set are: files of a folder, or tables of a DuckDB file.
@@ -68,8 +109,6 @@ class TableFolder:
 
     def __init__(self, place: str | Path, given: Mapping[str, str | None]) -> None:
         self.place = Path(place)
-        if is_remote(str(place)):
-            raise ParameterError("a set of tables is a folder of Parquet files or a DuckDB file, not one of an engine")
         if not self.place.exists():
             raise SourceError(f"{place}: no such file or folder")
         self._given = {name.casefold(): source for name, source in given.items() if source is not None}
@@ -98,6 +137,18 @@ class TableFolder:
         source, table = self.source(name)
         return None if table is not None else source
 
+    def spelled(self, name: str) -> str:
+        """Return the name as it is: of files and of DuckDB's tables letters have no case."""
+        return name
+
+    def refused(self, name: str, lines: list[SuiteLine], parents: dict[str, Any]) -> dict[int, str]:
+        """Return nothing: our own engine counts every line."""
+        del name, lines, parents
+        return {}
+
+    def close(self) -> None:
+        """Keep nothing open."""
+
     def schema(self, name: str) -> TableSchema | None:
         """Return the columns of a table, None if there is no such table. Reads no row."""
         key = name.casefold()
@@ -119,7 +170,7 @@ class TableFolder:
 
 
 def members_of(
-    tables: TableFolder, suites: Path, unit: str, public: Sequence[str], day: date | str | None
+    tables: Tables, suites: Path, unit: str, public: Sequence[str], day: date | str | None
 ) -> tuple[list[Member], list[NotChecked]]:
     """Return the tables that are checked, in the order of their names, and the checks that are not run.
 
@@ -159,7 +210,7 @@ def members_of(
 class _Choice:
     """Chooses the lines that can be checked."""
 
-    def __init__(self, tables: TableFolder, unit: str, public: set[str]) -> None:
+    def __init__(self, tables: Tables, unit: str, public: set[str]) -> None:
         self._tables, self._unit, self._public = tables, unit, public
         self.left_out: list[NotChecked] = []
 
@@ -188,7 +239,11 @@ class _Choice:
             return None
         public = tuple(sorted(parents[key] for key in parents if key in self._public))
         private = tuple(sorted(parents[key] for key in parents if key not in self._public))
-        return Member(name, schema, Suite(tuple(lines)), public, private)
+        made = Member(name, schema, Suite(tuple(lines)), public, private)
+        refused = self._tables.refused(name, lines, made.parents(self._tables))
+        self.left_out += [NotChecked(lines[place].name, reason) for place, reason in refused.items()]
+        kept = tuple(line for place, line in enumerate(lines) if place not in refused)
+        return replace(made, suite=Suite(kept)) if kept else None
 
     def _why_not(self, line: SuiteLine, schema: TableSchema) -> str | None:
         """Return why a line cannot be checked; None if it can."""

@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from dpdb.closing import Closing
-from dpdb.engine import LocalTable, ParentFiles, Progress, TableSpec, no_progress, unit_column
+from dpdb.engine import ParentFiles, Progress, Table, TableSpec, no_progress, unit_column
 from dpdb.errors import ParameterError
 from dpdb.ledger import SuiteReservation
 from dpdb.names import listed_names
-from dpdb.opening import empty_table, open_local_table
+from dpdb.opening import empty_table, is_remote, open_local_table, open_remote_table
 from dpdb.predicates import Region
 from dpdb.privacy import format_epsilon, parse_epsilon
 from dpdb.release import (
@@ -51,7 +51,8 @@ from dpdb.suites.mechanism.plan import Certain
 from dpdb.suites.mechanism.planned import plan_suite
 from dpdb.suites.results import CheckResults
 from dpdb.suites.tables.counted_set import CountedSet, OwnedTable, RowsUsed, owned_table
-from dpdb.suites.tables.members import Member, TableFolder, members_of
+from dpdb.suites.tables.members import Member, TableFolder, Tables, members_of
+from dpdb.suites.tables.remote_tables import RemoteTables
 
 __all__ = ["TableSet"]
 
@@ -68,8 +69,12 @@ class TableSet(Closing):
     ----------
     place : path
         A folder of Parquet or CSV files (or of folders of them), or a DuckDB file.
+        In another engine a schema: ``postgresql://user@host/database`` or ``spark:catalog.schema``; or a folder that
+        Spark reads: ``spark:parquet.`/folder` ``. Its tables stay there, and are all read at one moment in PostgreSQL.
     suites : path
         A folder that has `T.suite.txt` for each table T.
+    table : str, optional
+        In PostgreSQL ``SCHEMA.*``. Default: the schema in which the user's new tables would be made.
     unit : str
         The column whose values own the rows of every table; those without it are checked in none.
     max_rows : int, optional
@@ -86,7 +91,8 @@ class TableSet(Closing):
     rows : bool
         False to prepare runs only: no row is read.
     **limits
-        Of the private databases, by name: `memory_limit`, `temp_directory`, `threads`.
+        Of the private databases, by name: `memory_limit`, `temp_directory`, `threads`; and of tables in another engine
+        `gather_rows`.
 
     Attributes
     ----------
@@ -105,6 +111,7 @@ class TableSet(Closing):
         suites: str | os.PathLike[str],
         *,
         unit: str,
+        table: str | None = None,
         max_rows: int | None = None,
         public_parents: Mapping[str, str | None] | None = None,
         ledger: str | Path | None = None,
@@ -116,14 +123,15 @@ class TableSet(Closing):
     ) -> None:
         self._unit, self._max_rows, self._progress, self._reads_rows = unit, max_rows, progress, rows
         public = dict(public_parents or {})
-        self._folder = TableFolder(os.fspath(place), public)
-        self._members, self.not_checked = members_of(self._folder, Path(suites), unit, [*public], day)
-        _refuse_unlike_units(unit, self._members)
         self._limits = limits
-        self._opened: list[LocalTable] = []
+        self._opened: list[Table] = []
+        self._read: list[Table] = []
         self._parents = ParentFiles(limits.get("temp_directory"))  # many tables look into the same ones
         with ExitStack() as on_error:
             on_error.callback(self.close)
+            self._folder = _tables(place, table, public)
+            self._members, self.not_checked = members_of(self._folder, Path(suites), unit, [*public], day)
+            _refuse_unlike_units(unit, self._members)
             tables = [(member.name, member.suite, self._counted(member)) for member in self._members]
             protects = f"one value of {unit} with all its rows in {listed_names([name for name, *_ in tables])}"
             self._counted_set = CountedSet(tables, protects)
@@ -138,21 +146,7 @@ class TableSet(Closing):
 
     def _counted(self, member: Member) -> RowsUsed | OwnedTable:
         """Open a table; its rules on private parents are of its units' own rows, or are refused."""
-        source, table = self._folder.source(member.name)
-        settings: dict[str, Any] = {
-            "public_parents": {name: self._folder.beside(name) for name in member.public},
-            "private_parents": {name: self._folder.beside(name) for name in member.private},
-            **({} if self._max_rows is None else {"unit": self._unit, "max_rows": self._max_rows}),
-        }
-        settings |= self._limits
-        spec = TableSpec.of(source, settings, constraints=member.suite.rules, table=table)
-        spec = replace(spec, parent_files=self._parents)
-        empty = empty_table(spec)
-        self._opened.append(empty)
-        read = empty
-        if self._reads_rows:
-            read = open_local_table(spec, progress=self._progress)
-            self._opened.append(read)
+        empty, read = self._tables_of(member)
         sound = unit_of_table(PrivacyUnit(self._max_rows or 1, self._unit), empty)
         for parent, column in sound.parents:
             if column.casefold() != self._unit.casefold():
@@ -165,6 +159,36 @@ class TableSet(Closing):
         known = PrivacyUnit(self._max_rows, sound.column)
         return RowsUsed(*(counted_suite(PublicTable(each, known), member.suite) for each in (read, empty)))
 
+    def _tables_of(self, member: Member) -> tuple[Table, Table]:
+        """Open a table without rows, and with them if they are read."""
+        source, table = self._folder.source(member.name)
+        settings: dict[str, Any] = member.parents(self._folder)
+        if self._max_rows is not None:
+            settings |= {"unit": self._unit, "max_rows": self._max_rows}
+        settings |= self._limits
+        if isinstance(self._folder, RemoteTables):
+            there = open_remote_table(
+                source,
+                constraints=member.suite.rules,
+                table=table,
+                rows=self._reads_rows,
+                progress=self._progress,
+                **settings,
+            )
+            self._opened.append(there)
+            self._read.append(there)
+            return there.without_rows(), there
+        spec = TableSpec.of(source, settings, constraints=member.suite.rules, table=table)
+        spec = replace(spec, parent_files=self._parents)
+        empty: Table = empty_table(spec)
+        self._opened.append(empty)
+        read = empty
+        if self._reads_rows:
+            read = open_local_table(spec, progress=self._progress)
+            self._opened.append(read)
+        self._read.append(read)
+        return empty, read
+
     def _ledger_account(self, ledger: str | Path, budget: Budget) -> LedgerAccount:
         """Bind a ledger to the set: its tables' columns by name, the unit, and the state of all rows."""
         columns = [
@@ -172,7 +196,7 @@ class TableSet(Closing):
             for member in self._members
             for column in member.schema.columns
         ]
-        tables = self._read_tables()
+        tables = self._read
         states = [[member.name, table.opened_content()] for member, table in zip(self._members, tables, strict=True)]
         return LedgerAccount(
             ledger,
@@ -182,9 +206,6 @@ class TableSet(Closing):
             opened=json.dumps(states),
             unit=PrivacyUnit(self._max_rows or 1, f"{self._unit} in a set of tables"),
         )
-
-    def _read_tables(self) -> list[LocalTable]:
-        return self._opened[1::2] if self._reads_rows else self._opened
 
     # -- runs ---------------------------------------------------------------------------------------------------
 
@@ -227,7 +248,7 @@ class TableSet(Closing):
             "certain": certain,
             "runs": plan.runs,
             "not_checked": hashlib.sha256("\n".join(each.name for each in self.not_checked).encode()).hexdigest(),
-            "public_parents": [table.public_keys for table in self._read_tables()],
+            "public_parents": [table.public_keys for table in self._read],
             **({} if keep is None else {"keep": keep}),
         }
         everything = Region()
@@ -277,7 +298,7 @@ class TableSet(Closing):
         return self.run(self.prepare(**asked))
 
     def _refuse_change(self) -> None:
-        for table in self._read_tables():
+        for table in self._read:
             table.refuse_change(all_rows=self._compares_rows)
 
     def close(self) -> None:
@@ -288,6 +309,17 @@ class TableSet(Closing):
         while self._opened:
             self._opened.pop().close()
         self._parents.close()
+        folder = self.__dict__.get("_folder")
+        if folder is not None:
+            folder.close()
+
+
+def _tables(place: Any, table: str | None, given: Mapping[str, str | None]) -> Tables:
+    if is_remote(place):
+        return RemoteTables(place, table, given)
+    if table is not None:
+        raise ParameterError("a schema (--table) is for a set of tables in a database server; a file is one set")
+    return TableFolder(os.fspath(place), given)
 
 
 def _refuse_unlike_units(unit: str, members: list[Member]) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["check_tables"]
 
 _STEPS = 40
-_OF_ONE_TABLE = ("table", "where", "by", "keys", "private_parent", "max_children", "row_bound", "schema", "delimiter")
+_OF_ONE_TABLE = ("where", "by", "keys", "private_parent", "max_children", "row_bound", "schema", "delimiter")
 _ASKED = ("epsilon", "confidence", "certain", "keep", "runs", "run_id", "label", "who")
 _MOST_REASONS = 5
 
@@ -42,7 +42,11 @@ def check_tables(options: argparse.Namespace) -> int:
     if options.unit is None:
         raise ParameterError("a set of tables needs --unit COLUMN, whose values own rows in all of them")
     settings = table_settings(options)
-    limits = {name: settings[name] for name in ("memory_limit", "temp_directory", "threads") if name in settings}
+    limits = {
+        name: settings[name]
+        for name in ("memory_limit", "temp_directory", "threads", "gather_rows")
+        if name in settings
+    }
     receipt = (None, None) if options.dry_run else (options.receipt, options.receipt_key)
     with AnswerOutput(
         options.out, options.ledger, warn=not (options.quiet or options.dry_run), receipt=receipt
@@ -50,6 +54,7 @@ def check_tables(options: argparse.Namespace) -> int:
         with TableSet(
             options.source,
             options.suite,
+            table=options.table,
             unit=options.unit,
             max_rows=options.max_rows,
             public_parents=settings["public_parents"],
