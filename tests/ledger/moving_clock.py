@@ -18,6 +18,8 @@ class MovingClock:
         self.time = START
         monkeypatch.setattr(clock, "datetime", self)
 
+    fromisoformat = staticmethod(datetime.fromisoformat)
+
     def now(self, zone: object) -> datetime:
         assert zone is UTC
         return self.time

@@ -19,7 +19,7 @@ LINES = [
     "state = 'NY'",
     "",
     "state = 'CA' AND age < 65",
-    "CAST(age AS INTEGER) = 3 AND state = 'CA'",
+    "sqrt(age) = 3 AND state = 'CA'",
 ]
 TYPES = {"state": "VARCHAR", "age": "INTEGER"}
 

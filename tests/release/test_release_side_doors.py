@@ -63,7 +63,7 @@ def owner_log() -> Iterator[list[str]]:
         "age > (SELECT avg(age) FROM t)",
         "rowid = 1",
         "md5(zip) = '1'",
-        "age::VARCHAR = '1'",
+        "age::DOUBLE::VARCHAR = '1'",
         "agee = 1",
         "age = 'x'",
         "age =",

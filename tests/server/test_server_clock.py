@@ -38,6 +38,8 @@ class Clock:
         assert zone is UTC
         return datetime.now(UTC) + self.wrong
 
+    fromisoformat = staticmethod(datetime.fromisoformat)
+
     def time(self) -> float:
         return self.now(UTC).timestamp()
 

@@ -153,6 +153,8 @@ class World:
 
     # -- what is put in the place of modules that tell the time ------------------------------------------------
 
+    fromisoformat = staticmethod(datetime.fromisoformat)
+
     def now(self, zone: object) -> datetime:
         if self.current is not None:
             self.current.clock = self.clock

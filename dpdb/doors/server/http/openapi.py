@@ -95,9 +95,7 @@ def openapi_document() -> dict[str, Any]:
             },
             "/metrics": {"get": _route("For owners: answers by status, for Prometheus.", None)},
             "/openapi.json": {"get": _route("This document.", {"type": "object"})},
-            "/mcp": {
-                "post": _route("MCP, one message: the same as tools.", {"type": "object"}, body={"type": "object"})
-            },
+            "/mcp": {"post": _mcp()},
         },
     }
 
@@ -126,6 +124,14 @@ def _run(summary: str, properties: dict[str, Any]) -> dict[str, Any]:
     body = _object(next(iter(properties)), **properties)
     found = _route(summary, answer, body=body, parameters=[_KEY, _SEEN])
     found["responses"]["200"]["content"]["application/vnd.apache.arrow.stream"] = {}
+    return found
+
+
+def _mcp() -> dict[str, Any]:
+    found = _route("MCP, one message: the same as tools.", {"type": "object"}, body={"type": "object"})
+    error = _object("jsonrpc id error", jsonrpc=_TEXT, error=_object("code message", message=_TEXT))
+    content = {"application/json": {"schema": error}}
+    found["responses"]["400"] = {"description": "no message, as JSON-RPC says it", "content": content}
     return found
 
 
