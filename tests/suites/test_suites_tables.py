@@ -236,7 +236,7 @@ def test_lines_may_write_a_parent_in_small_and_in_large_letters(tmp_path: Path) 
 def test_a_set_of_rows_used_holds_the_rows_of_one_table_at_a_time(tmp_path: Path) -> None:
     with _opened(*_some(tmp_path), max_rows=2) as opened:
         first = opened._counted_set.counts(None, None)  # type: ignore[arg-type]
-        for table in opened._read_tables():
+        for table in opened._read:
             assert table.database.rows("SELECT table_name FROM duckdb_tables() WHERE database_name = 'memory'") == []
         assert opened._counted_set.counts(None, None) == first  # type: ignore[arg-type]
 
