@@ -12,13 +12,18 @@ from dpdb.errors import SourceError
 if TYPE_CHECKING:
     from dpdb.engine import LocalTable, TableSpec
     from dpdb.remote.opened import GatheredTable
-    from dpdb.remote.sets import RemoteSet
+    from dpdb.remote.sets.base import RemoteSet
     from dpdb.sources import Reading, SourceLike
 
 __all__ = ["REMOTE_KINDS", "RemoteEngine"]
 
 # Named by module and class. Every source is shown to all of them, so what asks an engine is loaded when they open one.
-REMOTE_KINDS = ("spark.SparkSource", "postgres_source.PostgresSource", "duckdb.DuckDBSource", "sets.SetSource")
+REMOTE_KINDS = (
+    "spark_source.SparkSource",
+    "postgres_source.PostgresSource",
+    "duckdb.DuckDBSource",
+    "sets.base.SetSource",
+)
 
 
 class RemoteEngine:

@@ -18,7 +18,7 @@ from dpdb.sources import needed
 
 if TYPE_CHECKING:
     from dpdb.remote.adbc import PostgresTable
-    from dpdb.remote.postgres_set import PostgresSet
+    from dpdb.remote.sets.postgres import PostgresSet
 
 __all__ = ["PostgresAddress", "PostgresSource"]
 
@@ -71,7 +71,7 @@ class PostgresSource:
         SourceError
             As of `open`, and if there is no such schema.
         """
-        from dpdb.remote.postgres_set import PostgresSet
+        from dpdb.remote.sets.postgres import PostgresSet
 
         address = _address(source)
         return PostgresSet(_connection(source, address), address.shown, schema)

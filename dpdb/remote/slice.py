@@ -33,10 +33,10 @@ from dpdb.engine import (
 from dpdb.engine.sql import ROW, BoundConstraint, BoundPredicate, WherePredicate, degree_bound, largest_group_size
 from dpdb.engine.sql.class_histograms import HISTOGRAM, class_histogram, class_histograms
 from dpdb.remote.fetched import Asking, fetched, in_parts, stored_columns
-from dpdb.remote.gather import rows_in_conflict
+from dpdb.remote.in_conflict.gather import rows_in_conflict
+from dpdb.remote.in_conflict.thinning import RemoteThinning, may_be_thinned
 from dpdb.remote.queries import hash_counts, self_conflict_counts, slice_tuples
 from dpdb.remote.table import new_name
-from dpdb.remote.thinning import RemoteThinning, may_be_thinned
 from dpdb.thresholds import MOST_SHARED
 
 if TYPE_CHECKING:

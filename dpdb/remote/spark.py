@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from sqlglot import exp
@@ -19,14 +19,10 @@ from dpdb.owner_log import OWNER_LOG
 from dpdb.remote.table import new_name
 from dpdb.schema import Column, TableSchema
 
-if TYPE_CHECKING:
-    from dpdb.remote.spark_set import SparkSet
-
-__all__ = ["SparkSource", "SparkTable", "frame_at", "said", "spark_session"]
+__all__ = ["SparkTable", "frame_at", "said", "spark_session"]
 
 Located: TypeAlias = Callable[[str], str]
 
-_PREFIX = "spark:"
 _UTC = {"utc", "etc/utc", "gmt", "etc/gmt", "z", "+00:00", "zulu", "etc/zulu", "universal", "etc/universal"}
 _TYPES = {
     "tinyint": "TINYINT", "smallint": "SMALLINT", "int": "INTEGER", "bigint": "BIGINT", "float": "FLOAT",
@@ -41,52 +37,6 @@ _CALENDAR = {
     "TIMESTAMP": ("TIMESTAMP_NTZ '0001-01-01 00:00:00'", "TIMESTAMP_NTZ '9999-12-31 23:59:59.999999'"),
     _ZONED: ("TIMESTAMP '0001-01-01 00:00:00+00:00'", "TIMESTAMP '9999-12-31 23:59:59.999999+00:00'"),
 }
-
-
-class SparkSource:
-    """The kind of sources that are Spark's: its data frames, and texts such as ``spark:catalog.schema.table``."""
-
-    takes_table = False
-
-    def reads(self, source: object) -> bool:
-        """Say whether it is one; pyspark is not imported for that."""
-        if isinstance(source, str):
-            return source.startswith(_PREFIX)
-        return hasattr(type(source), "sparkSession") and hasattr(type(source), "toArrow")
-
-    def open(self, source: Any, table: str | None = None) -> SparkTable:
-        """Open it; a text in the active session, or in one that is made for it (`SPARK_REMOTE` gives Connect).
-
-        Raises
-        ------
-        SourceError
-            If there is no such table, no Spark, or no session can be made.
-        """
-        del table
-        if not isinstance(source, str):
-            return SparkTable(source, "Spark data frame")
-        name = source.removeprefix(_PREFIX)
-        session, is_ours = spark_session()
-        try:
-            return SparkTable(frame_at(session, name), source, name, stop=session.stop if is_ours else None)
-        except BaseException:
-            if is_ours:
-                session.stop()
-            raise
-
-    def open_set(self, source: Any, schema: str | None) -> SparkSet:
-        """Open the schema or folder that a text names; see `SparkSet`.
-
-        Raises
-        ------
-        SourceError
-            If there is none, no Spark, or no session can be made.
-        """
-        from dpdb.remote.spark_set import SparkSet
-
-        if not isinstance(source, str) or schema is not None:
-            raise SourceError("a set of tables in Spark is a text: spark:CATALOG.SCHEMA, or spark:parquet.`FOLDER`")
-        return SparkSet(source.removeprefix(_PREFIX))
 
 
 class SparkTable:

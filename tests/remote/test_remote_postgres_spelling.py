@@ -30,7 +30,7 @@ def test_three_thousand_predicates(postgres: Server) -> None:
 def test_what_is_refused_is_named(postgres: Server) -> None:
     name = postgres.holding(rows(random.Random(0), 1))
     with open_table(postgres.address, table=name) as there:
-        for text in ("lower(s) = 'a'", "upper(s) = 'A'", "x + 1 > 2", "c + 1 > DATE '2020-01-01'", "d * 2 > 1"):
+        for text in ("lower(s) = 'a'", "upper(s) = 'A'", "x + 1 > 2", "c + h > DATE '2020-01-01'", "d * 2 > 1"):
             with pytest.raises(PredicateError, match="PostgreSQL"):
                 there.where(text)
         for text in ("s = 'a\0b'", "s LIKE 'a\0%'"):

@@ -36,7 +36,7 @@ def test_what_is_refused_is_named(spark: Any) -> None:
             "lower(s) = 'a'",
             "upper(s) = 'A'",
             "x + 1 > 2",
-            "c + 1 > DATE '2020-01-01'",
+            "c + h > DATE '2020-01-01'",
             "d * 2 > 1",
             "i / 2 > 1",
         ):

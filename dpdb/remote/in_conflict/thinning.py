@@ -15,9 +15,9 @@ from dpdb.constraints import block_shape
 from dpdb.engine import LocalSlice, Partners
 from dpdb.engine.sql import BoundConstraint, ComputedColumn, WherePredicate
 from dpdb.remote.fetched import Asking, fetched, in_parts, stored_columns
+from dpdb.remote.in_conflict.thinned_rows import ALL, HASH, OPEN, SHARE, Thinned, is_thinned, order_values, thinned_rows
 from dpdb.remote.queries import slice_tuples
 from dpdb.remote.table import new_name
-from dpdb.remote.thinned_rows import ALL, HASH, OPEN, SHARE, Thinned, is_thinned, order_values, thinned_rows
 from dpdb.schema import Column, TableSchema, free_name
 
 __all__ = ["RemoteThinning", "may_be_thinned"]

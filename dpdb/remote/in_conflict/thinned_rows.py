@@ -32,7 +32,7 @@ from sqlglot import exp
 from dpdb.constraints import block_shape
 from dpdb.engine import Partners
 from dpdb.engine.sql import BoundConstraint
-from dpdb.remote.gather import (
+from dpdb.remote.in_conflict.gather import (
     ROW,
     Join,
     conflict_joins,
