@@ -12,7 +12,7 @@ from dpdb.errors import SourceError
 if TYPE_CHECKING:
     from dpdb.engine import LocalTable, TableSpec
     from dpdb.remote.opened import GatheredTable
-    from dpdb.remote.sets.base import RemoteSet
+    from dpdb.remote.sets import RemoteSet
     from dpdb.sources import Reading, SourceLike
 
 __all__ = ["REMOTE_KINDS", "RemoteEngine"]
@@ -22,7 +22,7 @@ REMOTE_KINDS = (
     "spark_source.SparkSource",
     "postgres_source.PostgresSource",
     "duckdb.DuckDBSource",
-    "sets.base.SetSource",
+    "sets.SetSource",
 )
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from dpdb.errors import SourceError
 from dpdb.owner_log import OWNER_LOG
-from dpdb.remote.sets.base import RemoteSet
+from dpdb.remote.sets import RemoteSet
 from dpdb.remote.spark import SparkTable, frame_at, said, spark_session
 
 __all__ = ["SparkSet"]
