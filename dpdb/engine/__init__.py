@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from dpdb.engine.key_counts import HASH, Hashes, count_keys
     from dpdb.engine.owners import OwnerQuestion
     from dpdb.engine.parents.binding import BoundInclusion
-    from dpdb.engine.parents.children import ChildKey, child_key, kept_children_sql
+    from dpdb.engine.parents.children import ChildKey, child_key, kept_children, kept_children_sql, limited_keys
     from dpdb.engine.parents.declared import DeclaredParent, ParentsLike, declared_parents
     from dpdb.engine.parents.files import ParentFiles
     from dpdb.engine.parents.measured import same_name
@@ -137,11 +137,13 @@ __all__ = [
     "folded_parents",
     "group_count",
     "has_class_histogram",
+    "kept_children",
     "kept_children_sql",
     "kept_rows",
     "kept_rows_sql",
     "key_histogram",
     "key_of",
+    "limited_keys",
     "listed_rows",
     "load_counting",
     "no_progress",
@@ -175,7 +177,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "interface": "Edges Engine Partners Progress Slice Table Thinning no_progress",
             "owners": "OwnerQuestion",
             "parents.binding": "BoundInclusion",
-            "parents.children": "ChildKey child_key kept_children_sql",
+            "parents.children": "ChildKey child_key kept_children kept_children_sql limited_keys",
             "parents.declared": "DeclaredParent ParentsLike declared_parents",
             "parents.files": "ParentFiles",
             "parents.measured": "same_name",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from dpdb.database import Database
-from dpdb.engine import AcrossColumn, BoundTable, SortedForm, count_dependencies, kept_rows
+from dpdb.engine import AcrossColumn, BoundTable, SortedForm, count_dependencies, kept_children, kept_rows, limited_keys
 from dpdb.engine.sql import BoundConstraint, ComputedColumn, Operand, WherePredicate
 from dpdb.errors import EngineError, ForeignRuleError, ParameterError, PredicateError, SourceError
 from dpdb.remote.fetched import Asking
@@ -62,11 +62,6 @@ class GatheredTable(BoundTable):
         schema = remote.schema() if opened is None else opened.schema
         source = Source(remote.description, schema, without_rows(schema))
         beside: RemoteParents | None = _parents(spec, remote) if opened is None else opened._beside
-        if spec.change.max_children is not None:
-            raise ParameterError(
-                "max_children (--max-children) is for tables that dpdb reads itself; in another engine the key can be "
-                "protected: --unit COLUMN --max-rows K (unit=, max_rows=)"
-            )
         super().__init__(
             database,
             source,
@@ -313,7 +308,7 @@ class GatheredTable(BoundTable):
         self._has_asked.clear()
 
     def _choice(self) -> str:
-        return "" if self.unit is None else f"; {self._remote.version()}"
+        return "" if self._kept is None else f"; {self._remote.version()}"
 
     @property
     def _asking(self) -> Asking:
@@ -331,10 +326,14 @@ class GatheredTable(BoundTable):
         rows: exp.Expr = self._remote.rows()
         if self._is_empty:
             rows = exp.select("*").from_(rows).where(exp.false()).subquery("no_row")
-        if self.unit is None:
+        if self._kept is None:
             return rows
-        kept = kept_rows(self._stored, self.unit, self._most, rows, self._spelling.row_hash)
-        return kept.subquery("unit_row")
+        row_hash = self._spelling.row_hash
+        if self.unit is not None:
+            return kept_rows(self._stored, self.unit, self._most, rows, row_hash).subquery("unit_row")
+        assert self._change.max_children is not None, "what is limited are children"
+        keys, most = limited_keys(self.inclusions), self._change.max_children
+        return kept_children(self._stored, keys, most, rows, row_hash).subquery("kept_child")
 
     def close(self) -> None:
         """Let go of the remote table, and drop the private database. May be called twice."""

@@ -128,7 +128,6 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "twice": (RULES[0], {"private_parents": ["person", "main.person"]}, "are one table, and not both are public"),
     "itself": ("code IN visit.vid", {"public_parents": ["visit"]}, "is the measured table itself, whose rows"),
     "rows": (RULES[0], {"private_parents": ["person"]}, "is private, so one of its rows could"),
-    "children": (RULES[0], {"private_parents": ["person"], "max_children": 2}, "max_children .* is for tables that"),
 }
 
 

@@ -24,7 +24,7 @@ from sqlglot import exp
 
 from dpdb.database import Database
 from dpdb.engine.parents.binding import BoundInclusion
-from dpdb.engine.unit_rows import KeptRows, place_among, value_order
+from dpdb.engine.unit_rows import KeptRows, RowHash, place_among, value_order
 from dpdb.predicates import in_type
 from dpdb.schema import TableSchema, free_name
 from dpdb.sources import Source
@@ -71,13 +71,29 @@ class ChildRows(KeptRows):
         return kept_children(self.schema, self._keys, self._most, rows)
 
 
-def kept_children(schema: TableSchema, keys: Sequence[ChildKey], most: int, rows: exp.Expr) -> exp.Select:
-    """Query of the kept ones among `rows`, which have the columns of a table that dpdb can compare."""
+def kept_children(
+    schema: TableSchema, keys: Sequence[ChildKey], most: int, rows: exp.Expr, row_hash: RowHash | None = None
+) -> exp.Select:
+    """Query of the kept ones among `rows`, which have the columns of a table that dpdb can compare.
+
+    Which number a copy has among rows that are equal in all of them decides nothing: of c copies, of which a key keeps
+    the first a and another one the first b, the first min(a, b) are kept. So where rows have no order of their own, in
+    another engine, copies are numbered among themselves, and every query keeps the same rows.
+
+    Parameters
+    ----------
+    schema, keys, most, rows
+        The table, its keys, and how many rows of each are kept.
+    row_hash
+        Of another engine: hash of a row. Default: our own.
+    """
     columns = [exp.column(name, quoted=True) for name in schema.usable]
     copy = free_name("copy", schema.usable)
-    number = exp.alias_(exp.Window(this=exp.RowNumber(), over="OVER"), copy, quoted=True)
+    place = exp.Window(this=exp.RowNumber(), over="OVER") if row_hash is None else place_among(columns, columns)
+    number = exp.alias_(place, copy, quoted=True)
     numbered = exp.select(*columns, number).from_(rows.copy()).subquery("numbered_row")
-    order = [*value_order(schema), exp.column(copy, quoted=True)]
+    values = value_order(schema) if row_hash is None else value_order(schema, row_hash)
+    order = [*values, exp.column(copy, quoted=True)]
     query = exp.select(*columns).from_(numbered)
     query.set("qualify", exp.Qualify(this=exp.and_(*(_is_among_first(key, order, most) for key in keys))))
     return query
