@@ -1,4 +1,4 @@
-"""At most k children of each key in another engine: its own hash chooses them; the numbers are those of our own engine."""
+"""At most k children of each key in another engine: its own hash chooses them; the numbers are those of ours."""
 
 from __future__ import annotations
 
