@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+import signal
+import subprocess
+import sys
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -18,7 +22,7 @@ from helpers_sets import DAY, OPTIONS, SCHEMAS, SUITES, compare, random_tables, 
 
 from dpdb import steps
 from dpdb.doors.cli.main import main
-from dpdb.errors import EngineError, LedgerError, SourceError
+from dpdb.errors import EngineError, LedgerError, ParameterError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.remote.duckdb import AskedThere
 from dpdb.suites import TableSet
@@ -92,6 +96,18 @@ def test_spark(spark: Any, tmp_path: Path) -> None:
             TableSet("spark:nowhere", suites, **OPTIONS)
     finally:
         spark.sql("DROP DATABASE omop_set CASCADE")
+
+
+def test_rows_in_conflict_come_only_if_the_owner_has_said_how_many(place: tuple[Server, str], tmp_path: Path) -> None:
+    server, table = place
+    _, suites = written(tmp_path, {}, {"visit": SUITES["visit"]})
+    asked: dict[str, Any] = OPTIONS | {"table": table, "max_rows": 3}
+    with pytest.raises(ParameterError, match="--gather-rows N"):
+        TableSet(server.address, suites, **asked)
+    with TableSet(server.address, suites, **asked, gather_rows=100) as opened:
+        run = opened.prepare(epsilon=1)
+        assert '"fractional cover"' in run.spec
+        assert len(opened.run(run)) == len(opened.prepare().counted.limits)
 
 
 # -- bad input ------------------------------------------------------------------------------------------------------
@@ -200,17 +216,16 @@ def test_a_set_there_is_checked_by_one_debit_at_one_moment(place: tuple[Server, 
         assert opened.check(epsilon=1, run_id="monday").to_json() == first.to_json()
         spent = opened._account.spent()
         assert 0.25 < spent <= 1
-        sessions = (
-            "SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
-        assert server.asked(sessions) == [(1,)]
+        assert server.asked(
+            "SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in %'"
+        ) == [(1,)]
     with TableSet(server.address, suites, **asked) as again:
         assert again.check(epsilon=1, run_id="monday").to_json() == first.to_json()
         with pytest.raises(LedgerError, match="epoch"):  # the deleted rows are another state of the set
             again.check(epsilon=1, run_id="tuesday")
         assert again._account.spent() == spent
     with pytest.raises(LedgerError):
-        TableSet(server.address, suites, **asked, max_rows=2)
+        TableSet(server.address, suites, **asked, max_rows=2, gather_rows=100)
 
 
 @pytest.mark.parametrize("before", [True, False])
@@ -253,3 +268,40 @@ def test_a_server_that_goes_away_is_one_line(tmp_path: Path, before: bool) -> No
         finally:
             with suppress(NotStartedError):  # it did not come back
                 server.stop()
+
+
+def test_a_set_there_that_is_killed_is_finished_by_the_same_command(postgres: Server, tmp_path: Path) -> None:
+    _killed(postgres, tmp_path, ["inserted", "level drawn"])
+
+
+@pytest.mark.slow
+def test_a_set_there_that_is_killed_at_each_step(postgres: Server, tmp_path: Path) -> None:
+    steps = [
+        "asked",
+        "begun",
+        "secret written",
+        "inserted",
+        "reserved",
+        "level drawn",
+        "level written",
+        "level recorded",
+    ]
+    _killed(postgres, tmp_path, [*steps, "ending", "end written", "secret overwritten", "ended"])
+
+
+def _killed(server: Server, folder: Path, steps: list[str]) -> None:
+    days = [None if k % 4 == 0 else DAY for k in range(2_000)]
+    person = pa.table([list(range(2_000)), days, [1] * 2_000], schema=SCHEMAS["person"])
+    table = in_postgres(server, random_tables(Random(6), 40) | {"person": person})
+    _, suites = written(folder, {}, {"person": "born: NOT NULL(born)\n", "visit": "person_id IN person.person_id\n"})
+    driver = Path(__file__).parents[1] / "suites" / "set_driver.py"
+    cases = [f"kill {step}" for step in steps]
+    command = [sys.executable, str(driver), server.address, table, str(suites), str(folder), "", *cases]
+    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True, timeout=500).stdout)
+    assert found["1"] != found["2"]
+    for case in cases:
+        debited = case not in ("kill asked", "kill begun", "kill secret written", "kill inserted")
+        wanted, spent = found["1" if debited else "2"]
+        one = found[case]
+        assert (one["ended"], one["debits after"]) == ([-signal.SIGKILL, 0, 0], debited), case
+        assert (one["said"], one["debits"], one["spent"]) == ([None, wanted, wanted], 1, spent), case

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from dpdb.constraints import block_shape
-from dpdb.engine import LocalSlice, Partners
+from dpdb.engine import AcrossColumn, LocalSlice, Partners
 from dpdb.engine.sql import BoundConstraint, ComputedColumn, WherePredicate
 from dpdb.remote.fetched import Asking, fetched, in_parts, stored_columns
 from dpdb.remote.in_conflict.thinned_rows import ALL, HASH, OPEN, SHARE, Thinned, is_thinned, order_values, thinned_rows
@@ -102,7 +102,9 @@ class RemoteThinning:
     def _with_hash(self, row_hash: str, columns: Sequence[str]) -> exp.Select:
         """Select the rows with a hash of all their values, by which rows differ that the constraints cannot tell."""
         asking = self._asking
-        names = [column.name for column in asking.schema.columns if not isinstance(column, ComputedColumn)]
+        names = [
+            column.name for column in asking.schema.columns if not isinstance(column, (AcrossColumn, ComputedColumn))
+        ]
         known = [name for name in names if asking.schema[name].type is not None]
         hashed = asking.spelling.row_hash([exp.column(name, quoted=True) for name in known])
         rows = exp.select("*", exp.alias_(hashed, row_hash, quoted=True)).from_(asking.rows.copy())

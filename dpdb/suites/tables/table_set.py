@@ -157,7 +157,11 @@ class TableSet(Closing):
         if self._max_rows is None:
             return owned_table(member.suite, read, empty, self._unit)
         known = PrivacyUnit(self._max_rows, sound.column)
-        return RowsUsed(*(counted_suite(PublicTable(each, known), member.suite) for each in (read, empty)))
+        counted = RowsUsed(*(counted_suite(PublicTable(each, known), member.suite) for each in (read, empty)))
+        if counted.counted.needs_graph:
+            read.admit(None)
+            read.admit_graph()
+        return counted
 
     def _tables_of(self, member: Member) -> tuple[Table, Table]:
         """Open a table without rows, and with them if they are read."""
