@@ -273,7 +273,7 @@ def test_a_timeout_after_the_debit_is_one_message_and_paid_once(
 
         def timed(table: PostgresTable, tree: object) -> pa.Table:
             asked.append(tree)
-            table._run(f"SET LOCAL statement_timeout = {1 if len(asked) == 2 else 0}")
+            table._transaction.run(f"SET LOCAL statement_timeout = {1 if len(asked) == 2 else 0}")
             rows = table._select
             if len(asked) == 2:
                 table._select = rows.where("pg_sleep(1) IS NOT NULL", dialect="postgres")
