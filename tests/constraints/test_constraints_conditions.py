@@ -25,7 +25,7 @@ READ = {
     "¬(t1.a ≥ t2.b+1 ∧ t1.c≠t2.c)": "not(t1.a >= t2.b + 1 & t1.c!=t2.c)",
     "not(LOWER(t1.a) = lower( t2.a ))": "not(lower(t1.a) = lower(t2.a))",
     "not(t1.hour*100+t1.minute <> t1.time)": "not(t1.hour * 100 + t1.minute != t1.time)",
-    'not(t1."First Name" + 1 > t2."or")': 'not(t1."First Name" + 1 > t2.or)',
+    'not(t1."First Name" + 1 > t2."or")': 'not(t1."First Name" + 1 > t2."or")',
     # solved for one tuple
     "not(t1.a - t2.b > 60)": "not(t1.a > t2.b + 60)",
     "not(t1.a - t2.b < 0)": "not(t1.a<t2.b)",

@@ -47,7 +47,7 @@ def test_spellings_are_one_value(text: str) -> None:
             "every customer_id must be found in customers.id where status = 'open' and region IS NOT NULL",
         ),
         ('order date IN days."a ""day"""', '"order date" IN days."a ""day"""', None),
-        ('in IN "in"."in"', "in IN in.in", "every in must be found in in.in"),
+        ('in IN "in"."in"', '"in" IN "in"."in"', 'every "in" must be found in "in"."in"'),
     ],
 )
 def test_what_is_written_is_read_again(text: str, written: str, words: str | None) -> None:

@@ -76,7 +76,7 @@ def test_notations_of_a_dependency(text):
         ("[] -> a", ["not(t1.a!=t2.a)"]),
         (
             "key, not, unique -> forall",
-            ["not(t1.key=t2.key&t1.not=t2.not&t1.unique=t2.unique&t1.forall!=t2.forall)"],
+            ['not(t1.key=t2.key&t1."not"=t2."not"&t1.unique=t2.unique&t1."forall"!=t2."forall")'],
         ),
         ("2nd, 3 -> größe", ['not(t1."2nd"=t2."2nd"&t1."3"=t2."3"&t1."größe"!=t2."größe")']),
         ("UNIQUE(a, b)", ["not(t1.a=t2.a&t1.b=t2.b)"]),
@@ -98,7 +98,7 @@ def test_notations_of_a_dependency(text):
         ("not(t1.f = True & t1.g != FALSE)", ["not(t1.f=TRUE&t1.g!=FALSE)"]),
         (
             'not(t1."First ""x"" Name" = t2.and and t1.and = t2.t)',
-            ['not(t1."First ""x"" Name"=t2.and&t1.and=t2.t)'],
+            ['not(t1."First ""x"" Name"=t2."and"&t1."and"=t2.t)'],
         ),
         ('t1&EQ(t1.A,"x")', ["not(t1.A='x')"]),
         ("t1&EQ(t1.A,'x')&LTE(t1.B,3)", ["not(t1.A='x'&t1.B<=3)"]),
