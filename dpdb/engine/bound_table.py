@@ -13,7 +13,6 @@ from dpdb.constraints import ConstraintsLike, distinct, load_constraints, places
 from dpdb.database import Database
 from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.parents.across import ParentsOfTable, RulesAcross
-from dpdb.engine.parents.orphans import without_parents
 from dpdb.engine.setting_groups import EVERY_ROW, ProtectedChange
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sql.bind import BoundConstraint, bind
@@ -199,7 +198,7 @@ class BoundTable(Closing):
 
     def rehearse(self, slices: Sequence[WherePredicate | None], *, counts: bool) -> None:
         """Count many slices, or make one under many constraints, no row in table or parents; see the base class."""
-        rows = Source(self.description, without_parents(self.rows.schema), without_rows(self.schema))
+        rows = Source(self.description, self._across.empty(self.rows.schema), without_rows(self.schema))
         if counts and len(slices) > _FEW_SLICES:
             from dpdb.engine.sql.count import count_rows
 

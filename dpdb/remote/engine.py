@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpdb.engine import Progress, no_progress
@@ -107,6 +108,8 @@ class RemoteEngine:
 
 
 def _kind_of(source: SourceLike) -> Any:
+    if isinstance(source, (str, Path)) and ":" not in str(source):  # a path; other engines have addresses
+        return None
     return next((kind for kind in map(_loaded, REMOTE_KINDS) if kind.reads(source)), None)
 
 

@@ -102,9 +102,9 @@ def test_interrupting_the_kernel_stops_the_computation(
     asked = client.execute("session.dp_inconsistency('minimal_inconsistency', 1, theta=100_000)")
     time.sleep(3)
     manager.interrupt_kernel()
-    began = time.monotonic()
+    worked = _worked(manager)
     assert _reply(client, asked) == "KeyboardInterrupt"
-    assert time.monotonic() - began < 5
+    assert _worked(manager) - worked < 5
     asked = client.execute(
         "import os, time; before = os.times(); time.sleep(1); after = os.times(); "
         "assert after.user - before.user < .3, after.user - before.user"
@@ -112,6 +112,12 @@ def test_interrupting_the_kernel_stops_the_computation(
     assert _reply(client, asked) is None
     asked = client.execute("assert session.spent() == 2; session.dp_count(1).value")
     assert _reply(client, asked) is None
+
+
+def _worked(manager: KernelManager) -> float:
+    """Seconds of processor time that the kernel has used; other work on the machine changes nothing of them."""
+    fields = Path(f"/proc/{manager.provisioner.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _reply(client: BlockingKernelClient, asked: str) -> str | None:

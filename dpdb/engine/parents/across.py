@@ -158,6 +158,12 @@ class RulesAcross:
 
         return orphan_column(self._bound[rule], self._tables)
 
+    def empty(self, schema: TableSchema) -> TableSchema:
+        """Return the same schema, whose rules look into parents of which no row is read."""
+        from dpdb.engine.parents.orphans import without_parents
+
+        return without_parents(schema) if self.bound else schema
+
     def is_changed(self) -> bool:
         """Return whether a private parent has other rows now than when it was opened. Private."""
         return any(table.is_changed() for table in self._private)

@@ -160,7 +160,8 @@ class MeasurePart(Part):
         pairwise = [bound.constraint for bound in self.rules if not bound.constraint.is_single_tuple]
         if not pairwise and not named:
             return self._changed(lambda *_: VIOLATING_ROWS)
-        if not named and table.exact_statistic(self.rules) is not None:
+        may_count = not named and any(name == "repair" for name, _ in self.measures)
+        if may_count and table.exact_statistic(self.rules) is not None:
             return self._changed(lambda name, one: FEWEST_DELETIONS if name == "repair" else one)
         if self.is_counted and table.exact_statistic(self.rules) is None:
             name, mechanism = self.measures[0]
