@@ -254,7 +254,7 @@ class _Binder:
         for side in (left, right):
             self._check(side, operator, None)
         common = self._types.common_type(left.type, right.type)
-        if common is None or not orders_alike(operator, left.type, right.type):
+        if common is None or (operator.is_order and not orders_alike(left.type, right.type)):
             raise PredicateError(
                 f"where: cannot {'compare' if common is None else 'order'} {term_words(left)!r} "
                 f"({type_words(left.type)}) with {term_words(right)!r} ({type_words(right.type)})"

@@ -21,7 +21,6 @@ from itertools import permutations
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from dpdb.constraints import Operator
 from dpdb.errors import PredicateError
 from dpdb.predicates.nodes import Arithmetic, Call, Column, Literal, Term
 
@@ -312,17 +311,15 @@ def equality_type(kind: str) -> str:
     return "VARCHAR" if is_enum(kind) else kind
 
 
-def orders_alike(operator: Operator, left: str, right: str) -> bool:
-    """Say whether an operator may stand between two types that compare: the order of an enumeration is its own.
+def orders_alike(left: str, right: str) -> bool:
+    """Say whether values of two types that compare have one order: that of an enumeration is its own.
 
     Parameters
     ----------
-    operator
-        The operator.
     left, right
         Names of the types of both sides.
     """
-    return left == right or not operator.is_order or not (is_enum(left) or is_enum(right))
+    return left == right or not (is_enum(left) or is_enum(right))
 
 
 def type_words(kind: str) -> str:

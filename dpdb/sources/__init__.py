@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.sources.addresses.fetching import STANDARD_INPUT, has_tables
-    from dpdb.sources.addresses.urls import is_address, refuse_url
+    from dpdb.sources.addresses.fetching import has_tables
+    from dpdb.sources.addresses.urls import STANDARD_INPUT, is_address, refuse_url
     from dpdb.sources.cells.json_lines import member_names
     from dpdb.sources.content import is_changed, opened_content, rows_digest
     from dpdb.sources.csv.lines import Faults
@@ -56,8 +56,8 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
     __getattr__ = lazy_names(
         __name__,
         {
-            "addresses.fetching": "STANDARD_INPUT has_tables",
-            "addresses.urls": "is_address refuse_url",
+            "addresses.fetching": "has_tables",
+            "addresses.urls": "STANDARD_INPUT is_address refuse_url",
             "cells.json_lines": "member_names",
             "content": "is_changed opened_content rows_digest",
             "csv.lines": "Faults",

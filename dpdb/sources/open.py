@@ -16,11 +16,12 @@ from sqlglot.errors import SqlglotError
 from dpdb.database import Database
 from dpdb.errors import EngineError, SourceError
 from dpdb.schema import Column, TableSchema, TypeOrigin
-from dpdb.sources.addresses.fetching import find_source
-from dpdb.sources.addresses.urls import AdbcAddress
+from dpdb.sources.addresses.urls import AdbcAddress, is_fetched
 from dpdb.sources.csv.delimiter import parse_delimiter
 from dpdb.sources.file_source import FileSource
+from dpdb.sources.files import Files
 from dpdb.sources.kinds import kind_of
+from dpdb.sources.places import find_files
 from dpdb.sources.source import Reading, Source, SourceLike, Wanted
 
 __all__ = ["declared_schema", "open_source"]
@@ -42,7 +43,7 @@ def open_source(
     ----------
     source
         Path of a Parquet, CSV or JSON-lines file, of a directory or glob of one kind (see `find_files`); of an Arrow,
-        Excel, SQLite or DuckDB file; of a table of a lake (see `lake_table`); an address or ``-`` (see `find_source`);
+        Excel, SQLite or DuckDB file; of a table of a lake (see `lake_table`); an address or ``-`` (`fetched_files`);
         a DuckDB connection or relation; a connection of an ADBC driver or ``adbc:DRIVER:URI``; a pyarrow Table, Dataset
         or RecordBatchReader; anything with ``__arrow_c_stream__`` (pandas, Polars). How CSV text is cut into rows is in
         `csv.lines`.
@@ -72,14 +73,20 @@ def open_source(
     target = source
     if isinstance(source, (str, os.PathLike)):
         place = os.fspath(source)
-        target = AdbcAddress.parse(place) or find_source(
-            place, database.directory, or_text=mark is not None or likely is not None
-        )
+        target = AdbcAddress.parse(place) or _files(place, database, or_text=mark is not None or likely is not None)
     kind = kind_of(target)
     if mark is not None and not (isinstance(kind, FileSource) and kind.takes_delimiter):
         shown = f"{target.place}: is {kind.title}; " if isinstance(kind, FileSource) else ""
         raise SourceError(f"{shown}a delimiter applies to CSV text only")
     return kind.open(database, target, Wanted(table, csv_schema or {}, rows, mark, likely))
+
+
+def _files(place: str, database: Database, *, or_text: bool) -> Files:
+    if not is_fetched(place):
+        return find_files(place, or_text=or_text)
+    from dpdb.sources.addresses.fetching import fetched_files
+
+    return fetched_files(place, database.directory, or_text=or_text)
 
 
 def declared_schema(database: Database, types: Mapping[str, str]) -> TableSchema:

@@ -265,7 +265,7 @@ def test_files_that_are_added_while_their_folder_is_opened_are_not_read(
 ) -> None:
     """A session is of the files that there were; a ledger takes others as a change, unless rows are only ever added."""
     from dpdb.ledger import Ledger
-    from dpdb.sources.addresses import fetching as source
+    from dpdb.sources import open as source
 
     rows = pa.table({"a": [1], "b": [1]})
     find_files = source.find_files

@@ -141,7 +141,7 @@ def _bind_predicate(
         _refuse_untyped(dc, compared, None, ordered=ordered)
         right_type = _column_type(dc, columns[right.column])
         kind = common_type(left_type, right_type)
-        if kind is None or not orders_alike(predicate.op, left_type, right_type):
+        if kind is None or (ordered and not orders_alike(left_type, right_type)):
             untyped = [f"; {typing_advice(column)}" for column in compared if column.is_untyped]
             raise ConstraintTypeError(
                 f"{dc.label}: cannot {'compare' if kind is None else 'order'} {left.column!r} "

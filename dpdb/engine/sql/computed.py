@@ -90,6 +90,8 @@ def with_computed_columns(
     ConstraintTypeError
         If an expression is not allowed, has no type or is the same for every row; the message names the constraint.
     """
+    if not any(dc.computed for dc in constraints):
+        return tuple(constraints), schema
     made: dict[RowExpression | Across, ComputedColumn | AcrossColumn] = {}
     types = TableTypes(database, schema, tests_nested=True)
     for dc in constraints:

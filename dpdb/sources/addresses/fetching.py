@@ -14,13 +14,12 @@ from pathlib import Path
 
 from dpdb.errors import SourceError
 from dpdb.files.new_file import WorkFolder
-from dpdb.sources.addresses.urls import is_address
+from dpdb.sources.addresses.urls import STANDARD_INPUT, is_address
 from dpdb.sources.files import Files
 from dpdb.sources.places import find_files
 
 __all__ = [
-    "STANDARD_INPUT",
-    "find_source",
+    "fetched_files",
     "has_tables",
     "keep_standard_input",
 ]
@@ -57,9 +56,6 @@ def _kept() -> tuple[WorkFolder, Path]:
     return folder, plain.rename(plain.with_suffix(".jsonl" if is_json else ".csv"))
 
 
-STANDARD_INPUT = "-"
-
-
 _DATABASES = ("duckdb", "sqlite", "excel")
 
 
@@ -70,14 +66,14 @@ def has_tables(place: str) -> bool:
     return place != STANDARD_INPUT and find_files(place, or_text=True).kind in _DATABASES
 
 
-def find_source(place: str, folder: Path, *, or_text: bool = False) -> Files:
-    """Find the files of a path as `find_files`, or fetch those of an address into a folder.
+def fetched_files(place: str, folder: Path, *, or_text: bool = False) -> Files:
+    """Fetch the files of an address into a folder; see `is_fetched`.
 
     Parameters
     ----------
     place : str
-        A path; ``-`` for standard input; or an address: ``https://``, ``http://``, or ``s3://`` of an object, a glob or
-        a folder of objects.
+        ``-`` for standard input; or an address: ``https://``, ``http://``, or ``s3://`` of an object, a glob or a
+        folder of objects.
     folder : Path
         A private one, which lives as long as the table is open.
     or_text : bool
@@ -95,14 +91,12 @@ def find_source(place: str, folder: Path, *, or_text: bool = False) -> Files:
         from dpdb.sources.addresses.https import download
 
         shown, found = download(place, _new(folder))
-    elif scheme == "s3":
+    else:
         from dpdb.sources.addresses.s3 import download_objects, is_delta
 
         if is_delta(place):
             return Files("delta", place, (place,), is_fetched=True)
         shown, found = place, download_objects(place, _new(folder))
-    else:
-        return find_files(place, or_text=or_text)
     try:
         return replace(find_files(str(found), or_text=or_text), place=shown, is_fetched=True)
     except SourceError as error:  # it names our copy

@@ -10,12 +10,17 @@ from typing import Self
 from dpdb.errors import SourceError
 
 __all__ = [
+    "STANDARD_INPUT",
     "AdbcAddress",
     "is_address",
+    "is_fetched",
     "refuse_url",
 ]
 
 
+STANDARD_INPUT = "-"
+
+_FETCHED = re.compile(r"(https?|s3)://", re.IGNORECASE)
 _READ = re.compile(r"(https?://|s3://|iceberg:|adbc:)", re.IGNORECASE)
 
 # With one slash, too: that is what pathlib makes of two. What is almost an address may hold a password as well as one.
@@ -32,6 +37,11 @@ _DATABASES = {
 def is_address(place: str) -> bool:
     """Say whether a text is an address that dpdb reads, not a path."""
     return bool(_READ.match(place))
+
+
+def is_fetched(place: str) -> bool:
+    """Say whether a text names what is fetched before it is read: an address of files, or standard input."""
+    return place == STANDARD_INPUT or bool(_FETCHED.match(place))
 
 
 def refuse_url(place: str) -> None:
