@@ -10,11 +10,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.errors import SourceError
-from dpdb.owner_log import OWNER_LOG
 from dpdb.sources.addresses.urls import AdbcAddress
 from dpdb.sources.arrow import validated
-from dpdb.sources.extras import needed
-from dpdb.sources.stream_source import Stream, StreamSource, without_batches
+from dpdb.sources.extras import needed, reason_in_log
+from dpdb.sources.stream_source import Stream, StreamSource
 
 __all__ = ["AdbcConnection"]
 
@@ -27,43 +26,35 @@ class AdbcConnection(StreamSource):
         kinds = {kind.__module__ for kind in type(target).__mro__}
         return isinstance(target, AdbcAddress) or "adbc_driver_manager.dbapi" in kinds
 
-    def stream(self, source: Any, table: str | None) -> Stream:
-        """Read the table; see `StreamSource`."""
-        return _read(source, table)
+    def stream(self, source: Any, table: str | None, *, rows: bool) -> Stream:
+        """Read the table; see `StreamSource`.
 
-    def empty(self, source: Any, table: str | None) -> Stream:
-        """Read the table's columns; see `StreamSource`."""
-        found = _read(source, table, exp.false())
-        return Stream(found.description, without_batches(found.reader), unordered=found.unordered)
-
-
-def _read(source: Any, table: str | None, *where: exp.Expr) -> Stream:
-    description = f"ADBC driver {source.driver!r}" if isinstance(source, AdbcAddress) else "ADBC connection"
-    if table is None:
-        raise SourceError(f"{description}: name the table with table=")
-    schema, _, name = table.rpartition(".")
-    query = exp.select("*").from_(exp.table_(name, db=schema or None, quoted=True)).where(*where).sql("postgres")
-    batches = _batches(source, query, description)
-    columns = next(batches)
-    unordered = frozenset(field.name for field in columns if pa.types.is_dictionary(field.type))  # enumerations
-    rows = validated(pa.RecordBatchReader.from_batches(columns, batches))
-    return Stream(f"table {table!r} of an {description}", rows, unordered=unordered)
+        Parameters
+        ----------
+        source, table, rows
+            As of `StreamSource.stream`.
+        """
+        description = f"ADBC driver {source.driver!r}" if isinstance(source, AdbcAddress) else "ADBC connection"
+        if table is None:
+            raise SourceError(f"{description}: name the table with table=")
+        schema, _, name = table.rpartition(".")
+        query = exp.select("*").from_(exp.table_(name, db=schema or None, quoted=True))
+        batches = _batches(source, (query if rows else query.where(exp.false())).sql("postgres"), description)
+        columns = next(batches)
+        unordered = frozenset(field.name for field in columns if pa.types.is_dictionary(field.type))  # enumerations
+        reader = validated(pa.RecordBatchReader.from_batches(columns, batches))
+        return Stream(f"table {table!r} of an {description}", reader, unordered=unordered)
 
 
 def _batches(source: Any, query: str, description: str) -> Iterator[Any]:
     """Give the schema first, then the batches."""
-    try:
+    with reason_in_log(f"{description}: the table cannot be read", Exception):
         if isinstance(source, AdbcAddress):
             library = needed(f"adbc_driver_{source.driver}.dbapi", "adbc", description)
             with closing(library.connect(source.uri)) as connection:
                 yield from _fetched(connection, query, description)
         else:
             yield from _fetched(source, query, description)
-    except (SourceError, GeneratorExit):
-        raise
-    except Exception as error:  # drivers' errors have no common class but this, and may print values
-        OWNER_LOG.error("%s: %s", description, error)
-        raise SourceError(f"{description}: the table cannot be read; the reason is in the owner's log") from None
 
 
 def _fetched(connection: Any, query: str, description: str) -> Iterator[Any]:

@@ -25,20 +25,20 @@ class ArrowStream(StreamSource):
         del target
         return True
 
-    def stream(self, source: Any, table: str | None) -> Stream:
-        """Start the stream; see `StreamSource`."""
-        kind = type(source).__name__
-        refuse_table_name(kind, table)
-        return Stream(kind, arrow_stream(source, kind), enums=_enums_of_polars(source))
+    def stream(self, source: Any, table: str | None, *, rows: bool) -> Stream:
+        """Start the stream, or take the schema of the object; see `StreamSource`.
 
-    def empty(self, source: Any, table: str | None) -> Stream:
-        """Take the schema of the object; see `StreamSource`."""
-        columns = getattr(source, "schema", None)
-        if not isinstance(columns, pa.Schema):
-            return self.stream(source, table)
+        Parameters
+        ----------
+        source, table, rows
+            As of `StreamSource.stream`.
+        """
         kind = type(source).__name__
         refuse_table_name(kind, table)
-        return Stream(kind, pa.RecordBatchReader.from_batches(columns, []))
+        columns = None if rows else getattr(source, "schema", None)
+        if isinstance(columns, pa.Schema):
+            return Stream(kind, pa.RecordBatchReader.from_batches(columns, []))
+        return Stream(kind, arrow_stream(source, kind), enums=_enums_of_polars(source))
 
 
 def _enums_of_polars(source: Any) -> dict[str, str]:

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from dpdb.database import Database
 from dpdb.errors import SourceError
-from dpdb.owner_log import OWNER_LOG
 from dpdb.sources.arrow import validated
+from dpdb.sources.extras import reason_in_log
 from dpdb.sources.file_source import FileSource, refuse_change
 from dpdb.sources.files import Files
 from dpdb.sources.source import Reading, Source, Wanted
@@ -36,7 +36,7 @@ class ArrowFile(FileSource):
         """Say whether these are the first bytes of an Arrow file or stream."""
         return head.startswith((_FILE, _STREAM, _FEATHER_1))
 
-    def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
+    def describe(self, database: Database, files: Files, wanted: Wanted) -> Source:
         """Read the schema; see `FileSource`.
 
         Parameters
@@ -47,7 +47,7 @@ class ArrowFile(FileSource):
         refuse_table_name(files.place, wanted.table)
         declared_types(database, files.place, (), wanted.types)
         with _reader(files) as reader:
-            return copied_stream(database, Stream(files.place, without_batches(reader))), False
+            return copied_stream(database, Stream(files.place, without_batches(reader)))
 
     def open(self, database: Database, target: Files, wanted: Wanted) -> Source:
         """Copy the file; see `open_source`.
@@ -58,7 +58,7 @@ class ArrowFile(FileSource):
             As of `SourceKind.open`.
         """
         if wanted.rows is Reading.NONE or (wanted.rows is Reading.COMPUTED and target.path is not None):
-            found, _ = self.describe(database, target, wanted)
+            found = self.describe(database, target, wanted)
             return found if wanted.rows is Reading.NONE else replace(found, path=target.path, state=target.state())
         refuse_table_name(target.place, wanted.table)
         declared_types(database, target.place, (), wanted.types)
@@ -71,16 +71,13 @@ class ArrowFile(FileSource):
 
 @contextmanager
 def _reader(files: Files) -> Iterator[pa.RecordBatchReader]:
-    try:
-        with pa.memory_map(files.paths[0]) as file:
-            head = file.read(len(_FILE))
-            file.seek(0)
-            if head.startswith(_FEATHER_1):
-                raise SourceError(f"{files.place}: is a Feather file of version 1; write it again as version 2")
-            yield _opened(file, is_file=head == _FILE)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: names that are not UTF-8
-        OWNER_LOG.error("%s: %s", files.place, error)
-        raise SourceError(f"{files.place}: is cut short or damaged; the reason is in the owner's log") from None
+    errors = (pa.ArrowException, OSError, UnicodeDecodeError)  # the last: names that are not UTF-8
+    with reason_in_log(f"{files.place}: is cut short or damaged", *errors), pa.memory_map(files.paths[0]) as file:
+        head = file.read(len(_FILE))
+        file.seek(0)
+        if head.startswith(_FEATHER_1):
+            raise SourceError(f"{files.place}: is a Feather file of version 1; write it again as version 2")
+        yield _opened(file, is_file=head == _FILE)
 
 
 def _opened(file: pa.NativeFile, *, is_file: bool) -> pa.RecordBatchReader:

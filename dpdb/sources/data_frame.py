@@ -24,17 +24,19 @@ class DataFrame(StreamSource):
         """Say whether it is a pandas data frame."""
         return "pandas" in sys.modules and isinstance(target, sys.modules["pandas"].DataFrame)
 
-    def stream(self, source: Any, table: str | None) -> Stream:
-        """Convert the frame; see `StreamSource`."""
+    def stream(self, source: Any, table: str | None, *, rows: bool) -> Stream:
+        """Convert the frame, or its first zero rows; see `StreamSource`.
+
+        Parameters
+        ----------
+        source, table, rows
+            As of `StreamSource.stream`.
+        """
         kind = type(source).__name__
         refuse_table_name(kind, table)
-        frame, objects = _with_text_for_objects(source)
+        frame, objects = _with_text_for_objects(source if rows else source.iloc[:0])
         frame, enums, unordered = _with_text_for_categories(frame)
         return Stream(kind, arrow_stream(frame, kind), objects, enums, unordered)
-
-    def empty(self, source: Any, table: str | None) -> Stream:
-        """Convert the frame's first zero rows; see `StreamSource`."""
-        return self.stream(source.iloc[:0], table)
 
 
 def _with_text_for_objects(frame: Any) -> tuple[Any, frozenset[str]]:

@@ -6,23 +6,16 @@ from contextlib import suppress
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.database import BATCH_ROWS
 from dpdb.errors import SourceError
-from dpdb.owner_log import OWNER_LOG
 from dpdb.predicates import is_enum
+from dpdb.sources.extras import reason_in_log
 from dpdb.sources.stream_source import Stream, StreamSource
 from dpdb.sources.table_choice import choose_table, refuse_table_name
 
-__all__ = [
-    "DuckDBConnection",
-    "DuckDBRelation",
-    "are_of_one_database",
-    "enums",
-    "run",
-]
+__all__ = ["DuckDBConnection", "DuckDBRelation", "are_of_one_database"]
 
 
 class DuckDBRelation(StreamSource):
@@ -32,30 +25,25 @@ class DuckDBRelation(StreamSource):
         """Say whether it is a DuckDB relation."""
         return isinstance(target, duckdb.DuckDBPyRelation)
 
-    def stream(self, source: Any, table: str | None) -> Stream:
-        """Run the relation; see `StreamSource`."""
+    def stream(self, source: Any, table: str | None, *, rows: bool) -> Stream:
+        """Run the relation; see `StreamSource`.
+
+        Parameters
+        ----------
+        source, table, rows
+            As of `StreamSource.stream`.
+        """
         refuse_table_name(type(source).__name__, table)
-        return Stream("DuckDB relation", run("DuckDB relation", source), enums=enums(source))
-
-    def empty(self, source: Any, table: str | None) -> Stream:
-        """Run the relation with LIMIT 0; see `StreamSource`."""
-        refuse_table_name(type(source).__name__, table)
-        return Stream(type(source).__name__, run("DuckDB relation", source.limit(0)), enums=enums(source))
+        return _run("DuckDB relation", source, rows=rows)
 
 
-def enums(relation: duckdb.DuckDBPyRelation) -> dict[str, str]:
-    """Return the types of a relation's enumerations by column: its stream of rows forgets them."""
+def _run(description: str, relation: duckdb.DuckDBPyRelation, *, rows: bool) -> Stream:
+    """Run a relation, with LIMIT 0 where no rows are wanted; its stream of rows forgets its enumerations."""
     kinds = zip(relation.columns, map(str, relation.types), strict=True)
-    return {name: kind for name, kind in kinds if is_enum(kind)}
-
-
-def run(description: str, relation: duckdb.DuckDBPyRelation) -> pa.RecordBatchReader:
-    """Run a relation; a failure names nothing but the source, its reason is in the owner's log."""
-    try:
-        return relation.to_arrow_reader(BATCH_ROWS)
-    except duckdb.Error as error:  # its message may print values of rows
-        OWNER_LOG.error("%s: %s", description, error)
-        raise SourceError(f"{description}: running its query failed; the reason is in the owner's log") from None
+    enums = {name: kind for name, kind in kinds if is_enum(kind)}
+    with reason_in_log(f"{description}: running its query failed", duckdb.Error):
+        reader = (relation if rows else relation.limit(0)).to_arrow_reader(BATCH_ROWS)
+    return Stream(description, reader, enums=enums)
 
 
 _FILE = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
@@ -80,15 +68,15 @@ class DuckDBConnection(StreamSource):
         """Say whether it is a DuckDB connection."""
         return isinstance(target, duckdb.DuckDBPyConnection)
 
-    def stream(self, source: Any, table: str | None) -> Stream:
-        """Read the table; see `StreamSource`."""
-        description, relation = _connection_table(source, table)
-        return Stream(description, run(description, relation), enums=enums(relation))
+    def stream(self, source: Any, table: str | None, *, rows: bool) -> Stream:
+        """Read the table; see `StreamSource`.
 
-    def empty(self, source: Any, table: str | None) -> Stream:
-        """Describe the table; see `StreamSource`."""
-        description, relation = _connection_table(source, table)
-        return Stream(description, run("DuckDB relation", relation.limit(0)), enums=enums(relation))
+        Parameters
+        ----------
+        source, table, rows
+            As of `StreamSource.stream`.
+        """
+        return _run(*_connection_table(source, table), rows=rows)
 
 
 def are_of_one_database(one: object, other: object) -> bool:

@@ -31,7 +31,7 @@ class DuckDBFile(FileSource):
         """Say whether these are the first bytes of a DuckDB file."""
         return head[8:12] == b"DUCK"
 
-    def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
+    def describe(self, database: Database, files: Files, wanted: Wanted) -> Source:
         """Attach the file and choose its table; see `FileSource`.
 
         Parameters
@@ -41,7 +41,8 @@ class DuckDBFile(FileSource):
         """
         declared_types(database, files.place, (), wanted.types)
         scan, is_computed = _attach(database, files, wanted.table)
-        return _with_nullability(database, scanned(database, files.place, scan), scan), is_computed
+        found = _with_nullability(database, scanned(database, files.place, scan), scan)
+        return replace(found, is_computed=is_computed)
 
     def open(self, database: Database, target: Files, wanted: Wanted) -> Source:
         """Open the table, and forget the file's names after a view was copied: its macro ``hash`` is not dpdb's.

@@ -51,8 +51,8 @@ class FileSource(ABC):
         return False
 
     @abstractmethod
-    def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
-        """Describe files as a source without reading a row; and say whether its rows are computed (a view's).
+    def describe(self, database: Database, files: Files, wanted: Wanted) -> Source:
+        """Describe files as a source without reading a row.
 
         Parameters
         ----------
@@ -102,10 +102,10 @@ class FileSource(ABC):
             As of `SourceKind.open`.
         """
         state = None if wanted.rows is Reading.NONE else target.settled_state()
-        found, is_computed = self._described(database, target, wanted)
+        found = self._described(database, target, wanted)
         if wanted.rows is Reading.NONE:
             return copied(database, replace(found, scan=without_rows(found.schema)))
-        if is_computed:
+        if found.is_computed:
             return copied(database, found)
         found = replace(found, path=target.path, state=state)
         if wanted.rows is Reading.COMPUTED and found.path is not None:
@@ -114,7 +114,7 @@ class FileSource(ABC):
         refuse_change(target, state)
         return found
 
-    def _described(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
+    def _described(self, database: Database, files: Files, wanted: Wanted) -> Source:
         try:
             return self.describe(database, files, wanted)
         except EngineError as error:

@@ -14,12 +14,11 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from dpdb.errors import SourceError
-from dpdb.owner_log import OWNER_LOG
 from dpdb.sources.arrow import validated
-from dpdb.sources.extras import needed
+from dpdb.sources.extras import needed, reason_in_log
 from dpdb.sources.files import Files
 from dpdb.sources.places import ICEBERG
-from dpdb.sources.stream_source import Stream, StreamSource, without_batches
+from dpdb.sources.stream_source import Stream, StreamSource
 from dpdb.sources.table_choice import refuse_table_name
 
 __all__ = ["DeltaTable", "IcebergTable", "Lake"]
@@ -39,24 +38,18 @@ class Lake(StreamSource):
         """Say whether it is a table of this lake."""
         return isinstance(target, Files) and target.kind == self.kind
 
-    def stream(self, source: Any, table: str | None) -> Stream:
-        """Read the table as it is now; see `StreamSource`."""
-        return Stream(source.place, validated(self._scan(source, table)))
+    def stream(self, source: Any, table: str | None, *, rows: bool) -> Stream:
+        """Read the table as it is now; see `StreamSource`.
 
-    def empty(self, source: Any, table: str | None) -> Stream:
-        """Read its schema; see `StreamSource`."""
-        return Stream(source.place, without_batches(self._scan(source, table)))
-
-    def _scan(self, source: Files, table: str | None) -> pa.RecordBatchReader:
+        Parameters
+        ----------
+        source, table, rows
+            As of `StreamSource.stream`.
+        """
+        del rows
         refuse_table_name(source.place, table)
-        try:
-            return self.scan(source.place)
-        except SourceError:
-            raise
-        except Exception as error:  # the libraries' errors have no common class but this
-            OWNER_LOG.error("%s: %s", source.place, error)
-            message = f"{source.place}: {self.library} cannot read it; the reason is in the owner's log"
-            raise SourceError(message) from None
+        with reason_in_log(f"{source.place}: {self.library} cannot read it", Exception):
+            return Stream(source.place, validated(self.scan(source.place)))
 
 
 _MAPPING = "delta.columnMapping.mode"

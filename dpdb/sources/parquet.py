@@ -41,7 +41,7 @@ class ParquetFiles(FileSource):
         """Say whether the name ends in .parquet."""
         return path.lower().endswith(".parquet")
 
-    def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
+    def describe(self, database: Database, files: Files, wanted: Wanted) -> Source:
         """Read the files' columns; see `FileSource`.
 
         Parameters
@@ -56,7 +56,7 @@ class ParquetFiles(FileSource):
         lost = _categories(database, files)
         columns = (text_column(c.name, kinds) if c.name in named.folders else c for c in source.schema.columns)
         ordered = (replace(c, origin=TypeOrigin.CATEGORIES) if c.name in lost else c for c in columns)
-        return replace(source, schema=TableSchema(tuple(ordered))), False
+        return replace(source, schema=TableSchema(tuple(ordered)))
 
 
 def parquet_columns(database: Database, files: Files) -> FileColumns:

@@ -81,6 +81,8 @@ class Source:
         What became NULL while text was read. Private.
     read_as : str
         How text is cut into rows, where the schema does not tell; see `CsvColumns`.
+    is_computed : bool
+        Whether its rows are computed whenever they are read, as a view's are.
     """
 
     description: str
@@ -91,6 +93,7 @@ class Source:
     files: Files | None = field(default=None, repr=False)
     faults: Faults | None = field(default=None, repr=False)
     read_as: str = ""
+    is_computed: bool = False
 
 
 class Reading(Enum):

@@ -63,18 +63,23 @@ class StreamSource(ABC):
         """Say whether this kind reads the object."""
 
     @abstractmethod
-    def stream(self, source: Any, table: str | None) -> Stream:
+    def stream(self, source: Any, table: str | None, *, rows: bool) -> Stream:
         """Return the stream of all rows.
+
+        Parameters
+        ----------
+        source
+            The object.
+        table
+            Which of its tables is meant, where it has several.
+        rows
+            Whether they are wanted. Else only the columns of the stream are read: nothing need be computed.
 
         Raises
         ------
         SourceError
             If the object offers no Arrow stream, or the table does not exist.
         """
-
-    @abstractmethod
-    def empty(self, source: Any, table: str | None) -> Stream:
-        """Return a stream of the columns; no row is read, a query is run with LIMIT 0. Errors as `stream`."""
 
     def open(self, database: Database, target: Any, wanted: Wanted) -> Source:
         """Copy the stream; see `copied_stream`.
@@ -86,8 +91,9 @@ class StreamSource(ABC):
         """
         if wanted.types:
             raise SourceError(f"a schema applies to columns without a type: {UNTYPED}")
-        stream = (self.empty if wanted.rows is Reading.NONE else self.stream)(target, wanted.table)
-        if wanted.rows is Reading.NONE:
+        rows = wanted.rows is not Reading.NONE
+        stream = self.stream(target, wanted.table, rows=rows)
+        if not rows:
             stream = replace(stream, reader=without_batches(stream.reader))
         return copied_stream(database, stream)
 

@@ -157,8 +157,8 @@ class TextFile(FileSource):
     def is_named(self, path: str) -> bool:
         return path.endswith(".txt")
 
-    def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
-        return scanned(database, files.place, exp.select("42 AS answer").subquery("text")), False
+    def describe(self, database: Database, files: Files, wanted: Wanted) -> Source:
+        return scanned(database, files.place, exp.select("42 AS answer").subquery("text"))
 
 
 def test_a_new_source_is_a_file_and_a_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from dpdb.errors import SourceError
-from dpdb.owner_log import OWNER_LOG
-from dpdb.sources.extras import needed
+from dpdb.sources.extras import needed, reason_in_log
 
 __all__ = ["download_objects", "is_delta"]
 
@@ -73,10 +72,5 @@ def _asked(address: str, ask: Any) -> Any:
         raise SourceError("s3://...: an address holds no password; credentials are found as AWS's own tools find them")
     if "/" not in path:
         raise SourceError(f"{address}: names no object; write s3://bucket/key")
-    try:
+    with reason_in_log(f"{address}: cannot be fetched", Exception):  # of s3fs, botocore and the network
         return ask(library.S3FileSystem(skip_instance_cache=True, use_listings_cache=False), path)
-    except SourceError:
-        raise
-    except Exception as error:  # those of s3fs, botocore and the network have no common class but this
-        OWNER_LOG.error("%s: %s", address, error)
-        raise SourceError(f"{address}: cannot be fetched; the reason is in the owner's log") from None

@@ -16,10 +16,10 @@ from dpdb.schema import TableSchema
 from dpdb.sources.csv.lines import Faults
 from dpdb.sources.file_source import FileSource
 from dpdb.sources.files import Files
-from dpdb.sources.source import Source, Wanted, copied, unreadable
-from dpdb.sources.text_columns import typed
+from dpdb.sources.source import Source, Wanted, copied, text_column, unreadable, without_rows
+from dpdb.sources.text_columns import declared_types, typed
 
-__all__ = ["CellFiles", "text_batch"]
+__all__ = ["CellFiles", "declared_source", "text_batch"]
 
 _STREAM = exp.to_table("source_stream")
 
@@ -97,6 +97,29 @@ def _lost(database: Database, copy: Source, written: Mapping[str, int]) -> dict[
     [kept] = database.rows(exp.select(*counts).from_(copy.scan.copy()))
     lost = {name: cells - int(found) for (name, cells), found in zip(written.items(), kept, strict=True)}
     return {name: cells for name, cells in lost.items() if cells}
+
+
+def declared_source(
+    database: Database, files: Files, names: Sequence[str], wanted: Wanted, read_as: str = ""
+) -> Source:
+    """Describe files by the names of their columns, which are text unless the owner declares a type.
+
+    Parameters
+    ----------
+    database
+        Its parser reads the types.
+    files
+        The files.
+    names
+        The columns.
+    wanted
+        What the owner has said of the table.
+    read_as
+        As in `Source`.
+    """
+    kinds = declared_types(database, files.place, names, wanted.types)
+    schema = TableSchema(tuple(text_column(name, kinds) for name in names))
+    return Source(files.place, schema, without_rows(schema), read_as=read_as)
 
 
 def text_batch(

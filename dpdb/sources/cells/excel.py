@@ -10,15 +10,14 @@ import pyarrow as pa
 
 from dpdb.database import Database
 from dpdb.errors import SourceError
-from dpdb.owner_log import OWNER_LOG
 from dpdb.schema import TableSchema, refuse_duplicate_names
-from dpdb.sources.cells.cell_files import CellFiles, text_batch
+from dpdb.sources.cells.cell_files import CellFiles, declared_source, text_batch
 from dpdb.sources.cells.workbook import UnreadableWorkbookError, sheet_rows
 from dpdb.sources.csv.lines import Faults
-from dpdb.sources.extras import needed
+from dpdb.sources.extras import needed, reason_in_log
 from dpdb.sources.files import Files
-from dpdb.sources.source import Source, Wanted, text_column, without_rows
-from dpdb.sources.text_columns import declared_types, named_columns
+from dpdb.sources.source import Source, Wanted
+from dpdb.sources.text_columns import named_columns
 
 __all__ = ["ExcelFile"]
 
@@ -45,7 +44,7 @@ class ExcelFile(CellFiles):
         """Say whether the name is that of a workbook."""
         return path.lower().endswith(_ENDINGS)
 
-    def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
+    def describe(self, database: Database, files: Files, wanted: Wanted) -> Source:
         """Read the first row; see `FileSource`.
 
         Parameters
@@ -55,9 +54,7 @@ class ExcelFile(CellFiles):
         """
         with _reading(files, wanted.table) as (names, _, _):
             pass
-        kinds = declared_types(database, files.place, names, wanted.types)
-        schema = TableSchema(tuple(text_column(name, kinds) for name in names))
-        return Source(files.place, schema, without_rows(schema)), False
+        return declared_source(database, files, names, wanted)
 
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
         """Read the rows below the first one; see `CellFiles`.
@@ -79,16 +76,13 @@ class ExcelFile(CellFiles):
 def _reading(files: Files, sheet: str | None) -> Iterator[tuple[tuple[str, ...], int, Iterator[list[str | None]]]]:
     """Open a sheet; yield the names of its columns, the number of cells left of them, and the rows below."""
     needed("python_calamine", "excel", files.place)
-    try:
-        with sheet_rows(files.paths[0], sheet) as (sheets, rows):
-            first = next(rows, None)
-            if first is None:
-                _refuse_sheet(files, sheet, sheets)
-            names, left = _header(files, first or [])
-            yield names, left, rows
-    except (UnreadableWorkbookError, OSError) as error:
-        OWNER_LOG.error("%s: %s", files.place, error)
-        raise SourceError(f"{files.place}: cannot be read as a workbook; the reason is in the owner's log") from None
+    problem = f"{files.place}: cannot be read as a workbook"
+    with reason_in_log(problem, UnreadableWorkbookError, OSError), sheet_rows(files.paths[0], sheet) as (sheets, rows):
+        first = next(rows, None)
+        if first is None:
+            _refuse_sheet(files, sheet, sheets)
+        names, left = _header(files, first or [])
+        yield names, left, rows
 
 
 def _refuse_sheet(files: Files, sheet: str | None, names: Sequence[str]) -> None:

@@ -12,15 +12,14 @@ import pyarrow as pa
 
 from dpdb.database import Database
 from dpdb.errors import SourceError
-from dpdb.owner_log import OWNER_LOG
 from dpdb.schema import TableSchema
-from dpdb.sources.cells.cell_files import CellFiles, text_batch
+from dpdb.sources.cells.cell_files import CellFiles, declared_source, text_batch
 from dpdb.sources.cells.compression import DAMAGED, opened, without_compression
 from dpdb.sources.csv.lines import LONGEST, Faults
+from dpdb.sources.extras import reason_in_log
 from dpdb.sources.files import Files, listed
-from dpdb.sources.source import Source, SourceLike, Wanted, text_column, without_rows
+from dpdb.sources.source import Source, SourceLike, Wanted
 from dpdb.sources.table_choice import refuse_table_name
-from dpdb.sources.text_columns import declared_types
 
 __all__ = ["JsonLines", "member_names"]
 
@@ -47,7 +46,7 @@ class JsonLines(CellFiles):
         """Say whether the name ends in .jsonl or .ndjson, also compressed."""
         return without_compression(path).endswith(_ENDINGS)
 
-    def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
+    def describe(self, database: Database, files: Files, wanted: Wanted) -> Source:
         """Take the columns that the owner declares; see `FileSource`.
 
         Parameters
@@ -62,9 +61,7 @@ class JsonLines(CellFiles):
                 "the columns with a schema, such as --schema 'zip VARCHAR, age INTEGER' (`dpdb schema` proposes one)"
             )
         names = (*_members(files, wanted), *files.keys)
-        kinds = declared_types(database, files.place, names, wanted.types)
-        schema = TableSchema(tuple(text_column(name, kinds) for name in names))
-        return Source(files.place, schema, without_rows(schema)), False
+        return declared_source(database, files, names, wanted)
 
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
         """Read all lines; see `CellFiles`.
@@ -113,18 +110,14 @@ def _batched(lines: Iterator[bytes], members: tuple[str, ...], faults: Faults) -
 
 
 def _lines(place: str, path: str) -> Iterator[bytes]:
-    try:
-        with opened(path) as stream:
-            rest = stream.read(3).removeprefix(b"\xef\xbb\xbf")
-            while block := stream.read(1 << 20):
-                *whole, rest = (rest + block).split(b"\n")
-                yield from whole
-                if len(rest) > LONGEST:
-                    raise SourceError(f"{place}: a line is longer than 16 MiB")
-            yield from rest.split(b"\n")
-    except DAMAGED as error:
-        OWNER_LOG.error("%s: %s", path, error)
-        raise SourceError(f"{place}: is cut short or damaged; the reason is in the owner's log") from None
+    with reason_in_log(f"{place}: is cut short or damaged", *DAMAGED, where=path), opened(path) as stream:
+        rest = stream.read(3).removeprefix(b"\xef\xbb\xbf")
+        while block := stream.read(1 << 20):
+            *whole, rest = (rest + block).split(b"\n")
+            yield from whole
+            if len(rest) > LONGEST:
+                raise SourceError(f"{place}: a line is longer than 16 MiB")
+        yield from rest.split(b"\n")
 
 
 class _Number(str):

@@ -14,10 +14,10 @@ import pyarrow as pa
 from dpdb.database import Database
 from dpdb.errors import SourceError
 from dpdb.names import in_double_quotes
-from dpdb.owner_log import OWNER_LOG
 from dpdb.schema import Column, TableSchema
 from dpdb.sources.cells.cell_files import CellFiles, text_batch
 from dpdb.sources.csv.lines import Faults
+from dpdb.sources.extras import reason_in_log
 from dpdb.sources.files import Files
 from dpdb.sources.source import Source, Wanted, text_column, without_rows
 from dpdb.sources.table_choice import choose_table
@@ -69,7 +69,7 @@ class SQLiteFile(CellFiles):
         """Say whether these are the first bytes of an SQLite file."""
         return head.startswith(b"SQLite forma")
 
-    def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
+    def describe(self, database: Database, files: Files, wanted: Wanted) -> Source:
         """Read the columns that the table declares; see `FileSource`.
 
         Parameters
@@ -87,8 +87,10 @@ class SQLiteFile(CellFiles):
         columns = {name: _type(declared) for name, declared in found}
         untyped = [name for name, kind in columns.items() if kind is None]
         kinds = declared_types(database, files.place, untyped, wanted.types)
-        schema = TableSchema(tuple(_column(name, kind, kinds) for name, kind in columns.items()))
-        return Source(files.place, schema, without_rows(schema)), False
+        schema = TableSchema(
+            tuple(Column(name, kind) if kind else text_column(name, kinds) for name, kind in columns.items())
+        )
+        return Source(files.place, schema, without_rows(schema))
 
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
         """Read the table as texts; see `CellFiles`.
@@ -137,15 +139,15 @@ def _reading(files: Files) -> Iterator[sqlite3.Connection]:
         # By its address the file is opened for reading only; a text may be any bytes, so it comes as bytes. DuckDB asks
         # for rows from a thread of its own.
         address = f"{Path(files.paths[0]).absolute().as_uri()}?mode=ro"
-        with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as connection:
+        with (
+            reason_in_log(f"{files.place}: SQLite cannot read it", sqlite3.Error),
+            closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as connection,
+        ):
             connection.text_factory = bytes
             _refuse_short(connection, files)
             yield connection
     except UnicodeDecodeError:
         raise SourceError(f"{files.place}: a name of a table or column is not UTF-8; rename it") from None
-    except sqlite3.Error as error:  # of a view's expressions it may print values
-        OWNER_LOG.error("%s: %s", files.place, error)
-        raise SourceError(f"{files.place}: SQLite cannot read it; the reason is in the owner's log") from None
 
 
 def _refuse_short(connection: sqlite3.Connection, files: Files) -> None:
@@ -166,12 +168,6 @@ def _table(connection: sqlite3.Connection, place: str, wanted: str | None) -> tu
 def _selected(column: str) -> str:
     name = in_double_quotes(column)
     return f"CASE typeof({name}) WHEN 'blob' THEN '\\x' || hex({name}) ELSE {name} END"
-
-
-def _column(name: str, kind: str | None, kinds: dict[str, str]) -> Column:
-    if kind is not None:
-        return Column(name, kind)
-    return text_column(name, kinds)
 
 
 def _type(declared: str) -> str | None:

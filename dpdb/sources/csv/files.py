@@ -19,14 +19,15 @@ from dpdb.database import Database
 from dpdb.errors import SourceError
 from dpdb.owner_log import OWNER_LOG
 from dpdb.schema import TableSchema, refuse_duplicate_names
-from dpdb.sources.cells.cell_files import CellFiles
+from dpdb.sources.cells.cell_files import CellFiles, declared_source
 from dpdb.sources.cells.compression import DAMAGED, opened
 from dpdb.sources.csv.delimiter import delimiter_of, named_delimiter
 from dpdb.sources.csv.lines import LONGEST, CsvLines, Faults, UnreadableError, first_row
+from dpdb.sources.extras import reason_in_log
 from dpdb.sources.files import FileColumns, Files
-from dpdb.sources.source import Source, Wanted, text_column, without_rows
+from dpdb.sources.source import Source, Wanted
 from dpdb.sources.table_choice import refuse_table_name
-from dpdb.sources.text_columns import declared_types, named_columns
+from dpdb.sources.text_columns import named_columns
 
 __all__ = ["CsvColumns", "CsvFiles", "csv_batches", "csv_columns"]
 
@@ -96,18 +97,16 @@ def csv_batches(
     for path, partition in zip(files.paths, files.partitions, strict=True):
         values = [partition[files.keys.index(key)] for key in columns.folders]
         try:
-            for cells in _ahead(_cells(files.place, path, len(columns.own), faults, wanted)):
-                folders = [pa.repeat(pa.scalar(value, pa.string()), cells.num_rows) for value in values]
-                yield from pa.table([*cells.columns, *folders], schema=schema).to_batches()
+            with reason_in_log(f"{files.place}: is cut short or damaged", *DAMAGED, where=path):
+                for cells in _ahead(_cells(files.place, path, len(columns.own), faults, wanted)):
+                    folders = [pa.repeat(pa.scalar(value, pa.string()), cells.num_rows) for value in values]
+                    yield from pa.table([*cells.columns, *folders], schema=schema).to_batches()
         except UnreadableError as error:
             OWNER_LOG.error("%s, %s", path, error)
             raise SourceError(
                 f"{files.place}: cannot be read as CSV: a quote is missing or out of place, or a row is too long; "
                 "which line is in the owner's log"
             ) from None
-        except DAMAGED as error:
-            OWNER_LOG.error("%s: %s", path, error)
-            raise SourceError(f"{files.place}: is cut short or damaged; the reason is in the owner's log") from None
 
 
 def _cells(place: str, path: str, columns: int, faults: Faults, wanted: Wanted) -> Iterator[pa.Table]:
@@ -239,7 +238,7 @@ class CsvFiles(CellFiles):
         """Say whether the name ends in .csv or .tsv, also compressed."""
         return named_delimiter(path) is not None
 
-    def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
+    def describe(self, database: Database, files: Files, wanted: Wanted) -> Source:
         """Read the header lines; see `FileSource`.
 
         Parameters
@@ -249,10 +248,7 @@ class CsvFiles(CellFiles):
         """
         refuse_table_name(files.place, wanted.table)
         named = csv_columns(files, wanted)
-        names = (*named.own, *named.folders)
-        kinds = declared_types(database, files.place, names, wanted.types)
-        schema = TableSchema(tuple(text_column(name, kinds) for name in names))
-        return Source(files.place, schema, without_rows(schema), read_as=named.read_as), False
+        return declared_source(database, files, (*named.own, *named.folders), wanted, named.read_as)
 
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
         """Read all rows by the rule of `lines`; see `CellFiles`.
