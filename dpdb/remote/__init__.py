@@ -9,7 +9,7 @@ from dpdb.faces import lazy_names
 if TYPE_CHECKING:
     from dpdb.remote.engine import RemoteEngine
     from dpdb.remote.opened import GatheredTable
-    from dpdb.remote.sets import RemoteSet
+    from dpdb.remote.table import RemoteSet
 
 __all__ = [
     "GatheredTable",
@@ -23,6 +23,6 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
         {
             "engine": "RemoteEngine",
             "opened": "GatheredTable",
-            "sets": "RemoteSet",
+            "table": "RemoteSet",
         },
     )

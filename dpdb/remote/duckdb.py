@@ -12,8 +12,7 @@ from sqlglot import exp
 
 from dpdb.database import Database
 from dpdb.engine.sql import read_columns
-from dpdb.remote.sets import RemoteSet
-from dpdb.remote.table import new_name
+from dpdb.remote.table import RemoteSet, new_name
 from dpdb.schema import Column, TableSchema
 from dpdb.sources import SourceLike, open_source
 

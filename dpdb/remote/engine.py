@@ -13,7 +13,7 @@ from dpdb.errors import SourceError
 if TYPE_CHECKING:
     from dpdb.engine import LocalTable, TableSpec
     from dpdb.remote.opened import GatheredTable
-    from dpdb.remote.sets import RemoteSet
+    from dpdb.remote.table import RemoteSet
     from dpdb.sources import Reading, SourceLike
 
 __all__ = ["REMOTE_KINDS", "RemoteEngine"]
@@ -23,7 +23,7 @@ REMOTE_KINDS = (
     "spark_source.SparkSource",
     "postgres_source.PostgresSource",
     "duckdb.DuckDBSource",
-    "sets.SetSource",
+    "table.SetSource",
 )
 
 

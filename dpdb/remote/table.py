@@ -1,4 +1,4 @@
-"""`RemoteTable`: what dpdb needs of another engine. It answers queries; nothing else of dpdb runs there.
+"""`RemoteTable` and `RemoteSet`: what dpdb needs of another engine. It answers queries; nothing else runs there.
 
 A new one is a file in this folder, a line in `REMOTE_KINDS` of `engine`, and a spelling in `spelling.SPELLINGS`.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from dpdb.schema import TableSchema
 
-__all__ = ["BesideTable", "RemoteTable", "new_name"]
+__all__ = ["BesideTable", "RemoteSet", "RemoteTable", "SetSource", "new_name"]
 
 _numbers = count()
 
@@ -119,3 +121,54 @@ class RemoteTable(Protocol):
     def close(self) -> None:
         """Drop everything that was made in the engine. May be called twice."""
         ...
+
+
+class RemoteSet(ABC):
+    """A schema of a database, or a folder: tables that lie beside one another.
+
+    Attributes
+    ----------
+    description : str
+        For messages: without a password.
+    """
+
+    description: str
+
+    @abstractmethod
+    def named(self, name: str) -> Sequence[str]:
+        """Return the tables and views that have a name in letters of any case, as they are spelled there.
+
+        Parameters
+        ----------
+        name
+            Without the place.
+        """
+
+    @abstractmethod
+    def table(self, name: str) -> RemoteTable:
+        """Open a table as it is spelled there; what it needs of the connection ends with the set.
+
+        Raises
+        ------
+        SourceError
+            If it cannot be described.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the connection or session. May be called twice."""
+
+
+class SetSource:
+    """The kind of sources that are an open set, of which a table is named."""
+
+    takes_table = True
+
+    def reads(self, source: object) -> bool:
+        """Say whether it is one."""
+        return isinstance(source, RemoteSet)
+
+    def open(self, source: RemoteSet, table: str | None) -> RemoteTable:
+        """Open a table of it."""
+        assert table is not None, "who opens a table of a set names it"
+        return source.table(table)

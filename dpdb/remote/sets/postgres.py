@@ -10,7 +10,7 @@ from sqlglot import exp
 from dpdb.errors import SourceError
 from dpdb.remote.adbc import PostgresTable
 from dpdb.remote.postgres_transaction import PostgresTransaction
-from dpdb.remote.sets import RemoteSet
+from dpdb.remote.table import RemoteSet
 
 __all__ = ["PostgresSet"]
 

@@ -8,8 +8,8 @@ from contextlib import suppress
 
 from dpdb.errors import SourceError
 from dpdb.owner_log import OWNER_LOG
-from dpdb.remote.sets import RemoteSet
 from dpdb.remote.spark import SparkTable, frame_at, said, spark_session
+from dpdb.remote.table import RemoteSet
 
 __all__ = ["SparkSet"]
 
