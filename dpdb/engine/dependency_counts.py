@@ -144,9 +144,9 @@ def pair_counts(rows: exp.Expr, first: str, second: str, *, spread: bool = False
     square = _double(_SIZE)
     measured = {"most": exp.Max(this=_SIZE.copy()), "total": _whole(exp.Sum(this=_SIZE.copy()))}
     if spread:
-        measured["squares"] = exp.Sum(this=exp.Mul(this=square, expression=square.copy()))
+        measured["squares"] = exp.Sum(this=square * square)
     sets = exp.GroupingSets(expressions=[exp.Tuple(expressions=[each.copy()]) for each in (_ONE, _OTHER)])
-    sides = exp.select(exp.alias_(exp.Is(this=_OTHER.copy(), expression=exp.null()), "forth"))
+    sides = exp.select(exp.alias_(_OTHER.is_(exp.null()), "forth"))
     sides = sides.select(*(exp.alias_(value, name) for name, value in measured.items())).from_(sized.subquery("sized"))
     sides.set("group", exp.Group(grouping_sets=[sets]))
     asked: list[exp.Expr] = [_whole(exp.Sum(this=_of(exp.column("total"), forth=True)))]
@@ -160,7 +160,7 @@ def pair_counts(rows: exp.Expr, first: str, second: str, *, spread: bool = False
             total = _double(exp.column("total"))
             mean = exp.Div(this=exp.column("squares"), expression=total, typed=False)
             asked.append(exp.Sum(this=_of(mean, forth=forth)))
-            asked.append(exp.Sum(this=_of(exp.Mul(this=total, expression=total.copy()), forth=not forth)))
+            asked.append(exp.Sum(this=_of(total * total, forth=not forth)))
     named = [exp.alias_(value, f"count_{place}") for place, value in enumerate(asked)]
     return exp.select(*named).from_(sides.subquery("sides"))
 
@@ -196,5 +196,5 @@ def _double(value: exp.Expr) -> exp.Expr:
 def _of(value: exp.Expr, *, forth: bool, default: exp.Expr | None = None) -> exp.Case:
     """A value of the groups of one column, else 0."""
     side: exp.Expr = exp.column("forth")
-    met = side if forth else exp.Not(this=side)
+    met = side if forth else side.not_()
     return exp.Case(ifs=[exp.If(this=met, true=value.copy())], default=default or exp.convert(0))

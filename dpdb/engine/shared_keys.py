@@ -83,7 +83,7 @@ def sharing_queries(key: GroupForm, owner: str, table: exp.Expr) -> tuple[exp.Se
     known = [is_known(_of_row(name)) for name in dict.fromkeys([owner, *key.equal, *key.known])]
     values = [exp.column(f"value_{place}") for place in range(len(columns))]
     rows = exp.alias_(table.copy(), _ROW, table=True)
-    several = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.convert(1))
+    several = exp.Count(this=exp.Star()) > 1
     repeated = (
         exp.select(*(exp.alias_(column, value.name) for column, value in zip(columns, values, strict=True)))
         .from_(rows.copy())
@@ -92,10 +92,7 @@ def sharing_queries(key: GroupForm, owner: str, table: exp.Expr) -> tuple[exp.Se
         .having(several)
         .subquery("repeated")
     )
-    same = [
-        exp.EQ(this=exp.column(value.name, table="repeated"), expression=column.copy())
-        for column, value in zip(columns, values, strict=True)
-    ]
+    same = [exp.column(value.name, table="repeated").eq(column) for column, value in zip(columns, values, strict=True)]
     found = exp.Exists(this=exp.select("1").from_(repeated).where(*same))  # of most keys this leaves few rows
     held = (
         exp.select(
@@ -109,13 +106,13 @@ def sharing_queries(key: GroupForm, owner: str, table: exp.Expr) -> tuple[exp.Se
         .subquery("held")
     )
     most = exp.Window(this=exp.Max(this=copies.copy()), partition_by=[exp.column("owner")])
-    repeats = exp.alias_(exp.GT(this=most, expression=exp.convert(1)), "repeats")
+    repeats = exp.alias_(most > 1, "repeats")
     told = exp.select(exp.column("owner"), *values, repeats).from_(held).subquery("told")
     sharers = exp.Window(this=exp.Count(this=exp.Star()), partition_by=[value.copy() for value in values])
     alone = (
         exp.select(_place(values, "value"), _place([exp.column("owner")], "owner"), exp.alias_(sharers, "sharers"))
         .from_(told.copy())
-        .where(exp.Not(this=exp.column("repeats")))
+        .where(exp.column("repeats").not_())
         .subquery("alone")
     )
     shared = exp.select("value", "owner").from_(alone).where("sharers > 1").order_by("value", "owner")

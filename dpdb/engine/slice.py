@@ -167,7 +167,7 @@ class LocalSlice:
         if hidden:
             number = free_name("number", [*self.tuple_columns, *self._beside])
             count = exp.Window(this=exp.RowNumber(), over="OVER")
-            kept.append(exp.alias_(exp.Sub(this=count, expression=exp.convert(1)), number, quoted=True))
+            kept.append(exp.alias_(count - 1, number, quoted=True))
         query = exp.select(*kept).from_(exp.alias_(read.copy(), ROW, table=True)).where(*conditions)
         self.database.execute(query.ctas(self.table("graph_row")))
         if self.source_row is None:

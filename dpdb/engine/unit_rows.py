@@ -89,11 +89,11 @@ class UnitRows(KeptRows):
         if not kind.endswith("INT") and kind not in {"INTEGER", "UINTEGER", "VARCHAR", "DATE", "UUID"}:
             return kept_rows(self.schema, self._unit, self._most, rows)  # what is equal may be spelled in several ways
         owner = exp.column(self._unit, quoted=True)
-        more = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.convert(self._most))
+        more = exp.Count(this=exp.Star()) > self._most
         large = exp.select(owner).from_(rows.copy()).where(is_known(owner)).group_by(owner).having(more)
         is_large = exp.In(this=owner, query=large.subquery())
         columns = [exp.column(name, quoted=True) for name in self.schema.usable]
-        small = exp.select(*columns).from_(rows.copy()).where(is_known(owner), exp.Not(this=is_large))
+        small = exp.select(*columns).from_(rows.copy()).where(is_known(owner), is_large.not_())
         among = exp.select("*").from_(rows.copy()).where(is_large.copy()).subquery("row_of_large")
         both = exp.union(small, kept_rows(self.schema, self._unit, self._most, among), distinct=False)
         return exp.select("*").from_(both.subquery("kept_row"))
@@ -160,7 +160,7 @@ def kept_rows(schema: TableSchema, unit: str, most: int, rows: exp.Expr, row_has
     place = place_among([owner], value_order(schema, row_hash))
     named = is_known(owner)
     query = exp.select(*columns).from_(rows.copy()).where(named)
-    query.set("qualify", exp.Qualify(this=exp.LTE(this=place, expression=exp.convert(most))))
+    query.set("qualify", exp.Qualify(this=place <= most))
     return query
 
 

@@ -132,9 +132,9 @@ def in_parts(asking: Asking, query: exp.Select, columns: Sequence[str]) -> Itera
         return
     found = query.subquery("found")
     row_hash = asking.spelling.row_hash([exp.column(name, quoted=True) for name in columns])
-    part = exp.func("abs", exp.Mod(this=exp.paren(row_hash), expression=exp.convert(parts)))
+    part = exp.func("abs", exp.paren(row_hash) % parts)
     for number in range(parts):
-        chosen = exp.EQ(this=part.copy(), expression=exp.convert(number))
+        chosen = part.eq(number)
         yield asking.ask(exp.select("*").from_(found.copy()).where(chosen))
 
 

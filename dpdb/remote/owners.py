@@ -73,7 +73,7 @@ def _with_such_row(asking: Asking, owner: str, asked: Sequence[OwnerQuestion]) -
     own = exp.column(owner, table=ROWS.name, quoted=True)
     has = [exp.alias_(counted_if(_holds(each)), f"has_{place}") for place, each in enumerate(asked)]
     grouped = exp.select(*has).from_(rows).where(is_known(own)).group_by(own.copy())
-    some = [exp.GT(this=exp.column(f"has_{place}"), expression=exp.convert(0)) for place in range(len(asked))]
+    some = [exp.column(f"has_{place}") > 0 for place in range(len(asked))]
     counts = [exp.alias_(counted_if(each), f"count_{place}") for place, each in enumerate(some)]
     return exp.select(*counts).from_(grouped.subquery("by_owner"))
 
@@ -99,15 +99,12 @@ def _with_such_pair(asking: Asking, owner: str, rule: BoundConstraint) -> exp.Se
         return exp.column(name, table=group, quoted=True)
 
     same = exp.and_(*(exp.NullSafeEQ(this=of(_ONE, name), expression=of(_OTHER, name)) for name in names))
-    two_rows = exp.or_(exp.GT(this=of(_ONE, copies), expression=exp.convert(1)), exp.Not(this=exp.paren(same)))
+    two_rows = exp.or_(of(_ONE, copies) > 1, exp.paren(same).not_())
     counted = exp.Count(this=exp.Distinct(expressions=[of(_ONE, owner)]))
     return (
         exp.select(exp.alias_(counted, "count_0"))
         .from_(exp.alias_(exp.to_table(_GROUPS), _ONE, table=True))
-        .join(
-            exp.alias_(exp.to_table(_GROUPS), _OTHER, table=True),
-            on=exp.EQ(this=of(_ONE, owner), expression=of(_OTHER, owner)),
-        )
+        .join(exp.alias_(exp.to_table(_GROUPS), _OTHER, table=True), on=of(_ONE, owner).eq(of(_OTHER, owner)))
         .where(exp.paren(two_rows), exp.paren(rule.over(_ONE, _OTHER)))
         .with_(_GROUPS, as_=groups)
     )

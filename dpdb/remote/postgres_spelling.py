@@ -94,7 +94,7 @@ def with_extremes(tree: exp.Expr, unordered: Collection[str]) -> exp.Expr:
     extremes = [each for each in root.find_all(exp.Min, exp.Max) if _reads(each, names)]
     for extreme in extremes:
         value = extreme.this
-        unknown = exp.If(this=exp.Is(this=value.copy(), expression=exp.null()), true=exp.null())
+        unknown = exp.If(this=value.is_(exp.null()), true=exp.null())
         extreme.set("this", exp.Case(ifs=[unknown], default=exp.Array(expressions=[value.copy()])))
     for extreme in extremes:
         whole = extreme.parent if isinstance(extreme.parent, exp.Window) else extreme

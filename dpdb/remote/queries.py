@@ -163,7 +163,7 @@ def hash_counts(hashes: exp.Select, column: exp.Column, most: int) -> exp.Select
         Rows of the answer.
     """
     count, one = exp.Count(this=exp.Star()), exp.convert(1)
-    shared = exp.Case(ifs=[exp.If(this=exp.GT(this=count, expression=one), true=column.copy())])
+    shared = exp.Case(ifs=[exp.If(this=count > one, true=column.copy())])
     counted = exp.select(exp.alias_(shared, "shared")).from_(hashes.subquery("hashed_row")).group_by(column.copy())
     answer = exp.select("shared", exp.alias_(count.copy(), "hashes")).from_(counted.subquery("counted_hash"))
     return answer.group_by("shared").limit(most)

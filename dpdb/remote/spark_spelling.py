@@ -38,7 +38,7 @@ class SparkSpelling(ForeignSpelling):
         All that Spark groups together has one hash: 0.0 and -0.0 (since Spark 3.2, see its migration guide), and NaN of
         whatever bits.
         """
-        beside = [exp.Is(this=column.copy(), expression=exp.null()) for column in columns]
+        beside = [column.is_(exp.null()) for column in columns]
         taken = [part for pair in zip(columns, beside, strict=True) for part in pair]
         return exp.Anonymous(this="xxhash64", expressions=taken)
 

@@ -96,7 +96,7 @@ def _with_nullability(database: Database, source: Source, table: exp.Table) -> S
 def _columns(schema: str, name: str, property_: str) -> exp.Select:
     """Return the query of the columns of an attached table or view that have a property."""
     wanted = {"database_name": _ATTACHED, "schema_name": schema, "table_name": name}
-    same = [exp.EQ(this=exp.column(key), expression=exp.Literal.string(value)) for key, value in wanted.items()]
+    same = [exp.column(key).eq(exp.Literal.string(value)) for key, value in wanted.items()]
     catalog = exp.Table(this=exp.Anonymous(this="duckdb_columns"))
     return exp.select("column_name").from_(catalog).where(*same, exp.column(property_))
 

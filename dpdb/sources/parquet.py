@@ -90,7 +90,7 @@ def parquet_scan(files: Files, names: FileColumns, types: Mapping[str, str]) -> 
         return scan
     if _FILE_NUMBER in map(str.casefold, names.own):
         raise SourceError(f"{files.place}: rename the column {_FILE_NUMBER}, which stands for the file here")
-    number = exp.Add(this=exp.cast(exp.column(_FILE_NUMBER), "BIGINT"), expression=exp.convert(1))
+    number = exp.cast(exp.column(_FILE_NUMBER), "BIGINT") + 1
     columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in names.own]
     for key in names.folders:
         values = exp.Array(expressions=[exp.convert(found[files.keys.index(key)]) for found in files.partitions])

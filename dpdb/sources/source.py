@@ -180,7 +180,7 @@ def copied(database: Database, source: Source) -> Source:
 
 def presence(name: str) -> exp.Expr:
     """Return what is read of a column that cannot be compared: NULL where it is NULL, else true."""
-    missing = exp.Is(this=exp.column(name, quoted=True), expression=exp.null())
+    missing = exp.column(name, quoted=True).is_(exp.null())
     return exp.Case(ifs=[exp.If(this=missing, true=exp.null())], default=exp.true())
 
 

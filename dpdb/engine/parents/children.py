@@ -117,6 +117,6 @@ def kept_children_sql(schema: TableSchema, rules: Iterable[BoundInclusion], most
 
 def _is_among_first(key: ChildKey, order: Sequence[exp.Expr], most: int) -> exp.Expr:
     values = [column.value for column in key]
-    missing = [exp.Is(this=value.copy(), expression=exp.null()) for value in values]
-    first = exp.LTE(this=place_among(values, order), expression=exp.convert(most))
+    missing = [value.is_(exp.null()) for value in values]
+    first = place_among(values, order) <= most
     return exp.or_(*missing, first)

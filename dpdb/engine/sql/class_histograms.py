@@ -250,13 +250,13 @@ def _side(histogram: ClassHistogram) -> exp.Case | None:
 def _class_sizes(*, sided: bool) -> tuple[exp.Expr, exp.Expr]:
     """Return a group's large classes as a list, and the number of its classes of one row."""
     sizes = exp.ArrayAgg(this=_SIZE.copy())
-    one = exp.EQ(this=_SIZE.copy(), expression=exp.convert(1))
-    many: exp.Expr = exp.GT(this=_SIZE.copy(), expression=exp.convert(1))
+    one = _SIZE.eq(1)
+    many: exp.Expr = _SIZE > 1
     if not sided:
         return _where(sizes, many), _where(exp.Count(this=exp.Star()), one)
-    apart = exp.GT(this=_SIDE.copy(), expression=exp.convert(_BOTH))
+    apart = _SIDE > _BOTH
     # Of rows that meet both conditions each is a class.
-    is_both = exp.EQ(this=_SIDE.copy(), expression=exp.convert(_BOTH))
+    is_both = _SIDE.eq(_BOTH)
     singles = exp.Case(
         ifs=[exp.If(this=is_both, true=_SIZE.copy()), exp.If(this=exp.and_(apart.copy(), one), true=exp.convert(1))],
         default=exp.convert(0),

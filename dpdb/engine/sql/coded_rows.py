@@ -96,9 +96,7 @@ class CodedRows:
     def _coded(self, column: str, dictionary: exp.Table) -> Codes:
         create_codes(self._database, self._rows, column, dictionary)
         codes = np.full(self.count, -1, np.int32)
-        value = exp.EQ(
-            this=exp.column(column, table=ROW, quoted=True), expression=exp.column("value", table=_CODE, quoted=True)
-        )
+        value = exp.column(column, table=ROW, quoted=True).eq(exp.column("value", table=_CODE, quoted=True))
         joined = exp.select().join(exp.alias_(dictionary.copy(), _CODE, table=True), on=value)
         self._fill(codes, [exp.column("rowid", table=_CODE)], joined)
         self._database.execute(f"DROP TABLE {dictionary.sql('duckdb')}")
@@ -148,7 +146,7 @@ class CodedRows:
         fields = [exp.column(name, table=_LENT if name in ranked else ROW, quoted=True) for name in [rank, *kept]]
         query = exp.select(*fields).from_(exp.to_table(_LENT))
         if not set(kept) <= set(coded):
-            number = exp.EQ(this=self._number.copy(), expression=exp.column(row, table=_LENT, quoted=True))
+            number = self._number.eq(exp.column(row, table=_LENT, quoted=True))
             query = query.join(exp.alias_(self._rows.copy(), ROW, table=True), on=number)
         with self._database.arrow_table(_LENT, pa.table(ranked)):
             self._database.execute(query.ctas(target.copy()))

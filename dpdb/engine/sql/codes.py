@@ -60,4 +60,4 @@ def create_codes(database: Database, rows: exp.Table, column: str, target: exp.T
 def code_of(column: exp.Expr) -> exp.Expr:
     """Return the code of a row's value, which is not NULL, among the rows of a query: where these are few enough."""
     rank = exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=[exp.Ordered(this=column.copy())]), over="OVER")
-    return exp.Sub(this=rank, expression=exp.convert(1))
+    return rank - 1

@@ -136,7 +136,7 @@ def _bind_dates(database: Database, values: Sequence[LiteralValue]) -> list[Lite
 def _date_and_time(kind: str, text: str) -> tuple[exp.Expr, ...]:
     """Return a text as DATE and as TIMESTAMP, and the condition that both are the same."""
     stamp = _cast(text, "TIMESTAMP")
-    midnight = exp.EQ(this=stamp.copy(), expression=exp.cast(stamp.copy(), kind))
+    midnight = stamp.eq(exp.cast(stamp.copy(), kind))
     return shown_as(kind, _cast(text, kind)), shown_as("TIMESTAMP", stamp), midnight
 
 

@@ -65,12 +65,12 @@ class PairQuery:
     @property
     def ascending(self) -> exp.Expr:
         """The condition that the first row ranks below the second."""
-        return exp.LT(this=self._a.copy(), expression=self._b.copy())
+        return self._a < self._b
 
     @property
     def distinct_rows(self) -> exp.Expr:
         """The condition that the rows are two."""
-        return exp.NEQ(this=self._a.copy(), expression=self._b.copy())
+        return self._a.neq(self._b)
 
     def on(self, conditions: Sequence[exp.Expr], *, ordered: bool) -> PairQuery:
         """Join on these conditions; `ordered` says that they imply `ascending`."""
@@ -143,7 +143,7 @@ def _not_earlier(dc: BoundConstraint, earlier: Sequence[BoundConstraint]) -> lis
 
 
 def _is_not_true(condition: exp.Expr) -> exp.Expr:
-    return exp.Not(this=exp.Is(this=exp.paren(condition), expression=exp.true()))
+    return exp.Is(this=exp.paren(condition), expression=exp.true()).not_()
 
 
 def _holds_in_one_orientation(dc: BoundConstraint) -> bool:

@@ -48,7 +48,7 @@ def read_columns(
     if position is not None:
         definitions.append(_column_def(position, "BIGINT"))
         number = exp.Window(this=exp.RowNumber(), over="OVER")
-        selected.append(exp.Sub(this=number, expression=exp.convert(1)))
+        selected.append(number - 1)
     stored = [definition.this.copy() for definition in definitions]
     definitions += [_column_def(column.name, column.declared_type) for column in orphans]
     written = [*(definition.sql("duckdb") for definition in definitions), *map(_computed_def, computed)]

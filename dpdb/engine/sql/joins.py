@@ -136,12 +136,9 @@ def _dependency_members(lhs: Sequence[str], rhs: str, tuples: exp.Table, minor: 
     classes = exp.select(*keys, value, size).from_(tuples.copy()).where(*known).group_by(*keys, value)
     largest = exp.alias_(exp.func("arg_max", value.copy(), exp.column("size")), "largest")
     groups = exp.select(*keys, largest).from_(classes.subquery("class")).group_by(*keys)
-    groups = groups.having(exp.GT(this=exp.Count(this=exp.Star()), expression=exp.convert(1)))
-    same = [
-        exp.EQ(this=exp.column(name, table="t", quoted=True), expression=exp.column(name, table="g", quoted=True))
-        for name in lhs
-    ]
-    outside = exp.NEQ(this=exp.column(rhs, table="t", quoted=True), expression=exp.column("largest", table="g"))
+    groups = groups.having(exp.Count(this=exp.Star()) > 1)
+    same = [exp.column(name, table="t", quoted=True).eq(exp.column(name, table="g", quoted=True)) for name in lhs]
+    outside = exp.column(rhs, table="t", quoted=True).neq(exp.column("largest", table="g"))
     return (
         exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier("t")), exp.alias_(outside, minor, quoted=True))
         .from_(exp.alias_(tuples.copy(), "t", table=True))
@@ -156,7 +153,7 @@ def _dependency_pairs(dc: BoundConstraint, rank: str, minor: str) -> PairQuery:
     conditions = [
         pairs.violated,
         exp.column(minor, table=pairs.first, quoted=True),
-        exp.paren(exp.or_(exp.Not(this=exp.column(minor, table=pairs.second, quoted=True)), pairs.ascending)),
+        exp.paren(exp.or_(exp.column(minor, table=pairs.second, quoted=True).not_(), pairs.ascending)),
     ]
     return pairs.on(conditions, ordered=False)
 
@@ -194,6 +191,6 @@ def _crossed_pairs(dc: BoundConstraint, rank: str, x: str, y: str, *, t1_above: 
     """
     pairs = PairQuery(dc, rank)
     upper, lower = (pairs.first, pairs.second) if t1_above else (pairs.second, pairs.first)
-    above = exp.GT(this=exp.column(x, table=upper, quoted=True), expression=exp.column(x, table=lower, quoted=True))
-    below = exp.LT(this=exp.column(y, table=upper, quoted=True), expression=exp.column(y, table=lower, quoted=True))
+    above = exp.column(x, table=upper, quoted=True) > exp.column(x, table=lower, quoted=True)
+    below = exp.column(y, table=upper, quoted=True) < exp.column(y, table=lower, quoted=True)
     return pairs.on([above, below], ordered=False)

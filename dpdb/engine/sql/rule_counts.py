@@ -70,7 +70,7 @@ def _of_loose(chosen: exp.Select, equal: list[str], classes: list[str], loose: l
     """
     sized = grouped(chosen, [*equal, *classes, *loose], size=number_of_rows())
     has = [is_known(exp.column(name)) for name in loose]
-    lacks = [exp.Not(this=each.copy()) for each in has]
+    lacks = [each.not_() for each in has]
     if len(loose) == 1:
         best: exp.Expr = plus(most(_SIZE, has[0]), total(_SIZE, lacks[0]))
     else:
@@ -102,15 +102,12 @@ def _of_sides(chosen: exp.Select, equal: list[str], classes: list[str]) -> exp.S
     """
     side = exp.column("side")
     sizes = {
-        name: total(exp.convert(1), exp.EQ(this=side.copy(), expression=exp.convert(value)))
+        name: total(exp.convert(1), side.eq(value))
         for name, value in (("both", _BOTH), ("first", _FIRST), ("second", _SECOND))
     }
     sized = grouped(chosen, [*equal, *classes], size=number_of_rows(), **sizes)
     if not classes:
-        one = exp.Case(
-            ifs=[exp.If(this=exp.GT(this=exp.column("both"), expression=exp.convert(0)), true=exp.convert(1))],
-            default=exp.convert(0),
-        )
+        one = exp.Case(ifs=[exp.If(this=exp.column("both") > 0, true=exp.convert(1))], default=exp.convert(0))
         stay = exp.func("greatest", exp.column("first"), exp.column("second"), one)
         return exp.select(exp.alias_(less(_SIZE.copy(), stay), "goes")).from_(sized.subquery("sized"))
     stay = exp.func("greatest", exp.Max(this=_SIZE.copy()), sum_of(exp.column("first")), sum_of(exp.column("second")))
@@ -124,7 +121,7 @@ def grouped(query: exp.Select, keys: Sequence[str], **aggregates: exp.Expr) -> e
     """Group by keys; without any, all rows are one group, which is left out if it is empty."""
     named = [exp.alias_(value, name) for name, value in aggregates.items()]
     found = exp.select(*keys, *named).from_(query.subquery("grouped"))
-    return found.group_by(*keys) if keys else found.having(exp.GT(this=number_of_rows(), expression=exp.convert(0)))
+    return found.group_by(*keys) if keys else found.having(number_of_rows() > 0)
 
 
 def of_row(name: str) -> exp.Column:
@@ -139,14 +136,14 @@ def number_of_rows() -> exp.Expr:
 
 def less(one: exp.Expr, other: exp.Expr) -> exp.Expr:
     """Subtract."""
-    return exp.Sub(this=one, expression=other)
+    return one - other
 
 
 def plus(first: exp.Expr, *others: exp.Expr) -> exp.Expr:
     """Add up."""
     found = first.copy()
     for other in others:
-        found = exp.Add(this=found, expression=other.copy())
+        found = found + other
     return found
 
 

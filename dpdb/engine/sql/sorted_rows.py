@@ -121,7 +121,7 @@ def _intervals(rows: exp.Select, names: Sequence[exp.Column], shape: SortedShape
     """
     kinds: list[exp.Expr | int] = [0, 1]
     if not shape.first_ties:
-        is_point = exp.EQ(this=_FIRST.copy(), expression=_SECOND.copy())
+        is_point = _FIRST.eq(_SECOND)
         kinds = [3, exp.Case(ifs=[exp.If(this=is_point, true=exp.convert(2))], default=exp.convert(1))]
     return _numbers(_ends(rows, names, kinds), [], 4).order_by(*map(_ordered, (*names, _VALUE, _KIND)))
 
@@ -134,8 +134,8 @@ def _ends(rows: exp.Select, names: Sequence[exp.Column], kinds: Sequence[exp.Exp
 
 def _numbers(ends: exp.Select, names: Sequence[exp.Column], kinds: int) -> exp.Select:
     """Number rows from 0, and their ends by so many kinds."""
-    row = exp.paren(exp.Sub(this=_ROW.copy(), expression=exp.convert(1)))
-    number = exp.Add(this=exp.Mul(this=row, expression=exp.convert(kinds)), expression=_KIND.copy())
+    row = exp.paren(_ROW - 1)
+    number = (row * kinds) + _KIND
     return exp.select(*_copies(names), exp.cast(number, "BIGINT")).from_(ends.subquery("row_end"))
 
 

@@ -106,7 +106,7 @@ class _Stepped:
         if not step.lacking:
             return exp.Max(this=_STAY.copy()) if step.kind is StepKind.BEST else sum_of(_STAY)
         has = _all_known(self.called(step.lacking))
-        without = total(_STAY if step.kind is StepKind.BESIDE else _SIZE, exp.Not(this=exp.paren(has.copy())))
+        without = total(_STAY if step.kind is StepKind.BESIDE else _SIZE, exp.paren(has.copy()).not_())
         return exp.cast(plus((total if step.kind is StepKind.EACH else most)(_STAY, has), without), "BIGINT")
 
     def _beside(self, counted: exp.Select, place: int) -> exp.Select:
@@ -116,7 +116,7 @@ class _Stepped:
         outer = self.names(self._form.steps[:place])
         has = _all_known(self.called(choice.columns))
         here = _all_known(self.called([*each.lacking, *best.lacking]))
-        lacks = exp.Not(this=exp.paren(has.copy()))
+        lacks = exp.paren(has.copy()).not_()
         windows = {
             "beside": (total(_SIZE, lacks), [*inner, *self.called(best.columns)]),
             "alone": (most(_STAY, exp.and_(lacks.copy(), here.copy())), inner),
@@ -132,7 +132,7 @@ class _Stepped:
             counted,
             [*keys, *inner],
             size=sum_of(_SIZE),
-            free=total(_SIZE, exp.Not(this=exp.paren(here.copy()))),
+            free=total(_SIZE, exp.paren(here.copy()).not_()),
             best=most(together, exp.and_(has.copy(), here.copy())),
             alone=exp.Max(this=exp.column("alone")),
         )

@@ -82,7 +82,7 @@ def conflict_joins(dc: BoundConstraint, place: int) -> list[Join]:
         return _crossed(term, alias)
     assert isinstance(term, GroupTerm)
     part = _either_side(dc)
-    return [_group(term.columns, [exp.GT(this=counted_if(part), expression=exp.convert(1))], part, alias)]
+    return [_group(term.columns, [counted_if(part) > 1], part, alias)]
 
 
 # -- groups of rows with equal columns -----------------------------------------------------------------------------
@@ -104,14 +104,14 @@ def _group(equal: Sequence[str], conflicts: Sequence[exp.Expr], part: exp.Expr, 
 
 def _group_conflicts(dc: BoundConstraint, shape: BlockShape) -> list[exp.Expr]:
     part = takes_part(dc, shape)
-    conflicts: list[exp.Expr] = [exp.GT(this=counted_if(part), expression=exp.convert(1))]
+    conflicts: list[exp.Expr] = [counted_if(part) > 1]
     for name in shape.differing:
         value = exp.Case(ifs=[exp.If(this=part.copy(), true=row_column(name))])
-        conflicts.append(exp.LT(this=exp.Min(this=value), expression=exp.Max(this=value.copy())))
+        conflicts.append(exp.Min(this=value) < exp.Max(this=value.copy()))
     if not shape.alike:
         for side in (shape.first, shape.second):
             meets = exp.and_(part.copy(), _condition(dc, side))
-            conflicts.append(exp.GT(this=counted_if(meets), expression=exp.convert(0)))
+            conflicts.append(counted_if(meets) > 0)
     return conflicts
 
 
@@ -234,7 +234,5 @@ def row_column(name: str) -> exp.Expr:
 
 def equal_keys(keys: Sequence[exp.Expr], alias: str) -> exp.Expr:
     """Join condition; without keys there is one group."""
-    pairs = [
-        exp.EQ(this=key.copy(), expression=exp.column(f"key_{number}", table=alias)) for number, key in enumerate(keys)
-    ]
+    pairs = [key.eq(exp.column(f"key_{number}", table=alias)) for number, key in enumerate(keys)]
     return exp.and_(*pairs) if pairs else exp.true()

@@ -149,7 +149,7 @@ def is_thinned(dc: BoundConstraint) -> bool:
 def _chosen(thinned: Thinned, place: int, spelling: Spelling) -> exp.Expr:
     """Number rows from 0 to `ALL` - 1 by a hash: other numbers for each constraint."""
     row_hash = spelling.row_hash([row_column(thinned.row_hash), exp.convert(place)])
-    return exp.func("abs", exp.Mod(this=exp.paren(row_hash), expression=exp.convert(ALL)))
+    return exp.func("abs", exp.paren(row_hash) % ALL)
 
 
 def _of_dependency(dc: BoundConstraint, partners: Partners, chosen: exp.Expr, place: int) -> tuple[Join, exp.Expr]:
@@ -172,32 +172,24 @@ def _of_dependency(dc: BoundConstraint, partners: Partners, chosen: exp.Expr, pl
         this=exp.Max(this=exp.column("size")), partition_by=[name.copy() for name in names], over="OVER"
     )
     sized = exp.select(*names, "class", "size", exp.alias_(largest, "largest")).from_(classes.subquery("classes"))
-    is_largest = exp.EQ(this=exp.column("size"), expression=exp.column("largest"))
+    is_largest = exp.column("size").eq(exp.column("largest"))
     common = exp.Min(this=exp.Case(ifs=[exp.If(this=is_largest, true=exp.column("class"))]))
     plain = exp.Max(this=exp.column("largest"))
     groups = exp.select(
         *(name.copy() for name in names),
         exp.alias_(common, "common"),
         exp.alias_(plain, "plain"),
-        exp.alias_(exp.Sub(this=exp.Sum(this=exp.column("size")), expression=plain.copy()), "special"),
+        exp.alias_(exp.Sum(this=exp.column("size")) - plain, "special"),
     ).from_(sized.subquery("sized"))
     groups = groups.group_by(*(name.copy() for name in names)) if names else groups
-    dirty = groups.having(exp.GT(this=exp.Count(this=exp.Star()), expression=exp.convert(1)))
+    dirty = groups.having(exp.Count(this=exp.Star()) > 1)
 
     its_plain, its_special = (exp.column(name, table=alias) for name in ("plain", "special"))
-    wanted = exp.paren(
-        exp.Add(
-            this=exp.Mul(this=its_special, expression=exp.convert(partners.ratio)),
-            expression=exp.convert(partners.least),
-        )
-    )
-    is_special = exp.NEQ(this=row_column(class_column), expression=exp.column("common", table=alias))
-    is_wanted = exp.LT(
-        this=exp.Mul(this=chosen, expression=its_plain.copy()),
-        expression=exp.Mul(this=wanted.copy(), expression=exp.convert(ALL)),
-    )
+    wanted = exp.paren((its_special * partners.ratio) + partners.least)
+    is_special = row_column(class_column).neq(exp.column("common", table=alias))
+    is_wanted = (chosen * its_plain) < (wanted * ALL)
     comes = exp.or_(is_special, is_wanted)  # all of them, where more are wanted than there are
-    some_missing = exp.LT(this=wanted.copy(), expression=its_plain.copy())
+    some_missing = wanted < its_plain
     join = Join(dirty.subquery(alias), equal_keys(keys, alias), exp.and_(exp.paren(part.copy()), exp.paren(comes)))
     return join, exp.and_(exp.paren(part.copy()), is_special.copy(), some_missing)
 
@@ -210,11 +202,9 @@ def _of_order(
     assert shape is not None
     alias = f"group_{place}"
     part = exp.paren(takes_part(dc, shape))
-    comes = exp.LT(this=chosen, expression=exp.column(SHARE, table=alias))
-    is_open = exp.EQ(this=exp.column(OPEN, table=alias), expression=exp.convert(1))
+    comes = chosen < exp.column(SHARE, table=alias)
+    is_open = exp.column(OPEN, table=alias).eq(1)
     join = Join(
-        exp.alias_(lent.copy(), alias, table=True),
-        exp.EQ(this=value_hash, expression=exp.column(HASH, table=alias)),
-        exp.and_(part, comes),
+        exp.alias_(lent.copy(), alias, table=True), value_hash.eq(exp.column(HASH, table=alias)), exp.and_(part, comes)
     )
     return join, exp.and_(part.copy(), is_open)

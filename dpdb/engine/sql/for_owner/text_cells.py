@@ -59,7 +59,7 @@ def count_cells(
         words = words.limit(first)
     word = exp.column("word")
     cell = exp.Lower(this=exp.Trim(this=word))
-    there = exp.Not(this=exp.In(this=cell, expressions=[exp.Literal.string(each) for each in missing]))
+    there = exp.In(this=cell, expressions=[exp.Literal.string(each) for each in missing]).not_()
     converts = [is_known(typed(word.copy(), kind)) for kind, _ in candidates]
     looks = [_looks(cell, pattern) for _, pattern in candidates]
     fits = [exp.and_(there, *both) for both in zip(looks, converts, strict=True)]

@@ -73,7 +73,7 @@ def _violations(alone: LocalSlice, position: int) -> exp.Select:
     _ = alone.first_violations([0], math.inf)  # makes the table of its edges
     query = query.from_(exp.alias_(alone.table("edge_0"), "e", table=True))
     for side, end in (("a", "u"), ("b", "v")):
-        at = exp.EQ(this=exp.column(alone.rank, table=side, quoted=True), expression=exp.column(end, table="e"))
+        at = exp.column(alone.rank, table=side, quoted=True).eq(exp.column(end, table="e"))
         query = query.join(exp.alias_(alone.tuples.copy(), side, table=True), on=at)
     return query
 
