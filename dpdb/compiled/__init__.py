@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from dpdb.compiled.allocating import allocating_kernel
     from dpdb.compiled.kernel import Kernel, kernel
     from dpdb.compiled.portable_code import written_to
-    from dpdb.compiled.progress import Compiled, NotCompiledError, compiled_so_far, nothing_compiled, tell_when_long
+    from dpdb.compiled.progress import NotCompiledError, compiled_so_far, nothing_compiled, tell_when_long
 
 __all__ = [
-    "Compiled",
     "Kernel",
     "NotCompiledError",
     "allocating_kernel",
@@ -37,7 +36,7 @@ if not TYPE_CHECKING:
         {
             "allocating": "allocating_kernel",
             "portable_code": "written_to",
-            "progress": "Compiled NotCompiledError compiled_so_far nothing_compiled tell_when_long",
+            "progress": "NotCompiledError compiled_so_far nothing_compiled tell_when_long",
         },
     )
     from dpdb.compiled.kernel import Kernel, kernel

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from dpdb.engine.owners import OwnerQuestion
     from dpdb.engine.parents.binding import BoundInclusion
     from dpdb.engine.parents.children import ChildKey, child_key, kept_children, kept_children_sql, limited_keys
-    from dpdb.engine.parents.declared import DeclaredParent, ParentsLike, declared_parents
+    from dpdb.engine.parents.declared import DeclaredParent
     from dpdb.engine.parents.files import ParentFiles
     from dpdb.engine.parents.measured import same_name
     from dpdb.engine.parents.opened import ParentTable
@@ -51,10 +51,9 @@ if TYPE_CHECKING:
     from dpdb.engine.slice import LocalSlice
     from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
     from dpdb.engine.sql.class_histograms import ClassHistogram, class_histograms, has_class_histogram
-    from dpdb.engine.sql.codes import coded_columns
     from dpdb.engine.sql.constraint_sql import coincidences
-    from dpdb.engine.sql.degree_bound import CrossTerm, DegreeTerms, GroupTerm, degree_terms
-    from dpdb.engine.sql.explained import ExplainedConstraint, explained_constraint
+    from dpdb.engine.sql.degree_bound import CrossTerm, GroupTerm, degree_terms
+    from dpdb.engine.sql.explained import explained_constraint
     from dpdb.engine.sql.for_owner.suggestions import suggestions
     from dpdb.engine.sql.for_owner.text_cells import count_cells
     from dpdb.engine.sql.for_owner.violations import export_edges, listed_rows, source_rows, violating_pairs
@@ -84,12 +83,10 @@ __all__ = [
     "ClassHistogram",
     "CrossTerm",
     "DeclaredParent",
-    "DegreeTerms",
     "DependencyCounts",
     "Direction",
     "Edges",
     "Engine",
-    "ExplainedConstraint",
     "GroupForm",
     "GroupTerm",
     "Hashes",
@@ -101,7 +98,6 @@ __all__ = [
     "PairCounts",
     "ParentFiles",
     "ParentTable",
-    "ParentsLike",
     "Partners",
     "Progress",
     "ProtectedChange",
@@ -121,13 +117,11 @@ __all__ = [
     "arrow_forgets",
     "child_key",
     "class_histograms",
-    "coded_columns",
     "coincidences",
     "comparable_column",
     "count_cells",
     "count_dependencies",
     "count_keys",
-    "declared_parents",
     "degree_terms",
     "described",
     "disjoint_pairs",
@@ -178,7 +172,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "owners": "OwnerQuestion",
             "parents.binding": "BoundInclusion",
             "parents.children": "ChildKey child_key kept_children kept_children_sql limited_keys",
-            "parents.declared": "DeclaredParent ParentsLike declared_parents",
+            "parents.declared": "DeclaredParent",
             "parents.files": "ParentFiles",
             "parents.measured": "same_name",
             "parents.opened": "ParentTable",
@@ -188,10 +182,9 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "slice": "LocalSlice",
             "sql.bind": "BoundConstraint BoundPredicate",
             "sql.class_histograms": "ClassHistogram class_histograms has_class_histogram",
-            "sql.codes": "coded_columns",
             "sql.constraint_sql": "coincidences",
-            "sql.degree_bound": "CrossTerm DegreeTerms GroupTerm degree_terms",
-            "sql.explained": "ExplainedConstraint explained_constraint",
+            "sql.degree_bound": "CrossTerm GroupTerm degree_terms",
+            "sql.explained": "explained_constraint",
             "sql.for_owner.suggestions": "suggestions",
             "sql.for_owner.text_cells": "count_cells",
             "sql.for_owner.violations": "export_edges listed_rows source_rows violating_pairs",

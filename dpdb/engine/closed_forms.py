@@ -21,8 +21,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from dpdb.constraints import BlockShape, SortedKind, SortedShape, never_null, sorted_shape
-from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
+from dpdb.constraints import BlockShape, SortedKind, SortedShape, sorted_shape
+from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, Sides, never_missing
 from dpdb.schema import TableSchema
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class GroupForm:
     classes: tuple[str, ...] = ()
     loose: tuple[str, ...] = ()
     conditions: tuple[BoundPredicate, ...] = ()
-    sides: tuple[tuple[BoundPredicate, ...], tuple[BoundPredicate, ...]] | None = None
+    sides: Sides = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -232,8 +232,7 @@ def exact_statistic(
         return None
     form: Form | None = None
     if pairwise:
-        declared = {column.name for column in schema.columns if not column.nullable}
-        declared |= {name for bound in alone if (name := never_null(bound.constraint)) is not None}
+        declared = never_missing(alone, schema)
         form = _form(pairwise, declared) or _sorted_form(pairwise, reversed_go=reversed_go)
         has_values = isinstance(form, GroupForm) and form.is_key and form.equal
         if form is None or (kind != "violations" and not has_values):  # a key over no column has none
@@ -258,7 +257,7 @@ def _form(pairwise: Sequence[BoundConstraint], declared: set[str]) -> GroupForm 
     known = [shape for shape in shapes if shape is not None and shape.order is None and len(shape.differing) < 2]
     if len(known) < len(shapes):
         return None
-    read = [_conditions(bound, shape) for bound, shape in zip(pairwise, known, strict=True)]
+    read = [bound.row_conditions for bound in pairwise]
     if len({(shape.known, *_texts(*of_row)) for shape, of_row in zip(known, read, strict=True)}) > 1:
         return None  # they speak of different rows
     conditions, sides = read[0]
@@ -287,15 +286,7 @@ def _stepped(
     return SteppedForm(tuple(sorted({*shapes[0].known, *read} - lacking)), conditions, steps)
 
 
-_Sides = tuple[tuple[BoundPredicate, ...], tuple[BoundPredicate, ...]] | None
-
-
-def _conditions(bound: BoundConstraint, shape: BlockShape) -> tuple[tuple[BoundPredicate, ...], _Sides]:
-    first, second = (tuple(bound.predicates[place] for place in places) for places in (shape.first, shape.second))
-    return (first, None) if shape.alike else ((), (first, second))
-
-
-def _texts(conditions: Iterable[BoundPredicate], sides: _Sides) -> tuple[frozenset[str], frozenset[frozenset[str]]]:
+def _texts(conditions: Iterable[BoundPredicate], sides: Sides) -> tuple[frozenset[str], frozenset[frozenset[str]]]:
     """Say conditions so that what reads the same rows is the same; which side is the first does not matter."""
 
     def said(predicates: Iterable[BoundPredicate]) -> frozenset[str]:

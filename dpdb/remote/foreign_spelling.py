@@ -53,7 +53,7 @@ VIEW = "compute it in a view of the table"
 
 
 class ForeignSpelling(ABC):
-    """The SQL of an engine that is not our own; its subclasses implement `dpdb.remote.spelling.Spelling`.
+    """The SQL of an engine that is not our own.
 
     Attributes
     ----------
@@ -62,7 +62,8 @@ class ForeignSpelling(ABC):
     most : int
         Above all whole numbers that stand for HUGEINT.
     hashes_keys : bool
-        See `Spelling`.
+        Whether the rows of a key are sooner counted by their hashes than by their values, as measured. `row_hash` then
+        gives all values that GROUP BY puts together one hash.
     types : frozenset of str
         Those in which values compare as in our own database, besides decimals.
     endless : frozenset of str
@@ -81,13 +82,13 @@ class ForeignSpelling(ABC):
     functions: ClassVar[frozenset[str]]
 
     def why_not_compared(self, kind: str, wanted: str) -> str | None:
-        """Say why columns of a type cannot be compared in another with the same outcome."""
+        """Say why columns of a type cannot be compared in another; None if they can, with the same outcome."""
         if self._casts_alike(kind, wanted):
             return None
         return f"{kind} compared as {wanted} is not certain to be the same in {self.engine}; {VIEW}"
 
     def why_not(self, part: Node | Term) -> str | None:  # noqa: C901, PLR0911, PLR0912 - one line per kind of node
-        """Say why a predicate or term has not the same value there."""
+        """Say why a predicate or term has not the same value there; None if it has."""
         match part:
             case Constant() | Column() | Flag():
                 return None
@@ -139,7 +140,7 @@ class ForeignSpelling(ABC):
         return None
 
     def spelled(self, database: Database, tree: exp.Expr) -> exp.Expr:
-        """Spell a tree; what it means has been admitted by `why_not`."""
+        """Spell a tree, which `why_not` has admitted; `database` is our own, which says what literals mean."""
         root = exp.Paren(this=tree.copy())  # so that the tree itself may be replaced, too
         for like in list(root.find_all(exp.Like)):
             sign = exp.Literal.string(self._escape(like.expression.name))
@@ -166,8 +167,19 @@ class ForeignSpelling(ABC):
             return exact or _DECIMAL.fullmatch(wanted) is not None
         return False
 
+    @abstractmethod
+    def row_hash(self, columns: Sequence[exp.Expr]) -> exp.Expr:
+        """Hash values into a whole number of 64 bits that is the same on every day."""
+
+    @abstractmethod
+    def hash_sum(self, row_hash: exp.Expr) -> exp.Expr:
+        """Add up hashes of rows without overflow."""
+
     def spread(self, query: exp.Select, column: exp.Column) -> exp.Select:
-        """Return the query: most engines find the way themselves."""
+        """Let a query bring equal values of a column to one place, if few are equal and it is to be grouped by them.
+
+        Most engines find the way themselves.
+        """
         del column
         return query
 

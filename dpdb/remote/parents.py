@@ -117,9 +117,9 @@ def join_across(
         alias = _free(f"across_{number}", schema)
         found, on = (_broken if column.met.violates else _present)(column, rows, alias)
         query = query.join(found.subquery(alias), on=exp.and_(*on), join_type="left")
-        joined = exp.column(f"{alias}_0", table=alias).is_(exp.null())
+        joined = exp.Is(this=exp.column(f"{alias}_0", table=alias), expression=exp.null())
         if column.met.violates:
-            values[column.name] = joined.not_()
+            values[column.name] = exp.Not(this=joined)
         else:
             values[column.name] = exp.and_(*(is_known(_own(pair.column)) for pair in column.pairs), joined)
     return query, values
@@ -131,7 +131,8 @@ def _present(column: AcrossColumn, rows: exp.Expr, alias: str) -> tuple[exp.Sele
     keys = [exp.alias_(_of_parent(pair), f"{alias}_{place}") for place, pair in enumerate(column.pairs)]
     found = exp.select(*keys).distinct().from_(exp.alias_(column.keys.copy(), PARENT_ROW, table=True))
     on: list[exp.Expr] = [
-        _of_row(pair, None).eq(exp.column(f"{alias}_{place}", table=alias)) for place, pair in enumerate(column.pairs)
+        exp.EQ(this=_of_row(pair, None), expression=exp.column(f"{alias}_{place}", table=alias))
+        for place, pair in enumerate(column.pairs)
     ]
     return (found if column.met.condition is None else found.where(column.met.condition.copy())), on
 
@@ -139,7 +140,7 @@ def _present(column: AcrossColumn, rows: exp.Expr, alias: str) -> tuple[exp.Sele
 def _broken(column: AcrossColumn, rows: exp.Expr, alias: str) -> tuple[exp.Select, list[exp.Expr]]:
     """Select the values of rows that break a look-up, each once, and say when a row has them: first its key."""
     names = [exp.alias_(_own(name, CHILD_ROW), f"{alias}_{place}") for place, name in enumerate(column.sources)]
-    same: list[exp.Expr] = [_of_row(pair, CHILD_ROW).eq(_of_parent(pair)) for pair in column.pairs]
+    same: list[exp.Expr] = [exp.EQ(this=_of_row(pair, CHILD_ROW), expression=_of_parent(pair)) for pair in column.pairs]
     assert column.met.condition is not None, "a look-up has one"
     found = exp.select(*names).distinct().from_(exp.alias_(rows.copy(), CHILD_ROW, table=True))
     found = found.join(

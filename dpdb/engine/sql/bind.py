@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 from sqlglot import exp
 
@@ -17,6 +18,7 @@ from dpdb.constraints import (
     Predicate,
     block_shape,
     column_signs,
+    never_null,
 )
 from dpdb.database import Database
 from dpdb.engine.sql.comparison import bind_literal, common_type
@@ -26,7 +28,7 @@ from dpdb.errors import ConstraintTypeError
 from dpdb.predicates import Literal, LiteralValue, equality_type, in_type, literal_sql, orders_alike, type_words
 from dpdb.schema import Column, TableSchema
 
-__all__ = ["BoundConstraint", "BoundPredicate", "Operand", "bind"]
+__all__ = ["BoundConstraint", "BoundPredicate", "Operand", "Sides", "bind", "never_missing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,10 @@ class BoundPredicate:
         return not isinstance(self.right, Operand) or self.left.tuple_index == self.right.tuple_index
 
 
+Sides: TypeAlias = tuple[tuple[BoundPredicate, ...], tuple[BoundPredicate, ...]] | None
+"""Conditions that rows of a conflict meet, the one these, the other those; None: both meet the same."""
+
+
 @dataclass(frozen=True)
 class BoundConstraint:
     """A denial constraint over a known schema."""
@@ -94,6 +100,15 @@ class BoundConstraint:
         """Its shape, if its conflicts need not be listed; see `block_shape`."""
         return block_shape(self.constraint)
 
+    @property
+    def row_conditions(self) -> tuple[tuple[BoundPredicate, ...], Sides]:
+        """What both rows of a conflict must meet, by its shape; or what the one must meet, and what the other."""
+        assert self.shape is not None, "it has a shape"
+        first, second = (
+            tuple(self.predicates[place] for place in places) for places in (self.shape.first, self.shape.second)
+        )
+        return (first, None) if self.shape.alike else ((), (first, second))
+
     @cached_property
     def signs(self) -> dict[str, frozenset[int]]:
         """The possible orders of the columns that it compares between its tuples; see `column_signs`."""
@@ -102,6 +117,12 @@ class BoundConstraint:
     def over(self, first: str, second: str) -> exp.Expr:
         """The violation condition: true exactly if rows of `first` and `second` satisfy every predicate."""
         return exp.and_(*(predicate.over((first, second)) for predicate in self.predicates))
+
+
+def never_missing(constraints: Sequence[BoundConstraint], schema: TableSchema) -> set[str]:
+    """Return the columns in which no row lacks a value, as the schema or a constraint over one tuple declares."""
+    declared = (never_null(bound.constraint) for bound in constraints)
+    return {column.name for column in schema.columns if not column.nullable} | {name for name in declared if name}
 
 
 def bind(

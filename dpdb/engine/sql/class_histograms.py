@@ -15,21 +15,26 @@ from dataclasses import dataclass
 import pyarrow as pa
 from sqlglot import exp
 
-from dpdb.constraints import BlockShape, never_null
-from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
+from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, Sides, never_missing
 from dpdb.engine.sql.constraint_sql import self_conflict
 from dpdb.engine.sql.known import is_known
 from dpdb.schema import TableSchema
 
 __all__ = [
+    "BOTH",
     "CLASS_ROWS",
+    "FIRST",
     "HISTOGRAM",
+    "SECOND",
     "ClassHistogram",
+    "all_of",
     "class_histogram",
     "class_histograms",
     "has_class_histogram",
     "histogram_rows",
+    "of_row",
     "self_conflict_count",
+    "side_of",
 ]
 
 CLASS_ROWS = "row"
@@ -39,7 +44,7 @@ HISTOGRAM = pa.schema({"sizes": pa.list_(pa.int64()), "singles": pa.int64(), "gr
 """The columns of an answer."""
 
 _SIZE, _SIDE = exp.column("size"), exp.column("side")
-_BOTH, _FIRST, _SECOND = 0, 1, 2
+BOTH, FIRST, SECOND = 0, 1, 2
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ class ClassHistogram:
     known: tuple[str, ...]
     classes: tuple[str, ...]
     conditions: tuple[BoundPredicate, ...] = ()
-    sides: tuple[tuple[BoundPredicate, ...], tuple[BoundPredicate, ...]] | None = None
+    sides: Sides = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -81,7 +86,7 @@ class ClassHistogram:
     @property
     def group(self) -> list[exp.Column]:
         """The columns whose values are the group, of `CLASS_ROWS`."""
-        return [_column(name) for name in self.equal]
+        return [of_row(name) for name in self.equal]
 
     @property
     def is_key(self) -> bool:
@@ -113,24 +118,16 @@ def class_histograms(constraints: Sequence[BoundConstraint], schema: TableSchema
 
     Everything else is a histogram of its own. A wrong declaration costs accuracy, and no privacy (`ClassHistogram`).
     """
-    declared = {column.name for column in schema.columns if not column.nullable}
-    declared |= {name for bound in constraints if (name := never_null(bound.constraint)) is not None}
     groups: dict[object, list[ClassHistogram]] = {}
     for bound in constraints:
         shape = bound.shape
         if shape is not None and has_class_histogram(bound):
-            found = _histogram(bound, shape)
+            found = ClassHistogram((bound,), shape.equal, shape.known, shape.differing, *bound.row_conditions)
             same_rows = frozenset(p.over((CLASS_ROWS, CLASS_ROWS)).sql() for p in found.conditions)
             # Of two different sides no two are alike: equal constraints count once already.
             key = (found.equal, found.known, same_rows, bound if found.sides else None)
             groups.setdefault(key, []).append(found)
-    return tuple(made for alike in groups.values() for made in _merged(alike, declared))
-
-
-def _histogram(bound: BoundConstraint, shape: BlockShape) -> ClassHistogram:
-    first, second = (tuple(bound.predicates[place] for place in places) for places in (shape.first, shape.second))
-    conditions, sides = (first, None) if shape.alike else ((), (first, second))
-    return ClassHistogram((bound,), shape.equal, shape.known, shape.differing, conditions, sides)
+    return tuple(made for alike in groups.values() for made in _merged(alike, never_missing(constraints, schema)))
 
 
 def _merged(alike: Sequence[ClassHistogram], declared: set[str]) -> list[ClassHistogram]:
@@ -178,8 +175,8 @@ def class_histogram(histogram: ClassHistogram, rows: exp.Expr, conditions: Seque
         counted = _grouped(chosen.select(exp.alias_(count, "singles")), group)
         sizes: exp.Expr = exp.cast(exp.null(), "ARRAY<BIGINT>")
     else:
-        side = _side(histogram)
-        beside = [*(_column(name) for name in histogram.classes), *([] if side is None else [side])]
+        side = None if histogram.sides is None else side_of(histogram.sides)
+        beside = [*(of_row(name) for name in histogram.classes), *([] if side is None else [side])]
         sided = chosen if side is None else chosen.select(exp.alias_(side.copy(), "side"))
         classes = _grouped(sided.select(exp.alias_(count, "size")), [*group, *beside])
         large, singles = _class_sizes(sided=side is not None)
@@ -201,7 +198,7 @@ def histogram_rows(histogram: ClassHistogram, rows: exp.Expr, conditions: Sequen
     histogram, rows, conditions
         As of `class_histogram`.
     """
-    known = [is_known(_column(name)) for name in (*histogram.equal, *histogram.known, *histogram.classes)]
+    known = [is_known(of_row(name)) for name in (*histogram.equal, *histogram.known, *histogram.classes)]
     met = [predicate.over((CLASS_ROWS, CLASS_ROWS)) for predicate in histogram.conditions]
     if not (known or met or conditions):
         known = [exp.true()]
@@ -226,8 +223,15 @@ def self_conflict_count(
     return exp.select(exp.Count(this=exp.Star())).from_(source).where(*(each.copy() for each in conditions), alone)
 
 
-def _column(name: str) -> exp.Column:
+def of_row(name: str) -> exp.Column:
+    """Name a column of the rows."""
     return exp.column(name, table=CLASS_ROWS, quoted=True)
+
+
+def all_of(predicates: Sequence[BoundPredicate]) -> exp.Expr:
+    """Condition that a row meets all predicates, which read one tuple."""
+    met = [predicate.over((CLASS_ROWS, CLASS_ROWS)) for predicate in predicates]
+    return exp.paren(exp.and_(*met)) if met else exp.true()
 
 
 def _grouped(query: exp.Select, keys: Sequence[exp.Expr]) -> exp.Select:
@@ -235,15 +239,10 @@ def _grouped(query: exp.Select, keys: Sequence[exp.Expr]) -> exp.Select:
     return query.group_by(*(key.copy() for key in keys)) if keys else query
 
 
-def _side(histogram: ClassHistogram) -> exp.Case | None:
+def side_of(sides: tuple[Sequence[BoundPredicate], Sequence[BoundPredicate]]) -> exp.Case:
     """Return which of two conditions a row meets: both, the first alone, the second alone, none (NULL)."""
-    if histogram.sides is None:
-        return None
-    first, second = (
-        exp.paren(exp.and_(*(predicate.over((CLASS_ROWS, CLASS_ROWS)) for predicate in side))) if side else exp.true()
-        for side in histogram.sides
-    )
-    met = [(exp.and_(first.copy(), second.copy()), _BOTH), (first, _FIRST), (second, _SECOND)]
+    first, second = map(all_of, sides)
+    met = [(exp.and_(first.copy(), second.copy()), BOTH), (first, FIRST), (second, SECOND)]
     return exp.Case(ifs=[exp.If(this=condition, true=exp.convert(side)) for condition, side in met])
 
 
@@ -254,9 +253,9 @@ def _class_sizes(*, sided: bool) -> tuple[exp.Expr, exp.Expr]:
     many: exp.Expr = _SIZE > 1
     if not sided:
         return _where(sizes, many), _where(exp.Count(this=exp.Star()), one)
-    apart = _SIDE > _BOTH
+    apart = _SIDE > BOTH
     # Of rows that meet both conditions each is a class.
-    is_both = _SIDE.eq(_BOTH)
+    is_both = _SIDE.eq(BOTH)
     singles = exp.Case(
         ifs=[exp.If(this=is_both, true=_SIZE.copy()), exp.If(this=exp.and_(apart.copy(), one), true=exp.convert(1))],
         default=exp.convert(0),

@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from dpdb.engine.closed_forms import GroupForm
-from dpdb.engine.sql.bind import BoundPredicate
-from dpdb.engine.sql.class_histograms import CLASS_ROWS
+from dpdb.engine.sql.class_histograms import BOTH, CLASS_ROWS, FIRST, SECOND, all_of, of_row, side_of
 from dpdb.engine.sql.known import is_known
 
-__all__ = ["group_count", "grouped", "less", "most", "number_of_rows", "of_row", "plus", "sum_of", "total"]
+__all__ = ["group_count", "grouped", "most", "number_of_rows", "sum_of", "total"]
 
-_BOTH, _FIRST, _SECOND = 0, 1, 2
 _SIZE = exp.column("size")
 
 
@@ -35,18 +33,18 @@ def group_count(form: GroupForm, rows: exp.Expr, conditions: Sequence[exp.Expr] 
     loose = [f"loose_{place}" for place in range(len(form.loose))]
     names = dict(zip([*form.equal, *form.classes, *form.loose], [*equal, *classes, *loose], strict=True))
     known = [is_known(of_row(name)) for name in (*form.equal, *form.known, *form.classes)]
-    met = [_over(predicate) for predicate in form.conditions]
+    met = [predicate.over((CLASS_ROWS, CLASS_ROWS)) for predicate in form.conditions]
     chosen = exp.select(*(exp.alias_(of_row(name), alias) for name, alias in names.items()))
     if form.sides is not None:
-        chosen = chosen.select(exp.alias_(_side(*form.sides), "side"))
-        met.append(exp.or_(*(exp.paren(_all_of(side)) for side in form.sides)))
+        chosen = chosen.select(exp.alias_(side_of(form.sides), "side"))
+        met.append(exp.or_(*map(all_of, form.sides)))
     chosen = chosen.from_(exp.alias_(rows.copy(), CLASS_ROWS, table=True))
     where = [*known, *met, *(each.copy() for each in conditions)]
-    chosen = chosen.where(*where) if where else chosen
+    chosen = chosen.where(*where)
     if not names and form.sides is None:  # of a table without rows no row is left
-        return _selected(chosen.select(exp.convert(1)), exp.func("greatest", _minus_one(), exp.convert(0)))
+        return _selected(chosen.select(exp.convert(1)), exp.func("greatest", number_of_rows() - 1, exp.convert(0)))
     if form.is_key:
-        counted = grouped(chosen, equal, goes=_minus_one())
+        counted = grouped(chosen, equal, goes=number_of_rows() - 1)
     elif form.sides is not None:
         counted = _of_sides(chosen, equal, classes)
     elif loose:
@@ -59,7 +57,7 @@ def group_count(form: GroupForm, rows: exp.Expr, conditions: Sequence[exp.Expr] 
 def _of_classes(chosen: exp.Select, equal: list[str], classes: list[str]) -> exp.Select:
     """All but the largest class of each group."""
     sized = grouped(chosen, [*equal, *classes], size=number_of_rows())
-    return grouped(sized, equal, goes=less(sum_of(_SIZE), exp.Max(this=_SIZE.copy())))
+    return grouped(sized, equal, goes=sum_of(_SIZE) - exp.Max(this=_SIZE.copy()))
 
 
 def _of_loose(chosen: exp.Select, equal: list[str], classes: list[str], loose: list[str]) -> exp.Select:
@@ -72,7 +70,7 @@ def _of_loose(chosen: exp.Select, equal: list[str], classes: list[str], loose: l
     has = [is_known(exp.column(name)) for name in loose]
     lacks = [each.not_() for each in has]
     if len(loose) == 1:
-        best: exp.Expr = plus(most(_SIZE, has[0]), total(_SIZE, lacks[0]))
+        best: exp.Expr = most(_SIZE, has[0]) + total(_SIZE, lacks[0])
     else:
         beside = {}
         for place, name in enumerate(loose):
@@ -86,12 +84,12 @@ def _of_loose(chosen: exp.Select, equal: list[str], classes: list[str], loose: l
         sized = exp.select(*columns, *(exp.alias_(one, name) for name, one in beside.items())).from_(
             sized.subquery("sized")
         )
-        together = plus(_SIZE, *map(exp.column, beside))
-        apart = plus(*(most(_SIZE, exp.and_(has[k].copy(), lacks[1 - k].copy())) for k in (0, 1)))
-        best = exp.func("greatest", most(together, exp.and_(*(each.copy() for each in has))), apart)
-        best = plus(best, total(_SIZE, exp.and_(*(each.copy() for each in lacks))))
+        together = _SIZE + exp.column("beside_0") + exp.column("beside_1")
+        one, other = (most(_SIZE, exp.and_(has[k].copy(), lacks[1 - k].copy())) for k in (0, 1))
+        best = exp.func("greatest", most(together, exp.and_(*(each.copy() for each in has))), one + other)
+        best = best + total(_SIZE, exp.and_(*(each.copy() for each in lacks)))
     stay = grouped(sized, [*equal, *classes], size=sum_of(_SIZE), stay=best)
-    return grouped(stay, equal, goes=less(sum_of(_SIZE), exp.Max(this=exp.column("stay"))))
+    return grouped(stay, equal, goes=sum_of(_SIZE) - exp.Max(this=exp.column("stay")))
 
 
 def _of_sides(chosen: exp.Select, equal: list[str], classes: list[str]) -> exp.Select:
@@ -103,15 +101,15 @@ def _of_sides(chosen: exp.Select, equal: list[str], classes: list[str]) -> exp.S
     side = exp.column("side")
     sizes = {
         name: total(exp.convert(1), side.eq(value))
-        for name, value in (("both", _BOTH), ("first", _FIRST), ("second", _SECOND))
+        for name, value in (("both", BOTH), ("first", FIRST), ("second", SECOND))
     }
     sized = grouped(chosen, [*equal, *classes], size=number_of_rows(), **sizes)
     if not classes:
         one = exp.Case(ifs=[exp.If(this=exp.column("both") > 0, true=exp.convert(1))], default=exp.convert(0))
         stay = exp.func("greatest", exp.column("first"), exp.column("second"), one)
-        return exp.select(exp.alias_(less(_SIZE.copy(), stay), "goes")).from_(sized.subquery("sized"))
+        return exp.select(exp.alias_(_SIZE - stay, "goes")).from_(sized.subquery("sized"))
     stay = exp.func("greatest", exp.Max(this=_SIZE.copy()), sum_of(exp.column("first")), sum_of(exp.column("second")))
-    return grouped(sized, equal, goes=less(sum_of(_SIZE), stay))
+    return grouped(sized, equal, goes=sum_of(_SIZE) - stay)
 
 
 # -- parts ----------------------------------------------------------------------------------------------------------
@@ -124,27 +122,9 @@ def grouped(query: exp.Select, keys: Sequence[str], **aggregates: exp.Expr) -> e
     return found.group_by(*keys) if keys else found.having(number_of_rows() > 0)
 
 
-def of_row(name: str) -> exp.Column:
-    """A column of the rows."""
-    return exp.column(name, table=CLASS_ROWS, quoted=True)
-
-
 def number_of_rows() -> exp.Expr:
     """Count rows."""
     return exp.Count(this=exp.Star())
-
-
-def less(one: exp.Expr, other: exp.Expr) -> exp.Expr:
-    """Subtract."""
-    return one - other
-
-
-def plus(first: exp.Expr, *others: exp.Expr) -> exp.Expr:
-    """Add up."""
-    found = first.copy()
-    for other in others:
-        found = found + other
-    return found
 
 
 def _if(condition: exp.Expr, value: exp.Expr) -> exp.Case:
@@ -168,24 +148,3 @@ def most(value: exp.Expr, condition: exp.Expr) -> exp.Expr:
 
 def _selected(query: exp.Select, value: exp.Expr) -> exp.Select:
     return exp.select(exp.alias_(exp.cast(value, "BIGINT"), "goes")).from_(query.subquery("counted"))
-
-
-def _over(predicate: BoundPredicate) -> exp.Expr:
-    return predicate.over((CLASS_ROWS, CLASS_ROWS))
-
-
-def _all_of(predicates: Sequence[BoundPredicate]) -> exp.Expr:
-    return exp.and_(*map(_over, predicates)) if predicates else exp.true()
-
-
-def _side(first: Sequence[BoundPredicate], second: Sequence[BoundPredicate]) -> exp.Case:
-    """Return which of two conditions a row meets, of which it meets one."""
-    one, other = exp.paren(_all_of(first)), exp.paren(_all_of(second))
-    met = [(exp.and_(one.copy(), other.copy()), _BOTH), (one, _FIRST)]
-    return exp.Case(
-        ifs=[exp.If(this=condition, true=exp.convert(side)) for condition, side in met], default=exp.convert(_SECOND)
-    )
-
-
-def _minus_one() -> exp.Expr:
-    return less(number_of_rows(), exp.convert(1))

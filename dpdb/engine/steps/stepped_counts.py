@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from dpdb.engine.closed_forms import SteppedForm
-from dpdb.engine.sql.class_histograms import CLASS_ROWS
+from dpdb.engine.sql.class_histograms import CLASS_ROWS, of_row
 from dpdb.engine.sql.known import is_known
-from dpdb.engine.sql.rule_counts import grouped, less, most, number_of_rows, of_row, plus, sum_of, total
+from dpdb.engine.sql.rule_counts import grouped, most, number_of_rows, sum_of, total
 from dpdb.engine.steps.simplified import Step, StepKind
 
 __all__ = ["matching_edges", "stepped_count"]
@@ -36,7 +36,7 @@ def stepped_count(form: SteppedForm, rows: exp.Expr, conditions: Sequence[exp.Ex
     rows, conditions
         As of `dpdb.engine.sql.rule_counts.group_count`.
     """
-    goes = sum_of(less(_SIZE.copy(), _STAY.copy()))
+    goes = sum_of(_SIZE - _STAY)
     found = exp.select(exp.alias_(exp.func("coalesce", goes, exp.convert(0)), "goes"))
     return found.from_(_Stepped(form).parted(rows, conditions, 0).subquery("parted"))
 
@@ -107,7 +107,7 @@ class _Stepped:
             return exp.Max(this=_STAY.copy()) if step.kind is StepKind.BEST else sum_of(_STAY)
         has = _all_known(self.called(step.lacking))
         without = total(_STAY if step.kind is StepKind.BESIDE else _SIZE, exp.paren(has.copy()).not_())
-        return exp.cast(plus((total if step.kind is StepKind.EACH else most)(_STAY, has), without), "BIGINT")
+        return exp.cast((total if step.kind is StepKind.EACH else most)(_STAY, has) + without, "BIGINT")
 
     def _beside(self, counted: exp.Select, place: int) -> exp.Select:
         """Query what each value of a `BESIDE` adds to the rows without one, and what these have by themselves."""
@@ -127,7 +127,7 @@ class _Stepped:
         ]
         columns = [*keys, *inner, *self.called(best.columns), "size", "stay"]
         counted = exp.select(*columns, *added).from_(counted.subquery("counted"))
-        together = _STAY if self._form.one_row else plus(_STAY, exp.column("beside"))
+        together = _STAY if self._form.one_row else _STAY + exp.column("beside")
         counted = grouped(
             counted,
             [*keys, *inner],
@@ -136,8 +136,8 @@ class _Stepped:
             best=most(together, exp.and_(has.copy(), here.copy())),
             alone=exp.Max(this=exp.column("alone")),
         )
-        more = less(exp.func("greatest", exp.column("best"), exp.column("alone")), exp.column("alone"))
-        stay = plus(exp.column("free"), exp.Case(ifs=[exp.If(this=has.copy(), true=more)], default=exp.column("alone")))
+        more = exp.func("greatest", exp.column("best"), exp.column("alone")) - exp.column("alone")
+        stay = exp.column("free") + exp.Case(ifs=[exp.If(this=has.copy(), true=more)], default=exp.column("alone"))
         counted = exp.select(*keys, "size", exp.alias_(stay, "stay")).from_(counted.subquery("beside"))
         return grouped(counted, keys, size=sum_of(_SIZE), stay=sum_of(_STAY))
 
