@@ -32,7 +32,7 @@ _engines: list[tuple[Any, set[str]]] = []
 
 def load(kernel: KernelSource, kinds: Kinds) -> Code:
     """Return a callable that runs a kernel on arguments of these kinds, given the arguments and their words."""
-    name, made_of = _name(kernel, kinds), made_from(_sources_of(kernel))
+    name, made_of = f"{_name(kernel, kinds, f'{platform_name()} ')}.o", made_from(_sources_of(kernel))
     found = read_object(name, made_of)
     if found is not None:
         found_on_disk()
@@ -55,7 +55,7 @@ def _compiled(kernel: KernelSource, kinds: Kinds) -> ObjectCode | None:
     """Compile the portable code, if there is any; else the kernel by numba. The package's build keeps portable code."""
     from dpdb.compiled import portable_code
 
-    name, sources = _name_for_all(kernel, kinds), _digest_of(_sources_of(kernel))
+    name, sources = _name(kernel, kinds), _digest_of(_sources_of(kernel))
     if portable_code.wanted():
         from dpdb.compiled.compiling import intermediate_code
 
@@ -142,16 +142,10 @@ def _sources_of(kernel: KernelSource) -> set[str]:
     }
 
 
-def _name(kernel: KernelSource, kinds: Kinds) -> str:
-    return f"{_named(kernel, f'{platform_name()} {[_written(kind) for kind in kinds]}')}.o"
-
-
-def _name_for_all(kernel: KernelSource, kinds: Kinds) -> str:
-    return _named(kernel, f"{[_written(kind) for kind in kinds]}")
-
-
-def _named(kernel: KernelSource, which: str) -> str:
-    return f"{kernel.function.__module__}.{kernel.function.__name__}-{hashlib.sha256(which.encode()).hexdigest()[:16]}"
+def _name(kernel: KernelSource, kinds: Kinds, platform: str = "") -> str:
+    """Name the code of a kernel for arguments of these kinds; without a platform, the code that all machines share."""
+    which = hashlib.sha256(f"{platform}{[_written(kind) for kind in kinds]}".encode()).hexdigest()[:16]
+    return f"{kernel.function.__module__}.{kernel.function.__name__}-{which}"
 
 
 def _written(kind: Any) -> str:

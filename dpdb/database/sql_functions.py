@@ -17,6 +17,8 @@ __all__ = ["add_function", "add_text_function", "refuse_unusable", "remove_funct
 
 _MACROS = ("dp_inconsistency", "dp_count", "dp_check", "dp_diagnose")
 _NAME = "_dpdb_release"
+# It is called with NULL, too, and once for each row: its answer is no constant.
+_EACH_TIME: Any = {"null_handling": FunctionNullHandling.SPECIAL, "side_effects": True}
 _TYPES = {pa.string(): "VARCHAR", pa.float64(): "DOUBLE", pa.int64(): "BIGINT", pa.bool_(): "BOOLEAN"}
 # Python functions belong to the whole database: each registration has its own.
 _NUMBERS = itertools.count(1)
@@ -63,29 +65,27 @@ def add_function(
     fields = ", ".join(
         f"{exp.to_identifier(field.name, quoted=True).sql('duckdb')} {_TYPES[field.type]}" for field in columns
     )
-    connection.create_function(
-        name,
-        function,
-        [*arguments],
-        f"STRUCT({fields})[]",
-        null_handling=FunctionNullHandling.SPECIAL,
-        side_effects=True,
-    )
+    connection.create_function(name, function, [*arguments], f"STRUCT({fields})[]", **_EACH_TIME)
     return name
 
 
 def add_text_function(
     connection: duckdb.DuckDBPyConnection, name: str, function: Callable[..., str], arguments: int
 ) -> None:
-    """Make a Python function of texts, which may be NULL, callable in the connection's database."""
-    connection.create_function(
-        name,
-        function,
-        ["VARCHAR"] * arguments,
-        "VARCHAR",
-        null_handling=FunctionNullHandling.SPECIAL,
-        side_effects=True,
-    )
+    """Make a Python function of texts, which may be NULL, callable in the connection's database.
+
+    Parameters
+    ----------
+    connection
+        The connection.
+    name
+        The function's name there.
+    function
+        The function.
+    arguments
+        Their number.
+    """
+    connection.create_function(name, function, ["VARCHAR"] * arguments, "VARCHAR", **_EACH_TIME)
 
 
 def remove_macros(connection: duckdb.DuckDBPyConnection) -> None:

@@ -22,7 +22,7 @@ from dpdb.engine.sql.coded_rows import ROW, CodedRows
 from dpdb.engine.sql.codes import coded_columns
 from dpdb.engine.sql.constraint_sql import not_alone, self_conflict
 from dpdb.engine.sql.input_rows import in_schema_order, read_columns
-from dpdb.engine.sql.joins import join_plan
+from dpdb.engine.sql.joins import JoinPlan, join_plan
 from dpdb.engine.sql.rank import TableEdges, edge_order, refuse_repeated
 from dpdb.engine.sql.where import WherePredicate
 from dpdb.schema import TableSchema, free_name
@@ -238,17 +238,14 @@ class LocalSlice:
             self._progress("joining conflicts")
             self.database.spill_beyond(_LISTED_MEMORY)
 
+    def planned_join(self, position: int, members: exp.Table) -> JoinPlan:
+        """Plan the join of a constraint, by its place in `pairwise`; see `join_plan`."""
+        coded, taken = self.coded, self.tuple_columns
+        return join_plan(position, self.pairwise, self.tuples, self.rank, members=members, coded=coded, taken=taken)
+
     def _join(self, position: int, found: exp.Table, *, create: bool) -> None:
         members = self.table("member")
-        plan = join_plan(
-            position,
-            self.pairwise,
-            self.tuples,
-            self.rank,
-            members=members,
-            coded=self.coded,
-            taken=self.tuple_columns,
-        )
+        plan = self.planned_join(position, members)
         if plan.members is not None:
             self.database.execute(plan.members.ctas(members.copy()))
         self.database.execute(plan.edges.ctas(found.copy()) if create else exp.insert(plan.edges, found.copy()))

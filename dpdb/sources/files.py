@@ -11,6 +11,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -24,6 +25,7 @@ __all__ = [
     "Files",
     "is_many",
     "listed",
+    "named_place",
     "partitions",
     "refuse_logs",
     "refuse_underscores",
@@ -104,6 +106,15 @@ class FileColumns:
     folders: tuple[str, ...]
 
 
+@contextmanager
+def named_place(place: str) -> Iterator[None]:
+    """Turn errors of the system into a `SourceError` that names the place and no other path."""
+    try:
+        yield
+    except OSError as error:
+        raise SourceError(f"{place}: {(error.strerror or 'cannot be read').lower()}") from None
+
+
 def state_of_files(place: str, paths: Sequence[str]) -> str:
     """Describe the state of files by what the system keeps of them, which costs nothing to read again.
 
@@ -130,10 +141,8 @@ def state_of_files(place: str, paths: Sequence[str]) -> str:
 
 def _found(place: str, paths: Sequence[str], log: str = _DUCKDB_LOG) -> list[os.stat_result]:
     """Read what the system keeps of files and of the log beside them."""
-    try:
+    with named_place(place):
         return [Path(file).stat() for file in paths] + [found.stat() for found in _logs(place, log)]
-    except OSError as error:
-        raise SourceError(f"{place}: {(error.strerror or 'cannot be read').lower()}") from None
 
 
 def _step(changed: int) -> int:

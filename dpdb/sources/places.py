@@ -14,6 +14,7 @@ from dpdb.sources.files import (
     Files,
     is_many,
     listed,
+    named_place,
     partitions,
     refuse_logs,
     refuse_underscores,
@@ -44,9 +45,8 @@ def find_files(place: str, *, or_text: bool = False) -> Files:
         raise SourceError("the path of the source is empty")
     refuse_url(place)
     try:
-        return lake_table(place) or _found(place, or_text=or_text)
-    except OSError as error:
-        raise SourceError(f"{place}: {(error.strerror or 'cannot be read').lower()}") from None
+        with named_place(place):
+            return lake_table(place) or _found(place, or_text=or_text)
     except UnicodeEncodeError:
         raise SourceError(f"{place}: a file's name is not UTF-8; rename it") from None
     except ValueError:  # a NUL character
@@ -81,10 +81,8 @@ def state_of(place: str) -> str:
     SourceError
         If a file is no longer there.
     """
-    try:
+    with named_place(place):
         return state_of_files(place, listed(place, _in_folder))
-    except OSError as error:
-        raise SourceError(f"{place}: {(error.strerror or 'cannot be read').lower()}") from None
 
 
 def _in_folder(name: str) -> bool:

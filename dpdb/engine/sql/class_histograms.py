@@ -118,6 +118,7 @@ def class_histograms(constraints: Sequence[BoundConstraint], schema: TableSchema
 
     Everything else is a histogram of its own. A wrong declaration costs accuracy, and no privacy (`ClassHistogram`).
     """
+    declared = never_missing(constraints, schema)
     groups: dict[object, list[ClassHistogram]] = {}
     for bound in constraints:
         shape = bound.shape
@@ -127,7 +128,7 @@ def class_histograms(constraints: Sequence[BoundConstraint], schema: TableSchema
             # Of two different sides no two are alike: equal constraints count once already.
             key = (found.equal, found.known, same_rows, bound if found.sides else None)
             groups.setdefault(key, []).append(found)
-    return tuple(made for alike in groups.values() for made in _merged(alike, never_missing(constraints, schema)))
+    return tuple(made for alike in groups.values() for made in _merged(alike, declared))
 
 
 def _merged(alike: Sequence[ClassHistogram], declared: set[str]) -> list[ClassHistogram]:

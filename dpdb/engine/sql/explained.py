@@ -9,7 +9,6 @@ from sqlglot import exp
 from dpdb.engine.parents.orphans import violates_across
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sql.constraint_sql import self_conflict
-from dpdb.engine.sql.joins import join_plan
 
 __all__ = ["ExplainedConstraint", "explained_constraint"]
 
@@ -40,15 +39,7 @@ def explained_constraint(empty: LocalSlice, position: int) -> ExplainedConstrain
         statements, operator = [*found, query], "FILTER"
     else:
         members = empty.table(f"member_{position}")
-        plan = join_plan(
-            [k for k, _ in empty.pairwise].index(position),
-            empty.pairwise,
-            empty.tuples,
-            empty.rank,
-            members=members,
-            coded=empty.coded,
-            taken=empty.tuple_columns,
-        )
+        plan = empty.planned_join([k for k, _ in empty.pairwise].index(position), members)
         statements, operator = [plan.edges], plan.operator
         if plan.members is not None:
             empty.database.execute(plan.members.ctas(members.copy()))
