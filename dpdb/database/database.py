@@ -121,7 +121,7 @@ class Database(Closing):
             self._set("threads", threads)
 
     def spill_beyond(self, memory: int) -> None:
-        """Keep no more bytes in memory from now on, of which more are rather written to disk; never more than before.
+        """Keep at most so many bytes in memory from now on, never more than before; the rest is written to disk.
 
         Does nothing where a limit was asked for: that one holds for all.
         """

@@ -163,7 +163,7 @@ class Table(Protocol):
         ...
 
     def count_owners(self, owner: str, asked: Sequence[OwnerQuestion]) -> list[int]:
-        """Count for each question the owners (values of a column) of whom it is true; see `count_owners`. Private."""
+        """Count the owners (values of a column) for whom each question is true; see `count_owners`. Private."""
         ...
 
     def why_not_grouped(self, name: str) -> str | None:
@@ -197,7 +197,7 @@ class Table(Protocol):
 
         Of files that every query reads anew their state is looked at. Where the rows have to be read for it, nothing is
         done if nothing was read since it was called last and found nothing, or if only one state of them can be read.
-        With `all_rows` it is also raised if who opens the table now finds other rows, whether they are read or not.
+        With `all_rows` it is also raised if somebody who opens the table now finds other rows, read or not.
         """
         ...
 

@@ -38,7 +38,7 @@ _BITS = 60  # of a number of 64
 
 
 def count_owners(database: Database, rows: Rows, owner: str, asked: Sequence[OwnerQuestion], *, name: str) -> list[int]:
-    """Count for each question the owners of whom it is true. Private.
+    """Count, for each question, the owners for whom it is true. Private.
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ class LocalSlice:
 
     @property
     def _beside(self) -> list[str]:
-        """What is kept beside constrained columns."""
+        """The further columns that the slice keeps beside the constrained ones."""
         kept = [name for name in self.kept if name not in self.columns]
         return kept if self.source_row is None else [*kept, self.source_row]
 

@@ -148,7 +148,7 @@ class LocalTable(BoundTable):
         return found
 
     def count_owners(self, owner: str, asked: Sequence[OwnerQuestion]) -> list[int]:
-        """Count owners of whom rows violate rules; see `count_owners`. Private.
+        """Count the owners whose rows violate rules; see `count_owners`. Private.
 
         Parameters
         ----------
@@ -180,7 +180,8 @@ class LocalTable(BoundTable):
 
         What was copied when it was opened (all but Parquet files and tables of DuckDB files; parents, too) is what it
         was, whatever becomes of its files. Nor does it matter for an answer what lies beside the files now, because no
-        query reads it. Both are other rows for who opens the table next, and so for a ledger, which asks of `all_rows`.
+        query reads it. In both cases the next opening finds other rows, and a ledger must know that: it asks for
+        `all_rows`.
         """
         source, of = self._source, ""
         changed = source.files is not None and source.files.state() != source.state

@@ -60,7 +60,7 @@ class KeptRows(ABC):
     @cached_property
     def scan(self) -> exp.Expr:
         """The kept rows, in the types that dpdb compares in: collations merge no values."""
-        for left in (_INPUT, self._copy):  # by a signal, of which the next release must not fail after its debit
+        for left in (_INPUT, self._copy):  # by a signal: the next release must not fail on it after its debit
             self._database.execute(f"DROP TABLE IF EXISTS {left.sql('duckdb')}")
         try:
             read_columns(self._database, self._source, set(self.schema.usable), _INPUT)
@@ -84,7 +84,7 @@ class UnitRows(KeptRows):
         self._unit, self._most = unit, most
 
     def _kept(self, rows: exp.Table) -> exp.Select:
-        """The same rows as `kept_rows`, of which only those of units with more are put in order."""
+        """Select the same rows as `kept_rows`; only the rows of units that have more than `most` are put in order."""
         kind = self.schema[self._unit].type or ""
         if not kind.endswith("INT") and kind not in {"INTEGER", "UINTEGER", "VARCHAR", "DATE", "UUID"}:
             return kept_rows(self.schema, self._unit, self._most, rows)  # what is equal may be spelled in several ways

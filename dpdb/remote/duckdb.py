@@ -35,7 +35,7 @@ class DuckDBSource:
     takes_table = False
 
     def reads(self, source: SourceLike) -> bool:
-        """Say whether it is one."""
+        """Say whether the source is an `AskedThere`."""
         return isinstance(source, AskedThere)
 
     def open(self, source: AskedThere, table: str | None = None) -> DuckDBRemote:

@@ -213,7 +213,7 @@ class GatheredTable(BoundTable):
         return [int(count) for count in asking.row(row_counts(asking.rows, slices))]
 
     def count_owners(self, owner: str, asked: Sequence[OwnerQuestion]) -> list[int]:
-        """Count owners of whom rows violate rules there, by aggregates; see `count_owners`. Private.
+        """Count the owners whose rows violate rules there, by aggregates; see `count_owners`. Private.
 
         Parameters
         ----------

@@ -24,7 +24,7 @@ _ONE, _OTHER, _GROUPS = "one_group", "other_group", "owned_group"
 
 
 def count_owners(asking: Asking, owner: str, asked: Sequence[OwnerQuestion]) -> list[int]:
-    """Count for each question the owners of whom it is true. Private.
+    """Count, for each question, the owners for whom it is true. Private.
 
     Parameters
     ----------

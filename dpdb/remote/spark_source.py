@@ -21,7 +21,7 @@ class SparkSource:
     takes_table = False
 
     def reads(self, source: object) -> bool:
-        """Say whether it is one; pyspark is not imported for that."""
+        """Say whether the source is one of these; pyspark is not imported for that."""
         if isinstance(source, str):
             return source.startswith(_PREFIX)
         return hasattr(type(source), "sparkSession") and hasattr(type(source), "toArrow")

@@ -53,7 +53,7 @@ class SparkSpelling(ForeignSpelling):
         return spread
 
     def _pattern(self, pattern: str) -> str | None:
-        """Spark takes patterns apart by UTF-16 units, of which characters beyond the first plane have two."""
+        """Refuse characters beyond the first plane: they are two UTF-16 units, by which Spark takes patterns apart."""
         if any(ord(character) > 0xFFFF for character in pattern) or not any(sign not in pattern for sign in _ESCAPES):
             return f"LIKE {pattern!r} is not certain to be the same in Spark; {VIEW}"
         return None

@@ -160,12 +160,12 @@ class RemoteSet(ABC):
 
 
 class SetSource:
-    """The kind of sources that are an open set, of which a table is named."""
+    """The kind of sources that are open sets; the caller names a table of one."""
 
     takes_table = True
 
     def reads(self, source: object) -> bool:
-        """Say whether it is one."""
+        """Say whether the source is an open set."""
         return isinstance(source, RemoteSet)
 
     def open(self, source: RemoteSet, table: str | None) -> RemoteTable:

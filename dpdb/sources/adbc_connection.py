@@ -19,7 +19,7 @@ __all__ = ["AdbcConnection"]
 
 
 class AdbcConnection(StreamSource):
-    """A DB-API connection of an ADBC driver, of which one table or view is read by one query."""
+    """A DB-API connection of an ADBC driver; one query reads one of its tables or views."""
 
     def reads(self, target: object) -> bool:
         """Say whether it is such a connection, or the address of one."""

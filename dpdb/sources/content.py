@@ -28,7 +28,7 @@ def opened_content(database: Database, source: Source, tested: Sequence[str] = (
 
 
 def is_changed(source: Source) -> bool:
-    """Return whether who opens a source now finds another state of its files; what is in no file was copied.
+    """Return whether the files of a source are in another state now than when it was opened; other rows were copied.
 
     Raises
     ------

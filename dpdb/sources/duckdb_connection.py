@@ -62,7 +62,7 @@ _CONNECTION_TABLES = """
 
 
 class DuckDBConnection(StreamSource):
-    """A connection of the owner's, of which one table or view is read."""
+    """The owner's connection; one of its tables or views is read."""
 
     def reads(self, target: object) -> bool:
         """Say whether it is a DuckDB connection."""

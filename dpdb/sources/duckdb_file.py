@@ -21,7 +21,7 @@ _ATTACHED = "source_file"
 
 
 class DuckDBFile(FileSource):
-    """A DuckDB file, of which one table or view is read."""
+    """A DuckDB file; one of its tables or views is read."""
 
     kind = "duckdb"
     title = "DuckDB"

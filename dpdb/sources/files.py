@@ -153,7 +153,7 @@ def _step(changed: int) -> int:
 def _logs(place: str, ending: str) -> list[Path]:
     """List the file beside a table's in which DuckDB or SQLite keeps what was written last.
 
-    An empty one has no row; SQLite makes and removes it also for who reads.
+    An empty one has no row; SQLite makes and removes it for readers, too.
     """
     log = Path(f"{place.rstrip('/')}{ending}")
     return [log] if log.exists() and log.stat().st_size else []

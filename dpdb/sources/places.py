@@ -110,7 +110,7 @@ def _kind_of(place: str, path: str, *, or_text: bool) -> FileSource:
 
 
 def _kind_by_name(path: str) -> FileSource:
-    """Return the kind of a file that was found in a folder."""
+    """Return the kind of a file in a folder, by its name."""
     return next(kind for kind in file_kinds() if kind.many and kind.is_named(path))
 
 

@@ -43,6 +43,6 @@ def choose_table(
 
 
 def refuse_table_name(description: str, wanted: str | None) -> None:
-    """Raise `SourceError` if a table is named of what is one table."""
+    """Raise `SourceError` if the user names a table of a source that is one table itself."""
     if wanted is not None:
         raise SourceError(f"{description}: a table name applies to databases and workbooks only")

@@ -60,7 +60,7 @@ def read_columns(
 
 
 def typed_rows(rows: Rows, columns: set[str]) -> exp.Subquery:
-    """Return the same columns as a subquery without alias: what `read_columns` would copy, for who reads it once.
+    """Return the same columns as a subquery without alias: what `read_columns` would copy, for a single reading.
 
     None may be that of a rule across tables.
     """

@@ -49,7 +49,7 @@ __all__ = ["ALL", "HASH", "OPEN", "SHARE", "Thinned", "is_thinned", "order_value
 ALL = 1_000_000
 """Shares of rows are counted in millionths."""
 HASH, SHARE, OPEN = "value_hash", "share", "is_open"
-"""The columns of what is lent."""
+"""The columns of the tables that are lent."""
 
 
 @dataclass(frozen=True)

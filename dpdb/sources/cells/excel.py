@@ -26,7 +26,7 @@ _ENDINGS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 
 
 class ExcelFile(CellFiles):
-    """A workbook (.xlsx, .xls, .xlsb, .ods), of which one sheet is read.
+    """A workbook (.xlsx, .xls, .xlsb, .ods); one of its sheets is read.
 
     The names of the columns are the first row's; cells left of the first name and right of the last one are dropped,
     and an empty one between them is named by its place from the first. A row without any cell is no row. Cells are
@@ -95,7 +95,7 @@ def _refuse_sheet(files: Files, sheet: str | None, names: Sequence[str]) -> None
 
 
 def _header(files: Files, row: Sequence[str | None]) -> tuple[tuple[str, ...], int]:
-    """Return the names and the number of cells left of them, of which calamine drops those that no row fills."""
+    """Return the names and the number of empty cells left of them; calamine drops the columns that no row fills."""
     names = [cell or "" for cell in row]
     named = [number for number, name in enumerate(names) if name.strip()]
     first = named[0] if named else 0

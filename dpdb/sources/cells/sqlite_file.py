@@ -54,7 +54,7 @@ _WORDS = (
 
 
 class SQLiteFile(CellFiles):
-    r"""An SQLite file, of which one table or view is read, in one transaction.
+    r"""An SQLite file; one of its tables or views is read, in one transaction.
 
     SQLite lets every row have its own types; here a column has the type that its table declares, and a value that does
     not convert to it is NULL. A column of no declared type is text until the owner gives it one. A BLOB is the text of
