@@ -151,7 +151,7 @@ class Session(Verbs, Closing):
         return self._publish_compared(
             lambda: prepared.load(again=len(self._private) > 0),
             lambda: prepared.draw(self._private, self._progress),
-            lambda load, draw: publish(self._account, prepared.charge, load, [draw]),
+            lambda load, draw: publish(self._account, prepared.charge, load, draw),
         )
 
     def release_answer(self, run: AnswerRun) -> str:
