@@ -36,11 +36,9 @@ class Noise(Protocol):
 
     def laplace(self, value: int, scale: float) -> int:
         """Return `value` plus discrete Laplace noise of the given scale."""
-        ...
 
     def gaussian(self, value: int, scale: float) -> int:
         """Return `value` plus discrete Gaussian noise of the given scale."""
-        ...
 
     def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool) -> int:
         """Return the index of the noisily largest score (smallest if `negate`), with exponential noise.
@@ -54,7 +52,6 @@ class Noise(Protocol):
         negate : bool
             Whether the smallest score is wanted.
         """
-        ...
 
 
 class _OpenDPNoise:

@@ -33,9 +33,7 @@ _OUT_OF_MEMORY = (
 )
 
 
-def publish(
-    account: Account, charge: Charge, load: Callable[[], object], draw: Callable[[], Releases]
-) -> Releases:
+def publish(account: Account, charge: Charge, load: Callable[[], object], draw: Callable[[], Releases]) -> Releases:
     """Make the releases of one call as `publish_answer` makes an answer, or return the recorded ones of its run.
 
     Parameters
