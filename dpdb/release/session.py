@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dpdb.release.accounts.account import Account
     from dpdb.release.runs import AnswerRun, SuiteRun
 
-__all__ = ["Session", "open_session"]
+__all__ = ["Session"]
 
 _Given = ParamSpec("_Given")
 _Read = TypeVar("_Read")
@@ -300,6 +300,3 @@ class Session(Verbs, Closing):
 
     def __repr__(self) -> str:
         return f"<dpdb.Session {self._table.description}: {len(self.constraints)} constraints, {self._account!r}>"
-
-
-open_session = Session

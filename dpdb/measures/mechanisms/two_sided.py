@@ -45,8 +45,8 @@ def two_sided(statistic: ProjectedStatistic, measure: str, noise: str) -> Mechan
     """
 
     def release(run: Run) -> Answer:
-        theta, statistics = run.released_cap.above_all_degrees(run.beta / 3), run.statistics
-        exact = statistics.self_conflicts + statistic.read(statistics, [theta])[0]
+        theta = run.released_cap.above_all_degrees(run.beta / 3)
+        exact = statistic.exact(run.statistics, theta)
         noisy, scale = discrete_laplace(exact, statistic.sensitivity(theta), run.epsilon)
         tail = laplace_tail(scale, run.beta / 3)
         return Answer(
@@ -81,7 +81,7 @@ def declared(mechanism: Mechanism, measure: str, theta: int) -> Mechanism:
     statistic = STATISTICS[mechanism.reads]
 
     def release(run: Run) -> Answer:
-        exact = run.statistics.self_conflicts + statistic.read(run.statistics, [theta])[0]
+        exact = statistic.exact(run.statistics, theta)
         estimand = f"{measure}, if no group of rows is larger than the owner declares"
         return run.by_laplace(exact, statistic.sensitivity(theta), estimand, theta=theta)
 
