@@ -62,8 +62,8 @@ def declared(mechanism: Mechanism, measure: str, theta: int) -> Mechanism:
     theta comes from `max_group`, the owner's word that no group of rows with a common left-hand side is larger. No row
     is asked whether that is true, so nothing is spent on it and nothing leaks if it is not.
 
-    Privacy, for every theta, true or not: the statistic at theta has sensitivity theta + extra (`projected`), and it is
-    released once with discrete Laplace noise of that sensitivity over epsilon. The declaration is a constant.
+    Privacy, for every theta, true or not: the statistic at theta has sensitivity theta + extra (`ProjectedStatistic`),
+    and it is released once with discrete Laplace noise of that sensitivity over epsilon. The declaration is a constant.
 
     Interval, if the declaration is true: the projection at theta keeps every conflict, so the statistic is the measure
     itself, and the noise leaves [-t, t] with probability at most beta. If it is wrong, the statistic is below the
