@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         NamedRule,
         NamedSlice,
         bounds_words,
-        diagnosis_table,
         diagnosis_text,
         recorded_diagnosis,
         rule_words,
@@ -32,7 +31,6 @@ __all__ = [
     "NamedSlice",
     "PreparedDiagnosis",
     "bounds_words",
-    "diagnosis_table",
     "diagnosis_text",
     "plan_diagnosis",
     "prepare_diagnosis",
@@ -48,7 +46,7 @@ if not TYPE_CHECKING:
             "ask": "ASKED DiagnosisAsk",
             "plan": "DiagnosisPlan plan_diagnosis",
             "prepare": "PreparedDiagnosis prepare_diagnosis run_diagnosis",
-            "result": "Diagnosis NamedRule NamedSlice recorded_diagnosis DIAGNOSIS_SCHEMA diagnosis_table "
+            "result": "Diagnosis NamedRule NamedSlice recorded_diagnosis DIAGNOSIS_SCHEMA "
             "bounds_words diagnosis_text rule_words",
         },
     )

@@ -11,8 +11,7 @@ from dpdb.privacy import discrete_laplaces, laplace_scale, laplace_tail, noisy_m
 
 __all__ = [
     "Lattice",
-    "half_width",
-    "lead_width",
+    "joint_tail",
     "name_rule",
     "name_worst",
     "noisy_slices",
@@ -107,13 +106,23 @@ def noisy_slices(scores: Sequence[int], lattice: Lattice, epsilon: int) -> list[
     return [score + noise for score, noise in zip(scores, noises, strict=True)]
 
 
-def half_width(slices: int, lattice: Lattice, epsilon: int, beta: float) -> int:
-    """Return steps that no noise of `noisy_slices` exceeds in size, all at once, with probability at least 1 - beta.
+def joint_tail(count: int, sensitivity: int, epsilon: int, beta: float) -> int:
+    """Return steps that none of some noises exceeds in size, all at once, with probability at least 1 - beta.
 
-    The noises are independent: Pr[all within t] = (1 - Pr[one beyond t])^slices, exactly. It holds for every slice, so
-    also for those that were chosen by looking at all.
+    The noises are independent: Pr[all within t] = (1 - Pr[one beyond t])^count, exactly. It holds for every candidate,
+    so also for those that were chosen by looking at all.
+
+    Parameters
+    ----------
+    count
+        The number of noises: of slices (`noisy_slices`), or of rules (`name_rule`).
+    sensitivity, epsilon
+        The change, in steps, that the nano-epsilon pays for.
+    beta
+        The most that the probability of a larger noise may be.
     """
-    return _joint_tail(slices, lattice.greatest, epsilon, beta)
+    each = -math.expm1(math.log1p(-beta) / count)
+    return laplace_tail(laplace_scale(sensitivity, epsilon), each / 2)
 
 
 def name_rule(counts: Sequence[int], parts: int, epsilon: int) -> tuple[int, int]:
@@ -141,13 +150,3 @@ def name_rule(counts: Sequence[int], parts: int, epsilon: int) -> tuple[int, int
     best = max(range(len(order)), key=order.__getitem__)
     second = max(value for place, value in enumerate(order) if place != best)
     return best, (order[best] - second) // len(order)
-
-
-def lead_width(rules: int, parts: int, epsilon: int, beta: float) -> int:
-    """Return steps within which each count's noise lies, all at once, with probability at least 1 - beta."""
-    return _joint_tail(rules, parts, epsilon, beta)
-
-
-def _joint_tail(count: int, sensitivity: int, epsilon: int, beta: float) -> int:
-    each = -math.expm1(math.log1p(-beta) / count)
-    return laplace_tail(laplace_scale(sensitivity, epsilon), each / 2)

@@ -142,10 +142,8 @@ class DiagnosisPlan:
 
     def lead(self, wanted: float) -> int:
         """Return the rows to delete by which a slice of one column must lead to be named with a chance, at least."""
-        lattice, scale = (
-            self.prepared.lattice,
-            laplace_scale(self.prepared.lattice.greatest, self.prepared.shares.slices),
-        )
+        lattice = self.prepared.lattice
+        scale = laplace_scale(lattice.greatest, self.prepared.shares.slices)
         return smallest_lead(_of_rows(lattice.row, max(self._keys), scale), wanted)
 
     def rule_lead(self, wanted: float) -> int:
@@ -168,11 +166,9 @@ class DiagnosisPlan:
         columns, ask, shares = self.prepared.columns, self.prepared.ask, self.prepared.shares
         unit = self.prepared.table.unit.rows
         names = ", ".join(name for name, _ in columns)
-        what = (
-            "rows to delete"
-            if ask.expected is None
-            else f"rows to delete beyond {100 * float(ask.rate):g}% of its rows"
-        )
+        what = "rows to delete"
+        if ask.expected is not None:
+            what += f" beyond {100 * float(ask.rate):g}% of its rows"
         found = [
             f"{sum(self._keys):,} slices of {names} are compared by {what}, for epsilon "
             f"{as_float(self.prepared.charge.epsilon):.12g} in all; the worst {min(ask.top, max(self._keys))} are named"

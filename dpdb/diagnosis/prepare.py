@@ -13,7 +13,7 @@ from functools import cached_property
 
 from dpdb.diagnosis.ask import DiagnosisAsk
 from dpdb.diagnosis.counted import Counted, counted
-from dpdb.diagnosis.mechanism import Lattice, half_width, lead_width, name_rule, name_worst, noisy_slices
+from dpdb.diagnosis.mechanism import Lattice, joint_tail, name_rule, name_worst, noisy_slices
 from dpdb.diagnosis.result import Diagnosis, NamedRule, NamedSlice
 from dpdb.engine import Progress, WherePredicate, comparable_column, no_progress
 from dpdb.errors import ParameterError
@@ -87,12 +87,12 @@ class PreparedDiagnosis:
 
     def half_width(self, slices: int) -> int:
         """Return how far bounds of so many slices are from the noisy scores, in steps."""
-        return half_width(slices, self.lattice, self.shares.slices, self.beta)
+        return joint_tail(slices, self.lattice.greatest, self.shares.slices, self.beta)
 
     @property
     def lead_width(self) -> int:
         """How far the rules' noisy counts may be from the true ones, in steps."""
-        return lead_width(len(self.each), self.rule_parts, self.shares.rules, self.beta)
+        return joint_tail(len(self.each), self.rule_parts, self.shares.rules, self.beta)
 
     def load(self) -> None:
         """Load the samplers and the kernels of the statistics. Reads no row."""
@@ -107,7 +107,7 @@ class PreparedDiagnosis:
         scores = [self._scores(slices, one.predicates) for _, one in self.columns]
         counts = self._rule_counts(slices)
         progress("drawing noise")
-        worst, compared = None, 0
+        worst, compared, halves = None, 0, (self.whole.parts if self.columns else self.rule_parts) > 1
         named: tuple[NamedSlice, ...] = ()
         if scores:
             place, found = 0, None
@@ -121,9 +121,7 @@ class PreparedDiagnosis:
             worst=worst,
             rule=self._rule(counts) if counts else None,
             columns=tuple(name for name, _ in self.columns),
-            statistic="fractional cover"
-            if (self.whole.parts if self.columns else self.rule_parts) > 1
-            else "fewest deletions",
+            statistic="fractional cover" if halves else "fewest deletions",
             expected=None if self.ask.expected is None else f"{float(self.ask.rate):g}",
             epsilon=as_float(self.charge.epsilon),
             confidence=self.ask.confidence,

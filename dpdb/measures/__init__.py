@@ -12,7 +12,7 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.measures.answer import Answer, GraphStatistics, why_no_upper
-    from dpdb.measures.count import noisy_count, noisy_gaussian_count
+    from dpdb.measures.count import noisy_count
     from dpdb.measures.degree_cap import release_degree_cap
     from dpdb.measures.estimate import with_estimate, with_theta_limits
     from dpdb.measures.measure import Measure
@@ -42,7 +42,6 @@ __all__ = [
     "measure_named",
     "measures_named",
     "noisy_count",
-    "noisy_gaussian_count",
     "rate_answer",
     "rate_beta",
     "rate_shares",
@@ -59,7 +58,7 @@ if not TYPE_CHECKING:
         __name__,
         {
             "answer": "Answer GraphStatistics why_no_upper",
-            "count": "noisy_count noisy_gaussian_count",
+            "count": "noisy_count",
             "degree_cap": "release_degree_cap",
             "estimate": "with_estimate with_theta_limits",
             "measure": "Measure",

@@ -136,58 +136,44 @@ class GraphStatistics(Protocol):
     @property
     def self_conflicts(self) -> int:
         """U: rows outside the graph because they violate a single-tuple constraint."""
-        ...
 
     @property
     def degree_sensitivity(self) -> int:
         """By how much one row changes `degree_bound`; 0 if no constraint is over two tuples. Public."""
-        ...
 
     @property
     def scans_once(self) -> bool:
         """Return whether several thetas in one call cost one scan, not one each; changes no answer. Private."""
-        ...
 
     def prepare(self, projection_thetas: Sequence[int], witness_thetas: Sequence[int]) -> None:
         """Announce the thetas that will be read, so that one scan computes them all; changes no answer."""
-        ...
 
     def degree_bound(self) -> int:
         """Upper bound of the maximum degree."""
-        ...
 
     def projected_edges(self, thetas: Sequence[int]) -> Sequence[int]:
         """Edges of the projection, for each theta."""
-        ...
 
     def projected_edges_between(self, theta: int) -> tuple[int, int]:
         """Lower and upper bound of `projected_edges` at one theta, without a scan; equal where it is known."""
-        ...
 
     def projected_nodes(self, thetas: Sequence[int]) -> Sequence[int]:
         """Positive-degree nodes of the projection, for each theta."""
-        ...
 
     def witnesses(self, thetas: Sequence[int]) -> Sequence[int]:
         """W_theta, for each theta."""
-        ...
 
     def witnesses_between(self, theta: int) -> tuple[int, int]:
         """Lower and upper bound of `witnesses` at one theta, without a scan; equal where it is known."""
-        ...
 
     def twice_truncated_edges(self, taus: Sequence[int]) -> Sequence[int]:
         """2 Q(tau), twice the LP truncation of the edges, for each tau."""
-        ...
 
     def twice_fractional_cover(self) -> CertifiedCover:
         """2 tau* of all rows, even if only some of them were loaded from another engine."""
-        ...
 
     def greedy_cover(self) -> int:
         """Size of the greedy stable cover (Algorithm 5)."""
-        ...
 
     def fewest_deletions(self) -> int:
         """Fewest rows to delete, those in conflict with themselves among them, of rules with a closed form."""
-        ...

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from dpdb.measures.answer import GraphStatistics
 from dpdb.measures.measure import Measure
 from dpdb.measures.mechanism import Words
 from dpdb.measures.mechanisms.bound import bound
@@ -52,11 +51,6 @@ _BY_RULE = Words(
 )
 
 
-def _pairs(statistics: GraphStatistics) -> int:
-    """Return the measure itself: a projection to more than the greatest degree keeps every conflict."""
-    return statistics.self_conflicts + statistics.projected_edges([max(1, statistics.degree_bound())])[0]
-
-
 MEASURE = Measure(
     name=_NAME,
     counts="pairs of rows",
@@ -80,6 +74,6 @@ MEASURE = Measure(
         VIOLATING_ROWS,
     ),
     default="ladder",
-    truth=_pairs,
+    truth=EDGES.complete,
     weight=36,
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from dpdb.measures.answer import GraphStatistics
 from dpdb.measures.measure import Measure
 from dpdb.measures.mechanism import Words
 from dpdb.measures.mechanisms.by_rule import by_rule
@@ -43,11 +42,6 @@ _BY_RULE = Words(
 )
 
 
-def _rows(statistics: GraphStatistics) -> int:
-    """Return the measure itself: a projection to more than the greatest degree keeps every conflict."""
-    return statistics.self_conflicts + statistics.projected_nodes([max(1, statistics.degree_bound())])[0]
-
-
 MEASURE = Measure(
     name=_NAME,
     counts="rows",
@@ -68,7 +62,7 @@ MEASURE = Measure(
         VIOLATING_ROWS,
     ),
     default="ladder",
-    truth=_rows,
+    truth=NODES.complete,
     weight=36,
     rate_weight=2,
 )

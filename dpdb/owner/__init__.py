@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from dpdb.owner.exact import exact_measures
     from dpdb.owner.exact_scores import ExactDependencies, exact_dependencies
     from dpdb.owner.exact_values import EXACT_MEASURES, ExactMeasures, RuleMeasures
-    from dpdb.owner.expected_error import Plan, plan
+    from dpdb.owner.expected_error import plan
+    from dpdb.owner.plan_words import Plan
     from dpdb.owner.proposed_schema import ProposedSchema, propose_schema
     from dpdb.owner.simulation import ExpectedError
 
@@ -40,7 +41,8 @@ if not TYPE_CHECKING:
             "exact": "exact_measures",
             "exact_scores": "ExactDependencies exact_dependencies",
             "exact_values": "EXACT_MEASURES ExactMeasures RuleMeasures",
-            "expected_error": "Plan plan",
+            "expected_error": "plan",
+            "plan_words": "Plan",
             "proposed_schema": "ProposedSchema propose_schema",
             "simulation": "ExpectedError",
         },

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -140,12 +139,11 @@ def _remote_measures(
         found, _ = _measures(opened.slice(predicate), time_limit, of_all, counted, with_cover=False)
         if of_each is None:
             return found
-        under = partial(_slice_under, opened, predicate)
+
+        def under(position: int) -> Slice:
+            return opened.slice(predicate, position=position)
+
         return replace(found, by_constraint=_of_each(opened, predicate, under, of_each, time_limit))
-
-
-def _slice_under(opened: Table, predicate: WherePredicate | None, position: int) -> Slice:
-    return opened.slice(predicate, position=position)
 
 
 def _known(measures: Sequence[str]) -> tuple[str, ...]:

@@ -4,44 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any, Unpack
+from typing import Unpack
 
 from dpdb.constraints import ConstraintsLike, DenialConstraint
 from dpdb.engine import NESTED_LOOP_ROWS, ProtectedChange, PublicSizes, TableSettings, TableSpec
 from dpdb.errors import ParameterError
 from dpdb.measures import FEWEST_DELETIONS, MEASURES, measure_named
 from dpdb.opening import declared_table, empty_table
-from dpdb.owner.plan_words import PlanFields, Rung, plan_html, plan_text
+from dpdb.owner.plan_words import Plan, Rung
 from dpdb.owner.simulation import ExpectedError, Simulation
 from dpdb.privacy import as_float
 from dpdb.release import Ask, Epsilon, Session, by_rule_offer, risk_of
 from dpdb.sources import SourceLike
 
-__all__ = ["Plan", "plan"]
+__all__ = ["plan"]
 
 # Beyond this many conflicts the linear programs of `r2t` are too slow for expected errors.
 _MOST_FOR_R2T = 200_000
 _LADDER = ("0.1", "0.2", "0.5", "1", "2", "5", "10")
 _SECONDS = 20.0  # for all repetitions together
-
-
-class Plan(PlanFields):
-    """The errors to expect, simulated on a synthetic table; it is printed as `dpdb plan` prints it.
-
-    `PlanFields` documents its fields; a notebook shows it as tables.
-    """
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the expected errors as plain values, ready for JSON."""
-        return asdict(self)
-
-    def __str__(self) -> str:
-        """Say it in words, as `dpdb plan` prints it."""
-        return plan_text(self)
-
-    def _repr_html_(self) -> str:
-        return plan_html(self)
 
 
 def plan(

@@ -127,11 +127,6 @@ class Listing:
         """True if there is a file to write."""
         return bool(self._paths)
 
-    @property
-    def steps(self) -> int:
-        """The number of files to write."""
-        return len(self._paths)
-
     def kept(self, table: LocalTable) -> Sequence[str]:
         """Find the columns to show, as the table spells them; `*` means all comparable columns.
 

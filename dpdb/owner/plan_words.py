@@ -1,14 +1,15 @@
-"""`PlanFields`: the answer of `dpdb plan`; its words, for the command line and for notebooks, as text and as HTML."""
+"""`Plan`: the answer of `dpdb plan`; its words, for the command line and for notebooks, as text and as HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from dpdb.owner.simulation import ExpectedError
 from dpdb.release import NOTHING_SPENT, PreviewPart, Risk, cost_preview, preview_html, preview_text
 
-__all__ = ["PlanFields", "Rung", "plan_html", "plan_text"]
+__all__ = ["Plan", "Rung"]
 
 
 @dataclass(frozen=True)
@@ -20,8 +21,8 @@ class Rung:
 
 
 @dataclass(frozen=True)
-class PlanFields:
-    """The fields of a `Plan`.
+class Plan:
+    """The errors to expect, simulated on a synthetic table; it is printed as `dpdb plan` prints it.
 
     Attributes
     ----------
@@ -67,21 +68,22 @@ class PlanFields:
     ladder: tuple[Rung, ...] = ()
     charges: dict[str, float] = field(default_factory=dict)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the expected errors as plain values, ready for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        """Say it in words, as `dpdb plan` prints it."""
+        return preview_text(_parts(self))
+
+    def _repr_html_(self) -> str:
+        return preview_html(_parts(self))
+
 
 _HEAD = ("measure", "mechanism", "truth", "error", "90% below", "relative", "90% below", "lower held")
 
 
-def plan_text(planned: PlanFields) -> str:
-    """Return the plan as `dpdb plan` prints it."""
-    return preview_text(_parts(planned))
-
-
-def plan_html(planned: PlanFields) -> str:
-    """Return the plan as a notebook shows it."""
-    return preview_html(_parts(planned))
-
-
-def _parts(planned: PlanFields) -> Iterator[PreviewPart]:
+def _parts(planned: Plan) -> Iterator[PreviewPart]:
     values = ", ".join(f"{name} {count:,}" for name, count in planned.distinct.items())
     yield PreviewPart(
         [
@@ -107,7 +109,7 @@ def _parts(planned: PlanFields) -> Iterator[PreviewPart]:
     yield PreviewPart([f"simulated with the real noise on synthetic rows; {NOTHING_SPENT}"])
 
 
-def _ladder(planned: PlanFields) -> list[Sequence[str]]:
+def _ladder(planned: Plan) -> list[Sequence[str]]:
     rows: list[Sequence[str]] = [("epsilon", "odds change", "attacker right", *planned.smallest_epsilon)]
     for rung in planned.ladder:
         errors = [_share(rung.relative_error_90.get(name)) for name in planned.smallest_epsilon]

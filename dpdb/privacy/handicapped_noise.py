@@ -58,11 +58,14 @@ class HandicappedNoise:
 
         -N = c - n. The tail is that of continuous Laplace noise, to which N is near (`difference_tail`).
         """
-        return math.ceil(_tail(HandicappedNoise(0, 0), self, beta)) + 1 + self.handicaps
+        return math.ceil(difference_tail(HandicappedNoise(0, 0), self, beta)) + 1 + self.handicaps
 
 
+@cache
 def difference_tail(later: HandicappedNoise, earlier: HandicappedNoise, beta: float) -> float:
     """Return a t >= 0 with Pr[M' - M > t] <= beta for the continuous relatives M', M of two independent noises.
+
+    It is nearly the smallest such t, and never less. A scale of 0 is no noise.
 
     The relative of N = n - c replaces each discrete Laplace draw by a continuous one of the same scale, such that each
     differs by less than a step: floor(E) is geometric with q = exp(-1/scale) if E is exponential with that scale, and a
@@ -76,12 +79,6 @@ def difference_tail(later: HandicappedNoise, earlier: HandicappedNoise, beta: fl
     beta : float
         The most that the tail may be.
     """
-    return _tail(later, earlier, beta)
-
-
-@cache
-def _tail(later: HandicappedNoise, earlier: HandicappedNoise, beta: float) -> float:
-    """Return nearly the smallest t >= 0 with Pr[M' - M > t] <= beta, never less; a scale of 0 is no noise."""
     chance = _chance_above(later, earlier)
     low, high = 0.0, max(later.scale, earlier.scale)
     while chance(high) > beta:

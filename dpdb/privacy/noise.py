@@ -6,7 +6,7 @@ Nothing here is seeded. Tests replace the source through `replaced_noise`, which
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
@@ -36,11 +36,9 @@ class Noise(Protocol):
 
     def laplace(self, value: int, scale: float) -> int:
         """Return `value` plus discrete Laplace noise of the given scale."""
-        ...
 
     def gaussian(self, value: int, scale: float) -> int:
         """Return `value` plus discrete Gaussian noise of the given scale."""
-        ...
 
     def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool) -> int:
         """Return the index of the noisily largest score (smallest if `negate`), with exponential noise.
@@ -54,7 +52,6 @@ class Noise(Protocol):
         negate : bool
             Whether the smallest score is wanted.
         """
-        ...
 
 
 class _OpenDPNoise:
@@ -129,10 +126,7 @@ def discrete_laplaces(count: int, sensitivity: int, epsilon: int) -> list[int]:
 def laplace_scale(sensitivity: int, epsilon: int) -> float:
     """Return the smallest scale found, rounding up, for which OpenDP certifies at most `epsilon` (nano)."""
     target = as_fraction(epsilon)
-    scale = float(Fraction(sensitivity) / target)
-    while not _at_most(_laplace(scale).map(sensitivity), target):
-        scale = math.nextafter(scale, math.inf)
-    return scale
+    return _certified(_laplace, float(Fraction(sensitivity) / target), sensitivity, target)
 
 
 def discrete_gaussian(value: int, sensitivity: int, rho: int) -> tuple[int, float]:
@@ -166,10 +160,7 @@ def discrete_gaussian(value: int, sensitivity: int, rho: int) -> tuple[int, floa
 def gaussian_scale(sensitivity: int, rho: int) -> float:
     """Return the smallest scale found, rounding up, for which OpenDP certifies at most `rho` (pico)."""
     target = rho_as_fraction(rho)
-    scale = math.sqrt(Fraction(sensitivity) ** 2 / (2 * target))
-    while not _at_most(_gaussian(scale).map(sensitivity), target):
-        scale = math.nextafter(scale, math.inf)
-    return scale
+    return _certified(_gaussian, math.sqrt(Fraction(sensitivity) ** 2 / (2 * target)), sensitivity, target)
 
 
 def noisy_min(scores: Sequence[int], sensitivity: int, epsilon: int) -> int:
@@ -239,14 +230,14 @@ def _extreme(scores: Sequence[int], width: int, epsilon: int, *, negate: bool) -
 def _extreme_scale(width: int, epsilon: int, negate: bool) -> float:
     """Return the smallest scale found, rounding up, that OpenDP certifies for changes in a range of this width."""
     target = as_fraction(epsilon)
-    scale = float(Fraction(width) / target)
-    while not _at_most(_noisy_max(scale, negate).map(width), target):
+    return _certified(lambda scale: _noisy_max(scale, negate), float(Fraction(width) / target), width, target)
+
+
+def _certified(measurement: Callable[[float], Any], scale: float, change: int, most: Fraction) -> float:
+    """Return the first scale, from a given one upwards, for which OpenDP certifies a loss of at most so much."""
+    while Fraction(measurement(scale).map(change)) > most:
         scale = math.nextafter(scale, math.inf)
     return scale
-
-
-def _at_most(loss: float, target: Fraction) -> bool:
-    return Fraction(loss) <= target
 
 
 # -- OpenDP measurements, imported on first use ---------------------------------------------------------------

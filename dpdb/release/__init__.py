@@ -12,7 +12,7 @@ from dpdb.faces import lazy_names
 if TYPE_CHECKING:
     from dpdb.release.accounts.budget import Budget, as_budget
     from dpdb.release.accounts.charge import Charge, pure_units
-    from dpdb.release.accounts.ledger_account import LedgerAccount, table_text
+    from dpdb.release.accounts.ledger_account import LedgerAccount
     from dpdb.release.ask import COUNT, COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, Ask, Epsilon, Key, Kind, checked_keys
     from dpdb.release.conflict_graph import load_kernels
     from dpdb.release.expected_time import by_rule_offer
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
         number_words,
         promise_words,
         releases_words,
-        slice_words,
         sure_words,
         theta_words,
         value_words,
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     )
     from dpdb.release.risk import Risk, risk_of
     from dpdb.release.runs import AnswerRun, SuiteLevel, SuiteRun, new_run_id
-    from dpdb.release.session import Session, open_session
+    from dpdb.release.session import Session
     from dpdb.release.statistics import FewestDeletions
     from dpdb.release.units.privacy_unit import PrivacyUnit
     from dpdb.release.units.private_parents import unit_of_table
@@ -96,7 +95,6 @@ __all__ = [
     "new_run_id",
     "noise_words",
     "number_words",
-    "open_session",
     "parse_confidence",
     "parse_gate",
     "parse_share",
@@ -111,9 +109,7 @@ __all__ = [
     "releases_table",
     "releases_words",
     "risk_of",
-    "slice_words",
     "sure_words",
-    "table_text",
     "theta_words",
     "unit_of_table",
     "value_words",
@@ -126,7 +122,7 @@ if not TYPE_CHECKING:
         {
             "accounts.budget": "Budget as_budget",
             "accounts.charge": "Charge pure_units",
-            "accounts.ledger_account": "LedgerAccount table_text",
+            "accounts.ledger_account": "LedgerAccount",
             "ask": "Ask COUNT COUNT_OPTIONS Epsilon Key Kind MEASURE_OPTIONS OPTIONS checked_keys",
             "conflict_graph": "load_kernels",
             "expected_time": "by_rule_offer",
@@ -142,9 +138,9 @@ if not TYPE_CHECKING:
             "published.release": "Release Releases constraints_digest recorded_releases",
             "published.release_fields": "RELEASE_SCHEMA release_table",
             "published.words": "SHARE bounds_words is_within_noise measured_words missing_words noise_words "
-            "number_words promise_words releases_words slice_words sure_words theta_words value_words words_of",
+            "number_words promise_words releases_words sure_words theta_words value_words words_of",
             "risk": "Risk risk_of",
-            "session": "Session open_session",
+            "session": "Session",
             "statistics": "FewestDeletions",
             "runs": "SuiteLevel SuiteRun AnswerRun new_run_id",
             "units.privacy_unit": "PrivacyUnit",

@@ -137,7 +137,7 @@ class Ask:
         if self.label is not None:
             check_name("a label", self.label)
         self._set("confidence", parse_confidence(self.confidence))
-        self._check_groups()
+        self._set("keys", checked_keys(self.by, self.keys))
         _ = self.charged_rho if self.rho is not None else self.charged
 
     @property
@@ -198,9 +198,6 @@ class Ask:
             raise ParameterError("give a count either epsilon= (Laplace noise) or rho= (Gaussian noise), not both")
         if self.rho is None and self.epsilon is None:
             self._set("epsilon", OPTIONS["epsilon"].default)
-
-    def _check_groups(self) -> None:
-        self._set("keys", checked_keys(self.by, self.keys))
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dpdb.engine import RuleStatistic, Slice, Table, WherePredicate
@@ -21,6 +22,15 @@ __all__ = ["PrivateSlices"]
 _KEPT = 4
 
 
+@dataclass(frozen=True)
+class _Known:
+    """The statistics of one slice: by the position of a constraint that is alone, or None for all constraints."""
+
+    graphs: dict[int | None, tuple[Slice, SliceStatistics]] = field(default_factory=dict)
+    counted: dict[int | None, FewestDeletions] = field(default_factory=dict)
+    by_rule: dict[int | None, RuleStatistics] = field(default_factory=dict)
+
+
 class PrivateSlices:
     """A cache of the exact statistics of a table's last few slices.
 
@@ -34,13 +44,22 @@ class PrivateSlices:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._kept: OrderedDict[Node, dict[int | None, tuple[Slice, SliceStatistics]]] = OrderedDict()
-        self._counted: OrderedDict[Node, dict[int | None, FewestDeletions]] = OrderedDict()
-        self._by_rule: OrderedDict[Node, dict[int | None, RuleStatistics]] = OrderedDict()
+        self._kept: OrderedDict[Node, _Known] = OrderedDict()
 
     def __len__(self) -> int:
         """Return the number of slices in the cache."""
         return len(self._kept)
+
+    def _known(self, predicate: WherePredicate | None) -> _Known:
+        """Return what is known of a slice, which becomes the last one that was used; drop the oldest one."""
+        key = TRUE if predicate is None else predicate.tree
+        if key not in self._kept:
+            if len(self._kept) >= _KEPT:
+                for oldest, _ in self._kept.popitem(last=False)[1].graphs.values():
+                    oldest.close()
+            self._kept[key] = _Known()
+        self._kept.move_to_end(key)
+        return self._kept[key]
 
     def statistics(self, predicate: WherePredicate | None = None, position: int | None = None) -> SliceStatistics:
         """Return the statistics of a slice, with all constraints or with the one at `position` alone.
@@ -49,43 +68,25 @@ class PrivateSlices:
         together, so that a breakdown of many constraints drops none of its own; they are about as large as the slice's
         graph of all constraints.
         """
-        key = TRUE if predicate is None else predicate.tree
-        if key not in self._kept:
-            if len(self._kept) >= _KEPT:
-                for oldest, _ in self._kept.popitem(last=False)[1].values():
-                    oldest.close()
-            self._kept[key] = {}
-        self._kept.move_to_end(key)
-        graphs = self._kept[key]
+        graphs = self._known(predicate).graphs
         if position not in graphs:
             made = self._table.slice(predicate, position=position)
             graphs[position] = made, SliceStatistics(made, self.counted(predicate, position))
         return graphs[position][1]
 
     def counted(self, predicate: WherePredicate | None = None, position: int | None = None) -> FewestDeletions:
-        """Return what is counted of a slice without its conflict graph, kept like that; parameters, too."""
-        key = TRUE if predicate is None else predicate.tree
-        found = self._counted.setdefault(key, {})
-        self._counted.move_to_end(key)
-        if len(self._counted) > _KEPT:
-            self._counted.popitem(last=False)
-        return found.setdefault(position, FewestDeletions(self._table, predicate, position))
+        """Return the statistics that are counted without a conflict graph; parameters as `statistics`."""
+        counted = self._known(predicate).counted
+        return counted.setdefault(position, FewestDeletions(self._table, predicate, position))
 
     def by_rule(self, predicate: WherePredicate | None = None, position: int | None = None) -> RuleStatistics:
-        """Return the statistics of a slice's class histograms, kept like those of its conflict graph; parameters, too.
-
-        No graph is built for them.
-        """
+        """Return the statistics of a slice's class histograms, without a conflict graph; parameters as `statistics`."""
         from dpdb.release.rule_statistics import RuleStatistics  # few releases count by left-hand side
 
-        key = TRUE if predicate is None else predicate.tree
-        found = self._by_rule.setdefault(key, {})
-        self._by_rule.move_to_end(key)
-        if len(self._by_rule) > _KEPT:
-            self._by_rule.popitem(last=False)
-        if position not in found:
-            found[position] = RuleStatistics(*self._table.class_histograms(predicate, position=position))
-        return found[position]
+        by_rule = self._known(predicate).by_rule
+        if position not in by_rule:
+            by_rule[position] = RuleStatistics(*self._table.class_histograms(predicate, position=position))
+        return by_rule[position]
 
     def exact(self, predicate: WherePredicate | None, asked: Sequence[RuleStatistic]) -> Sequence[int]:
         """Return exact statistics of rules in a slice, counted together; no graph is built for them."""
@@ -116,9 +117,7 @@ class PrivateSlices:
     def forget(self) -> None:
         """Drop all slices."""
         forgotten, self._kept = self._kept, OrderedDict()
-        self._counted.clear()
-        self._by_rule.clear()
-        for graphs in forgotten.values():
-            for made, _ in graphs.values():
+        for known in forgotten.values():
+            for made, _ in known.graphs.values():
                 with suppress(DpdbError):
                     made.close()

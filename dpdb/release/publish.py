@@ -6,7 +6,7 @@ What is published was checked before: by `prepare`, `dpdb.diagnosis`, `dpdb.suit
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -33,30 +33,38 @@ _OUT_OF_MEMORY = (
 )
 
 
-def publish(
-    account: Account,
-    charge: Charge,
-    load: Callable[[], object],
-    draws: Sequence[Callable[[], Releases]],
-) -> Releases:
-    """Make a release step by step, or return the recorded answer of its run.
+def publish(account: Account, charge: Charge, load: Callable[[], object], draw: Callable[[], Releases]) -> Releases:
+    """Make the releases of one call as `publish_answer` makes an answer, or return the recorded ones of its run.
+
+    Parameters
+    ----------
+    account, charge, load, draw
+        As of `publish_answer`.
+    """
+
+    def draw_text() -> str:
+        return json.dumps([release.to_dict() for release in draw()])
+
+    return recorded_releases(publish_answer(account, charge, load, draw_text))
+
+
+def publish_answer(account: Account, charge: Charge, load: Callable[[], object], draw: Callable[[], str]) -> str:
+    """Make an answer, as text, or return the recorded one of its run.
 
     Failures for public reasons come before the debit: `load` compiles the code of `draw`, and raises `SourceError` if
-    the table is no longer the one that was opened. The debit covers the rows of the slices. A run with a recorded
-    answer in the ledger gets that answer, and nothing is loaded or drawn. Every failure after the debit has one
-    constant message.
+    the table is no longer the one that was opened. A run with a recorded answer in the ledger gets that answer, and
+    nothing is loaded or drawn. Every failure after the debit has one constant message.
 
     Parameters
     ----------
     account
         Pays, and keeps the answer before it is published.
     charge
-        What all steps together may cost.
+        The cost of the answer, for the rows that can change it.
     load
         Called if there will be a draw, before the debit.
-    draws
-        The steps: each reads private rows and draws noise, after the debit, and is recorded before the next one
-        begins.
+    draw
+        Reads private rows and draws noise, after the debit. Its result is recorded, then published.
 
     Raises
     ------
@@ -64,34 +72,6 @@ def publish(
         The account does not pay; nothing is spent.
     EngineError
         Loading failed, and nothing is spent, or the draw failed, and what was debited stays spent.
-    """
-    _load_before_the_debit(load, account.will_draw(charge))
-    with closing(account.debit(charge)) as reservation:
-        if reservation.answer is not None:
-            return recorded_releases(reservation.answer)
-        published = Releases()
-        for draw in draws:
-            with _one_message():
-                releases = draw()
-            account.record(reservation, json.dumps([release.to_dict() for release in releases]))
-            published += releases
-        return published
-
-
-def publish_answer(account: Account, charge: Charge, load: Callable[[], object], draw: Callable[[], str]) -> str:
-    """Make an answer that is no release, as text; or return the recorded one of its run. As `publish`, in one step.
-
-    Parameters
-    ----------
-    account, charge, load
-        As of `publish`.
-    draw
-        Reads private rows and draws noise, after the debit; what it returns is recorded, then published.
-
-    Raises
-    ------
-    BudgetExceededError, LedgerError, ParameterError, EngineError
-        As `publish`.
     """
     _load_before_the_debit(load, account.will_draw(charge))
     with closing(account.debit(charge)) as reservation:
@@ -114,7 +94,7 @@ def publish_suite(
     The debit of the whole charge and the secret are one transaction. Each level is recorded before the next one is
     drawn and before anything of it is shown, so a killed run, asked again, goes on where its record ends: with the
     same secret and fresh noise for what was not recorded. At the end the charge is lowered to what was needed, unless
-    the suite is kept. Failures as in `publish`.
+    the suite is kept. Failures as in `publish_answer`.
 
     Parameters
     ----------

@@ -41,73 +41,47 @@ class SuiteLevel:
 
 
 class SuiteRun(Protocol):
-    """One run of a suite.
-
-    Attributes
-    ----------
-    charge : Charge
-        All that the suite may cost, for the rows that any of its checks reads; with a run id.
-    spec : str
-        JSON object: rules, limits, levels, shares. Public.
-    name : str or None
-        The name under which the suite is kept.
-    """
+    """One run of a suite."""
 
     @property
     def charge(self) -> Charge:
-        """What is debited at once."""
-        ...
+        """All that the suite may cost, debited at once, for the rows that any of its checks reads; with a run id."""
 
     @property
     def spec(self) -> str:
-        """What is public about the suite, as JSON."""
-        ...
+        """The public facts of the suite, as a JSON object: rules, limits, levels, shares."""
 
     @property
     def name(self) -> str | None:
         """The name of a kept suite."""
-        ...
 
     def load(self) -> None:
         """Load and compile the code of its statistics and noises. Reads no row."""
-        ...
 
     def make_secret(self) -> str:
         """Draw the hidden thresholds; once in the life of a suite."""
-        ...
 
     def read(
         self, slices: PrivateSlices, held: SuiteReservation, progress: Progress
     ) -> Callable[[], SuiteLevel | None]:
         """Read private rows once, if there is a level to draw; the result draws the next one, None after the last."""
-        ...
 
     def answer(self, held: SuiteReservation) -> str:
         """Return the verdicts of all recorded levels, as JSON."""
-        ...
 
 
 class AnswerRun(Protocol):
-    """One run.
-
-    Attributes
-    ----------
-    charge : Charge
-        All that it costs.
-    """
+    """One run that is answered at once."""
 
     @property
     def charge(self) -> Charge:
-        """What is debited."""
-        ...
+        """All that it costs."""
 
     def load(self) -> None:
         """Load the code of the draw. Reads no row."""
-        ...
 
     def draw(self, slices: PrivateSlices, progress: Progress) -> str:
         """Read private rows and draw noise, once; the answer is a JSON object, and public."""
-        ...
 
 
 def new_run_id(kind: str) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dpdb.release.accounts.account import Account
     from dpdb.release.runs import AnswerRun, SuiteRun
 
-__all__ = ["Session", "open_session"]
+__all__ = ["Session"]
 
 _Given = ParamSpec("_Given")
 _Read = TypeVar("_Read")
@@ -151,7 +151,7 @@ class Session(Verbs, Closing):
         return self._publish_compared(
             lambda: prepared.load(again=len(self._private) > 0),
             lambda: prepared.draw(self._private, self._progress),
-            lambda load, draw: publish(self._account, prepared.charge, load, [draw]),
+            lambda load, draw: publish(self._account, prepared.charge, load, draw),
         )
 
     def release_answer(self, run: AnswerRun) -> str:
@@ -300,6 +300,3 @@ class Session(Verbs, Closing):
 
     def __repr__(self) -> str:
         return f"<dpdb.Session {self._table.description}: {len(self.constraints)} constraints, {self._account!r}>"
-
-
-open_session = Session

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
@@ -165,10 +165,7 @@ class SliceStatistics:
 
     def projected_edges(self, thetas: Sequence[int]) -> list[int]:
         """Edges of the projections."""
-        missing = sorted(set(thetas) - set(self._projected_edges))
-        if missing:
-            self._projected_edges.update(zip(missing, self.graph.projected_edges(missing), strict=True))
-        return [self._projected_edges[theta] for theta in thetas]
+        return _looked_up(self._projected_edges, thetas, self.graph.projected_edges)
 
     def projected_edges_between(self, theta: int) -> tuple[int, int]:
         """Bounds of the edges of one projection: they never fall as theta grows (see `projected_counts`)."""
@@ -186,10 +183,7 @@ class SliceStatistics:
 
     def witnesses(self, thetas: Sequence[int]) -> list[int]:
         """W_theta for each theta."""
-        missing = sorted(set(thetas) - set(self._witnesses))
-        if missing:
-            self._witnesses.update(zip(missing, self.graph.witness_counts(missing), strict=True))
-        return [self._witnesses[theta] for theta in thetas]
+        return _looked_up(self._witnesses, thetas, self.graph.witness_counts)
 
     def witnesses_between(self, theta: int) -> tuple[int, int]:
         """Bounds of W_theta, which never falls as theta grows (see `BlockGraph.witness_counts`)."""
@@ -202,11 +196,7 @@ class SliceStatistics:
         """2 Q(tau) for each tau."""
         from dpdb.graph import twice_truncated_edges  # loaded before the debit, with the kernels
 
-        missing = sorted(set(taus) - set(self._truncations))
-        if missing:
-            found = twice_truncated_edges(self.graph.adjacency, missing)
-            self._truncations.update(zip(missing, found, strict=True))
-        return [self._truncations[tau] for tau in taus]
+        return _looked_up(self._truncations, taus, lambda some: twice_truncated_edges(self.graph.adjacency, some))
 
     def twice_fractional_cover(self) -> CertifiedCover:
         """2 tau*: from some of the rows in conflict if they prove it and the whole graph is not built yet."""
@@ -230,6 +220,16 @@ class SliceStatistics:
         for counts in projections:
             self._projected_edges[counts.theta] = counts.edge_count
             self._projected_nodes[counts.theta] = counts.positive_degree_nodes
+
+
+def _looked_up(
+    known: dict[int, int], thetas: Sequence[int], compute: Callable[[list[int]], Iterable[int]]
+) -> list[int]:
+    """Return a statistic at each theta; `compute` it, all at once, where it is not known yet."""
+    missing = sorted(set(thetas) - set(known))
+    if missing:
+        known.update(zip(missing, compute(missing), strict=True))
+    return [known[theta] for theta in thetas]
 
 
 def _between(known: Mapping[int, int], theta: int, most: int) -> tuple[int, int]:

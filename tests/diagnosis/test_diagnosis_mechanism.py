@@ -19,7 +19,7 @@ from stub_noise import StubNoise
 
 import dpdb
 from dpdb.diagnosis import mechanism, prepare
-from dpdb.diagnosis.mechanism import Lattice, half_width, lead_width, name_rule, name_worst, noisy_slices
+from dpdb.diagnosis.mechanism import Lattice, joint_tail, name_rule, name_worst, noisy_slices
 from dpdb.diagnosis.plan import chance_of_largest, chance_of_noisy_max
 from dpdb.privacy import NANO, as_fraction, laplace_scale
 from dpdb.privacy.noise import _extreme_scale, replaced_noise
@@ -244,11 +244,11 @@ def test_the_lead_is_the_difference_or_one_less():
 def test_all_bounds_hold_together():
     """500 draws of 50 slices at 90%: misses within 6 standard deviations of what is allowed, and not none."""
     lattice, misses = Lattice(1), 0
-    width = half_width(50, lattice, HALF, 0.1)
+    width = joint_tail(50, lattice.greatest, HALF, 0.1)
     for _ in range(500):
         misses += max(map(abs, noisy_slices([0] * 50, lattice, HALF))) > width
     assert 0 < misses <= 50 + 6 * math.sqrt(500 * 0.1 * 0.9)
-    assert lead_width(3, 1, HALF, 0.1) < width
+    assert joint_tail(3, 1, HALF, 0.1) < width
 
 
 def test_one_percent_in_one_of_fifty_slices_is_named_first():

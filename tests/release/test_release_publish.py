@@ -80,7 +80,7 @@ def made(account: NotingAccount, prepared: Prepared, drawn: Any = ()) -> Release
         account.note("draw")
         return Releases(drawn)
 
-    return publish(account, prepared.charge, lambda: account.note("load"), [draw])
+    return publish(account, prepared.charge, lambda: account.note("load"), draw)
 
 
 def test_the_order_is_always_the_same(prepared: Prepared) -> None:
@@ -88,28 +88,6 @@ def test_the_order_is_always_the_same(prepared: Prepared) -> None:
     assert made(account, prepared) == ()
     assert account.steps == ORDER
     assert account.charges == [prepared.charge]
-
-
-def test_each_step_is_recorded_before_the_next_is_drawn(prepared: Prepared) -> None:
-    account = NotingAccount()
-
-    def draw() -> Releases:
-        account.note("draw")
-        return Releases()
-
-    publish(account, prepared.charge, lambda: None, [draw, draw])
-    assert account.steps == ["will draw", "debit", "draw", "record", "draw", "record", "close"]
-
-
-def test_what_was_recorded_before_a_step_failed_stays(prepared: Prepared) -> None:
-    account = NotingAccount()
-
-    def fails() -> Releases:
-        raise ValueError("alice")
-
-    with pytest.raises(EngineError, match="after its budget was debited"):
-        publish(account, prepared.charge, lambda: None, [Releases, fails, Releases])
-    assert account.steps == ["will draw", "debit", "record", "close"]
 
 
 def test_an_answered_run_neither_loads_nor_draws(prepared: Prepared) -> None:

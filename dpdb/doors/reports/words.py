@@ -1,4 +1,4 @@
-"""The page's own words: gates, budgets and constraints as sentences; the rest is `dpdb.release.published.words`."""
+"""The words of the page itself: gates, budgets and constraints as sentences; `dpdb.release` has all others."""
 
 from __future__ import annotations
 

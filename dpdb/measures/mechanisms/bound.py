@@ -29,7 +29,7 @@ def bound(statistic: ProjectedStatistic, noise: str) -> Mechanism:
     """Return the mechanism for one statistic."""
 
     def release(run: Run) -> Answer:
-        """Project to the released degree cap. Sensitivity of edges(pi_theta) is theta (`projected.EDGES`)."""
+        """Project to the released degree cap. Sensitivity of edges(pi_theta) is theta (`EDGES`)."""
         return noisy_answer(statistic, run.statistics, run.degree_cap, run.epsilon, run.beta)
 
     return Mechanism("bound", release, Fraction(9, 10), statistic.name, noise, cap_weight=1, answer_weight=9)

@@ -44,7 +44,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dpdb.measures.answer import FROM_BELOW, GraphStatistics
+from dpdb.measures.answer import FROM_BELOW
 from dpdb.measures.mechanism import Mechanism, Words
 from dpdb.measures.mechanisms.ladder import Ladder
 
@@ -74,11 +74,6 @@ def by_rule(ladder: Ladder, measure: str, words: Words) -> Mechanism:
         The meaning of the sum.
     """
 
-    def truth(statistics: GraphStatistics) -> int:
-        """Return the exact sum: with theta at least the greatest degree no conflict is left out."""
-        complete = ladder.statistic.read(statistics, [max(1, statistics.degree_bound())])
-        return statistics.self_conflicts + complete[0]
-
     def fitted(histograms: int) -> Mechanism:
         """Return the mechanism for a given number of histograms."""
         copies = max(1, histograms)
@@ -88,6 +83,6 @@ def by_rule(ladder: Ladder, measure: str, words: Words) -> Mechanism:
             statistic = replace(statistic, estimand=_SEVERAL.format(**named), upper_reason=_NO_UPPER.format(**named))
         noise = "theta" if statistic.extra == 0 else f"(theta + {statistic.extra})"
         made = replace(ladder, statistic=statistic).mechanism("by_rule", f"{copies} {noise}")
-        return replace(made, statistic=statistic, fit=fitted, words=words, truth=truth)
+        return replace(made, statistic=statistic, fit=fitted, words=words, truth=ladder.statistic.complete)
 
     return fitted(1)

@@ -27,11 +27,11 @@ def takes_theta(measure: str, mechanism: Mechanism) -> None:
 def at_theta(mechanism: Mechanism, theta: int) -> Mechanism:
     """Return the mechanism without its choice of theta: all of epsilon goes to the answer.
 
-    Proof. For a theta that does not depend on the rows, g_theta has sensitivity theta + extra (`projected`), and adding
-    discrete Laplace noise of that sensitivity over epsilon is epsilon-DP (`noisy_answer`). A theta that was released
-    before is such a constant for every later release: for each value of it the later mechanism is epsilon-DP on all
-    tables, whatever rows it was chosen on, and adaptive composition adds the epsilons, that of the earlier release
-    being paid. So it may be reused for nothing, also for other slices, epochs, units and changed rows. QED
+    Proof. For a theta that does not depend on the rows, g_theta has sensitivity theta + extra (`ProjectedStatistic`),
+    and adding discrete Laplace noise of that sensitivity over epsilon is epsilon-DP (`noisy_answer`). A theta that was
+    released before is such a constant for every later release: for each value of it the later mechanism is epsilon-DP
+    on all tables, whatever rows it was chosen on, and adaptive composition adds the epsilons, that of the earlier
+    release being paid. So it may be reused for nothing, also for other slices, epochs, units and changed rows. QED
     """
     statistic = mechanism.statistic or STATISTICS[mechanism.reads]
 

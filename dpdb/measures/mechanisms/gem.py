@@ -88,6 +88,6 @@ def witness(noise: str) -> Mechanism:
 
 
 def _witness(run: Run) -> Answer:
-    """Count tuples that a witness covers, with theta chosen by GEM. Sensitivity theta + 1 (`projected.WITNESSES`)."""
+    """Count tuples that a witness covers, with theta chosen by GEM. Sensitivity theta + 1 (`WITNESSES`)."""
     select, answer = split(run.epsilon, (25, 70))
     return gem_answer(WITNESSES, run.statistics, run.degree_cap, (select, answer), run.beta)

@@ -349,7 +349,7 @@ class Ladder:
         assert plan.settings.top is not None
         (theta, lower), top = plan.top, plan.settings.top
         size = self.statistic.sensitivity(theta)
-        exact = self._exact(run, theta)
+        exact = self.statistic.exact(run.statistics, theta)
         # The guard enters one comparison only: its noise is drawn first, and mostly bounds of its statistic decide.
         seen = self._bracket(run, lower)
         guard, _ = discrete_laplace(seen.high, self.statistic.sensitivity(lower), plan.guard)
@@ -368,7 +368,8 @@ class Ladder:
         rungs = [rung for rung in plan.rungs if settings and settings.is_far(rung, theta, in_one)]
         thresholds = []
         if settings and rungs:
-            reference, _ = discrete_laplace(self._exact(run, theta), size(theta), plan.reference)
+            exact = self.statistic.exact(run.statistics, theta)
+            reference, _ = discrete_laplace(exact, size(theta), plan.reference)
             margins = [math.ceil(settings.margin_at(in_one(rung)) * hidden.scale) for rung in rungs]
             thresholds = [m + in_units(reference, size(rung)) for m, rung in zip(margins, rungs, strict=True)]
         brackets = [self._bracket(run, each) for each in (theta, *rungs)]
@@ -417,11 +418,8 @@ class Ladder:
             draw_share=float(published.share),
         )
 
-    def _exact(self, run: Run, theta: int) -> int:
-        return run.statistics.self_conflicts + self.statistic.read(run.statistics, [theta])[0]
-
     def _bracket(self, run: Run, theta: int) -> Bracket:
-        """Return the bounds of `_exact` that are known without a scan."""
+        """Return the bounds of the exact statistic that are known without a scan."""
         own = run.statistics.self_conflicts
         low, high = self.statistic.between(run.statistics, theta)
-        return Bracket(own + low, own + high, lambda: self._exact(run, theta))
+        return Bracket(own + low, own + high, lambda: self.statistic.exact(run.statistics, theta))

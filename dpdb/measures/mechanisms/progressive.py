@@ -53,7 +53,7 @@ def _release(statistic: ProjectedStatistic, run: Run) -> Answer:
     """
     first, rest = split(run.epsilon, (2, 7))
     theta, statistics = run.degree_cap, run.statistics
-    exact = statistics.self_conflicts + statistic.read(statistics, [theta])[0]
+    exact = statistic.exact(statistics, theta)
     noisy, scale = discrete_laplace(exact, statistic.sensitivity(theta), first)
     if noisy <= 1.5 * theta / float(as_fraction(first)):
         select, answer = split(rest, (27, 43))

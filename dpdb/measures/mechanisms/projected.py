@@ -43,6 +43,14 @@ class ProjectedStatistic:
     copies: int = 1
     upper_reason: str = FROM_BELOW
 
+    def exact(self, statistics: GraphStatistics, theta: int) -> int:
+        """Return the exact value at a theta, with the rows that are in conflict with themselves. Private."""
+        return statistics.self_conflicts + self.read(statistics, [theta])[0]
+
+    def complete(self, statistics: GraphStatistics) -> int:
+        """Return the measure itself: a projection to at least the greatest degree keeps every conflict. Private."""
+        return self.exact(statistics, max(1, statistics.degree_bound()))
+
     def between(self, statistics: GraphStatistics, theta: int) -> tuple[int, int]:
         """Return `bounds`, or the exact value twice."""
         if self.bounds is not None:
@@ -113,8 +121,7 @@ def noisy_answer(
     beta
         Probability that the lower bound exceeds the exact value, at most.
     """
-    exact = statistics.self_conflicts + statistic.read(statistics, [theta])[0]
-    noisy, scale = discrete_laplace(exact, statistic.sensitivity(theta), epsilon)
+    noisy, scale = discrete_laplace(statistic.exact(statistics, theta), statistic.sensitivity(theta), epsilon)
     lower = noisy - laplace_tail(scale, beta)
     return Answer(
         value=noisy,

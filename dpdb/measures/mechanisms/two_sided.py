@@ -45,8 +45,8 @@ def two_sided(statistic: ProjectedStatistic, measure: str, noise: str) -> Mechan
     """
 
     def release(run: Run) -> Answer:
-        theta, statistics = run.released_cap.above_all_degrees(run.beta / 3), run.statistics
-        exact = statistics.self_conflicts + statistic.read(statistics, [theta])[0]
+        theta = run.released_cap.above_all_degrees(run.beta / 3)
+        exact = statistic.exact(run.statistics, theta)
         noisy, scale = discrete_laplace(exact, statistic.sensitivity(theta), run.epsilon)
         tail = laplace_tail(scale, run.beta / 3)
         return Answer(
@@ -62,8 +62,8 @@ def declared(mechanism: Mechanism, measure: str, theta: int) -> Mechanism:
     theta comes from `max_group`, the owner's word that no group of rows with a common left-hand side is larger. No row
     is asked whether that is true, so nothing is spent on it and nothing leaks if it is not.
 
-    Privacy, for every theta, true or not: the statistic at theta has sensitivity theta + extra (`projected`), and it is
-    released once with discrete Laplace noise of that sensitivity over epsilon. The declaration is a constant.
+    Privacy, for every theta, true or not: the statistic at theta has sensitivity theta + extra (`ProjectedStatistic`),
+    and it is released once with discrete Laplace noise of that sensitivity over epsilon. The declaration is a constant.
 
     Interval, if the declaration is true: the projection at theta keeps every conflict, so the statistic is the measure
     itself, and the noise leaves [-t, t] with probability at most beta. If it is wrong, the statistic is below the
@@ -81,7 +81,7 @@ def declared(mechanism: Mechanism, measure: str, theta: int) -> Mechanism:
     statistic = STATISTICS[mechanism.reads]
 
     def release(run: Run) -> Answer:
-        exact = run.statistics.self_conflicts + statistic.read(run.statistics, [theta])[0]
+        exact = statistic.exact(run.statistics, theta)
         estimand = f"{measure}, if no group of rows is larger than the owner declares"
         return run.by_laplace(exact, statistic.sensitivity(theta), estimand, theta=theta)
 

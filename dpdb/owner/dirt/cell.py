@@ -41,6 +41,8 @@ class Cell(ABC):
     ----------
     arrow : pyarrow.DataType
         The type; written cells have exactly this type.
+    storage : pyarrow.DataType, optional
+        The plain type, whose Python values are plain and whose sort order is that of `key`; by default `arrow` itself.
 
     Attributes
     ----------
@@ -50,14 +52,15 @@ class Cell(ABC):
 
     family: str
 
-    def __init__(self, arrow: pa.DataType) -> None:
+    def __init__(self, arrow: pa.DataType, storage: pa.DataType | None = None) -> None:
         self.arrow = arrow
+        self._storage = storage or arrow
 
     # -- Arrow to plain values and back -----------------------------------------------------------------------
 
     def plain(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Return the column in an Arrow type whose Python values are plain and whose sort order is that of `key`."""
-        return column
+        """Return the column in the plain type."""
+        return column.cast(self._storage)
 
     def canonical(self, plain: pa.ChunkedArray) -> pa.ChunkedArray:
         """Return a plain column in which values that compare equal are written alike."""
@@ -69,8 +72,8 @@ class Cell(ABC):
         return values
 
     def array(self, values: list[Value | None]) -> pa.Array:
-        """Return plain values as an array of the plain type (by default `arrow` itself)."""
-        return pa.array(values, self.arrow)
+        """Return plain values as an array of the plain type."""
+        return pa.array(values, self._storage)
 
     # -- comparing --------------------------------------------------------------------------------------------
 

@@ -21,12 +21,10 @@ class TextCell(Cell):
     """Text. A typo inserts, deletes, replaces or swaps a character; it never empties the text."""
 
     family = "text"
+    wide = pa.large_string()
 
-    def plain(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        return column.cast(pa.large_string())
-
-    def array(self, values: list[Value | None]) -> pa.Array:
-        return pa.array(values, pa.large_string())
+    def __init__(self, arrow: pa.DataType) -> None:
+        super().__init__(arrow, self.wide)
 
     def key(self, value: Value) -> Key:
         return (0, value)
@@ -44,32 +42,12 @@ class TextCell(Cell):
                 return changed
 
     def below(self, key: Key, rng: np.random.Generator, *, close: bool = False) -> Value | None:
-        """Draw a proper prefix.
-
-        Parameters
-        ----------
-        key
-            The text or bytes to cut.
-        rng
-            Draws the prefix's length.
-        close
-            Whether to cut the last character only.
-        """
+        """Draw a proper prefix; the longest one if it shall be close."""
         length = len(key[1])
         return key[1][: length - 1 if close else pick(rng, length)] if length else None
 
     def above(self, key: Key, rng: np.random.Generator, *, close: bool = False) -> Value | None:  # noqa: ARG002
-        """Append one character.
-
-        Parameters
-        ----------
-        key
-            The text or bytes to extend.
-        rng
-            Draws the character.
-        close
-            Not used: the longer text is close in any case.
-        """
+        """Append one character: that is close in any case."""
         return key[1] + self._letter(rng)
 
     def _letter(self, rng: np.random.Generator) -> Value:
@@ -80,12 +58,7 @@ class BytesCell(TextCell):
     """Bytes of any length. A typo inserts, deletes, replaces or swaps a byte."""
 
     family = "bytes"
-
-    def plain(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        return column.cast(pa.large_binary())
-
-    def array(self, values: list[Value | None]) -> pa.Array:
-        return pa.array(values, pa.large_binary())
+    wide = pa.large_binary()
 
     def constant(self, value: int | Decimal | bool | str) -> Key | None:
         # As SQL reads a blob; escapes are not supported.

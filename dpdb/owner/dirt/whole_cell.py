@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from dpdb.owner.dirt.cell import NAN_KEY, Cell, Key, Value, pick
 
-__all__ = ["BooleanCell", "DecimalCell", "InstantCell", "IntegerCell", "TimeCell", "number_key"]
+__all__ = ["BooleanCell", "DecimalCell", "InstantCell", "IntegerCell", "TimeCell"]
 
 _EXACT = Context(prec=100)
 _DAY = 86_400 * 10**9  # nanoseconds
@@ -25,22 +25,13 @@ _YEAR_1, _YEAR_10000 = -719_162, 2_932_897  # days
 _LONGEST_SHIFT = 30  # days
 
 
-def number_key(value: int | Decimal | bool | str) -> Key | None:
-    """Return a constant as the key of an exact number, or None if it is not a finite number."""
-    if isinstance(value, bool):
-        return None
-    try:
-        return (0, Fraction(Decimal(value)))
-    except (InvalidOperation, ValueError, OverflowError):  # not a number, NaN, infinite
-        return None
-
-
 class WholeCell(Cell):
-    """Values that are `unit` times a whole number between `low` and `high`.
+    """Values that are `unit` times a whole number between `low` and `high`: here numbers. A typo changes a digit.
 
     `reach` is how many steps from a bound a random value may lie.
     """
 
+    family = "number"
     unit: int | Fraction = 1
     low: int
     high: int
@@ -56,6 +47,17 @@ class WholeCell(Cell):
 
     def key(self, value: Value) -> Key:
         return (0, self.whole(value) * self.unit)
+
+    def constant(self, value: int | Decimal | bool | str) -> Key | None:
+        if isinstance(value, bool):
+            return None
+        try:
+            return (0, Fraction(Decimal(value)))
+        except (InvalidOperation, ValueError, OverflowError):  # not a number, NaN, infinite
+            return None
+
+    def typo(self, value: Value, rng: np.random.Generator) -> Value:
+        return self.value(self._other_digit(self.whole(value), rng))
 
     def nearest(self, key: Key) -> Value | None:
         steps = self._steps(key)
@@ -92,53 +94,30 @@ class WholeCell(Cell):
 
 
 class IntegerCell(WholeCell):
-    """Integers of 8 to 64 bits. A typo changes a digit."""
-
-    family = "number"
+    """Integers of 8 to 64 bits."""
 
     def __init__(self, arrow: pa.DataType) -> None:
         super().__init__(arrow)
         limits = np.iinfo(arrow.to_pandas_dtype())
         self.low, self.high = int(limits.min), int(limits.max)
 
-    def constant(self, value: int | Decimal | bool | str) -> Key | None:
-        return number_key(value)
-
-    def typo(self, value: Value, rng: np.random.Generator) -> Value:
-        return self._other_digit(value, rng)
-
 
 class DecimalCell(WholeCell):
-    """Decimals of a fixed precision and scale. A typo changes a digit."""
-
-    family = "number"
+    """Decimals of a fixed precision and scale."""
 
     def __init__(self, arrow: pa.DataType) -> None:
-        super().__init__(arrow)
         small = arrow.bit_width < 128  # which Arrow cannot sort
-        self._storage = pa.decimal128(arrow.precision, arrow.scale) if small else arrow
+        super().__init__(arrow, pa.decimal128(arrow.precision, arrow.scale) if small else arrow)
         self.unit = 1 / Fraction(10) ** arrow.scale
         self.high = 10**arrow.precision - 1
         self.low = -self.high
         self.reach = 1000 * 10 ** max(arrow.scale, 0)
-
-    def plain(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        return column.cast(self._storage)
-
-    def array(self, values: list[Value | None]) -> pa.Array:
-        return pa.array(values, self._storage)
 
     def whole(self, value: Value) -> int:
         return int(value.scaleb(self.arrow.scale, _EXACT))
 
     def value(self, whole: int) -> Value:
         return Decimal(whole).scaleb(-self.arrow.scale, _EXACT)
-
-    def constant(self, value: int | Decimal | bool | str) -> Key | None:
-        return number_key(value)
-
-    def typo(self, value: Value, rng: np.random.Generator) -> Value:
-        return self.value(self._other_digit(self.whole(value), rng))
 
 
 class BooleanCell(WholeCell):
@@ -161,15 +140,8 @@ class _ClockCell(WholeCell):
     """Whole ticks of a clock, stored as integers; keys are nanoseconds."""
 
     def __init__(self, arrow: pa.DataType, storage: pa.DataType, tick: int) -> None:
-        super().__init__(arrow)
-        self._storage = storage
+        super().__init__(arrow, storage)
         self.unit = tick
-
-    def plain(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        return column.cast(self._storage)
-
-    def array(self, values: list[Value | None]) -> pa.Array:
-        return pa.array(values, self._storage)
 
     def constant(self, value: int | Decimal | bool | str) -> Key | None:
         if not isinstance(value, str):

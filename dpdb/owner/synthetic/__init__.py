@@ -2,8 +2,3 @@
 
 Pure and seeded, for evaluation only: nothing here reads a table or makes a release.
 """
-
-from dpdb.owner.synthetic.allowed import allowed_domains
-from dpdb.owner.synthetic.table import SyntheticTable, synthesize
-
-__all__ = ["SyntheticTable", "allowed_domains", "synthesize"]

@@ -8,14 +8,17 @@ on the left makes the first column of its family a random function of them, or i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from dpdb.constraints import DenialConstraint, FunctionalDependency, OrderDependency
 from dpdb.constraints import functional_dependency as as_dependency
 from dpdb.constraints import order_dependency as as_order
 
-__all__ = ["Families", "find_families"]
+__all__ = ["Families", "find_families", "reachable"]
+
+T = TypeVar("T", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -147,14 +150,15 @@ def _functions(
     for fd in draft.several:
         target, sources = family[fd.rhs], {family[name] for name in fd.lhs}
         determined = any(rhs == fd.rhs for _, rhs in draft.single)
-        if determined or target in functions or target in _reachable(needs, sources):
+        if determined or target in functions or target in reachable(needs, sources):
             return fd, {}
         needs[target] = sources
         functions[target] = fd.lhs, fd.rhs
     return None, functions
 
 
-def _reachable(needs: dict[int, set[int]], start: set[int]) -> set[int]:
+def reachable(needs: Mapping[T, set[T]], start: Iterable[T]) -> set[T]:
+    """Return what is needed from `start` on, step by step, and `start` itself."""
     seen, pending = set(start), list(start)
     while pending:
         found = needs.get(pending.pop(), set()) - seen

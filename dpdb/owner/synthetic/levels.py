@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dpdb.owner.synthetic.domains import Domain
-from dpdb.owner.synthetic.families import Families
+from dpdb.owner.synthetic.families import Families, reachable
 
 __all__ = ["Level", "levels_of"]
 
@@ -79,7 +79,8 @@ def _fine_to_coarse(
     members: tuple[str, ...], determines: frozenset[tuple[str, str]], wanted: Mapping[str, int], head: str | None
 ) -> list[tuple[str, ...]]:
     """Sort columns so that each comes after the columns that determine it; group those that determine one another."""
-    below = {name: _determined(name, determines) for name in members}
+    coarser = {name: {other for finer, other in determines if finer == name} for name in members}
+    below = {name: reachable(coarser, coarser[name]) for name in members}
     groups = {tuple(o for o in members if o == n or (o in below[n] and n in below[o])) for n in members}
     left, arranged = sorted(groups), []
     while left:
@@ -88,14 +89,3 @@ def _fine_to_coarse(
         left.remove(best)
         arranged.append(best)
     return arranged
-
-
-def _determined(name: str, determines: frozenset[tuple[str, str]]) -> set[str]:
-    found: set[str] = set()
-    pending = [name]
-    while pending:
-        finer = pending.pop()
-        fresh = {coarser for one, coarser in determines if one == finer} - found
-        found |= fresh
-        pending.extend(fresh)
-    return found

@@ -1,4 +1,4 @@
-"""`synthesize`: a clean table of a given shape."""
+"""`synthesize`: a clean table of a given shape, seeded, to plan with instead of a private table. It reads no table."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import Any
 from dpdb._version import __version__
 from dpdb.constraints import DenialConstraint
 from dpdb.engine import BoundConstraint, Progress, Table, WherePredicate, no_progress
-from dpdb.measures import Answer, counted, noisy_count, noisy_gaussian_count
+from dpdb.measures import Answer, counted, noisy_count
 from dpdb.privacy import as_float, check_samplers, rho_as_float
 from dpdb.release.accounts.charge import Charge
 from dpdb.release.ask import Ask
@@ -24,6 +24,9 @@ from dpdb.release.units.privacy_unit import PrivacyUnit
 from dpdb.schema import TableSchema
 
 __all__ = ["CountPart", "Part", "Prepared", "PublicTable"]
+
+_NUMBERS = ("value", "lower", "upper", "raw", "estimate_lower", "estimate_upper")
+"""The fields of an `Answer` that are published as whole numbers where they are whole."""
 
 
 @dataclass(frozen=True)
@@ -165,17 +168,14 @@ class Prepared:
         counts, unit, rho = counted(measure), self.table.unit, self.charge.rho
         assert counts is not None, "sessions release what is registered"
         together = self.ask.by is not None or (epsilon or 0) != self.charge.epsilon
+        numbers = {name: _number(getattr(answer, name)) for name in _NUMBERS}
+        answered = vars(answer) | numbers | {"estimand": unit.estimand(answer.estimand)}
         return Release(
+            **answered,
             measure=measure,
-            estimand=unit.estimand(answer.estimand),
-            value=_number(answer.value),
-            lower=_number(answer.lower),
-            upper=None if answer.upper is None else _number(answer.upper),
             confidence=self.ask.confidence,
             epsilon=None if epsilon is None else as_float(epsilon),
             mechanism=mechanism,
-            theta=answer.theta,
-            noise_scale=answer.noise_scale,
             where=None if predicate is None else predicate.text,
             constraints_sha256=self.table.constraints_sha256,
             guarantee=f"{'together with the releases of the same call, ' if together else ''}{self.charge.promise} for "
@@ -186,16 +186,8 @@ class Prepared:
             rho=None if rho is None else rho_as_float(rho),
             quantity=SHARE if rate else counts.quantity(mechanism),
             constraint=None if constraint is None else constraint.identity,
-            upper_reason=answer.upper_reason,
-            raw=_number(answer.unclamped),
-            estimate_lower=None if answer.estimate_lower is None else _number(answer.estimate_lower),
-            estimate_upper=None if answer.estimate_upper is None else _number(answer.estimate_upper),
-            estimate_reason=answer.estimate_reason,
             unit=unit.words,
             theta_from=theta_from,
-            handicaps=answer.handicaps,
-            draw_share=answer.draw_share,
-            theta_limits=answer.theta_limits,
             constraint_text=None if constraint is None else constraint.label,
         )
 
@@ -229,8 +221,9 @@ class CountPart(Part):
     def draw(self, slices: PrivateSlices, progress: Progress) -> list[Answer]:
         """Count the rows of all slices and draw a noise for each."""
         del progress
-        noisy = noisy_count if self.rho is None else noisy_gaussian_count
-        return [noisy(count, self.per_row, 1 - self.confidence) for count in slices.counts(self.predicates)]
+        beta, gaussian = 1 - self.confidence, self.rho is not None
+        counts = slices.counts(self.predicates)
+        return [noisy_count(count, self.per_row, beta, gaussian=gaussian) for count in counts]
 
     def label(self, call: Prepared, answers: Sequence[Answer]) -> list[Release]:
         """Return a release for each slice."""
@@ -243,5 +236,5 @@ class CountPart(Part):
         ]
 
 
-def _number(value: float) -> float:
-    return int(value) if value == int(value) else value
+def _number(value: float | None) -> float | None:
+    return int(value) if value is not None and value == int(value) else value

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sys import float_info
 
 from dpdb.errors import ParameterError
-from dpdb.release.published.release import Release
+from dpdb.release.published.release_fields import ReleaseFields
 from dpdb.release.published.words import measured_words, missing_words, number_words
 
 __all__ = ["Gate", "GateResult", "check_gates", "parse_gate"]
@@ -26,7 +26,7 @@ class Gate:
 class GateResult:
     """One release at one gate."""
 
-    release: Release
+    release: ReleaseFields
     threshold: float
     warns: bool = False
 
@@ -114,7 +114,7 @@ def parse_gate(
     return Gate(measure, float(number), warns)
 
 
-def check_gates(releases: Iterable[Release], gates: Sequence[Gate]) -> tuple[GateResult, ...]:
+def check_gates(releases: Iterable[ReleaseFields], gates: Sequence[Gate]) -> tuple[GateResult, ...]:
     """Compare published values with thresholds, strictly; in several slices each must pass.
 
     Examples

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import pyarrow as pa
@@ -144,39 +144,12 @@ class ReleaseFields(Published):
         return asdict(self)
 
 
-# One column per field of `Release`, in its order; tests hold both against each other.
+_COLUMN_TYPES = {"str": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
+
+# One column per field of `Release`, in its order; NULL where the field may be None.
 RELEASE_SCHEMA = pa.schema(
-    [
-        pa.field("measure", pa.string(), nullable=False),
-        pa.field("estimand", pa.string(), nullable=False),
-        pa.field("value", pa.float64(), nullable=False),
-        pa.field("lower", pa.float64(), nullable=False),
-        pa.field("upper", pa.float64()),
-        pa.field("confidence", pa.float64(), nullable=False),
-        pa.field("epsilon", pa.float64()),
-        pa.field("mechanism", pa.string(), nullable=False),
-        pa.field("theta", pa.int64()),
-        pa.field("noise_scale", pa.float64(), nullable=False),
-        pa.field("where", pa.string()),
-        pa.field("constraints_sha256", pa.string(), nullable=False),
-        pa.field("guarantee", pa.string(), nullable=False),
-        pa.field("release_id", pa.string(), nullable=False),
-        pa.field("version", pa.string(), nullable=False),
-        pa.field("quantity", pa.string(), nullable=False),
-        pa.field("constraint", pa.string()),
-        pa.field("rho", pa.float64()),
-        pa.field("upper_reason", pa.string()),
-        pa.field("raw", pa.float64()),
-        pa.field("estimate_lower", pa.float64()),
-        pa.field("estimate_upper", pa.float64()),
-        pa.field("estimate_reason", pa.string()),
-        pa.field("unit", pa.string()),
-        pa.field("theta_from", pa.string()),
-        pa.field("handicaps", pa.int64()),
-        pa.field("draw_share", pa.float64()),
-        pa.field("theta_limits", pa.bool_()),
-        pa.field("constraint_text", pa.string()),
-    ]
+    pa.field(field.name, _COLUMN_TYPES[str(field.type).removesuffix(" | None")], nullable="None" in str(field.type))
+    for field in fields(ReleaseFields)
 )
 
 

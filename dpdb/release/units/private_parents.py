@@ -35,8 +35,7 @@ change a value, which is k rows removed and k added: at most 2 epsilon.
 **Exact comparison.** Units are told apart by grouping on `u`, and the rule compares in the common type of both
 columns. If two units were equal there (2^53 and 2^53 + 1 as DOUBLE), removing one would orphan the other's rows. So
 the types must be equal, enumerations and text (which are equal by text), or whole and decimal numbers with an exact
-common type; FLOAT, DOUBLE, INTERVAL and TIME WITH
-TIME ZONE, in which different values compare as equal, are refused.
+common type; FLOAT, DOUBLE, INTERVAL and TIME WITH TIME ZONE, in which different values compare as equal, are refused.
 
 **The measured table as its own parent** (`employees.manager_id IN employees.id`). A row is then a row of D by `u` and
 a row of P by `p`. If these are different columns it belongs to two units: with its manager's value it would leave as
