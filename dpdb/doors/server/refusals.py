@@ -27,7 +27,10 @@ from dpdb.errors import (
     UnknownColumnError,
 )
 
-__all__ = ["ClosingError", "ForbiddenError", "Refusal", "TooManyError", "UnauditedError", "refusal_of"]
+__all__ = [
+    "FAILED", "NOT_FOUND", "UNAUTHORIZED", "ClosingError", "ForbiddenError", "Refusal", "TooManyError",
+    "UnauditedError", "refusal_of",
+]  # fmt: skip
 
 
 class TooManyError(DpdbError):
@@ -65,7 +68,10 @@ class Refusal:
     kind: str = ""
 
 
-_FAILED = Refusal("failed", "the request failed; the reason is in the owner's log")
+FAILED = Refusal("failed", "the request failed; the reason is in the owner's log")
+"""Of every error whose words are not known to be public."""
+UNAUTHORIZED = Refusal("unauthorized", "a valid token is needed")
+NOT_FOUND = Refusal("not_found", "there is nothing here")
 _RELEASE_FAILED = Refusal(
     "failed",
     "the request failed: what was debited stays spent, and the same Idempotency-Key asks again at no cost; the reason "
@@ -115,7 +121,7 @@ def refusal_of(error: BaseException) -> Refusal:
     for kind, code in _TOLD:
         if isinstance(error, kind):
             return Refusal(code, str(error), _kind(error) if code == "refused" else "")
-    return next((said for kind, said in _SAID if isinstance(error, kind)), _FAILED)
+    return next((said for kind, said in _SAID if isinstance(error, kind)), FAILED)
 
 
 def _kind(error: DpdbError) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 
 from dpdb.doors.server.asked import Answer, Asker, RefusedError
 from dpdb.doors.server.desk import Desk
-from dpdb.doors.server.refusals import Refusal
-from dpdb.doors.server.values import CHECK_OPTIONS, STATEMENT, answer_values, checked_fields, plan_values
+from dpdb.doors.server.refusals import FAILED, NOT_FOUND, UNAUTHORIZED, Refusal
+from dpdb.doors.server.values import CHECK_OPTIONS, STATEMENT, answer_values, checked_fields, fields_schema, plan_values
 from dpdb.owner_log import OWNER_LOG
 
 __all__ = ["INSTRUCTIONS", "TOOLS", "Tool", "Tools"]
@@ -23,22 +23,19 @@ INSTRUCTIONS = (
     "receipt. A refusal is an answer with the fields error and message."
 )
 
-_RUN_ID = {
-    "type": "string",
-    "maxLength": 100,
-    "description": "Names the run: asked again under the same id, it is answered again and costs nothing.",
-}
-_IF_RECEIPT = {
-    "type": "string",
-    "description": "NAME SIZE ROOT of an earlier receipt (its `if_receipt`): refused, and nothing is spent, if the "
-    "ledger does not have the lines that it has shown.",
-}
-_NAMES: dict[str, Any] = {"type": "array", "items": {"type": "string"}, "maxItems": 100}
-_TYPES: Mapping[Any, Mapping[str, Any]] = {
-    str: {"type": "string"},
-    (int, float): {"type": "number"},
-    (str, int, float): {"type": ["number", "string"]},
-    list: {"type": "array", "items": {"type": ["string", "number"]}},
+_NAMES: dict[str, Any] = {"items": {"type": "string"}, "maxItems": 100}
+# What is said of arguments, beside their types.
+_DESCRIBED: Mapping[str, Mapping[str, Any]] = {
+    "run_id": {
+        "maxLength": 100,
+        "description": "Names the run: asked again under the same id, it is answered again and costs nothing.",
+    },
+    "if_receipt": {
+        "description": "NAME SIZE ROOT of an earlier receipt (its `if_receipt`): refused, and nothing is spent, if the "
+        "ledger does not have the lines that it has shown.",
+    },
+    "releases": _NAMES,
+    "runs": _NAMES,
 }
 
 
@@ -54,15 +51,7 @@ class Tool:
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of its arguments."""
-        fields = {name: {**_TYPES[kind]} for name, kind in self.known.items()}
-        described: dict[str, dict[str, Any]] = {
-            "run_id": _RUN_ID,
-            "if_receipt": _IF_RECEIPT,
-            "releases": _NAMES,
-            "runs": _NAMES,
-        }
-        fields |= {name: described[name] for name in fields if name in described}
-        return {"type": "object", "properties": fields, "required": [*self.needed], "additionalProperties": False}
+        return fields_schema(self.known, self.needed, _DESCRIBED)
 
 
 _SEEN = {"if_receipt": str}
@@ -97,7 +86,6 @@ TOOLS = {
         ),
     )
 }
-_FAILED = Refusal("failed", "the request failed; the reason is in the owner's log")
 
 
 class Tools:
@@ -134,16 +122,16 @@ class Tools:
     async def _answered(self, asker: Asker | None, name: str, arguments: object) -> tuple[dict[str, Any], bool]:
         try:
             if asker is None:
-                raise RefusedError(Refusal("unauthorized", "a valid token is needed"))
+                raise RefusedError(UNAUTHORIZED)
             if name not in TOOLS:
-                raise RefusedError(Refusal("not_found", "there is nothing here"))
+                raise RefusedError(NOT_FOUND)
             fields = checked_fields(arguments, TOOLS[name].known, *TOOLS[name].needed)
             return await self._answers[name](asker, fields), False
         except RefusedError as refused:
             refusal = refused.refusal
         except Exception:
             OWNER_LOG.exception("a request failed")
-            refusal = _FAILED
+            refusal = FAILED
         return {"error": refusal.code, "message": refusal.message}, True
 
     async def _schema(self, asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
