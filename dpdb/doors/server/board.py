@@ -82,18 +82,12 @@ def _debit(entry: LedgerEntry) -> dict[str, Any]:
 
 
 def _suite(suite: RecordedSuite) -> dict[str, Any]:
-    return {
-        "name": suite.name,
-        "run_id": suite.run_id,
-        "opened": suite.opened,
-        "ended": suite.ended,
-        "runs": suite.runs,
-        "reserved": as_float(suite.reserved),
-        "spent": as_float(suite.spent),
-        "left": as_float(suite.left),
-        "failed": [{"check": check, "at": at} for check, at in suite.failed],
-        "rearmed": [{"check": check, "at": at} for check, at in suite.rearmed],
+    shown: dict[str, Any] = {name: getattr(suite, name) for name in ("name", "run_id", "opened", "ended", "runs")}
+    amounts = {name: as_float(getattr(suite, name)) for name in ("reserved", "spent", "left")}
+    checks = {
+        name: [{"check": check, "at": at} for check, at in getattr(suite, name)] for name in ("failed", "rearmed")
     }
+    return shown | amounts | checks
 
 
 def revoke_known(configuration: Configuration, directory: Directory, name: str, who: str) -> None:

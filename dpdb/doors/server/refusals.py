@@ -68,27 +68,11 @@ class Refusal:
     kind: str = ""
 
 
-FAILED = Refusal("failed", "the request failed; the reason is in the owner's log")
+_LOGGED = "; the reason is in the owner's log"
+FAILED = Refusal("failed", f"the request failed{_LOGGED}")
 """Of every error whose words are not known to be public."""
 UNAUTHORIZED = Refusal("unauthorized", "a valid token is needed")
 NOT_FOUND = Refusal("not_found", "there is nothing here")
-_RELEASE_FAILED = Refusal(
-    "failed",
-    "the request failed: what was debited stays spent, and the same Idempotency-Key asks again at no cost; the reason "
-    "is in the owner's log",
-)
-_UNAVAILABLE = Refusal(
-    "unavailable", "the ledger cannot be used now, and nothing was released; the reason is in the owner's log"
-)
-_UNAUDITED = Refusal(
-    "unavailable", "the audit cannot be written now, and nothing was released; the reason is in the owner's log"
-)
-_CHANGED = Refusal(
-    "unavailable", "the table cannot be read as it was when the server opened it; the reason is in the owner's log"
-)
-_ROLLBACK = Refusal(
-    "rollback", "the server's ledger does not have what an earlier receipt has shown; nothing was released"
-)
 # In this order: a class before those that it is one of. Their messages name what the analyst wrote, or his own runs.
 _TOLD: tuple[tuple[type[DpdbError], str], ...] = (
     (BudgetExceededError, "budget"),
@@ -106,13 +90,22 @@ _TOLD: tuple[tuple[type[DpdbError], str], ...] = (
     (StatementFailedError, "statement_failed"),
 )
 # In this order, too: what is said of whatever their messages say, which is for the owner.
-_SAID: tuple[tuple[type[DpdbError], Refusal], ...] = (
-    (SuiteEndedError, Refusal("refused", "this suite of checks has ended; nothing was released")),
-    (RollbackError, _ROLLBACK),
-    (LedgerError, _UNAVAILABLE),
-    (UnauditedError, _UNAUDITED),
-    (SourceError, _CHANGED),
-    (EngineError, _RELEASE_FAILED),
+_SAID: tuple[tuple[type[DpdbError], str, str], ...] = (
+    (SuiteEndedError, "refused", "this suite of checks has ended; nothing was released"),
+    (
+        RollbackError,
+        "rollback",
+        "the server's ledger does not have what an earlier receipt has shown; nothing was released",
+    ),
+    (LedgerError, "unavailable", f"the ledger cannot be used now, and nothing was released{_LOGGED}"),
+    (UnauditedError, "unavailable", f"the audit cannot be written now, and nothing was released{_LOGGED}"),
+    (SourceError, "unavailable", f"the table cannot be read as it was when the server opened it{_LOGGED}"),
+    (
+        EngineError,
+        "failed",
+        "the request failed: what was debited stays spent, and the same Idempotency-Key asks again at no cost"
+        + _LOGGED,
+    ),
 )
 
 
@@ -121,7 +114,7 @@ def refusal_of(error: BaseException) -> Refusal:
     for kind, code in _TOLD:
         if isinstance(error, kind):
             return Refusal(code, str(error), _kind(error) if code == "refused" else "")
-    return next((said for kind, said in _SAID if isinstance(error, kind)), FAILED)
+    return next((Refusal(code, words) for kind, code, words in _SAID if isinstance(error, kind)), FAILED)
 
 
 def _kind(error: DpdbError) -> str:

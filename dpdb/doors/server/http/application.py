@@ -304,56 +304,36 @@ def _json(found: object, status: int = 200, headers: Mapping[str, str] | None = 
     return Response(json_bytes(found), status, {**_HEADERS, **(headers or {})}, _JSON)
 
 
-_SUITE = {"table": str, "suite": str, "check": str}
+_NAMING = ("Idempotency-Key", "If-Receipt")
+_FAILED_CHECK = {"table": str, "suite": str, "check": str}
 ROUTES = (
-    ApiRoute(
-        "POST", "/v1/run", _run, "Answer a statement of SQL over releases.", ANSWER,
-        STATEMENT, ("statement",), ("Idempotency-Key", "If-Receipt"),
-    ),
-    ApiRoute(
-        "POST", "/v1/check", _check, "Run a suite of checks that the owner has registered.", ANSWER,
-        {"suite": str, **CHECK_OPTIONS}, ("suite",), ("Idempotency-Key", "If-Receipt"),
-    ),
-    ApiRoute(
-        "POST", "/v1/explain", _explain, "Say what a statement would cost. Spends nothing.", PLAN,
-        STATEMENT, ("statement",),
-    ),
-    ApiRoute(
-        "GET", "/v1/account", lambda call: call.desk.account(call.asker), "Say what is left of the asker's quotas.",
-        answer_of("analyst role tables"),
-    ),
-    ApiRoute(
-        "GET", "/v1/history", _history, "Repeat the asker's own releases.", answer_of("releases"), parameters=("most",)
-    ),
-    ApiRoute(
-        "GET", "/v1/receipts", _receipts, "Signed receipts of the asker's own runs and releases, one for each debit.",
-        _LINES, parameters=("run", "release", "If-Receipt"),
-    ),
-    ApiRoute(
-        "GET", "/v1/schema", lambda call: call.desk.schema(), "Say what is public.", answer_of("tables public words")
-    ),
-    ApiRoute(
-        "GET", "/v1/board", lambda call: call.desk.board(call.asker), "For owners: who has spent what.",
-        answer_of("tables"),
-    ),
-    ApiRoute(
-        "GET", "/v1/board/report", _report, "For owners: the report on a table's jobs.", "text/html",
-        parameters=("table",),
-    ),
-    ApiRoute(
-        "POST", "/v1/board/revoke", _revoke, "For owners: withdraw an analyst's access.", answer_of("revoked"),
-        {"analyst": str}, ("analyst",),
-    ),
-    ApiRoute(
-        "POST", "/v1/board/rearm", _rearm, "For owners: let a failed check of a kept suite be tested again.",
-        answer_of("rearmed"), {**_SUITE, "epsilon": (str, int, float), "label": str}, (*_SUITE,),
-    ),
+    ApiRoute("POST", "/v1/run", _run, "Answer a statement of SQL over releases.",
+             ANSWER, STATEMENT, ("statement",), _NAMING),
+    ApiRoute("POST", "/v1/check", _check, "Run a suite of checks that the owner has registered.",
+             ANSWER, {"suite": str, **CHECK_OPTIONS}, ("suite",), _NAMING),
+    ApiRoute("POST", "/v1/explain", _explain, "Say what a statement would cost. Spends nothing.",
+             PLAN, STATEMENT, ("statement",)),
+    ApiRoute("GET", "/v1/account", lambda call: call.desk.account(call.asker),
+             "Say what is left of the asker's quotas.", answer_of("analyst role tables")),
+    ApiRoute("GET", "/v1/history", _history, "Repeat the asker's own releases.",
+             answer_of("releases"), parameters=("most",)),
+    ApiRoute("GET", "/v1/receipts", _receipts,
+             "Signed receipts of the asker's own runs and releases, one for each debit.",
+             _LINES, parameters=("run", "release", "If-Receipt")),
+    ApiRoute("GET", "/v1/schema", lambda call: call.desk.schema(), "Say what is public.",
+             answer_of("tables public words")),
+    ApiRoute("GET", "/v1/board", lambda call: call.desk.board(call.asker), "For owners: who has spent what.",
+             answer_of("tables")),
+    ApiRoute("GET", "/v1/board/report", _report, "For owners: the report on a table's jobs.",
+             "text/html", parameters=("table",)),
+    ApiRoute("POST", "/v1/board/revoke", _revoke, "For owners: withdraw an analyst's access.",
+             answer_of("revoked"), {"analyst": str}, ("analyst",)),
+    ApiRoute("POST", "/v1/board/rearm", _rearm, "For owners: let a failed check of a kept suite be tested again.",
+             answer_of("rearmed"), {**_FAILED_CHECK, "epsilon": (str, int, float), "label": str}, (*_FAILED_CHECK,)),
     ApiRoute("GET", "/metrics", _metrics, "For owners: answers by status, for Prometheus.", "text/plain"),
     ApiRoute("GET", "/openapi.json", _openapi, "This document.", {"type": "object"}),
-    ApiRoute(
-        "POST", "/mcp", lambda call: call.served.mcp.answer(call), "MCP, one message: the same as tools.",
-        {"type": "object"},
-    ),
+    ApiRoute("POST", "/mcp", lambda call: call.served.mcp.answer(call), "MCP, one message: the same as tools.",
+             {"type": "object"}),
 )  # fmt: skip
 """Every route that needs a token; `/healthz` and the pages (`PAGES`) need none."""
 _REST = ApiRoute("", "", _nothing, "", "")

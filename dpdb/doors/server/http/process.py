@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ from dpdb.doors.server.http.guard import guard
 from dpdb.doors.server.http.handshakes import TlsListener
 from dpdb.doors.server.postgres.listener import PostgresListener
 from dpdb.errors import ParameterError
-from dpdb.owner_log import OWNER_LOG
+from dpdb.owner_log import tell_owner
 
 __all__ = ["serve"]
 
@@ -169,8 +168,7 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self.servers: list[asyncio.Server] = []
         self._tls, self._most, self._begin = tls, most, begin
-        log = logging.getLogger("uvicorn")
-        log.handlers, log.propagate = [_ToOwner()], False
+        tell_owner("uvicorn")
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -197,9 +195,3 @@ class _Server(uvicorn.Server):
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
         return made
-
-
-class _ToOwner(logging.Handler):
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.levelno >= logging.ERROR:
-            OWNER_LOG.handle(record)

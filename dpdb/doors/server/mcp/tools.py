@@ -41,9 +41,10 @@ _DESCRIBED: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool: its name, what it does, the types of its arguments, those that it needs, and whether it may spend."""
+    """A tool: its name and answer, what it does, types of its arguments, those that it needs, whether it may spend."""
 
     name: str
+    answer: Callable[[Tools, Asker, dict[str, Any]], Awaitable[dict[str, Any]]]
     text: str
     known: Mapping[str, Any]
     needed: tuple[str, ...]
@@ -54,54 +55,12 @@ class Tool:
         return fields_schema(self.known, self.needed, _DESCRIBED)
 
 
-_SEEN = {"if_receipt": str}
-_RUN = {"run_id": str, **_SEEN}
-TOOLS = {
-    tool.name: tool
-    for tool in (
-        Tool("schema", "Say which tables there are, with columns, rules and suites. Free.", {}, (), False),
-        Tool("account", "Say what is left of your quotas, and what one statement may cost. Free.", {}, (), False),
-        Tool("explain", "Say what a SQL statement would cost, and its plan. Free.", STATEMENT, ("statement",), False),
-        Tool(
-            "run",
-            "Answer a SQL statement over releases. Spends what explain says; under a run_id a repetition is free.",
-            {**STATEMENT, **_RUN},
-            ("statement",),
-            True,
-        ),
-        Tool(
-            "check",
-            "Run a suite of checks that the owner has registered. Spends at most what the owner has set.",
-            {"suite": str, **CHECK_OPTIONS, **_RUN},
-            ("suite",),
-            True,
-        ),
-        Tool(
-            "receipt",
-            "Return signed receipts of your releases and runs, by their ids: what each has cost, and where it stands "
-            "in the ledger. Keep every one in the very bytes that it has. May take some seconds. Free.",
-            {"releases": list, "runs": list, **_SEEN},
-            (),
-            False,
-        ),
-    )
-}
-
-
 class Tools:
     """Answers calls of tools by a desk, whatever happens; used in one event loop."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._running: set[asyncio.Task[tuple[dict[str, Any], bool]]] = set()
-        self._answers: Mapping[str, Callable[[Asker, dict[str, Any]], Awaitable[dict[str, Any]]]] = {
-            "schema": self._schema,
-            "account": self._account,
-            "explain": self._explain,
-            "run": self._run,
-            "check": self._check,
-            "receipt": self._receipt,
-        }
 
     async def call(self, asker: Asker | None, name: str, arguments: object) -> tuple[dict[str, Any], bool]:
         """Return the values of a tool's answer, and whether they are a refusal; `asker` None is a stranger.
@@ -126,7 +85,7 @@ class Tools:
             if name not in TOOLS:
                 raise RefusedError(NOT_FOUND)
             fields = checked_fields(arguments, TOOLS[name].known, *TOOLS[name].needed)
-            return await self._answers[name](asker, fields), False
+            return await TOOLS[name].answer(self, asker, fields), False
         except RefusedError as refused:
             refusal = refused.refusal
         except Exception:
@@ -172,3 +131,24 @@ class Tools:
         for kind, name in self._desk.receipts.named(asker, answer):
             named.setdefault(f"{kind}s", []).append(name)
         return {**answer_values(answer), "cite": cite, **({"receipt": named} if named else {})}
+
+
+_SEEN = {"if_receipt": str}
+_RUN = {"run_id": str, **_SEEN}
+TOOLS = {tool.name: tool for tool in (
+    Tool("schema", Tools._schema, "Say which tables there are, with columns, rules and suites. Free.", {}, (), False),
+    Tool("account", Tools._account, "Say what is left of your quotas, and what one statement may cost. Free.",
+         {}, (), False),
+    Tool("explain", Tools._explain, "Say what a SQL statement would cost, and its plan. Free.",
+         STATEMENT, ("statement",), False),
+    Tool("run", Tools._run,
+         "Answer a SQL statement over releases. Spends what explain says; under a run_id a repetition is free.",
+         {**STATEMENT, **_RUN}, ("statement",), True),
+    Tool("check", Tools._check,
+         "Run a suite of checks that the owner has registered. Spends at most what the owner has set.",
+         {"suite": str, **CHECK_OPTIONS, **_RUN}, ("suite",), True),
+    Tool("receipt", Tools._receipt,
+         "Return signed receipts of your releases and runs, by their ids: what each has cost, and where it stands "
+         "in the ledger. Keep every one in the very bytes that it has. May take some seconds. Free.",
+         {"releases": list, "runs": list, **_SEEN}, (), False),
+)}  # fmt: skip
