@@ -20,14 +20,14 @@ from dpdb.doors.server.postgres.calendar import (
     timestamp_text,
 )
 from dpdb.doors.server.postgres.errors import WireError
-from dpdb.doors.server.postgres.types import ARRAYS, Column, Type, columns_of
+from dpdb.doors.server.postgres.types import BY_OID, ELEMENTS, Column, Type, columns_of
+from dpdb.doors.server.postgres.wire import sized
 
 __all__ = ["encoded", "numeric_bytes"]
 
 _EPOCH_DAYS = 10_957  # from 1970 to 2000, where PostgreSQL begins to count
 _EPOCH = _EPOCH_DAYS * 86_400_000_000
 _INTS = {2: "!h", 4: "!i", 8: "!q"}
-_ELEMENTS = {array: element for element, array in ARRAYS.items()}
 _NEEDS_QUOTES = frozenset('{}",\\ \t\n\r\v\f')
 
 Values = Sequence[bytes | None]
@@ -82,13 +82,7 @@ def _plain(array: pa.Array, kind: Type) -> list[Any]:
 
 
 def _element(kind: Type) -> Type:
-    oid = _ELEMENTS[kind.oid]
-    sizes = {16: 1, 18: 1, 19: 64, 20: 8, 21: 2, 23: 4, 26: 4, 700: 4, 701: 8}
-    kinds = {
-        16: "bool", 17: "bytea", 20: "int", 21: "int", 23: "int", 26: "int", 700: "float", 701: "float", 1082: "date",
-        1083: "time", 1114: "timestamp", 1184: "timestamptz", 1186: "interval", 1700: "numeric",
-    }  # fmt: skip
-    return Type(oid, sizes.get(oid, -1), kinds.get(oid, "text"))
+    return BY_OID[ELEMENTS[kind.oid]]
 
 
 def _written(values: Sequence[Any], kind: Type, *, is_binary: bool) -> Values:
@@ -111,13 +105,7 @@ def _float_text(value: float, kind: Type) -> str:
     return repr(value).removesuffix(".0")
 
 
-def _numeric_text(value: Decimal | int, kind: Type) -> str:
-    del kind
-    return format(value, "f") if isinstance(value, Decimal) else str(value)
-
-
-def _interval_text(value: Any, kind: Type) -> str:
-    del kind
+def _interval_text(value: Any) -> str:
     years = int(value.months / 12)
     counts = ((years, "years"), (value.months - 12 * years, "mons"), (value.days, "days"))
     parts = [f"{number} {word}" for number, word in counts if number]
@@ -139,24 +127,23 @@ def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _json_text(value: Any, kind: Type) -> str:
-    del kind
+def _json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
 _TEXTS: dict[str, Callable[[Any, Type], str]] = {
-    "text": lambda value, _: value if isinstance(value, str) else _json_text(value, _),
-    "json": _json_text,
+    "text": lambda value, _: value if isinstance(value, str) else _json_text(value),
+    "json": lambda value, _: _json_text(value),
     "int": lambda value, _: str(value),
     "bool": lambda value, _: "t" if value else "f",
     "float": _float_text,
-    "numeric": _numeric_text,
+    "numeric": lambda value, _: format(value, "f") if isinstance(value, Decimal) else str(value),
     "bytea": lambda value, _: "\\x" + value.hex(),
     "date": lambda value, _: date_text(value),
     "time": lambda value, _: time_text(value),
     "timestamp": lambda value, _: timestamp_text(value),
     "timestamptz": lambda value, _: timestamp_text(value, "+00"),
-    "interval": _interval_text,
+    "interval": lambda value, _: _interval_text(value),
     "array": _array_text,
 }
 
@@ -193,11 +180,7 @@ def _array_bytes(values: Sequence[Any], inside: Type) -> bytes:
     found = [None if one is None else write(one) for one in values]
     head = struct.pack("!iiI", 1 if found else 0, int(None in found), inside.oid)
     size = struct.pack("!ii", len(found), 1) if found else b""
-    return (
-        head
-        + size
-        + b"".join(struct.pack("!i", -1) if one is None else struct.pack("!i", len(one)) + one for one in found)
-    )
+    return head + size + b"".join(map(sized, found))
 
 
 def numeric_bytes(value: Decimal | int) -> bytes:
