@@ -17,16 +17,9 @@ from dpdb.ledger import LedgerLog, LoggedDebit
 from dpdb.receipts.envelope import canonical
 
 __all__ = [
-    "COMPOSITION",
-    "FLAVORS",
-    "INPUT_METRIC",
-    "PAYLOAD_TYPE",
-    "PREDICATE_TYPE",
-    "SCOPES",
-    "STATEMENT_TYPE",
-    "claims",
+    "COMPOSITION", "FLAVORS", "INPUT_METRIC", "PAYLOAD_TYPE", "PREDICATE_TYPE", "SCOPES", "STATEMENT_TYPE", "claims",
     "subjects",
-]
+]  # fmt: skip
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"

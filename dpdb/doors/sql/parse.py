@@ -15,16 +15,9 @@ from dpdb.errors import StatementRefusedError
 from dpdb.names import close_name
 
 __all__ = [
-    "MOST_SCRIPT",
-    "Part",
-    "Statement",
-    "is_number",
-    "parse_statement",
-    "parted_parameters",
-    "placed",
-    "split_finished",
+    "MOST_SCRIPT", "Part", "Statement", "is_number", "parse_statement", "parted_parameters", "placed", "split_finished",
     "split_statements",
-]
+]  # fmt: skip
 
 _MOST_BYTES = 65_536
 MOST_SCRIPT = 1 << 20

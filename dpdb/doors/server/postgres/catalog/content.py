@@ -16,16 +16,9 @@ from dpdb.doors.server.postgres.catalog.relations import arrow_type, formatted, 
 from dpdb.doors.sql.call import RELEASES
 
 __all__ = [
-    "PUBLIC",
-    "SETTINGS",
-    "Content",
-    "Shown",
-    "function_arguments",
-    "function_names",
-    "relation_name",
-    "rows_of",
+    "PUBLIC", "SETTINGS", "Content", "Shown", "function_arguments", "function_names", "relation_name", "rows_of",
     "schema_of",
-]
+]  # fmt: skip
 
 PUBLIC = "public"
 _NAMESPACES = {"pg_catalog": 11, PUBLIC: 2200, "information_schema": 13_000}
