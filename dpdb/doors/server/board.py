@@ -68,17 +68,10 @@ def _table(name: str, ledger: Ledger) -> dict[str, Any]:
 
 
 def _debit(entry: LedgerEntry) -> dict[str, Any]:
-    return {
-        "at": entry.reserved,
-        "analyst": entry.analyst,
-        "measures": list(entry.request.get("measures") or ["count"]),
-        "suite": entry.suite,
-        "label": entry.label,
-        "rows": entry.rows,
-        "run_id": entry.run_id,
-        "cost": entry.charge,
-        "answered": entry.answered,
-    }
+    names = ("analyst", "suite", "label", "rows", "run_id", "answered")
+    shown: dict[str, Any] = {name: getattr(entry, name) for name in names}
+    measures = list(entry.request.get("measures") or ["count"])
+    return {"at": entry.reserved, "cost": entry.charge, "measures": measures, **shown}
 
 
 def _suite(suite: RecordedSuite) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class PerMinute:
 
 
 class Slots:
-    """Places in a file, of which every name has so many, in all servers that share it.
+    """Places in a file: every name has the same number of them, in all servers that share the file.
 
     A place is the lock of one byte of the file, which stays empty: the system lets go of what a server held that was
     killed. Budgets do not depend on it.

@@ -6,6 +6,7 @@ is his own. Everything else, whatever was thrown, is one constant line, and its 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dpdb.errors import (
@@ -74,21 +75,18 @@ FAILED = Refusal("failed", f"the request failed{_LOGGED}")
 UNAUTHORIZED = Refusal("unauthorized", "a valid token is needed")
 NOT_FOUND = Refusal("not_found", "there is nothing here")
 # In this order: a class before those that it is one of. Their messages name what the analyst wrote, or his own runs.
-_TOLD: tuple[tuple[type[DpdbError], str], ...] = (
-    (BudgetExceededError, "budget"),
-    (StatementRefusedError, "refused"),
-    (TooManyError, "too_many"),
-    (ForbiddenError, "forbidden"),
-    (ClosingError, "closing"),
-    (RightsError, "forbidden"),
-    (RunIdError, "run_id"),
-    (PredicateError, "refused"),
-    (UnknownColumnError, "refused"),
-    (ConstraintTypeError, "refused"),
-    (ConstraintSyntaxError, "refused"),
-    (ParameterError, "refused"),
-    (StatementFailedError, "statement_failed"),
-)
+_TOLD: Mapping[str, tuple[type[DpdbError], ...]] = {
+    "budget": (BudgetExceededError,),
+    "too_many": (TooManyError,),
+    "forbidden": (ForbiddenError, RightsError),
+    "closing": (ClosingError,),
+    "run_id": (RunIdError,),
+    "refused": (
+        StatementRefusedError, PredicateError, UnknownColumnError, ConstraintTypeError, ConstraintSyntaxError,
+        ParameterError,
+    ),
+    "statement_failed": (StatementFailedError,),
+}  # fmt: skip
 # In this order, too: what is said of whatever their messages say, which is for the owner.
 _SAID: tuple[tuple[type[DpdbError], str, str], ...] = (
     (SuiteEndedError, "refused", "this suite of checks has ended; nothing was released"),
@@ -111,8 +109,8 @@ _SAID: tuple[tuple[type[DpdbError], str, str], ...] = (
 
 def refusal_of(error: BaseException) -> Refusal:
     """Return what is said of an error."""
-    for kind, code in _TOLD:
-        if isinstance(error, kind):
+    for code, kinds in _TOLD.items():
+        if isinstance(error, kinds):
             return Refusal(code, str(error), _kind(error) if code == "refused" else "")
     return next((Refusal(code, words) for kind, code, words in _SAID if isinstance(error, kind)), FAILED)
 

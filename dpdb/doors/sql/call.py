@@ -63,7 +63,7 @@ def release_name(node: exp.Expr) -> str | None:
 def named_first(text: str) -> set[str]:
     """Return what the calls of a statement name first, folded: tables, and suites as they are written.
 
-    For a choice among doors, each of which then decides on the whole statement; empty of one that cannot be read.
+    The names choose a door, which then decides on the whole statement; there are none if it cannot be read.
     """
     try:
         tree = parse_statement(text).tree

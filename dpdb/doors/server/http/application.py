@@ -44,21 +44,10 @@ _MOST_HISTORY = 1_000
 _RECEIPT = "Dpdb-Receipt"
 
 STATUS: Mapping[str, int] = {
-    "refused": 422,
-    "statement_failed": 422,
-    "budget": 402,
-    "forbidden": 403,
-    "run_id": 409,
-    "too_many": 429,
-    "failed": 500,
-    "closing": 503,
-    "unavailable": 503,
-    "unauthorized": 401,
-    "not_found": 404,
-    "bad_request": 400,
-    "rollback": 412,
-    "too_large": 413,
-}
+    "bad_request": 400, "unauthorized": 401, "budget": 402, "forbidden": 403, "not_found": 404, "run_id": 409,
+    "rollback": 412, "too_large": 413, "refused": 422, "statement_failed": 422, "too_many": 429, "failed": 500,
+    "closing": 503, "unavailable": 503,
+}  # fmt: skip
 """The HTTP status of every code."""
 
 _HEADERS = {

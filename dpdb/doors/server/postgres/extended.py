@@ -62,7 +62,7 @@ class Extended:
     Raises
     ------
     WireError, RefusedError, StatementRefusedError
-        From any method: what is asked is refused, and costs nothing.
+        From any method: the request is refused, and costs nothing.
     """
 
     def __init__(self, statements: Statements) -> None:
