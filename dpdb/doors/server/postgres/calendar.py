@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["INFINITE_DAYS", "INFINITE_MICROSECONDS", "date_text", "time_text", "timestamp_text"]
+__all__ = [
+    "EPOCH", "EPOCH_DAYS", "INFINITE_DAYS", "INFINITE_MICROSECONDS", "date_text", "time_text", "timestamp_text",
+]  # fmt: skip
 
 INFINITE_DAYS, INFINITE_MICROSECONDS = 2**31 - 1, 2**63 - 1
 _DAY = 86_400_000_000
+EPOCH_DAYS = 10_957  # from 1970 to 2000, where PostgreSQL begins to count
+EPOCH = EPOCH_DAYS * _DAY
 
 
 def date_text(days: int) -> str:

@@ -6,12 +6,12 @@ import math
 import re
 import struct
 from collections.abc import Callable, Sequence
-from datetime import date, timedelta
 from uuid import UUID
 
-from dpdb.doors.server.postgres.calendar import date_text, time_text, timestamp_text
+from dpdb.doors.server.postgres.calendar import EPOCH, EPOCH_DAYS, date_text, time_text, timestamp_text
 from dpdb.doors.server.postgres.errors import WireError
 from dpdb.doors.server.postgres.types import ARRAYS, BY_OID, ELEMENTS
+from dpdb.doors.server.postgres.values import single_text
 from dpdb.doors.server.postgres.wire import Reading, utf8
 from dpdb.doors.sql import Numeral, ParameterType, Value
 
@@ -154,10 +154,7 @@ def _float(content: bytes) -> Value:
     value: float = struct.unpack("!f" if len(content) == 4 else "!d", content)[0]
     if not math.isfinite(value):
         return repr(value)
-    if len(content) == 4:  # the shortest text that is the same number: 0.1 is meant, not 0.10000000149011612
-        shorter = (f"{value:.{digits}g}" for digits in range(6, 10))
-        return Numeral(next(one for one in shorter if struct.pack("!f", float(one)) == content))
-    return Numeral(repr(value))
+    return Numeral(single_text(value) if len(content) == 4 else repr(value))
 
 
 def _numeric(content: bytes) -> Value:
@@ -175,19 +172,16 @@ def _numeric(content: bytes) -> Value:
     return Numeral(("-" if sign else "") + whole + (f".{part}" if part else ""))
 
 
-def _date(content: bytes) -> Value:
-    return date_text((date(2000, 1, 1) - date(1970, 1, 1)) // timedelta(days=1) + struct.unpack("!i", content)[0])
-
-
 def _timestamp(content: bytes) -> Value:
-    return timestamp_text(946_684_800_000_000 + struct.unpack("!q", content)[0])
+    return timestamp_text(EPOCH + struct.unpack("!q", content)[0])
 
 
 _BINARY: dict[int, Callable[[bytes], Value]] = {
     16: lambda content: content != b"\0",
     20: _whole, 21: _whole, 23: _whole, 26: lambda content: Numeral(int.from_bytes(content, "big")),
     700: _float, 701: _float, 1700: _numeric,
-    1082: _date, 1083: lambda content: time_text(abs(struct.unpack("!q", content)[0])),
+    1082: lambda content: date_text(EPOCH_DAYS + struct.unpack("!i", content)[0]),
+    1083: lambda content: time_text(abs(struct.unpack("!q", content)[0])),
     1114: _timestamp, 1184: _timestamp, _UUID: lambda content: str(UUID(bytes=content)),
 }  # fmt: skip
 

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpdb.doors.server.postgres.calendar import (
+    EPOCH,
+    EPOCH_DAYS,
     INFINITE_DAYS,
     INFINITE_MICROSECONDS,
     date_text,
@@ -23,10 +25,8 @@ from dpdb.doors.server.postgres.errors import WireError
 from dpdb.doors.server.postgres.types import BY_OID, ELEMENTS, Column, Type, columns_of
 from dpdb.doors.server.postgres.wire import sized
 
-__all__ = ["encoded", "numeric_bytes"]
+__all__ = ["encoded", "numeric_bytes", "single_text"]
 
-_EPOCH_DAYS = 10_957  # from 1970 to 2000, where PostgreSQL begins to count
-_EPOCH = _EPOCH_DAYS * 86_400_000_000
 _INTS = {2: "!h", 4: "!i", 8: "!q"}
 _NEEDS_QUOTES = frozenset('{}",\\ \t\n\r\v\f')
 
@@ -99,10 +99,13 @@ def _float_text(value: float, kind: Type) -> str:
         return "NaN"
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
-    if kind.size == 4:  # the shortest text that is the same number of 32 bits
-        short = (f"{value:.{digits}g}" for digits in range(6, 10))
-        return next((one for one in short if struct.pack("!f", float(one)) == struct.pack("!f", value)), repr(value))
-    return repr(value).removesuffix(".0")
+    return single_text(value) if kind.size == 4 else repr(value).removesuffix(".0")
+
+
+def single_text(value: float) -> str:
+    """Return the shortest text that is the same number of 32 bits: 0.1 is meant, not 0.10000000149011612."""
+    short = (f"{value:.{digits}g}" for digits in range(6, 10))
+    return next(one for one in short if struct.pack("!f", float(one)) == struct.pack("!f", value))
 
 
 def _interval_text(value: Any) -> str:
@@ -159,9 +162,9 @@ def _binary_writer(kind: Type) -> Callable[[Any], bytes]:
         "bool": lambda value: b"\1" if value else b"\0",
         "bytea": bytes,
         "numeric": numeric_bytes,
-        "date": lambda days: struct.pack("!i", _since_2000(days, _EPOCH_DAYS, INFINITE_DAYS)),
+        "date": lambda days: struct.pack("!i", _since_2000(days, EPOCH_DAYS, INFINITE_DAYS)),
         "time": lambda value: struct.pack("!q", value),
-        "timestamp": lambda value: struct.pack("!q", _since_2000(value, _EPOCH, INFINITE_MICROSECONDS)),
+        "timestamp": lambda value: struct.pack("!q", _since_2000(value, EPOCH, INFINITE_MICROSECONDS)),
         "interval": lambda value: struct.pack("!qii", value.nanoseconds // 1_000, value.days, value.months),
     }
     writers["timestamptz"] = writers["timestamp"]
