@@ -51,10 +51,9 @@ class Audit:
         self._path = path
         self._lock = threading.Lock()
         try:
-            os.close(open_owned(path, os.O_CREAT | os.O_RDWR))  # `OSError` where others may use it
-            opened_file = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            _make(path)
             with ExitStack() as opened:
-                self._connection: Any = opened.enter_context(closing(opened_file))
+                self._connection = opened.enter_context(closing(_connected(path)))
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.executescript(_TABLE)
                 opened.pop_all()
@@ -155,6 +154,15 @@ class Audit:
                 if isinstance(error, sqlite3.Error):
                     raise UnauditedError(f"{self._path}: the audit file cannot be written: {error}") from error
                 raise
+
+
+def _make(path: Path) -> None:
+    """Make the file where there is none; `OSError` where others may use it."""
+    os.close(open_owned(path, os.O_CREAT | os.O_RDWR))
+
+
+def _connected(path: Path) -> Any:
+    return sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
 
 
 def _count(connection: Any, who: str | None, most: int) -> None:
