@@ -6,7 +6,6 @@ import math
 import re
 import struct
 from collections.abc import Callable, Sequence
-from uuid import UUID
 
 from dpdb.doors.server.postgres.calendar import EPOCH, EPOCH_DAYS, date_text, time_text, timestamp_text
 from dpdb.doors.server.postgres.errors import WireError
@@ -176,13 +175,18 @@ def _timestamp(content: bytes) -> Value:
     return timestamp_text(EPOCH + struct.unpack("!q", content)[0])
 
 
+def _uuid(content: bytes) -> Value:
+    text = content.hex()
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+
 _BINARY: dict[int, Callable[[bytes], Value]] = {
     16: lambda content: content != b"\0",
     20: _whole, 21: _whole, 23: _whole, 26: lambda content: Numeral(int.from_bytes(content, "big")),
     700: _float, 701: _float, 1700: _numeric,
     1082: lambda content: date_text(EPOCH_DAYS + struct.unpack("!i", content)[0]),
     1083: lambda content: time_text(abs(struct.unpack("!q", content)[0])),
-    1114: _timestamp, 1184: _timestamp, _UUID: lambda content: str(UUID(bytes=content)),
+    1114: _timestamp, 1184: _timestamp, _UUID: _uuid,
 }  # fmt: skip
 
 
