@@ -16,23 +16,9 @@ if TYPE_CHECKING:
     from dpdb.receipts.witness import WitnessFile, read_checkpoints
 
 __all__ = [
-    "NOT_PROVEN",
-    "Checkpoint",
-    "Issuer",
-    "Receipt",
-    "ReceiptFile",
-    "SigningKey",
-    "Verified",
-    "WitnessFile",
-    "load_key",
-    "load_public",
-    "new_key_file",
-    "open_receipt",
-    "parse_checkpoint",
-    "read_checkpoints",
-    "read_receipts",
-    "verify",
-]
+    "NOT_PROVEN", "Checkpoint", "Issuer", "Receipt", "ReceiptFile", "SigningKey", "Verified", "WitnessFile", "load_key",
+    "load_public", "new_key_file", "open_receipt", "parse_checkpoint", "read_checkpoints", "read_receipts", "verify",
+]  # fmt: skip
 
 if not TYPE_CHECKING:
     __getattr__ = lazy_names(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from typing import NamedTuple
 
 from dpdb.receipts.ed25519 import is_signed, signature
-from dpdb.receipts.notes import COSIGNATURE, NoteError, NoteKey, NoteSignature, open_note, sign_note
+from dpdb.receipts.notes import COSIGNATURE, NoteError, NoteKey, NoteSignature, open_note, plain_base64, sign_note
 
-__all__ = ["Checkpoint", "cosign", "cosigned_at", "note_key", "open_checkpoint", "parse_checkpoint", "sign_checkpoint"]
+__all__ = ["Checkpoint", "cosign", "cosigned_at", "open_checkpoint", "parse_checkpoint", "sign_checkpoint"]
 
 _ROOT_BYTES, _TIME_BYTES = 32, 8
 _SIZE = re.compile("0|[1-9][0-9]{0,18}")
@@ -29,29 +28,20 @@ class Checkpoint(NamedTuple):
         return f"{self.origin}\n{self.size}\n{base64.b64encode(self.root).decode()}\n"
 
 
-def note_key(origin: str, public: bytes) -> NoteKey:
-    """Return the key that signs the checkpoints of a log: its name is the log's."""
-    return NoteKey(origin, public)
-
-
 def parse_checkpoint(text: str) -> Checkpoint:
     """Read the text of a checkpoint; extension lines are passed over. `NoteError` if it is none."""
     lines = text.split("\n")
     if len(lines) < 4 or lines[-1] or not all(lines[:-1]):
         raise NoteError("the checkpoint is malformed")
     origin, size, root = lines[:3]
-    try:
-        content = base64.b64decode(root, validate=True)
-    except (binascii.Error, ValueError):
-        content = b""
-    is_root = len(content) == _ROOT_BYTES and base64.b64encode(content).decode() == root
-    if not _SIZE.fullmatch(size) or int(size) >= 1 << 63 or not is_root:
+    content = plain_base64(root)
+    if not _SIZE.fullmatch(size) or int(size) >= 1 << 63 or len(content) != _ROOT_BYTES:
         raise NoteError("the checkpoint is malformed")
     return Checkpoint(origin, int(size), content)
 
 
 def sign_checkpoint(checkpoint: Checkpoint, seed: bytes, public: bytes) -> str:
-    """Return the signed note of a checkpoint.
+    """Return the signed note of a checkpoint; the name of the key that signs it is the log's.
 
     Parameters
     ----------
@@ -60,7 +50,7 @@ def sign_checkpoint(checkpoint: Checkpoint, seed: bytes, public: bytes) -> str:
     seed, public
         The private and the public key.
     """
-    return sign_note(checkpoint.text, note_key(checkpoint.origin, public), seed)
+    return sign_note(checkpoint.text, NoteKey(checkpoint.origin, public), seed)
 
 
 def open_checkpoint(note: str, publics: list[bytes]) -> Checkpoint:
@@ -72,7 +62,7 @@ def open_checkpoint(note: str, publics: list[bytes]) -> Checkpoint:
         It is malformed, or none of the keys has signed it.
     """
     origin = note.partition("\n")[0]
-    text, verified, _ = open_note(note, [note_key(origin, public) for public in publics])
+    text, verified, _ = open_note(note, [NoteKey(origin, public) for public in publics])
     if not verified:
         raise NoteError("the checkpoint is signed by none of the keys that were given")
     return parse_checkpoint(text)

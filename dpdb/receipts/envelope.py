@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -88,5 +87,5 @@ def _decoded(text: object) -> bytes:
         raise EnvelopeError("the envelope is malformed")
     try:
         return base64.b64decode(text.replace("-", "+").replace("_", "/"), validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         raise EnvelopeError("the envelope has no base64 where it should") from None

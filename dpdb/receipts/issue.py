@@ -119,7 +119,7 @@ class Issuer(LedgerTree):
     def found(
         self, *, run_id: str | None = None, suite: str | None = None, release_id: str | None = None
     ) -> tuple[int, str | None]:
-        """Return the debit of a run, of a kept `suite` or not, or of a release; and the run if its suite is kept.
+        """Return the debit of a run or of a release, and the run if it is one of a kept `suite`.
 
         Raises
         ------

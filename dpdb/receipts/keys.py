@@ -8,7 +8,6 @@ consistent with what it signed before, so a ledger that went back together with 
 from __future__ import annotations
 
 import base64
-import binascii
 import fcntl
 import os
 from collections.abc import Iterator
@@ -129,7 +128,7 @@ def load_key(path: str | Path) -> SigningKey:
         known = tuple(parse_vkey(line).vkey for line in earlier)
     except OSError as error:
         raise ParameterError(f"{path}: {error.strerror}") from None
-    except (ValueError, binascii.Error):
+    except ValueError:
         raise ParameterError(f"{path}: no private key of receipts; make one with `dpdb receipts key`") from None
     key = SigningKey(path, name, content[1:], known)
     if len(content) != 1 + SEED_BYTES or content[0] != SIGNATURE or key.note_key.id.hex() != shown:
@@ -148,9 +147,9 @@ def load_public(path: str | Path) -> NoteKey:
         return parse_vkey(text)
     except OSError as error:
         raise ParameterError(f"{path}: {error.strerror}") from None
-    except ValueError as error:
-        if isinstance(error, ParameterError):
-            raise
+    except ParameterError:
+        raise
+    except ValueError:
         raise ParameterError(f"{path}: no public key of receipts; `dpdb receipts key` writes one") from None
 
 

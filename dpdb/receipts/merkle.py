@@ -8,7 +8,7 @@ changed or reordered. Both have at most about 2 log2(n) hashes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 __all__ = ["EMPTY_ROOT", "Tree", "leaf_hash", "verify_consistency", "verify_inclusion"]
 
@@ -79,8 +79,23 @@ class Tree:
     def inclusion(self, index: int, size: int) -> list[bytes]:
         """Return the proof that leaf `index` is in the tree of the first `size` leaves."""
         self._check(index, size - 1)
+        return self._beside(index, size, lambda start, end: end - start == 1)[0]
+
+    def consistency(self, first: int, size: int) -> list[bytes]:
+        """Return the proof that the tree of the first `size` leaves begins with that of the first `first`."""
+        self._check(first, size)
+        if first in (0, size):
+            return []
+        path, start = self._beside(first - 1, size, lambda _, end: end == first)
+        return [self._hash(start, first), *path] if start else path
+
+    def _beside(self, index: int, size: int, is_reached: Callable[[int, int], bool]) -> tuple[list[bytes], int]:
+        """Go from the root down to leaf `index`, as far as the wanted subtree.
+
+        Returns the hashes beside the way, from the bottom up, and where the subtree starts.
+        """
         start, end, found = 0, size, []
-        while end - start > 1:
+        while not is_reached(start, end):
             middle = start + _split(end - start)
             if index < middle:
                 found.append(self._hash(middle, end))
@@ -88,25 +103,7 @@ class Tree:
             else:
                 found.append(self._hash(start, middle))
                 start = middle
-        return found[::-1]
-
-    def consistency(self, first: int, size: int) -> list[bytes]:
-        """Return the proof that the tree of the first `size` leaves begins with that of the first `first`."""
-        self._check(first, size)
-        if first in (0, size):
-            return []
-        start, end, found, is_whole = 0, size, [], True
-        while first != end:
-            middle = start + _split(end - start)
-            if first <= middle:
-                found.append(self._hash(middle, end))
-                end = middle
-            else:
-                found.append(self._hash(start, middle))
-                start, is_whole = middle, False
-        if not is_whole:
-            found.append(self._hash(start, end))
-        return found[::-1]
+        return found[::-1], start
 
     def _hash(self, start: int, end: int) -> bytes:
         """Root of the subtree over leaves from `start` to `end`, as the recursion of the RFC meets them."""

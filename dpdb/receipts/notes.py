@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from dpdb.receipts.ed25519 import is_signed, signature
 
-__all__ = ["COSIGNATURE", "SIGNATURE", "NoteError", "NoteKey", "NoteSignature", "open_note", "parse_vkey", "sign_note"]
+__all__ = [
+    "COSIGNATURE", "SIGNATURE", "NoteError", "NoteKey", "NoteSignature", "open_note", "parse_vkey", "plain_base64",
+    "sign_note",
+]  # fmt: skip
 
 SIGNATURE, COSIGNATURE = 0x01, 0x04
 """Types of keys: Ed25519 signatures of the text, and timestamped cosignatures of a checkpoint."""
@@ -66,7 +68,7 @@ def parse_vkey(text: str) -> NoteKey:
     """
     name, _, rest = text.partition("+")
     shown, _, coded = rest.partition("+")
-    content = _decoded(coded)
+    content = plain_base64(coded)
     if not _is_name(name) or len(content) != 1 + _KEY_BYTES or content[0] not in (SIGNATURE, COSIGNATURE):
         raise NoteError("it is no public key of a note")
     key = NoteKey(name, content[1:], content[0])
@@ -143,7 +145,7 @@ def _parsed(note: str) -> tuple[str, list[NoteSignature]]:
 
 def _signature(line: str) -> NoteSignature:
     name, _, coded = line.removeprefix(_DASH).partition(" ")
-    content = _decoded(coded)
+    content = plain_base64(coded)
     if not line.startswith(_DASH) or not _is_name(name) or len(content) <= _ID_BYTES:
         raise NoteError("the note is malformed")
     return NoteSignature(name, content[:_ID_BYTES], content[_ID_BYTES:])
@@ -158,10 +160,10 @@ def _is_name(name: str) -> bool:
     return bool(name) and "+" not in name and not any(sign.isspace() for sign in name) and name.isprintable()
 
 
-def _decoded(coded: str) -> bytes:
+def plain_base64(coded: str) -> bytes:
     """Decode base64 that is written as its encoder writes it; empty if it is not."""
     try:
         content = base64.b64decode(coded, validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         return b""
     return content if base64.b64encode(content).decode() == coded else b""

@@ -5,7 +5,6 @@ A file of receipts has one on each line, in the one form in which they are writt
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from dpdb.files.bounded_file import bounded_bytes
 from dpdb.receipts.checkpoint import Checkpoint, open_checkpoint
 from dpdb.receipts.envelope import EnvelopeError, accepted_keys, canonical, envelope
 from dpdb.receipts.merkle import verify_consistency, verify_inclusion
-from dpdb.receipts.notes import NoteError, NoteKey
+from dpdb.receipts.notes import NoteError, NoteKey, plain_base64
 from dpdb.receipts.stated import check_stated, shape_of
 from dpdb.receipts.statement import PAYLOAD_TYPE
 
@@ -144,11 +143,8 @@ def _hash(text: str) -> bytes:
 
 
 def _nodes(texts: Iterable[str]) -> list[bytes]:
-    try:
-        found = [base64.b64decode(text, validate=True) for text in texts]
-    except ValueError:
-        raise ReceiptError("a proof or signature is not written as one") from None
-    if [base64.b64encode(node).decode() for node in found] != list(texts):
+    found = [plain_base64(text) for text in texts]
+    if not all(found):
         raise ReceiptError("a proof or signature is not written as one")
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from dpdb.closing import Closing
@@ -50,16 +50,11 @@ class ReceiptFile(Closing):
             self._file = open_owned(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
         except OSError as error:
             raise ParameterError(f"{path}: {error.strerror}; nothing was spent") from None
-        try:
-            self._issuer = Issuer(ledger, key)
-            try:
-                self._issuer.refuse_rollback(self._seen, path)
-            except BaseException:
-                self._issuer.close()
-                raise
-        except BaseException:
-            os.close(self._file)
-            raise
+        with ExitStack() as opened:
+            opened.callback(os.close, self._file)
+            self._issuer = opened.enter_context(Issuer(ledger, key))
+            self._issuer.refuse_rollback(self._seen, path)
+            opened.pop_all()
 
     def _read(self) -> None:
         self._seen, self._lines, self._size = [], {}, 0

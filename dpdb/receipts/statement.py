@@ -17,16 +17,9 @@ from dpdb.ledger import LedgerLog, LoggedDebit
 from dpdb.receipts.envelope import canonical
 
 __all__ = [
-    "COMPOSITION",
-    "FLAVORS",
-    "INPUT_METRIC",
-    "PAYLOAD_TYPE",
-    "PREDICATE_TYPE",
-    "SCOPES",
-    "STATEMENT_TYPE",
-    "claims",
+    "COMPOSITION", "FLAVORS", "INPUT_METRIC", "PAYLOAD_TYPE", "PREDICATE_TYPE", "SCOPES", "STATEMENT_TYPE", "claims",
     "subjects",
-]
+]  # fmt: skip
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
@@ -106,7 +99,7 @@ def subjects(origin: str, debit: LoggedDebit, leaf: bytes) -> list[dict[str, Any
     A release is hashed as `canonical` writes its fields, so whoever has the release can find it in the receipt.
     """
     found = [_subject(f"{origin}/{debit.lines[0][1]}", leaf.hex())]
-    answered = [] if debit.answer is None else json.loads(debit.answer)
+    answered = _answered(debit)
     if isinstance(answered, list):
         found += [_subject(one["release_id"], digest(one)) for one in answered]
     else:
@@ -124,9 +117,12 @@ def _subject(name: str, sha256: str) -> dict[str, Any]:
 
 
 def _mechanisms(debit: LoggedDebit) -> list[dict[str, str]]:
-    answered = [] if debit.answer is None else json.loads(debit.answer)
-    if not isinstance(answered, list):
-        return []
-    return [
-        {"release": one["release_id"], "measure": one["measure"], "mechanism": one["mechanism"]} for one in answered
-    ]
+    answered = _answered(debit)
+    names = {"release": "release_id", "measure": "measure", "mechanism": "mechanism"}
+    releases = answered if isinstance(answered, list) else []
+    return [{name: one[key] for name, key in names.items()} for one in releases]
+
+
+def _answered(debit: LoggedDebit) -> Any:
+    """Return the answer of a debit: releases in a list, or another answer as a dict."""
+    return [] if debit.answer is None else json.loads(debit.answer)

@@ -71,9 +71,9 @@ def read_checkpoints(path: str | Path, keys: Sequence[NoteKey], witness: NoteKey
                     raise NoteError("a checkpoint has not the witness's cosignature")
     except OSError as error:
         raise ParameterError(f"{path}: {error.strerror}") from None
+    except ParameterError:
+        raise
     except ValueError as error:
-        if isinstance(error, ParameterError):
-            raise
         raise ParameterError(f"{path}: {error if isinstance(error, NoteError) else 'it is no text'}") from None
     return found
 

@@ -16,7 +16,6 @@ from dpdb.receipts.checkpoint import (
     Checkpoint,
     cosign,
     cosigned_at,
-    note_key,
     open_checkpoint,
     parse_checkpoint,
     sign_checkpoint,
@@ -359,7 +358,7 @@ def test_a_checkpoint_is_signed_as_its_log_and_cosigned_by_a_witness() -> None:
     signed = base64.b64decode(cosigned.splitlines()[-1].rpartition(" ")[2])[12:]
     message = f"cosignature/v1\ntime 1700000000\n{checkpoint.text}".encode()
     assert signed == signature(his, message)
-    assert note_key(checkpoint.origin, public_of(seed)).name == checkpoint.origin
+    assert NoteKey(checkpoint.origin, public_of(seed)).name == checkpoint.origin
     for later in (1_700_000_001, 0):
         line = base64.b64decode(cosigned.splitlines()[-1].rpartition(" ")[2])
         forged = base64.b64encode(line[:4] + later.to_bytes(8, "big") + line[12:]).decode()

@@ -25,7 +25,7 @@ from dpdb.doors.server.asked import RefusedError
 from dpdb.doors.server.configuration import load_configuration
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.postgres import catalog
-from dpdb.doors.server.postgres.catalog.content import Content, Shown, schema_of
+from dpdb.doors.server.postgres.catalog.content import Content, Shown, rows_of, schema_of
 from dpdb.doors.server.postgres.catalog.functions import FUNCTIONS, PREFIX, macros
 from dpdb.doors.server.postgres.catalog.relations import relations
 from dpdb.errors import StatementRefusedError
@@ -313,12 +313,10 @@ def test_an_analyst_sees_no_other(desk: Desk) -> None:
 
 
 def test_rows_have_the_columns_of_their_relations() -> None:
-    from dpdb.doors.server.postgres.catalog.content import _ROWS
-
     content = Content((Shown("visits", (("a", "DECIMAL(10,2)"), ("b", "STRUCT(x INTEGER)"), ("c", "DOUBLE[]")), "t"),))
     for name, columns in relations().items():
         assert content.table(name, "ann", "served").schema == schema_of(name)
-        for row in _ROWS.get(name, lambda *_: [])(content, "ann", "served"):
+        for row in rows_of(content, "ann", "served").get(name, ()):
             assert row.keys() <= columns.keys(), name
 
 

@@ -178,18 +178,15 @@ def noting(function: Callable[..., Any], name: str, called: list[str]) -> Callab
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("error", UNTOLD)
-@pytest.mark.parametrize(
-    "method",
-    ["_account", "_history", "_schema", "_rehearsed", "_door"],
-)
+@pytest.mark.parametrize("function", ["account_of", "history_of", "schema_of", "Desk._rehearsed", "Desk._door"])
 def test_a_canary_thrown_from_a_handler_is_not_sent(
-    method: str, error: type[Exception], opened: Opened, monkeypatch: pytest.MonkeyPatch
+    function: str, error: type[Exception], opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def throw(*args: object, **kwargs: object) -> None:
         raise error(CANARY)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Desk, method, throw)
+        patched.setattr(f"dpdb.doors.server.desk.{function}", throw)
         opened.desk._standing._told.clear()
         opened.ask(
             run(COUNT), ("POST", "/v1/explain", {"statement": COUNT}), ("GET", "/v1/account", None),

@@ -75,7 +75,7 @@ class Fuzz:
 
     def request(self, token: str) -> dict[str, Any]:
         chance = self.chance
-        method, path = chance.choice(ROUTES)
+        method, path, *_ = chance.choice(ROUTES)
         if chance.random() < 0.1:
             method = chance.choice(("GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "BREW"))
         body = self.body(path)

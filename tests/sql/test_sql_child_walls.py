@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="these walls are
 # In the zygote, before it serves: an attacker stands in the place of the statement, behind the walls.
 TAKEN_OVER = """
 import sys; sys.path.insert(0, {folder!r}); import escape_attempts
-from dpdb.doors.sql.child import worker, sandbox, namespaces
+from dpdb.doors.sql.child import worker, sandbox
 def taken_over(connection, request):
     raise worker._RefusedError(escape_attempts.outcomes(request.query))
 worker._statement = taken_over
@@ -35,8 +35,8 @@ worker._statement = taken_over
 WALLS = {
     "filter": "sandbox.forbid_system_calls = lambda: 'no filter here'\n",
     "landlock": "sandbox._close_files = lambda: 'no Landlock here'\n",
-    "root": "namespaces.leave_files = lambda: 'no root here'\n",
-    "network": "namespaces.leave_network = lambda: 'no network here'\n",
+    "root": "sandbox.leave_files = lambda: 'no root here'\n",
+    "network": "sandbox.unshare_network = lambda: 'no network here'\n",
 }
 
 
@@ -125,7 +125,7 @@ def test_statements_run_behind_whatever_walls_there_are(
     lacking: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("dpdb.owner_log.OWNER_LOG.propagate", True)
-    start = "from dpdb.doors.sql.child import sandbox, namespaces\n" + "".join(WALLS[name] for name in lacking)
+    start = "from dpdb.doors.sql.child import sandbox\n" + "".join(WALLS[name] for name in lacking)
     monkeypatch.setattr("dpdb.doors.sql.child.children._START", _START.replace("main()", f"{start}\nmain()"))
     with closing(RemoteDatabase({}, Limits(seconds=20))) as remote:
         for _ in range(2):

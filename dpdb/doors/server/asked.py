@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.doors.server.analysts import Analyst
 from dpdb.doors.server.refusals import Refusal
+from dpdb.doors.sql import Result
 from dpdb.doors.sql_parameters import CHECK_PARAMETERS
 from dpdb.errors import ParameterError, StatementRefusedError
-from dpdb.release import Release
-from dpdb.suites import CheckResults
-
-if TYPE_CHECKING:
-    from dpdb.diagnosis import Diagnosis
 
 __all__ = [
     "Answer", "Asked", "Asker", "Plan", "RefusedError", "check_run_id", "check_statement", "explained",
@@ -37,9 +33,9 @@ class Asker:
     address: str
 
 
-@dataclass(frozen=True)
-class Answer:
-    """The answer of a statement.
+@dataclass(frozen=True, kw_only=True)
+class Answer(Result):
+    """The result of a statement, with what it costs.
 
     Attributes
     ----------
@@ -47,21 +43,10 @@ class Answer:
         What its releases and checks have cost, once: also where the same run was asked again, which costs nothing.
     words : str
         What the statement is debited at most, in words.
-    diagnoses : tuple of Diagnosis
-    spent : str
-        What it was debited now, in words: nothing where the same run was asked again.
-    debited : int
-        The same in nano-epsilon, without what suites gave back.
     """
 
-    table: pa.Table
-    releases: tuple[Release, ...]
-    checks: tuple[CheckResults, ...]
     epsilon: float
     words: str
-    diagnoses: tuple[Diagnosis, ...] = ()
-    spent: str = "nothing"
-    debited: int = 0
 
     @property
     def runs(self) -> list[str]:

@@ -142,7 +142,7 @@ class Audit:
 
     @contextmanager
     def _writing(self) -> Iterator[Any]:
-        """Hold the file for one transaction, of which a failure leaves nothing."""
+        """Hold the file for one transaction; a failure leaves nothing of it."""
         with self._lock:
             try:
                 self._connection.execute("BEGIN IMMEDIATE")

@@ -68,32 +68,19 @@ def _table(name: str, ledger: Ledger) -> dict[str, Any]:
 
 
 def _debit(entry: LedgerEntry) -> dict[str, Any]:
-    return {
-        "at": entry.reserved,
-        "analyst": entry.analyst,
-        "measures": list(entry.request.get("measures") or ["count"]),
-        "suite": entry.suite,
-        "label": entry.label,
-        "rows": entry.rows,
-        "run_id": entry.run_id,
-        "cost": entry.charge,
-        "answered": entry.answered,
-    }
+    names = ("analyst", "suite", "label", "rows", "run_id", "answered")
+    shown: dict[str, Any] = {name: getattr(entry, name) for name in names}
+    measures = list(entry.request.get("measures") or ["count"])
+    return {"at": entry.reserved, "cost": entry.charge, "measures": measures, **shown}
 
 
 def _suite(suite: RecordedSuite) -> dict[str, Any]:
-    return {
-        "name": suite.name,
-        "run_id": suite.run_id,
-        "opened": suite.opened,
-        "ended": suite.ended,
-        "runs": suite.runs,
-        "reserved": as_float(suite.reserved),
-        "spent": as_float(suite.spent),
-        "left": as_float(suite.left),
-        "failed": [{"check": check, "at": at} for check, at in suite.failed],
-        "rearmed": [{"check": check, "at": at} for check, at in suite.rearmed],
+    shown: dict[str, Any] = {name: getattr(suite, name) for name in ("name", "run_id", "opened", "ended", "runs")}
+    amounts = {name: as_float(getattr(suite, name)) for name in ("reserved", "spent", "left")}
+    checks = {
+        name: [{"check": check, "at": at} for check, at in getattr(suite, name)] for name in ("failed", "rearmed")
     }
+    return shown | amounts | checks
 
 
 def revoke_known(configuration: Configuration, directory: Directory, name: str, who: str) -> None:

@@ -225,31 +225,22 @@ class Desk:
 
     async def account(self, asker: Asker) -> dict[str, Any]:
         """Return an analyst's rights and what he has spent, by table; of nobody else."""
-        found: dict[str, Any] = await self._of_own(asker, "account", lambda: self._account(asker.analyst))
+        found: dict[str, Any] = await self._of_own(asker, "account", lambda: account_of(self.directory, asker.analyst))
         return found
-
-    def _account(self, analyst: Analyst) -> dict[str, Any]:
-        return account_of(self.directory, analyst)
 
     async def history(self, asker: Asker, most: int = 100) -> list[dict[str, Any]]:
         """Return an analyst's own debits with their answers, newest first: what is paid for is never lost."""
         name = asker.analyst.name
-        found: list[dict[str, Any]] = await self._of_own(asker, "history", lambda: self._history(name))
+        found: list[dict[str, Any]] = await self._of_own(asker, "history", lambda: history_of(self.directory, name))
         return found[:most]
 
     async def _of_own(self, asker: Asker, what: str, read: Callable[[], Any]) -> Any:
         """Read what an analyst's own debits say, as `Standing` lets him see them."""
         return await self._standing.seen(asker.analyst.name, what, lambda: self._told(read))
 
-    def _history(self, name: str) -> list[dict[str, Any]]:
-        return history_of(self.directory, name)
-
     async def schema(self) -> dict[str, Any]:
         """Return what is public: tables with columns, rules and suites, tables to read by name, and words of SQL."""
-        return await self._told(self._schema)
-
-    def _schema(self) -> dict[str, Any]:
-        return schema_of(self.tables.values(), self.configuration.public)
+        return await self._told(lambda: schema_of(self.tables.values(), self.configuration.public))
 
     async def board(self, asker: Asker) -> dict[str, Any]:
         """Return what an owner sees: of every table what is left, who has spent what, and its suites."""
@@ -316,8 +307,7 @@ def _result(opened: ExitStack, statement: Admitted) -> Answer:
         result = statement.result()
     checked = sum(results.epsilon for results in result.checks if results.name is None)
     epsilon = as_float(statement.release_epsilon) + checked if statement.makes_releases else 0.0
-    told = epsilon, statement.words, result.diagnoses, result.spent, result.debited
-    return Answer(result.table, result.releases, result.checks, *told)
+    return Answer(**vars(result), epsilon=epsilon, words=statement.words)
 
 
 def _refusal(error: Exception) -> Refusal:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dpdb.doors.server.refusals import TooManyError
@@ -51,7 +51,7 @@ class PerMinute:
 
 
 class Slots:
-    """Places in a file, of which every name has so many, in all servers that share it.
+    """Places in a file: every name has the same number of them, in all servers that share the file.
 
     A place is the lock of one byte of the file, which stays empty: the system lets go of what a server held that was
     killed. Budgets do not depend on it.
@@ -96,8 +96,17 @@ class Slots:
 
     def take(self, name: str, most: int) -> int | None:
         """Take one of the places of a name; None if all are held."""
+        import fcntl  # POSIX only, as the ledger's locks are
+
+        first: int = int.from_bytes(hashlib.sha256(name.encode()).digest()[:5]) << _SLOT_BITS
         with self._lock:
-            return self._taken(name, most)
+            for place in range(first, first + most):
+                with suppress(BlockingIOError, PermissionError):  # another server has it
+                    if place not in self._held:
+                        fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+                        self._held.add(place)
+                        return place
+        return None
 
     def let_go(self, place: int) -> None:
         """Give a place back."""
@@ -113,21 +122,6 @@ class Slots:
         with self._lock:
             os.close(self._file)
             self._file = -1
-
-    def _taken(self, name: str, most: int) -> int | None:
-        import fcntl  # POSIX only, as the ledger's locks are
-
-        first = int.from_bytes(hashlib.sha256(name.encode()).digest()[:5]) << _SLOT_BITS
-        for place in range(first, first + most):
-            if place in self._held:
-                continue
-            try:
-                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
-            except (BlockingIOError, PermissionError):  # another server has it
-                continue
-            self._held.add(place)
-            return place
-        return None
 
 
 class FailedLogins:

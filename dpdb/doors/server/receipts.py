@@ -197,14 +197,9 @@ class ReceiptDesk:
         self._receipts, self._told, self._ended = receipts, told, ended
         self._turns: dict[str, asyncio.Lock] = {}  # by analyst: an old release is looked for in all answers
 
-    @property
-    def are_given(self) -> bool:
-        """Whether the server has a key of receipts."""
-        return self._receipts.are_given
-
     def named(self, asker: Asker, answer: Answer) -> list[tuple[str, str]]:
         """Return what to ask for to have the receipts of an answer: kinds with names; nothing without a key."""
-        if not self.are_given:
+        if not self._receipts.are_given:
             return []
         releases = [("release", release.release_id) for release in answer.releases[:_MOST_NAMED]]
         return releases + [("run", run_id.removeprefix(f"{asker.analyst.name}:")) for run_id in answer.runs]

@@ -6,6 +6,7 @@ is his own. Everything else, whatever was thrown, is one constant line, and its 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dpdb.errors import (
@@ -27,7 +28,10 @@ from dpdb.errors import (
     UnknownColumnError,
 )
 
-__all__ = ["ClosingError", "ForbiddenError", "Refusal", "TooManyError", "UnauditedError", "refusal_of"]
+__all__ = [
+    "FAILED", "NOT_FOUND", "UNAUTHORIZED", "ClosingError", "ForbiddenError", "Refusal", "TooManyError",
+    "UnauditedError", "refusal_of",
+]  # fmt: skip
 
 
 class TooManyError(DpdbError):
@@ -65,57 +69,50 @@ class Refusal:
     kind: str = ""
 
 
-_FAILED = Refusal("failed", "the request failed; the reason is in the owner's log")
-_RELEASE_FAILED = Refusal(
-    "failed",
-    "the request failed: what was debited stays spent, and the same Idempotency-Key asks again at no cost; the reason "
-    "is in the owner's log",
-)
-_UNAVAILABLE = Refusal(
-    "unavailable", "the ledger cannot be used now, and nothing was released; the reason is in the owner's log"
-)
-_UNAUDITED = Refusal(
-    "unavailable", "the audit cannot be written now, and nothing was released; the reason is in the owner's log"
-)
-_CHANGED = Refusal(
-    "unavailable", "the table cannot be read as it was when the server opened it; the reason is in the owner's log"
-)
-_ROLLBACK = Refusal(
-    "rollback", "the server's ledger does not have what an earlier receipt has shown; nothing was released"
-)
+_LOGGED = "; the reason is in the owner's log"
+FAILED = Refusal("failed", f"the request failed{_LOGGED}")
+"""Of every error whose words are not known to be public."""
+UNAUTHORIZED = Refusal("unauthorized", "a valid token is needed")
+NOT_FOUND = Refusal("not_found", "there is nothing here")
 # In this order: a class before those that it is one of. Their messages name what the analyst wrote, or his own runs.
-_TOLD: tuple[tuple[type[DpdbError], str], ...] = (
-    (BudgetExceededError, "budget"),
-    (StatementRefusedError, "refused"),
-    (TooManyError, "too_many"),
-    (ForbiddenError, "forbidden"),
-    (ClosingError, "closing"),
-    (RightsError, "forbidden"),
-    (RunIdError, "run_id"),
-    (PredicateError, "refused"),
-    (UnknownColumnError, "refused"),
-    (ConstraintTypeError, "refused"),
-    (ConstraintSyntaxError, "refused"),
-    (ParameterError, "refused"),
-    (StatementFailedError, "statement_failed"),
-)
+_TOLD: Mapping[str, tuple[type[DpdbError], ...]] = {
+    "budget": (BudgetExceededError,),
+    "too_many": (TooManyError,),
+    "forbidden": (ForbiddenError, RightsError),
+    "closing": (ClosingError,),
+    "run_id": (RunIdError,),
+    "refused": (
+        StatementRefusedError, PredicateError, UnknownColumnError, ConstraintTypeError, ConstraintSyntaxError,
+        ParameterError,
+    ),
+    "statement_failed": (StatementFailedError,),
+}  # fmt: skip
 # In this order, too: what is said of whatever their messages say, which is for the owner.
-_SAID: tuple[tuple[type[DpdbError], Refusal], ...] = (
-    (SuiteEndedError, Refusal("refused", "this suite of checks has ended; nothing was released")),
-    (RollbackError, _ROLLBACK),
-    (LedgerError, _UNAVAILABLE),
-    (UnauditedError, _UNAUDITED),
-    (SourceError, _CHANGED),
-    (EngineError, _RELEASE_FAILED),
+_SAID: tuple[tuple[type[DpdbError], str, str], ...] = (
+    (SuiteEndedError, "refused", "this suite of checks has ended; nothing was released"),
+    (
+        RollbackError,
+        "rollback",
+        "the server's ledger does not have what an earlier receipt has shown; nothing was released",
+    ),
+    (LedgerError, "unavailable", f"the ledger cannot be used now, and nothing was released{_LOGGED}"),
+    (UnauditedError, "unavailable", f"the audit cannot be written now, and nothing was released{_LOGGED}"),
+    (SourceError, "unavailable", f"the table cannot be read as it was when the server opened it{_LOGGED}"),
+    (
+        EngineError,
+        "failed",
+        "the request failed: what was debited stays spent, and the same Idempotency-Key asks again at no cost"
+        + _LOGGED,
+    ),
 )
 
 
 def refusal_of(error: BaseException) -> Refusal:
     """Return what is said of an error."""
-    for kind, code in _TOLD:
-        if isinstance(error, kind):
+    for code, kinds in _TOLD.items():
+        if isinstance(error, kinds):
             return Refusal(code, str(error), _kind(error) if code == "refused" else "")
-    return next((said for kind, said in _SAID if isinstance(error, kind)), _FAILED)
+    return next((Refusal(code, words) for kind, code, words in _SAID if isinstance(error, kind)), FAILED)
 
 
 def _kind(error: DpdbError) -> str:

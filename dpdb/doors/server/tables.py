@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from dpdb.closing import Closing
 from dpdb.constraints import DenialConstraint
 from dpdb.doors.server.configuration import ServedTable
 from dpdb.doors.sql import FrontEnd, Planner
@@ -17,7 +17,7 @@ from dpdb.suites import RegisteredSuite, register_suite
 __all__ = ["OpenTable"]
 
 
-class OpenTable:
+class OpenTable(Closing):
     """Opens a table twice: with its rows, and without, for plans that wait for nobody's private work.
 
     Parameters
@@ -47,17 +47,11 @@ class OpenTable:
         try:
             session, suites = self._sessions(rows=True)
             planner, planned = self._sessions(rows=False)
+            plans = Planner(planner, {suite.name: suite for suite in planned})
             self.columns = tuple((one.name, one.declared_type) for one in session.public.opened.schema.columns)
             self.constraints = tuple(str(rule) for rule in session.constraints)
             self.front_end = self._opened.enter_context(
-                FrontEnd(
-                    session,
-                    served.name,
-                    public,
-                    seconds=seconds,
-                    suites=suites,
-                    planner=Planner(planner, {suite.name: suite for suite in planned}),
-                )
+                FrontEnd(session, served.name, public, seconds=seconds, suites=suites, planner=plans)
             )
         except BaseException:
             self._opened.close()
@@ -84,9 +78,3 @@ class OpenTable:
     def close(self) -> None:
         """End all processes and close the sessions."""
         self._opened.close()
-
-    def __enter__(self) -> OpenTable:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()

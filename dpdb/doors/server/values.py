@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -14,7 +14,10 @@ from dpdb.doors.server.asked import Answer, Plan, RefusedError
 from dpdb.doors.server.refusals import Refusal
 from dpdb.suites import spoken
 
-__all__ = ["CHECK_OPTIONS", "MOST_BODY", "STATEMENT", "answer_values", "checked_fields", "json_bytes", "plan_values"]
+__all__ = [
+    "CHECK_OPTIONS", "MOST_BODY", "STATEMENT", "answer_values", "checked_fields", "fields_schema", "json_bytes",
+    "plan_values",
+]  # fmt: skip
 
 MOST_BODY = 128 << 10
 """Bytes of a request."""
@@ -27,6 +30,12 @@ CHECK_OPTIONS: Mapping[str, Any] = {
     "keys": list,
 }
 """Fields and their types: of what names a statement, and of the options of a suite of checks."""
+_SCHEMAS: Mapping[Any, Mapping[str, Any]] = {
+    str: {"type": "string"},
+    (int, float): {"type": "number"},
+    (str, int, float): {"type": ["number", "string"]},
+    list: {"type": "array", "items": {"type": ["string", "number"]}},
+}
 
 
 def checked_fields(found: object, known: Mapping[str, Any], *needed: str) -> dict[str, Any]:
@@ -48,6 +57,24 @@ def checked_fields(found: object, known: Mapping[str, Any], *needed: str) -> dic
         if key not in found:
             raise RefusedError(Refusal("bad_request", f"the key {key!r} is missing"))
     return found
+
+
+def fields_schema(
+    known: Mapping[str, Any], needed: Iterable[str], described: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the JSON schema of the objects that `checked_fields` takes.
+
+    Parameters
+    ----------
+    known
+        The fields with their types.
+    needed
+        Those that must be there.
+    described
+        What the schema says of some fields beside their types.
+    """
+    fields = {name: {**_SCHEMAS[kind], **described.get(name, {})} for name, kind in known.items()}
+    return {"type": "object", "properties": fields, "required": [*needed], "additionalProperties": False}
 
 
 def answer_values(answer: Answer) -> dict[str, Any]:

@@ -91,7 +91,7 @@ Answers: TypeAlias = "Callable[[Checked], AbstractContextManager[tuple[Mapping[I
 
 
 class Admitted:
-    """A statement that was checked, and its process; `FrontEnd.admitted` makes it. Rehearse it, then ask its result.
+    """A checked statement and its process; `FrontEnd.admitted` makes it. Rehearse it, then ask for its result.
 
     Attributes
     ----------

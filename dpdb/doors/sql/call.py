@@ -33,10 +33,11 @@ if TYPE_CHECKING:  # few statements diagnose
 
 __all__ = ["RELEASES", "example", "named_first", "parameter_kind", "read_call", "release_name"]
 
+# Of each function, the names of options by parameter.
+_OPTIONS: Mapping[str, Mapping[str, str]] = {**PARAMETERS, CHECK: CHECK_PARAMETERS, DIAGNOSE: DIAGNOSE_PARAMETERS}
 # Parameters in the order in which they may be given without names.
 RELEASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {function: (TABLE, *parameters) for function, parameters in PARAMETERS.items()}
-    | {CHECK: (*CHECK_PARAMETERS,), DIAGNOSE: (TABLE, *DIAGNOSE_PARAMETERS)}
+    {name: (*options,) if name == CHECK else (TABLE, *options) for name, options in _OPTIONS.items()}
 )
 _ALIASES = {"where": "where_clause", "where_": "where_clause", "by": "by_column", "keys": "group_keys"}
 # Literals of each kind of option, and how they are written.
@@ -62,7 +63,7 @@ def release_name(node: exp.Expr) -> str | None:
 def named_first(text: str) -> set[str]:
     """Return what the calls of a statement name first, folded: tables, and suites as they are written.
 
-    For a choice among doors, each of which then decides on the whole statement; empty of one that cannot be read.
+    The names choose a door, which then decides on the whole statement; there are none if it cannot be read.
     """
     try:
         tree = parse_statement(text).tree
@@ -126,24 +127,23 @@ def read_call(node: exp.Expr, table: str, suites: Collection[str] = ()) -> Ask |
             raise _wrong(argument, f"gives {name} a second time")
         given[name] = _typed(name, value, parameter_kind(function, name))
     if function == CHECK:
-        return _asked_of_suite(node, given, suites)
-    _check_table(node, given.pop(TABLE, None), function, table)
+        _check_suite(node, given.get("suite"), suites)
+    else:
+        _check_table(node, given.pop(TABLE, None), function, table)
+    options = given_options({_OPTIONS[function][name]: value for name, value in given.items()})
     if function == DIAGNOSE:
         from dpdb.diagnosis import DiagnosisAsk
 
-        return DiagnosisAsk(**given_options({DIAGNOSE_PARAMETERS[name]: value for name, value in given.items()}))
-    return Ask.called(function, given_options({PARAMETERS[function][name]: value for name, value in given.items()}))
+        return DiagnosisAsk(**options)
+    return SuiteAsk(**options) if function == CHECK else Ask.called(function, options)
 
 
 def parameter_kind(function: str, name: str) -> Kind | None:
     """Return the kind of a parameter; the table's name, which is no option, has none, nor has what is no parameter."""
-    name = _ALIASES.get(name, name)
-    if function == CHECK:
-        return CHECK_KINDS[CHECK_PARAMETERS[name]] if name in CHECK_PARAMETERS else None
-    if function == DIAGNOSE:
-        return DIAGNOSE_KINDS.get(DIAGNOSE_PARAMETERS.get(name, ""))
-    option = PARAMETERS[function].get(name)
-    kind: Kind | None = None if option is None else OPTIONS[option].metadata["kind"]
+    option = _OPTIONS[function].get(_ALIASES.get(name, name), "")
+    if function in (CHECK, DIAGNOSE):
+        return (CHECK_KINDS if function == CHECK else DIAGNOSE_KINDS).get(option)
+    kind: Kind | None = OPTIONS[option].metadata["kind"] if option else None
     return kind
 
 
@@ -151,9 +151,8 @@ def _wrong(node: exp.Expr, problem: str) -> StatementRefusedError:
     return refused(node, problem, "parameter")
 
 
-def _asked_of_suite(node: exp.Expr, given: dict[str, Any], suites: Collection[str]) -> SuiteAsk:
-    """Return what is asked of a suite: by the name that its owner gave it, never by a path or a text."""
-    name = given.get("suite")
+def _check_suite(node: exp.Expr, name: str | None, suites: Collection[str]) -> None:
+    """Refuse a suite that is not named as its owner has named it: no path and no text names one."""
     if name is None:
         raise _wrong(node, f"does not name its suite: write {example(CHECK, '')}")
     if name not in suites:
@@ -162,7 +161,6 @@ def _asked_of_suite(node: exp.Expr, given: dict[str, Any], suites: Collection[st
             f"{shortened(name)} is no suite that the owner has registered{nearest(name, sorted(suites))}{known}",
             kind="parameter",
         )
-    return SuiteAsk(**given_options({CHECK_PARAMETERS[known]: value for known, value in given.items()}))
 
 
 def _named(argument: exp.Expr, names: tuple[str, ...]) -> tuple[str | None, exp.Expr]:

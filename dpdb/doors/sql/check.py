@@ -106,11 +106,9 @@ class _Checker:
             raise refused(node, REASONS[kind])
         if kind is exp.Anonymous:
             self._check_named_function(node)
-        elif (
-            isinstance(node, exp.Func) and kind not in FUNCTIONS and kind not in EXPRESSIONS and kind not in STRUCTURES
-        ):
-            raise refused(node, "is not a function that statements may call", "function")
         elif kind not in FUNCTIONS and kind not in EXPRESSIONS and kind not in STRUCTURES:
+            if isinstance(node, exp.Func):
+                raise refused(node, "is not a function that statements may call", "function")
             raise refused(node, f"is not allowed here ({node.key})")
         if kind is exp.DataType and node.this not in TYPES:
             raise refused(node, "is not a type that statements may use")

@@ -14,11 +14,11 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from dpdb.closing import Closing
 from dpdb.doors.sql.admitted import Admitted, Checked, Planner, Result
 from dpdb.doors.sql.call import read_call
 from dpdb.doors.sql.check import check_statement
@@ -43,7 +43,7 @@ __all__ = ["FrontEnd"]
 _MOST_CALLS = 100
 
 
-class FrontEnd:
+class FrontEnd(Closing):
     """The SQL door of one session.
 
     Several threads may use it at once. They wait for each other while releases are checked, charged and drawn, and not
@@ -206,9 +206,8 @@ class FrontEnd:
     def _planned(self, ask: Ask | SuiteAsk | DiagnosisAsk, table: str) -> tuple[Identity, PlannedCall]:
         if isinstance(ask, Ask):
             charge = self._planner.session.prepare(ask, who=self._who).charge
-            return (charge.request_text, ask.run_id), PlannedCall(
-                table, ask, charge, False, partial(self._release, ask)
-            )
+            planned = PlannedCall(table, ask, charge, False, partial(self._release, ask))
+            return (charge.request_text, ask.run_id), planned
         if not isinstance(ask, SuiteAsk):
             charge = self._diagnosis(self._planner.session, ask).charge
             identity = charge.request_text, ask.run_id
@@ -291,14 +290,6 @@ class FrontEnd:
     def close(self) -> None:
         """End all processes and drop the public tables; the session stays open. May be called twice."""
         self._remote.close()
-
-    def __enter__(self) -> FrontEnd:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _refuse_shared_runs(asks: Iterable[Ask | SuiteAsk | DiagnosisAsk]) -> None:

@@ -28,14 +28,7 @@ class PaidAnswers:
 
     def take(self, wanted: Iterable[Identity]) -> dict[Identity, Answer]:
         """Take one answer to each request that has one; the caller must put it back or show it."""
-        taken = {}
-        for identity in wanted:
-            kept = self._answers.get(identity)
-            if kept:
-                taken[identity] = kept.pop(0)
-                if not kept:
-                    del self._answers[identity]
-        return taken
+        return {identity: kept.pop(0) for identity in wanted if (kept := self._answers.get(identity))}
 
     def put(self, answers: Mapping[Identity, Answer]) -> None:
         """Keep answers until a statement requests them."""

@@ -15,16 +15,9 @@ from dpdb.errors import StatementRefusedError
 from dpdb.names import close_name
 
 __all__ = [
-    "MOST_SCRIPT",
-    "Part",
-    "Statement",
-    "is_number",
-    "parse_statement",
-    "parted_parameters",
-    "placed",
-    "split_finished",
+    "MOST_SCRIPT", "Part", "Statement", "is_number", "parse_statement", "parted_parameters", "placed", "split_finished",
     "split_statements",
-]
+]  # fmt: skip
 
 _MOST_BYTES = 65_536
 MOST_SCRIPT = 1 << 20
@@ -163,23 +156,19 @@ def parse_statement(text: str) -> Statement:
     _refuse_odd_text(plain)
     word = _WORD.search(plain)
     assert word is not None
-    verb = word[0].upper() if word[0].isascii() else word[0]
+    verb = _verb(word)
     if verb == "CALL":
         return Statement("query", _called(_query(_swapped(plain, word, "FROM"))))
-    if verb == "EXPLAIN":
-        if re.match(r"[\s(]*ANALY[SZ]E\b", plain[word.end() :], re.IGNORECASE):
-            raise StatementRefusedError(
-                "EXPLAIN ANALYZE runs the statement; write EXPLAIN SELECT ..., which spends nothing"
-            )
-        return Statement("explain", _query(_swapped(plain, word, "")))
-    if verb == "DESCRIBE":
-        return Statement("describe", _query(_swapped(plain, word, "")))
+    if verb == "EXPLAIN" and re.match(r"[\s(]*ANALY[SZ]E\b", plain[word.end() :], re.IGNORECASE):
+        says = "EXPLAIN ANALYZE runs the statement; write EXPLAIN SELECT ..., which spends nothing"
+        raise StatementRefusedError(says)
+    if verb in ("EXPLAIN", "DESCRIBE"):
+        return Statement("explain" if verb == "EXPLAIN" else "describe", _query(_swapped(plain, word, "")))
     return Statement("query", _query(plain))
 
 
-def _meant(verb: str) -> str:
-    near = close_name(verb.upper(), _VERBS)
-    return "" if near is None else f"; did you mean {near}?"
+def _verb(word: re.Match[str]) -> str:
+    return word[0].upper() if word[0].isascii() else word[0]
 
 
 def _refuse_size_and_encoding(text: str) -> None:
@@ -193,10 +182,10 @@ def _refuse_size_and_encoding(text: str) -> None:
 
 def _query(text: str) -> exp.Expr:
     word = _WORD.search(text)
-    verb = "" if word is None else word[0].upper() if word[0].isascii() else word[0]
+    verb = "" if word is None else _verb(word)
     if verb not in _QUERIES:
-        reason = _REASONS.get(verb)
-        advice = f": {reason}" if reason else _meant(verb)
+        reason, near = _REASONS.get(verb), close_name(verb.upper(), _VERBS)
+        advice = f": {reason}" if reason else f"; did you mean {near}?" if near else ""
         says = f"{shortened(verb)} is not run{advice or f'; {_WRITE}'}"
         raise StatementRefusedError(says, kind="writes" if verb in _WRITING else "" if reason else "syntax")
     try:

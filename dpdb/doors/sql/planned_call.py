@@ -34,7 +34,7 @@ class PlannedCall:
     is_free : bool
         Whether it is a run of a kept suite, which was paid for when its owner opened it.
     make : callable
-        Makes the answer, and pays for it; says whether that was now, not when its run was first asked.
+        Makes the answer, and pays for it; tells whether it pays now, or paid when the run was first requested.
     """
 
     table: str

@@ -200,7 +200,7 @@ def literal_node(value: Value) -> exp.Expr:
 
 
 def _stand_in(call: exp.Expr) -> None:
-    """Put rows with the columns of a diagnosis in its place: which one is possible, columns and their keys decide."""
+    """Replace a diagnosis by rows with its columns: which diagnosis is possible depends on columns and keys."""
     from dpdb.diagnosis import DIAGNOSIS_SCHEMA  # few statements diagnose
 
     place = call.parent

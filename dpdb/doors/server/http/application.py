@@ -12,7 +12,7 @@ import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import pyarrow as pa
@@ -23,9 +23,9 @@ from starlette.routing import Route
 
 from dpdb.doors.server.asked import Answer, Asker, RefusedError
 from dpdb.doors.server.desk import Desk
-from dpdb.doors.server.http.openapi import openapi_document
+from dpdb.doors.server.http.openapi import ANSWER, ARROW, PLAN, ApiRoute, answer_of, openapi_document
 from dpdb.doors.server.http.pages import PAGES, Page, load_page
-from dpdb.doors.server.refusals import Refusal
+from dpdb.doors.server.refusals import FAILED, NOT_FOUND, UNAUTHORIZED, Refusal
 from dpdb.doors.server.values import (
     CHECK_OPTIONS,
     MOST_BODY,
@@ -37,48 +37,18 @@ from dpdb.doors.server.values import (
 )
 from dpdb.owner_log import OWNER_LOG
 
-__all__ = ["ARROW", "ROUTES", "STATUS", "http_application"]
+__all__ = ["ROUTES", "STATUS", "http_application"]
 
-ARROW = "application/vnd.apache.arrow.stream"
-_JSON = "application/json"
+_JSON, _LINES = "application/json", "application/jsonl"
 _MOST_HISTORY = 1_000
-_SEEN, _RECEIPT = "if-receipt", "Dpdb-Receipt"
+_RECEIPT = "Dpdb-Receipt"
 
 STATUS: Mapping[str, int] = {
-    "refused": 422,
-    "statement_failed": 422,
-    "budget": 402,
-    "forbidden": 403,
-    "run_id": 409,
-    "too_many": 429,
-    "failed": 500,
-    "closing": 503,
-    "unavailable": 503,
-    "unauthorized": 401,
-    "not_found": 404,
-    "bad_request": 400,
-    "rollback": 412,
-    "too_large": 413,
-}
+    "bad_request": 400, "unauthorized": 401, "budget": 402, "forbidden": 403, "not_found": 404, "run_id": 409,
+    "rollback": 412, "too_large": 413, "refused": 422, "statement_failed": 422, "too_many": 429, "failed": 500,
+    "closing": 503, "unavailable": 503,
+}  # fmt: skip
 """The HTTP status of every code."""
-
-ROUTES = (
-    ("POST", "/v1/run"),
-    ("POST", "/v1/check"),
-    ("POST", "/v1/explain"),
-    ("GET", "/v1/account"),
-    ("GET", "/v1/history"),
-    ("GET", "/v1/receipts"),
-    ("GET", "/v1/schema"),
-    ("GET", "/v1/board"),
-    ("GET", "/v1/board/report"),
-    ("POST", "/v1/board/revoke"),
-    ("POST", "/v1/board/rearm"),
-    ("GET", "/metrics"),
-    ("GET", "/openapi.json"),
-    ("POST", "/mcp"),
-)
-"""Every route that needs a token; `/healthz` and the pages (`PAGES`) need none."""
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -86,40 +56,19 @@ _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
 }
-_UNAUTHORIZED = Refusal("unauthorized", "a valid token is needed")
-_NOT_FOUND = Refusal("not_found", "there is nothing here")
 _NO_MCP = Refusal("not_found", "mcp is not installed where the server runs: pip install 'dpdb[mcp]'")
 _BAD = Refusal("bad_request", "the request cannot be read")
 _LARGE = Refusal("too_large", f"a body has at most {MOST_BODY >> 10} KiB")
-_FAILED = Refusal("failed", "the request failed; the reason is in the owner's log")
-
-_Handler = Callable[[Desk, Asker, Request], Awaitable[Response]]
 
 
 def http_application(desk: Desk) -> Starlette:
     """Return the ASGI application over a desk, which it does not close."""
     served = _Served(desk)
-    handlers: Mapping[str, _Handler] = {
-        "/v1/run": _run,
-        "/v1/check": _check,
-        "/v1/explain": _explain,
-        "/v1/account": _account,
-        "/v1/history": _history,
-        "/v1/receipts": _receipts,
-        "/v1/schema": _schema,
-        "/v1/board": _board,
-        "/v1/board/report": _report,
-        "/v1/board/revoke": _revoke,
-        "/v1/board/rearm": _rearm,
-        "/metrics": served.metrics,
-        "/openapi.json": _openapi,
-        "/mcp": _Mcp().answer,
-    }
-    routes = [Route(path, served.wrapped(handlers[path]), methods=[method]) for method, path in ROUTES]
+    routes = [Route(route.path, served.wrapped(route), methods=[route.method]) for route in ROUTES]
     routes += [Route(path, _page(load_page(name)), methods=["GET"]) for path, name in PAGES.items()]
     health = Route("/healthz", served.health, methods=["GET"])
     # Every other path and method, too: a stranger must not tell them apart.
-    rest = Route("/{path:path}", served.wrapped(_nothing), methods=["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+    rest = Route("/{path:path}", served.wrapped(_REST), methods=["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
     return Starlette(routes=[health, *routes, rest], exception_handlers={404: served.lost, 405: served.lost})
 
 
@@ -127,150 +76,156 @@ class _Served:
     """The wrapper around every handler: who asks, and what becomes of errors."""
 
     def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._statuses: Counter[int] = Counter()
+        self.desk = desk
+        self.statuses: Counter[int] = Counter()
+        self.mcp = _Mcp(desk)
 
-    def wrapped(self, handler: _Handler) -> Callable[[Request], Awaitable[Response]]:
-        """Return a handler that answers whatever happens."""
+    def wrapped(self, route: ApiRoute) -> Callable[[Request], Awaitable[Response]]:
+        """Return a handler of requests that answers whatever happens."""
 
         async def answered(request: Request) -> Response:
             try:
-                response = await self._answered(handler, request)
+                response = await self._answered(route, request)
             except RefusedError as refused:
                 response = _refused(refused.refusal)
             except ClientDisconnect:
                 response = _refused(_BAD)
             except Exception:
                 OWNER_LOG.exception("a request failed")
-                response = _refused(_FAILED)
-            self._statuses[response.status_code] += 1
+                response = _refused(FAILED)
+            self.statuses[response.status_code] += 1
             return response
 
         return answered
 
-    async def _answered(self, handler: _Handler, request: Request) -> Response:
+    async def _answered(self, route: ApiRoute, request: Request) -> Response:
         address = request.client.host if request.client is not None else "?"
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        analyst = await self._desk.holder(token.strip()) if scheme.lower() == "bearer" and token else None
+        analyst = await self.desk.holder(token.strip()) if scheme.lower() == "bearer" and token else None
         if analyst is None:
-            if token and not self._desk.failed_logins.allows(address):
-                return _refused(Refusal("too_many", _UNAUTHORIZED.message))
-            return _refused(_UNAUTHORIZED, {"WWW-Authenticate": "Bearer"})
-        return await handler(self._desk, Asker(analyst, "http", address), request)
+            if token and not self.desk.failed_logins.allows(address):
+                return _refused(Refusal("too_many", UNAUTHORIZED.message))
+            return _refused(UNAUTHORIZED, {"WWW-Authenticate": "Bearer"})
+        body = {} if route.known is None else await _body(request, route.known, *route.needed)
+        found = await route.handler(_Call(self, self.desk, Asker(analyst, "http", address), request, body))
+        return found if isinstance(found, Response) else _json(found)
 
     async def lost(self, request: Request, error: Exception) -> Response:
         """Answer a request that no route takes."""
         del error
-        return await self.wrapped(_nothing)(request)
+        return await self.wrapped(_REST)(request)
 
     async def health(self, request: Request) -> Response:
         """Say whether the server takes statements; to strangers, too."""
         del request
-        state = "closing" if self._desk.closing else "ok" if self._desk.trouble is None else "certificate"
+        state = "closing" if self.desk.closing else "ok" if self.desk.trouble is None else "certificate"
         return _json({"status": state}, 200 if state == "ok" else 503)
 
-    async def metrics(self, desk: Desk, asker: Asker, request: Request) -> Response:
-        """Count answers by status, for the owner; no statement, no time, nothing of an analyst."""
-        del request
-        if asker.analyst.role != "owner":
-            return _refused(Refusal("forbidden", "only an owner sees this"))
-        lines = ["# TYPE dpdb_http_responses_total counter"]
-        lines += [f'dpdb_http_responses_total{{status="{status}"}} {n}' for status, n in sorted(self._statuses.items())]
-        lines += ["# TYPE dpdb_closing gauge", f"dpdb_closing {int(desk.closing)}", ""]
-        return Response("\n".join(lines), media_type="text/plain; version=0.0.4", headers=_HEADERS)
+
+class _Call(NamedTuple):
+    """One request of a known asker, with the fields of its body where the route reads them."""
+
+    served: _Served
+    desk: Desk
+    asker: Asker
+    request: Request
+    body: dict[str, Any]
+
+    @property
+    def run_id(self) -> str | None:
+        """The run that the request names."""
+        return self.request.headers.get("idempotency-key")
+
+    @property
+    def seen(self) -> str | None:
+        """What the request says that an earlier receipt has shown."""
+        return self.request.headers.get("if-receipt")
 
 
-async def _run(desk: Desk, asker: Asker, request: Request) -> Response:
-    body = await _body(request, STATEMENT, "statement")
-    key = request.headers.get("idempotency-key")
-    await desk.receipts.refuse_rollback(request.headers.get(_SEEN))
-    answer = await desk.run(asker, body["statement"], run_id=key, table=body.get("table"))
-    return _answer(answer, request, asker, desk)
+async def _run(call: _Call) -> Response:
+    await call.desk.receipts.refuse_rollback(call.seen)
+    statement, table = call.body["statement"], call.body.get("table")
+    return _answer(call, await call.desk.run(call.asker, statement, run_id=call.run_id, table=table))
 
 
-async def _check(desk: Desk, asker: Asker, request: Request) -> Response:
-    body = await _body(request, {"suite": str, **CHECK_OPTIONS}, "suite")
-    asked = {name: body[name] for name in CHECK_OPTIONS if name in body}
-    await desk.receipts.refuse_rollback(request.headers.get(_SEEN))
-    answer = await desk.check(asker, body["suite"], asked, request.headers.get("idempotency-key"))
-    return _answer(answer, request, asker, desk)
+async def _check(call: _Call) -> Response:
+    asked = {name: call.body[name] for name in CHECK_OPTIONS if name in call.body}
+    await call.desk.receipts.refuse_rollback(call.seen)
+    return _answer(call, await call.desk.check(call.asker, call.body["suite"], asked, call.run_id))
 
 
-async def _explain(desk: Desk, asker: Asker, request: Request) -> Response:
-    body = await _body(request, STATEMENT, "statement")
-    plan = await desk.explain(asker, body["statement"], table=body.get("table"))
-    return _json(plan_values(plan))
+async def _explain(call: _Call) -> dict[str, Any]:
+    return plan_values(await call.desk.explain(call.asker, call.body["statement"], table=call.body.get("table")))
 
 
-async def _account(desk: Desk, asker: Asker, request: Request) -> Response:
-    del request
-    return _json(await desk.account(asker))
-
-
-async def _history(desk: Desk, asker: Asker, request: Request) -> Response:
-    text = request.query_params.get("most", "100")
+async def _history(call: _Call) -> dict[str, Any]:
+    text = call.request.query_params.get("most", "100")
     most = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
     if not 0 < most <= _MOST_HISTORY:
         raise RefusedError(_BAD)
-    return _json({"releases": await desk.history(asker, most)})
+    return {"releases": await call.desk.history(call.asker, most)}
 
 
-async def _receipts(desk: Desk, asker: Asker, request: Request) -> Response:
-    asked = [pair for pair in request.query_params.multi_items() if pair[0] in ("run", "release")]
-    found = await desk.receipts.of(asker, asked, request.headers.get(_SEEN))
-    lines = b"".join(one.line for one in found)
-    return Response(lines, media_type="application/jsonl", headers=_HEADERS)
+async def _receipts(call: _Call) -> Response:
+    asked = [pair for pair in call.request.query_params.multi_items() if pair[0] in ("run", "release")]
+    found = await call.desk.receipts.of(call.asker, asked, call.seen)
+    return Response(b"".join(one.line for one in found), media_type=_LINES, headers=_HEADERS)
 
 
-async def _schema(desk: Desk, asker: Asker, request: Request) -> Response:
-    del asker, request
-    return _json(await desk.schema())
-
-
-async def _board(desk: Desk, asker: Asker, request: Request) -> Response:
-    del request
-    return _json(await desk.board(asker))
-
-
-async def _report(desk: Desk, asker: Asker, request: Request) -> Response:
-    page = await desk.report(asker, request.query_params.get("table", ""))
+async def _report(call: _Call) -> Response:
+    page = await call.desk.report(call.asker, call.request.query_params.get("table", ""))
     # As a file: in a page of ours the browser would refuse its style.
     headers = {**_HEADERS, "Content-Disposition": 'attachment; filename="report.html"'}
     return Response(page.encode("utf-8", "replace"), media_type="text/html; charset=utf-8", headers=headers)
 
 
-async def _revoke(desk: Desk, asker: Asker, request: Request) -> Response:
-    body = await _body(request, {"analyst": str}, "analyst")
-    await desk.revoke(asker, body["analyst"])
-    return _json({"revoked": body["analyst"]})
+async def _revoke(call: _Call) -> dict[str, Any]:
+    await call.desk.revoke(call.asker, call.body["analyst"])
+    return {"revoked": call.body["analyst"]}
 
 
-async def _rearm(desk: Desk, asker: Asker, request: Request) -> Response:
-    names = {"table": str, "suite": str, "check": str}
-    body = await _body(request, {**names, "epsilon": (str, int, float), "label": str}, *names)
-    await desk.rearm(asker, body)
-    return _json({"rearmed": body["check"]})
+async def _rearm(call: _Call) -> dict[str, Any]:
+    await call.desk.rearm(call.asker, call.body)
+    return {"rearmed": call.body["check"]}
 
 
-async def _openapi(desk: Desk, asker: Asker, request: Request) -> Response:
-    del desk, asker, request
-    return _json(openapi_document())
+async def _metrics(call: _Call) -> Response:
+    """Count answers by status, for the owner; no statement, no time, nothing of an analyst."""
+    if call.asker.analyst.role != "owner":
+        return _refused(Refusal("forbidden", "only an owner sees this"))
+    lines = ["# TYPE dpdb_http_responses_total counter"]
+    counts = sorted(call.served.statuses.items())
+    lines += [f'dpdb_http_responses_total{{status="{status}"}} {count}' for status, count in counts]
+    lines += ["# TYPE dpdb_closing gauge", f"dpdb_closing {int(call.desk.closing)}", ""]
+    return Response("\n".join(lines), media_type="text/plain; version=0.0.4", headers=_HEADERS)
+
+
+async def _openapi(call: _Call) -> dict[str, Any]:
+    del call
+    return openapi_document(ROUTES)
+
+
+async def _nothing(call: _Call) -> Response:
+    del call
+    return _refused(NOT_FOUND)
 
 
 class _Mcp:
     """MCP, whose package is loaded at the first request."""
 
-    def __init__(self) -> None:
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
         self._served: Any = None
         self._loading = asyncio.Lock()
 
-    async def answer(self, desk: Desk, asker: Asker, request: Request) -> Response:
+    async def answer(self, call: _Call) -> Response:
         """Answer one message."""
-        content = await _content(request)
+        content = await _content(call.request)
         async with self._loading:
             if self._served is None:
-                self._served = (await asyncio.to_thread(_load_mcp))(desk)
-        status, kind, answer = await self._served.answer(replace(asker, door="mcp"), request.scope, content)
+                self._served = (await asyncio.to_thread(_load_mcp))(self._desk)
+        asker = replace(call.asker, door="mcp")
+        status, kind, answer = await self._served.answer(asker, call.request.scope, content)
         if status >= 400 and not kind.startswith(_JSON):
             raise RefusedError(_BAD)
         return Response(answer, status, _HEADERS, kind or None)
@@ -293,11 +248,6 @@ def _page(page: Page) -> Callable[[Request], Awaitable[Response]]:
     return shown
 
 
-async def _nothing(desk: Desk, asker: Asker, request: Request) -> Response:
-    del desk, asker, request
-    return _refused(_NOT_FOUND)
-
-
 async def _body(request: Request, known: Mapping[str, Any], *needed: str) -> dict[str, Any]:
     """Read a JSON object whose keys are known, each of its type; `needed` must be there."""
     try:
@@ -316,10 +266,10 @@ async def _content(request: Request) -> bytes:
     return bytes(content)
 
 
-def _answer(answer: Answer, request: Request, asker: Asker, desk: Desk) -> Response:
-    named = desk.receipts.named(asker, answer)
+def _answer(call: _Call, answer: Answer) -> Response:
+    named = call.desk.receipts.named(call.asker, answer)
     linked = {_RECEIPT: f"/v1/receipts?{urlencode(named)}"} if named else {}
-    if ARROW in request.headers.get("accept", ""):
+    if ARROW in call.request.headers.get("accept", ""):
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, answer.table.schema) as writer:
             writer.write_table(answer.table)
@@ -341,3 +291,38 @@ def _ends(refusal: Refusal) -> bool:
 
 def _json(found: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     return Response(json_bytes(found), status, {**_HEADERS, **(headers or {})}, _JSON)
+
+
+_NAMING = ("Idempotency-Key", "If-Receipt")
+_FAILED_CHECK = {"table": str, "suite": str, "check": str}
+ROUTES = (
+    ApiRoute("POST", "/v1/run", _run, "Answer a statement of SQL over releases.",
+             ANSWER, STATEMENT, ("statement",), _NAMING),
+    ApiRoute("POST", "/v1/check", _check, "Run a suite of checks that the owner has registered.",
+             ANSWER, {"suite": str, **CHECK_OPTIONS}, ("suite",), _NAMING),
+    ApiRoute("POST", "/v1/explain", _explain, "Say what a statement would cost. Spends nothing.",
+             PLAN, STATEMENT, ("statement",)),
+    ApiRoute("GET", "/v1/account", lambda call: call.desk.account(call.asker),
+             "Say what is left of the asker's quotas.", answer_of("analyst role tables")),
+    ApiRoute("GET", "/v1/history", _history, "Repeat the asker's own releases.",
+             answer_of("releases"), parameters=("most",)),
+    ApiRoute("GET", "/v1/receipts", _receipts,
+             "Signed receipts of the asker's own runs and releases, one for each debit.",
+             _LINES, parameters=("run", "release", "If-Receipt")),
+    ApiRoute("GET", "/v1/schema", lambda call: call.desk.schema(), "Say what is public.",
+             answer_of("tables public words")),
+    ApiRoute("GET", "/v1/board", lambda call: call.desk.board(call.asker), "For owners: who has spent what.",
+             answer_of("tables")),
+    ApiRoute("GET", "/v1/board/report", _report, "For owners: the report on a table's jobs.",
+             "text/html", parameters=("table",)),
+    ApiRoute("POST", "/v1/board/revoke", _revoke, "For owners: withdraw an analyst's access.",
+             answer_of("revoked"), {"analyst": str}, ("analyst",)),
+    ApiRoute("POST", "/v1/board/rearm", _rearm, "For owners: let a failed check of a kept suite be tested again.",
+             answer_of("rearmed"), {**_FAILED_CHECK, "epsilon": (str, int, float), "label": str}, (*_FAILED_CHECK,)),
+    ApiRoute("GET", "/metrics", _metrics, "For owners: answers by status, for Prometheus.", "text/plain"),
+    ApiRoute("GET", "/openapi.json", _openapi, "This document.", {"type": "object"}),
+    ApiRoute("POST", "/mcp", lambda call: call.served.mcp.answer(call), "MCP, one message: the same as tools.",
+             {"type": "object"}),
+)  # fmt: skip
+"""Every route that needs a token; `/healthz` and the pages (`PAGES`) need none."""
+_REST = ApiRoute("", "", _nothing, "", "")

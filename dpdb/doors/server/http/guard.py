@@ -52,31 +52,31 @@ class Guard(H11Protocol):
         """Take the deadline away once the whole request is there."""
         super().data_received(data)
         if not self.is_waiting:
-            self._arrived()
+            self._late = _stopped(self._late)
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
         super().on_response_complete()
         if not self.transport.is_closing():
-            self._arrived()
+            self._late = _stopped(self._late)
             self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Leave the place."""
-        self._arrived()
-        self._was_read()
+        self._late = _stopped(self._late)
+        self._unread = _stopped(self._unread)
         self.places.leave(self)
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
         """Wait until the deadline for the client to read something."""
         super().pause_writing()
-        self._was_read()
+        self._unread = _stopped(self._unread)
         self._unread = self.loop.call_later(self.seconds, self._end_unread, 2**62)
 
     def resume_writing(self) -> None:
         """Go on: the client has read."""
-        self._was_read()
+        self._unread = _stopped(self._unread)
         super().resume_writing()
 
     def _end_unread(self, before: int) -> None:
@@ -87,22 +87,19 @@ class Guard(H11Protocol):
         else:
             self._unread = self.loop.call_later(self.seconds, self._end_unread, unread)
 
-    def _was_read(self) -> None:
-        if self._unread is not None:
-            self._unread.cancel()
-            self._unread = None
-
     def _wait(self) -> None:
         self._late = self.loop.call_later(self.seconds, self._end)
-
-    def _arrived(self) -> None:
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
 
     def _end(self) -> None:
         if self.is_waiting:
             self.transport.abort()
+
+
+def _stopped(timer: asyncio.TimerHandle | None) -> asyncio.TimerHandle | None:
+    """Cancel a timer if there is one; there is none any more."""
+    if timer is not None:
+        timer.cancel()
+    return None
 
 
 def guard(per_address: int, in_all: int, seconds: float) -> type[Guard]:

@@ -1,161 +1,123 @@
-"""The OpenAPI document of the HTTP routes. The tests hold it to the routes and to what they answer."""
+"""The OpenAPI document, made of the table of routes. The tests hold it to what the routes take and answer."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from dpdb._version import __version__
+from dpdb.doors.server.values import fields_schema
 
-__all__ = ["openapi_document"]
+__all__ = ["ANSWER", "ARROW", "PLAN", "ApiRoute", "answer_of", "openapi_document"]
 
+ARROW = "application/vnd.apache.arrow.stream"
 _TEXT: dict[str, Any] = {"type": "string"}
-_NUMBER: dict[str, Any] = {"type": "number"}
-_LEVEL: dict[str, Any] = {"type": ["number", "string"], "description": "epsilon; a string keeps every digit"}
-_KEY = {
-    "name": "Idempotency-Key",
-    "in": "header",
-    "description": "Names the run: asked again with the same key, it is answered again and costs nothing.",
-    "schema": {"type": "string", "maxLength": 100},
+_MANY: dict[str, Any] = {"type": "array", "items": {"type": "object"}}
+_PARAMETERS: Mapping[str, dict[str, Any]] = {
+    "Idempotency-Key": {
+        "in": "header",
+        "description": "Names the run: asked again with the same key, it is answered again and costs nothing.",
+        "schema": {"type": "string", "maxLength": 100},
+    },
+    "If-Receipt": {
+        "in": "header",
+        "description": "Name, lines and root of an earlier receipt's checkpoint: 412 if the ledger has not these "
+        "lines.",
+        "schema": _TEXT,
+    },
+    "table": {"in": "query", "required": True, "schema": _TEXT},
+    "most": {"in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}},
+    **{
+        name: {"in": "query", "schema": {"type": "array", "items": _TEXT}, "explode": True}
+        for name in ("run", "release")
+    },
 }
-_SEEN = {
-    "name": "If-Receipt",
-    "in": "header",
-    "description": "Name, lines and root of an earlier receipt's checkpoint: 412 if the ledger has not these lines.",
-    "schema": _TEXT,
-}
-_KEYS: dict[str, Any] = {"type": "array", "items": {"type": ["string", "number"]}}
-_TABLE = {"name": "table", "in": "query", "required": True, "schema": _TEXT}
-_MOST = {"name": "most", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}}
-_NAMED = [
-    {"name": name, "in": "query", "schema": {"type": "array", "items": _TEXT}, "explode": True}
-    for name in ("run", "release")
-]
+# What is said of fields of bodies, beside their types.
+_FIELDS = {"epsilon": {"description": "epsilon; a string keeps every digit"}, "date": {"format": "date"}}
 
 
-def openapi_document() -> dict[str, Any]:
+def answer_of(fields: str, **schemas: Any) -> dict[str, Any]:
+    """Return the schema of an object with these fields, which it always has; any value where no schema is given."""
+    return {
+        "type": "object",
+        "properties": {name: schemas.get(name, {}) for name in fields.split()},
+        "required": fields.split(),
+    }
+
+
+ANSWER, PLAN, _REFUSAL = ({"$ref": f"#/components/schemas/{name}"} for name in ("Answer", "Plan", "Refusal"))
+_COLUMNS = {"type": "array", "items": answer_of("name type", name=_TEXT, type=_TEXT)}
+_RESULT = {"columns": _COLUMNS, "rows": {"type": "array", "items": {"type": "array"}}}
+_COST = {"epsilon": {"type": "number"}, "cost": _TEXT}
+_SCHEMAS = {
+    "Refusal": answer_of("error message", error=_TEXT, message=_TEXT),
+    "Answer": answer_of("columns rows epsilon cost releases checks", **_RESULT, **_COST, releases=_MANY, checks=_MANY),
+    "Plan": answer_of("epsilon cost columns rows", **_RESULT, **_COST),
+}
+_RPC_ERROR = answer_of("jsonrpc id error", jsonrpc=_TEXT, error=answer_of("code message", message=_TEXT))
+
+
+class ApiRoute(NamedTuple):
+    """A route that needs a token: how it is asked, what answers, and what the document says of it.
+
+    Attributes
+    ----------
+    method, path
+        Of requests.
+    handler
+        Returns a response, or values that go as JSON.
+    summary
+        One sentence.
+    answer
+        The schema of the answer, or the media type of a text.
+    known
+        The fields of the body with their types, as `checked_fields` takes them; None of one that is not read so.
+    needed
+        Those that must be there.
+    parameters
+        Names of headers and parameters that it reads.
+    """
+
+    method: str
+    path: str
+    handler: Callable[[Any], Awaitable[Any]]
+    summary: str
+    answer: Mapping[str, Any] | str
+    known: Mapping[str, Any] | None = None
+    needed: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+
+
+def openapi_document(routes: Iterable[ApiRoute]) -> dict[str, Any]:
     """Return the document, of version 3.1."""
     return {
         "openapi": "3.1.0",
         "info": {"title": "dpdb serve", "version": __version__, "description": "Releases of private tables; no rows."},
         "security": [{"token": []}],
-        "components": {
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "schemas": {
-                "Refusal": _object("error", error=_TEXT, message=_TEXT),
-                "Answer": _object("columns rows epsilon cost releases checks", **_table(), **_cost(), **_released()),
-                "Plan": _object("epsilon cost columns rows", **_table(), **_cost()),
-            },
-        },
-        "paths": {
-            "/v1/run": {"post": _run("Answer a statement of SQL over releases.", {"statement": _TEXT, "table": _TEXT})},
-            "/v1/check": {
-                "post": _run(
-                    "Run a suite of checks that the owner has registered.",
-                    {"suite": _TEXT, "epsilon": _LEVEL, "confidence": _NUMBER, "certain": _TEXT, "label": _TEXT}
-                    | {"where": _TEXT, "by": _TEXT, "keys": _KEYS, "date": {**_TEXT, "format": "date"}},
-                )
-            },
-            "/v1/explain": {
-                "post": _route(
-                    "Say what a statement would cost. Spends nothing.",
-                    {"$ref": "#/components/schemas/Plan"},
-                    body=_object("statement", statement=_TEXT, table=_TEXT),
-                )
-            },
-            "/v1/account": {"get": _route("Say what is left of the asker's quotas.", _object("analyst role tables"))},
-            "/v1/history": {"get": _route("Repeat the asker's own releases.", _object("releases"), parameters=[_MOST])},
-            "/v1/receipts": {
-                "get": _route(
-                    "Signed receipts of the asker's own runs and releases, one for each debit.",
-                    None,
-                    parameters=[*_NAMED, _SEEN],
-                    text="application/jsonl",
-                )
-            },
-            "/v1/schema": {"get": _route("Say what is public.", _object("tables public words"))},
-            "/v1/board": {"get": _route("For owners: who has spent what.", _object("tables"))},
-            "/v1/board/report": {
-                "get": _route("For owners: the report on a table's jobs.", None, parameters=[_TABLE], text="text/html")
-            },
-            "/v1/board/revoke": {
-                "post": _route(
-                    "For owners: withdraw an analyst's access.",
-                    _object("revoked"),
-                    body=_object("analyst", analyst=_TEXT),
-                )
-            },
-            "/v1/board/rearm": {
-                "post": _route(
-                    "For owners: let a failed check of a kept suite be tested again.",
-                    _object("rearmed"),
-                    body=_object(
-                        "table suite check", table=_TEXT, suite=_TEXT, check=_TEXT, epsilon=_LEVEL, label=_TEXT
-                    ),
-                )
-            },
-            "/metrics": {"get": _route("For owners: answers by status, for Prometheus.", None)},
-            "/openapi.json": {"get": _route("This document.", {"type": "object"})},
-            "/mcp": {"post": _mcp()},
-        },
+        "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}, "schemas": _SCHEMAS},
+        "paths": {route.path: {route.method.lower(): _operation(route)} for route in routes},
     }
 
 
-def _object(needed: str, **properties: Any) -> dict[str, Any]:
-    known = {name: {} for name in needed.split()} | properties
-    return {"type": "object", "properties": known, "required": needed.split()}
-
-
-def _table() -> dict[str, Any]:
-    column = _object("name type", name=_TEXT, type=_TEXT)
-    return {"columns": {"type": "array", "items": column}, "rows": {"type": "array", "items": {"type": "array"}}}
-
-
-def _cost() -> dict[str, Any]:
-    return {"epsilon": _NUMBER, "cost": _TEXT}
-
-
-def _released() -> dict[str, Any]:
-    several = {"type": "array", "items": {"type": "object"}}
-    return {"releases": several, "checks": several}
-
-
-def _run(summary: str, properties: dict[str, Any]) -> dict[str, Any]:
-    answer = {"$ref": "#/components/schemas/Answer"}
-    body = _object(next(iter(properties)), **properties)
-    found = _route(summary, answer, body=body, parameters=[_KEY, _SEEN])
-    found["responses"]["200"]["content"]["application/vnd.apache.arrow.stream"] = {}
-    return found
-
-
-def _mcp() -> dict[str, Any]:
-    found = _route("MCP, one message: the same as tools.", {"type": "object"}, body={"type": "object"})
-    error = _object("jsonrpc id error", jsonrpc=_TEXT, error=_object("code message", message=_TEXT))
-    content = {"application/json": {"schema": error}}
-    found["responses"]["400"] = {"description": "no message, as JSON-RPC says it", "content": content}
-    return found
-
-
-def _route(
-    summary: str,
-    answer: dict[str, Any] | None,
-    *,
-    body: dict[str, Any] | None = None,
-    parameters: list[dict[str, Any]] | None = None,
-    text: str = "text/plain",
-) -> dict[str, Any]:
-    """Return one operation; `answer` None is a text of the media type `text`."""
-    refused = {"$ref": "#/components/schemas/Refusal"}
-    content = {text: {}} if answer is None else {"application/json": {"schema": answer}}
-    operation: dict[str, Any] = {
-        "summary": summary,
-        "responses": {
-            "200": {"description": "the answer", "content": content},
-            "default": {"description": "a refusal", "content": {"application/json": {"schema": refused}}},
-        },
+def _operation(route: ApiRoute) -> dict[str, Any]:
+    content = {route.answer: {}} if isinstance(route.answer, str) else _json(route.answer)
+    if route.answer == ANSWER:
+        content[ARROW] = {}
+    responses = {
+        "200": {"description": "the answer", "content": content},
+        "default": {"description": "a refusal", "content": _json(_REFUSAL)},
     }
-    if parameters:
-        operation["parameters"] = parameters
-    if body is not None:
-        closed = {**body, "additionalProperties": False}
-        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": closed}}}
+    operation: dict[str, Any] = {"summary": route.summary, "responses": responses}
+    if route.parameters:
+        operation["parameters"] = [{"name": name, **_PARAMETERS[name]} for name in route.parameters]
+    if route.known is not None:
+        body = fields_schema(route.known, route.needed, _FIELDS)
+        operation["requestBody"] = {"required": True, "content": _json(body)}
+    elif route.method == "POST":  # a message of JSON-RPC
+        operation["requestBody"] = {"required": True, "content": _json({"type": "object"})}
+        responses["400"] = {"description": "no message, as JSON-RPC says it", "content": _json(_RPC_ERROR)}
     return operation
+
+
+def _json(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from typing import cast
+from typing import Any, cast
 
 import uvicorn
 
@@ -20,12 +19,17 @@ from dpdb.doors.server.http.guard import guard
 from dpdb.doors.server.http.handshakes import TlsListener
 from dpdb.doors.server.postgres.listener import PostgresListener
 from dpdb.errors import ParameterError
-from dpdb.owner_log import OWNER_LOG
+from dpdb.owner_log import tell_owner
 
 __all__ = ["serve"]
 
 _MOST_HEAD = 16 << 10
 _BACKLOG = 512
+_FIXED: dict[str, Any] = {
+    "ws": "none", "lifespan": "off", "log_config": None, "access_log": False, "server_header": False,
+    "date_header": False, "proxy_headers": False, "h11_max_incomplete_event_size": _MOST_HEAD, "backlog": _BACKLOG,
+}  # fmt: skip
+"""Settings of uvicorn."""
 _CERTIFICATE_SECONDS = 5.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -96,17 +100,9 @@ async def _until_told(
     config = uvicorn.Config(
         http_application(desk),
         http=protocol,
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        date_header=False,
-        proxy_headers=False,
-        h11_max_incomplete_event_size=_MOST_HEAD,
         timeout_keep_alive=round(limits.request_seconds) or 1,
         timeout_graceful_shutdown=round(limits.stop_seconds) or 1,
-        backlog=_BACKLOG,
+        **_FIXED,
     )
     postgres: PostgresListener | None = None
 
@@ -131,7 +127,7 @@ async def _until_told(
     loop = asyncio.get_running_loop()
     for number in _SIGNALS:
         loop.add_signal_handler(number, stop)
-    current = _kept_current(desk, tls, say)
+    current = [asyncio.create_task(desk.keep_current()), asyncio.create_task(_keep_valid(tls, desk, say))]
     try:
         await server.serve([listener])
         if postgres is not None:
@@ -143,14 +139,9 @@ async def _until_told(
             loop.remove_signal_handler(number)
 
 
-def _kept_current(desk: Desk, tls: Certificate | None, say: Callable[[str], None]) -> list[asyncio.Task[None]]:
-    kept = [asyncio.create_task(desk.keep_current())]
-    return kept if tls is None else [*kept, asyncio.create_task(_keep_valid(tls, desk, say))]
-
-
-async def _keep_valid(tls: Certificate, desk: Desk, say: Callable[[str], None]) -> None:
+async def _keep_valid(tls: Certificate | None, desk: Desk, say: Callable[[str], None]) -> None:
     """Read the certificate again and again; say once when it ends, and when it is good again, and let health say so."""
-    while True:
+    while tls is not None:
         await asyncio.sleep(_CERTIFICATE_SECONDS)
         trouble = await asyncio.to_thread(tls.read_again)
         if trouble == desk.trouble:
@@ -169,8 +160,7 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self.servers: list[asyncio.Server] = []
         self._tls, self._most, self._begin = tls, most, begin
-        log = logging.getLogger("uvicorn")
-        log.handlers, log.propagate = [_ToOwner()], False
+        tell_owner("uvicorn")
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -197,9 +187,3 @@ class _Server(uvicorn.Server):
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
         return made
-
-
-class _ToOwner(logging.Handler):
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.levelno >= logging.ERROR:
-            OWNER_LOG.handle(record)

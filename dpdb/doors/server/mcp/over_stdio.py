@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import sys
 import threading
@@ -21,7 +20,7 @@ from dpdb.doors.server.mcp.protocol import invalid_request, mcp_server
 from dpdb.doors.server.mcp.tools import Tools
 from dpdb.doors.server.values import MOST_BODY
 from dpdb.errors import ParameterError
-from dpdb.owner_log import OWNER_LOG
+from dpdb.owner_log import tell_owner
 
 __all__ = ["serve_stdio"]
 
@@ -43,8 +42,7 @@ def serve_stdio(configuration: Configuration, token: str) -> None:
     DpdbError
         A table, a ledger or the audit file cannot be used.
     """
-    log = logging.getLogger("mcp")  # standard error is the client's to read
-    log.handlers, log.propagate = [_ToOwner()], False
+    tell_owner("mcp")  # standard error is the client's to read
     wire = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever else is printed is no message
     desk = Desk(configuration)
@@ -126,9 +124,3 @@ class _Wire:
         """Write what was taken."""
         with suppress(BrokenPipeError):
             await asyncio.to_thread(self._stream.flush)
-
-
-class _ToOwner(logging.Handler):
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.levelno >= logging.ERROR:
-            OWNER_LOG.handle(record)

@@ -31,19 +31,12 @@ def mcp_server(tools: Tools, asker_of: Callable[[Any], Awaitable[Asker | None]])
 
     async def listed(context: Any, parameters: Any) -> types.ListToolsResult:
         del context, parameters
-        return types.ListToolsResult(
-            tools=[
-                types.Tool(
-                    name=tool.name,
-                    description=tool.text,
-                    input_schema=tool.schema(),
-                    annotations=types.ToolAnnotations(
-                        read_only_hint=not tool.spends, destructive_hint=tool.spends, open_world_hint=False
-                    ),
-                )
-                for tool in TOOLS.values()
-            ]
-        )
+        found = []
+        for tool in TOOLS.values():
+            schema, spends = tool.schema(), tool.spends
+            hints = types.ToolAnnotations(read_only_hint=not spends, destructive_hint=spends, open_world_hint=False)
+            found.append(types.Tool(name=tool.name, description=tool.text, input_schema=schema, annotations=hints))
+        return types.ListToolsResult(tools=found)
 
     async def called(context: Any, parameters: types.CallToolRequestParams) -> types.CallToolResult:
         values, is_error = await tools.call(await asker_of(context), parameters.name, parameters.arguments or {})

@@ -9,8 +9,8 @@ from typing import Any
 
 from dpdb.doors.server.asked import Answer, Asker, RefusedError
 from dpdb.doors.server.desk import Desk
-from dpdb.doors.server.refusals import Refusal
-from dpdb.doors.server.values import CHECK_OPTIONS, STATEMENT, answer_values, checked_fields, plan_values
+from dpdb.doors.server.refusals import FAILED, NOT_FOUND, UNAUTHORIZED, Refusal
+from dpdb.doors.server.values import CHECK_OPTIONS, STATEMENT, answer_values, checked_fields, fields_schema, plan_values
 from dpdb.owner_log import OWNER_LOG
 
 __all__ = ["INSTRUCTIONS", "TOOLS", "Tool", "Tools"]
@@ -23,30 +23,28 @@ INSTRUCTIONS = (
     "receipt. A refusal is an answer with the fields error and message."
 )
 
-_RUN_ID = {
-    "type": "string",
-    "maxLength": 100,
-    "description": "Names the run: asked again under the same id, it is answered again and costs nothing.",
-}
-_IF_RECEIPT = {
-    "type": "string",
-    "description": "NAME SIZE ROOT of an earlier receipt (its `if_receipt`): refused, and nothing is spent, if the "
-    "ledger does not have the lines that it has shown.",
-}
-_NAMES: dict[str, Any] = {"type": "array", "items": {"type": "string"}, "maxItems": 100}
-_TYPES: Mapping[Any, Mapping[str, Any]] = {
-    str: {"type": "string"},
-    (int, float): {"type": "number"},
-    (str, int, float): {"type": ["number", "string"]},
-    list: {"type": "array", "items": {"type": ["string", "number"]}},
+_NAMES: dict[str, Any] = {"items": {"type": "string"}, "maxItems": 100}
+# What is said of arguments, beside their types.
+_DESCRIBED: Mapping[str, Mapping[str, Any]] = {
+    "run_id": {
+        "maxLength": 100,
+        "description": "Names the run: asked again under the same id, it is answered again and costs nothing.",
+    },
+    "if_receipt": {
+        "description": "NAME SIZE ROOT of an earlier receipt (its `if_receipt`): refused, and nothing is spent, if the "
+        "ledger does not have the lines that it has shown.",
+    },
+    "releases": _NAMES,
+    "runs": _NAMES,
 }
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool: its name, what it does, the types of its arguments, those that it needs, and whether it may spend."""
+    """A tool: its name and answer, what it does, types of its arguments, those that it needs, whether it may spend."""
 
     name: str
+    answer: Callable[[Tools, Asker, dict[str, Any]], Awaitable[dict[str, Any]]]
     text: str
     known: Mapping[str, Any]
     needed: tuple[str, ...]
@@ -54,50 +52,7 @@ class Tool:
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of its arguments."""
-        fields = {name: {**_TYPES[kind]} for name, kind in self.known.items()}
-        described: dict[str, dict[str, Any]] = {
-            "run_id": _RUN_ID,
-            "if_receipt": _IF_RECEIPT,
-            "releases": _NAMES,
-            "runs": _NAMES,
-        }
-        fields |= {name: described[name] for name in fields if name in described}
-        return {"type": "object", "properties": fields, "required": [*self.needed], "additionalProperties": False}
-
-
-_SEEN = {"if_receipt": str}
-_RUN = {"run_id": str, **_SEEN}
-TOOLS = {
-    tool.name: tool
-    for tool in (
-        Tool("schema", "Say which tables there are, with columns, rules and suites. Free.", {}, (), False),
-        Tool("account", "Say what is left of your quotas, and what one statement may cost. Free.", {}, (), False),
-        Tool("explain", "Say what a SQL statement would cost, and its plan. Free.", STATEMENT, ("statement",), False),
-        Tool(
-            "run",
-            "Answer a SQL statement over releases. Spends what explain says; under a run_id a repetition is free.",
-            {**STATEMENT, **_RUN},
-            ("statement",),
-            True,
-        ),
-        Tool(
-            "check",
-            "Run a suite of checks that the owner has registered. Spends at most what the owner has set.",
-            {"suite": str, **CHECK_OPTIONS, **_RUN},
-            ("suite",),
-            True,
-        ),
-        Tool(
-            "receipt",
-            "Return signed receipts of your releases and runs, by their ids: what each has cost, and where it stands "
-            "in the ledger. Keep every one in the very bytes that it has. May take some seconds. Free.",
-            {"releases": list, "runs": list, **_SEEN},
-            (),
-            False,
-        ),
-    )
-}
-_FAILED = Refusal("failed", "the request failed; the reason is in the owner's log")
+        return fields_schema(self.known, self.needed, _DESCRIBED)
 
 
 class Tools:
@@ -106,14 +61,6 @@ class Tools:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._running: set[asyncio.Task[tuple[dict[str, Any], bool]]] = set()
-        self._answers: Mapping[str, Callable[[Asker, dict[str, Any]], Awaitable[dict[str, Any]]]] = {
-            "schema": self._schema,
-            "account": self._account,
-            "explain": self._explain,
-            "run": self._run,
-            "check": self._check,
-            "receipt": self._receipt,
-        }
 
     async def call(self, asker: Asker | None, name: str, arguments: object) -> tuple[dict[str, Any], bool]:
         """Return the values of a tool's answer, and whether they are a refusal; `asker` None is a stranger.
@@ -134,16 +81,16 @@ class Tools:
     async def _answered(self, asker: Asker | None, name: str, arguments: object) -> tuple[dict[str, Any], bool]:
         try:
             if asker is None:
-                raise RefusedError(Refusal("unauthorized", "a valid token is needed"))
+                raise RefusedError(UNAUTHORIZED)
             if name not in TOOLS:
-                raise RefusedError(Refusal("not_found", "there is nothing here"))
+                raise RefusedError(NOT_FOUND)
             fields = checked_fields(arguments, TOOLS[name].known, *TOOLS[name].needed)
-            return await self._answers[name](asker, fields), False
+            return await TOOLS[name].answer(self, asker, fields), False
         except RefusedError as refused:
             refusal = refused.refusal
         except Exception:
             OWNER_LOG.exception("a request failed")
-            refusal = _FAILED
+            refusal = FAILED
         return {"error": refusal.code, "message": refusal.message}, True
 
     async def _schema(self, asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
@@ -184,3 +131,24 @@ class Tools:
         for kind, name in self._desk.receipts.named(asker, answer):
             named.setdefault(f"{kind}s", []).append(name)
         return {**answer_values(answer), "cite": cite, **({"receipt": named} if named else {})}
+
+
+_SEEN = {"if_receipt": str}
+_RUN = {"run_id": str, **_SEEN}
+TOOLS = {tool.name: tool for tool in (
+    Tool("schema", Tools._schema, "Say which tables there are, with columns, rules and suites. Free.", {}, (), False),
+    Tool("account", Tools._account, "Say what is left of your quotas, and what one statement may cost. Free.",
+         {}, (), False),
+    Tool("explain", Tools._explain, "Say what a SQL statement would cost, and its plan. Free.",
+         STATEMENT, ("statement",), False),
+    Tool("run", Tools._run,
+         "Answer a SQL statement over releases. Spends what explain says; under a run_id a repetition is free.",
+         {**STATEMENT, **_RUN}, ("statement",), True),
+    Tool("check", Tools._check,
+         "Run a suite of checks that the owner has registered. Spends at most what the owner has set.",
+         {"suite": str, **CHECK_OPTIONS, **_RUN}, ("suite",), True),
+    Tool("receipt", Tools._receipt,
+         "Return signed receipts of your releases and runs, by their ids: what each has cost, and where it stands "
+         "in the ledger. Keep every one in the very bytes that it has. May take some seconds. Free.",
+         {"releases": list, "runs": list, **_SEEN}, (), False),
+)}  # fmt: skip

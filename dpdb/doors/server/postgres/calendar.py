@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["INFINITE_DAYS", "INFINITE_MICROSECONDS", "date_text", "time_text", "timestamp_text"]
+import numpy as np
+
+__all__ = [
+    "EPOCH", "EPOCH_DAYS", "INFINITE_DAYS", "INFINITE_MICROSECONDS", "date_text", "time_text", "timestamp_text",
+]  # fmt: skip
 
 INFINITE_DAYS, INFINITE_MICROSECONDS = 2**31 - 1, 2**63 - 1
 _DAY = 86_400_000_000
+EPOCH_DAYS = 10_957  # from 1970 to 2000, where PostgreSQL begins to count
+EPOCH = EPOCH_DAYS * _DAY
 
 
 def date_text(days: int) -> str:
@@ -39,15 +45,7 @@ def time_text(microseconds: int) -> str:
 
 
 def _civil(days: int) -> tuple[str, str]:
-    """Return the date of the Gregorian calendar, and the era where it is not ours.
-
-    By eras of 400 years that begin in March: https://howardhinnant.github.io/date_algorithms.html#civil_from_days
-    """
-    era, day = divmod(days + 719_468, 146_097)
-    year = (day - day // 1460 + day // 36_524 - day // 146_096) // 365
-    of_year = day - (365 * year + year // 4 - year // 100)
-    month = (5 * of_year + 2) // 153
-    number = of_year - (153 * month + 2) // 5 + 1
-    month = month + 3 if month < 10 else month - 9
-    year += era * 400 + (month <= 2)
-    return f"{year if year > 0 else 1 - year:04}-{month:02}-{number:02}", "" if year > 0 else " BC"
+    """Return the date of the Gregorian calendar, and the era where it is not ours; numpy counts 1 BC as year 0."""
+    text = str(np.datetime64(days, "D"))
+    year = int(text[:-6])
+    return f"{year if year > 0 else 1 - year:04}{text[-6:]}", "" if year > 0 else " BC"

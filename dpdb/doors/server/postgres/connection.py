@@ -165,7 +165,7 @@ class Connection:
             raise WireError("28000", "this server speaks TLS only: sslmode=require, better verify-full")
         unknown = [name for name in given if name.startswith("_pq_.")]
         if code != PROTOCOL or unknown:
-            self._write(message(b"v", struct.pack("!ii", PROTOCOL, len(unknown)), texts(*unknown)))
+            self.write(message(b"v", struct.pack("!ii", PROTOCOL, len(unknown)), texts(*unknown)))
         analyst, keys = await self._logged_in(given.get("user", ""))
         return self._welcomed(analyst, keys, given)
 
@@ -214,10 +214,10 @@ class Connection:
         desk, end_point = self._server.desk, self._end_point
         known = desk.login(name)
         keys = mock_keys(desk.login_salt(name)) if known is None else known[1]
-        self._write(message(b"R", struct.pack("!i", 10), texts(*mechanisms(end_point)), b"\0"))
+        self.write(message(b"R", struct.pack("!i", 10), texts(*mechanisms(end_point)), b"\0"))
         first = Reading(await self._said())
         scram = Scram(first.text(), end_point, keys)
-        self._write(message(b"R", struct.pack("!i", 11), scram.first(first.sized() or b"")))
+        self.write(message(b"R", struct.pack("!i", 11), scram.first(first.sized() or b"")))
         first.end()
         try:
             signature = scram.final(await self._said())
@@ -227,7 +227,7 @@ class Connection:
             if error.code == LOGIN_FAILED[0] and not self._server.may_fail(self._address):
                 raise WireError("53000", LOGIN_FAILED[1]) from None
             raise
-        self._write(message(b"R", struct.pack("!i", 12), signature))
+        self.write(message(b"R", struct.pack("!i", 12), signature))
         return known
 
     async def _said(self) -> bytes:
@@ -251,10 +251,10 @@ class Connection:
         )
         self._is_known = True
         conversation = Conversation(self._statements, self)
-        self._write(message(b"R", struct.pack("!i", 0)))
+        self.write(message(b"R", struct.pack("!i", 0)))
         for name, value in settings.reported().items():
-            self._write(message(b"S", texts(name, value)))
-        self._write(message(b"K", struct.pack("!II", *self.key)))
+            self.write(message(b"S", texts(name, value)))
+        self.write(message(b"K", struct.pack("!II", *self.key)))
         conversation.ready()
         return conversation
 
@@ -271,9 +271,6 @@ class Connection:
 
     def write(self, content: bytes) -> None:
         """Send bytes."""
-        self._write(content)
-
-    def _write(self, content: bytes) -> None:
         assert self._writer is not None
         self._writer.write(content)
 
@@ -298,7 +295,7 @@ class Connection:
     def _say(self, error: WireError) -> None:
         """Send an error that ends the connection."""
         if self._writer is not None and not self._writer.is_closing():
-            self._write(report(b"E", error.fields("FATAL")))
+            self.write(report(b"E", error.fields("FATAL")))
 
 
 def _given(body: bytes) -> dict[str, str]:

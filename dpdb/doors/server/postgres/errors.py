@@ -9,27 +9,15 @@ from dpdb.doors.server.refusals import Refusal
 __all__ = ["KIND_SQLSTATE", "SQLSTATE", "WireError", "wire_error"]
 
 SQLSTATE: Mapping[str, str] = {
-    "refused": "42501",
-    "statement_failed": "22000",
-    "budget": "53400",
-    "forbidden": "42501",
-    "run_id": "22023",
-    "too_many": "53000",
-    "failed": "XX000",
-    "closing": "57P01",
-    "unavailable": "58000",
-}
+    "refused": "42501", "statement_failed": "22000", "budget": "53400", "forbidden": "42501", "run_id": "22023",
+    "too_many": "53000", "failed": "XX000", "closing": "57P01", "unavailable": "58000",
+}  # fmt: skip
 """The code of PostgreSQL of every code of the desk."""
 
 KIND_SQLSTATE: Mapping[str, str] = {
-    "syntax": "42601",
-    "table": "42P01",
-    "column": "42703",
-    "function": "42883",
-    "parameter": "22023",
-    "writes": "25006",
-    "size": "54000",
-}
+    "syntax": "42601", "table": "42P01", "column": "42703", "function": "42883", "parameter": "22023",
+    "writes": "25006", "size": "54000",
+}  # fmt: skip
 """The code of a refused statement whose message is about this; it stands at the place that has the words."""
 
 _RETRY = "SET dpdb.run_id = '...' before a statement names its run: the same statement is then answered at no cost"

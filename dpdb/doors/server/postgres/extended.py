@@ -62,7 +62,7 @@ class Extended:
     Raises
     ------
     WireError, RefusedError, StatementRefusedError
-        From any method: what is asked is refused, and costs nothing.
+        From any method: the request is refused, and costs nothing.
     """
 
     def __init__(self, statements: Statements) -> None:
@@ -101,7 +101,8 @@ class Extended:
         """Return the types of a statement's parameters, and its columns."""
         found = self._statement(name)
         self._statements.refuse_after_failure(found.text)
-        return found.oids, await self._columns(found)
+        found.columns = await self._statements.columns(found)
+        return found.oids, found.columns
 
     async def describe_portal(self, name: str) -> tuple[list[Column] | None, Sequence[int]]:
         """Return the columns of a portal, and their formats."""
@@ -154,10 +155,6 @@ class Extended:
         """Forget what a statement with this tag has dropped."""
         if tag in ("DISCARD ALL", "DEALLOCATE ALL"):
             self._prepared.clear()
-
-    async def _columns(self, found: Prepared) -> list[Column] | None:
-        found.columns = await self._statements.columns(found)
-        return found.columns
 
     def _statement(self, name: str) -> Prepared:
         if name not in self._prepared:

@@ -6,11 +6,11 @@ import math
 import re
 import struct
 from collections.abc import Callable, Sequence
-from datetime import date, timedelta
 
-from dpdb.doors.server.postgres.calendar import date_text, time_text, timestamp_text
+from dpdb.doors.server.postgres.calendar import EPOCH, EPOCH_DAYS, date_text, time_text, timestamp_text
 from dpdb.doors.server.postgres.errors import WireError
-from dpdb.doors.server.postgres.types import ARRAYS
+from dpdb.doors.server.postgres.types import ARRAYS, BY_OID, ELEMENTS
+from dpdb.doors.server.postgres.values import single_text
 from dpdb.doors.server.postgres.wire import Reading, utf8
 from dpdb.doors.sql import Numeral, ParameterType, Value
 
@@ -25,9 +25,9 @@ OIDS: dict[ParameterType, int] = {
 _TYPES: dict[int, ParameterType] = {oid: name for name, oid in OIDS.items()} | {
     21: "BIGINT", 23: "BIGINT", 26: "BIGINT", 700: "DOUBLE",
 }  # fmt: skip
-_SIZES = {16: 1, 21: 2, 23: 4, 20: 8, 26: 4, 700: 4, 701: 8, 1082: 4, 1083: 8, 1114: 8, 1184: 8, 2950: 16}
+_UUID, _UUID_BYTES = 2950, 16
 _TEXTS = frozenset((0, 18, 19, 25, 114, 705, 1042, 1043, 3802))
-_ELEMENTS = {array: element for element, array in ARRAYS.items()} | {1014: 1042, 1015: 1043}
+_ELEMENTS = ELEMENTS | {1014: 1042, 1015: 1043}
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _BOOLEANS = {"t": True, "true": True, "y": True, "yes": True, "on": True, "1": True,
@@ -62,9 +62,7 @@ def read_value(content: bytes | None, oid: int, form: int) -> Value:
         return None
     if form not in (0, 1):
         raise WireError("08P01", "a format is 0 or 1")
-    if form == 1:
-        return _from_binary(content, oid)
-    return _from_text(utf8(content), oid)
+    return _from_binary(content, oid) if form == 1 else _from_text(utf8(content), oid)
 
 
 def _invalid(text: str, what: str) -> WireError:
@@ -126,7 +124,8 @@ def _from_binary(content: bytes, oid: int) -> Value:
         return _array(content)
     if oid not in _BINARY:
         raise WireError("0A000", f"a parameter of the type {oid} is not read in binary: send it as text")
-    if oid in _SIZES and len(content) != _SIZES[oid]:
+    size = _UUID_BYTES if oid == _UUID else BY_OID[oid].size
+    if size not in (-1, len(content)):
         raise WireError("22P03", f"a value has {len(content)} bytes, which its type {oid} has not")
     return _BINARY[oid](content)
 
@@ -154,10 +153,7 @@ def _float(content: bytes) -> Value:
     value: float = struct.unpack("!f" if len(content) == 4 else "!d", content)[0]
     if not math.isfinite(value):
         return repr(value)
-    if len(content) == 4:  # the shortest text that is the same number: 0.1 is meant, not 0.10000000149011612
-        shorter = (f"{value:.{digits}g}" for digits in range(6, 10))
-        return Numeral(next(one for one in shorter if struct.pack("!f", float(one)) == content))
-    return Numeral(repr(value))
+    return Numeral(single_text(value) if len(content) == 4 else repr(value))
 
 
 def _numeric(content: bytes) -> Value:
@@ -175,12 +171,8 @@ def _numeric(content: bytes) -> Value:
     return Numeral(("-" if sign else "") + whole + (f".{part}" if part else ""))
 
 
-def _date(content: bytes) -> Value:
-    return date_text((date(2000, 1, 1) - date(1970, 1, 1)) // timedelta(days=1) + struct.unpack("!i", content)[0])
-
-
 def _timestamp(content: bytes) -> Value:
-    return timestamp_text(946_684_800_000_000 + struct.unpack("!q", content)[0])
+    return timestamp_text(EPOCH + struct.unpack("!q", content)[0])
 
 
 def _uuid(content: bytes) -> Value:
@@ -192,8 +184,9 @@ _BINARY: dict[int, Callable[[bytes], Value]] = {
     16: lambda content: content != b"\0",
     20: _whole, 21: _whole, 23: _whole, 26: lambda content: Numeral(int.from_bytes(content, "big")),
     700: _float, 701: _float, 1700: _numeric,
-    1082: _date, 1083: lambda content: time_text(abs(struct.unpack("!q", content)[0])),
-    1114: _timestamp, 1184: _timestamp, 2950: _uuid,
+    1082: lambda content: date_text(EPOCH_DAYS + struct.unpack("!i", content)[0]),
+    1083: lambda content: time_text(abs(struct.unpack("!q", content)[0])),
+    1114: _timestamp, 1184: _timestamp, _UUID: _uuid,
 }  # fmt: skip
 
 

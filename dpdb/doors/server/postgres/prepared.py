@@ -22,15 +22,8 @@ __all__ = ["Prepared", "prepared"]
 
 # What a client is told of a parameter of the catalog that the statement casts.
 _CASTS = {
-    "oid": 26,
-    "oid[]": 1028,
-    "_oid": 1028,
-    "text[]": 1009,
-    "int": 23,
-    "bigint": 20,
-    "smallint": 21,
-    "name[]": 1003,
-}
+    "oid": 26, "oid[]": 1028, "_oid": 1028, "text[]": 1009, "int": 23, "bigint": 20, "smallint": 21, "name[]": 1003,
+}  # fmt: skip
 
 
 @dataclass

@@ -7,7 +7,6 @@ against keys that no token has.
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import hmac
 import re
@@ -80,7 +79,7 @@ class Scram:
             if found is None:
                 raise ValueError
             bound, proof = (base64.b64decode(found[part], validate=True) for part in ("binding", "proof"))
-        except (ValueError, binascii.Error):
+        except ValueError:
             raise WireError("08P01", "the client's proof is malformed") from None
         signed = f"{self._before},{found['bare']}".encode("latin-1")
         signature = hmac.digest(self._keys.stored, signed, "sha256")

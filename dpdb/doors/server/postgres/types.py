@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-__all__ = ["ARRAYS", "TEXT", "Column", "Type", "columns_of", "described_columns"]
+__all__ = ["ARRAYS", "BY_OID", "ELEMENTS", "TEXT", "Column", "Type", "columns_of", "described_columns"]
 
 
 class Type(NamedTuple):
@@ -38,6 +38,7 @@ ARRAYS = {
     1082: 1182, 1083: 1183, 1114: 1115, 1184: 1185, 1186: 1187, 1700: 1231,
 }  # fmt: skip
 """The type of arrays of every type."""
+ELEMENTS = {array: element for element, array in ARRAYS.items()}
 
 _NAMED = {
     "BOOLEAN": _BOOL, "TINYINT": _INT2, "SMALLINT": _INT2, "INTEGER": _INT4, "BIGINT": _INT8, "UTINYINT": _INT2,
@@ -58,6 +59,7 @@ _CATALOG = {
     "regclass": Type(2205, 4, "text"), "regtype": Type(2206, 4, "text"), "xid": Type(28, 4, "int"),
     "pg_node_tree": Type(194, -1, "text"),
 }  # fmt: skip
+BY_OID = {one.oid: one for one in (TEXT, *_NAMED.values(), *_CATALOG.values())}
 _METADATA = b"pg_type"
 _DECIMAL = re.compile(r"DECIMAL\(\d+,\d+\)")
 _LIST = re.compile(r"(.*)\[\d*\]", re.DOTALL)

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpdb.doors.server.postgres.calendar import (
+    EPOCH,
+    EPOCH_DAYS,
     INFINITE_DAYS,
     INFINITE_MICROSECONDS,
     date_text,
@@ -20,14 +22,12 @@ from dpdb.doors.server.postgres.calendar import (
     timestamp_text,
 )
 from dpdb.doors.server.postgres.errors import WireError
-from dpdb.doors.server.postgres.types import ARRAYS, Column, Type, columns_of
+from dpdb.doors.server.postgres.types import BY_OID, ELEMENTS, Column, Type, columns_of
+from dpdb.doors.server.postgres.wire import sized
 
-__all__ = ["encoded", "numeric_bytes"]
+__all__ = ["encoded", "numeric_bytes", "single_text"]
 
-_EPOCH_DAYS = 10_957  # from 1970 to 2000, where PostgreSQL begins to count
-_EPOCH = _EPOCH_DAYS * 86_400_000_000
 _INTS = {2: "!h", 4: "!i", 8: "!q"}
-_ELEMENTS = {array: element for element, array in ARRAYS.items()}
 _NEEDS_QUOTES = frozenset('{}",\\ \t\n\r\v\f')
 
 Values = Sequence[bytes | None]
@@ -82,13 +82,7 @@ def _plain(array: pa.Array, kind: Type) -> list[Any]:
 
 
 def _element(kind: Type) -> Type:
-    oid = _ELEMENTS[kind.oid]
-    sizes = {16: 1, 18: 1, 19: 64, 20: 8, 21: 2, 23: 4, 26: 4, 700: 4, 701: 8}
-    kinds = {
-        16: "bool", 17: "bytea", 20: "int", 21: "int", 23: "int", 26: "int", 700: "float", 701: "float", 1082: "date",
-        1083: "time", 1114: "timestamp", 1184: "timestamptz", 1186: "interval", 1700: "numeric",
-    }  # fmt: skip
-    return Type(oid, sizes.get(oid, -1), kinds.get(oid, "text"))
+    return BY_OID[ELEMENTS[kind.oid]]
 
 
 def _written(values: Sequence[Any], kind: Type, *, is_binary: bool) -> Values:
@@ -105,19 +99,16 @@ def _float_text(value: float, kind: Type) -> str:
         return "NaN"
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
-    if kind.size == 4:  # the shortest text that is the same number of 32 bits
-        short = (f"{value:.{digits}g}" for digits in range(6, 10))
-        return next((one for one in short if struct.pack("!f", float(one)) == struct.pack("!f", value)), repr(value))
-    return repr(value).removesuffix(".0")
+    return single_text(value) if kind.size == 4 else repr(value).removesuffix(".0")
 
 
-def _numeric_text(value: Decimal | int, kind: Type) -> str:
-    del kind
-    return format(value, "f") if isinstance(value, Decimal) else str(value)
+def single_text(value: float) -> str:
+    """Return the shortest text that is the same number of 32 bits: 0.1 is meant, not 0.10000000149011612."""
+    short = (f"{value:.{digits}g}" for digits in range(6, 10))
+    return next(one for one in short if struct.pack("!f", float(one)) == struct.pack("!f", value))
 
 
-def _interval_text(value: Any, kind: Type) -> str:
-    del kind
+def _interval_text(value: Any) -> str:
     years = int(value.months / 12)
     counts = ((years, "years"), (value.months - 12 * years, "mons"), (value.days, "days"))
     parts = [f"{number} {word}" for number, word in counts if number]
@@ -139,24 +130,23 @@ def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _json_text(value: Any, kind: Type) -> str:
-    del kind
+def _json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
 _TEXTS: dict[str, Callable[[Any, Type], str]] = {
-    "text": lambda value, _: value if isinstance(value, str) else _json_text(value, _),
-    "json": _json_text,
+    "text": lambda value, _: value if isinstance(value, str) else _json_text(value),
+    "json": lambda value, _: _json_text(value),
     "int": lambda value, _: str(value),
     "bool": lambda value, _: "t" if value else "f",
     "float": _float_text,
-    "numeric": _numeric_text,
+    "numeric": lambda value, _: format(value, "f") if isinstance(value, Decimal) else str(value),
     "bytea": lambda value, _: "\\x" + value.hex(),
     "date": lambda value, _: date_text(value),
     "time": lambda value, _: time_text(value),
     "timestamp": lambda value, _: timestamp_text(value),
     "timestamptz": lambda value, _: timestamp_text(value, "+00"),
-    "interval": _interval_text,
+    "interval": lambda value, _: _interval_text(value),
     "array": _array_text,
 }
 
@@ -172,9 +162,9 @@ def _binary_writer(kind: Type) -> Callable[[Any], bytes]:
         "bool": lambda value: b"\1" if value else b"\0",
         "bytea": bytes,
         "numeric": numeric_bytes,
-        "date": lambda days: struct.pack("!i", _since_2000(days, _EPOCH_DAYS, INFINITE_DAYS)),
+        "date": lambda days: struct.pack("!i", _since_2000(days, EPOCH_DAYS, INFINITE_DAYS)),
         "time": lambda value: struct.pack("!q", value),
-        "timestamp": lambda value: struct.pack("!q", _since_2000(value, _EPOCH, INFINITE_MICROSECONDS)),
+        "timestamp": lambda value: struct.pack("!q", _since_2000(value, EPOCH, INFINITE_MICROSECONDS)),
         "interval": lambda value: struct.pack("!qii", value.nanoseconds // 1_000, value.days, value.months),
     }
     writers["timestamptz"] = writers["timestamp"]
@@ -193,11 +183,7 @@ def _array_bytes(values: Sequence[Any], inside: Type) -> bytes:
     found = [None if one is None else write(one) for one in values]
     head = struct.pack("!iiI", 1 if found else 0, int(None in found), inside.oid)
     size = struct.pack("!ii", len(found), 1) if found else b""
-    return (
-        head
-        + size
-        + b"".join(struct.pack("!i", -1) if one is None else struct.pack("!i", len(one)) + one for one in found)
-    )
+    return head + size + b"".join(map(sized, found))
 
 
 def numeric_bytes(value: Decimal | int) -> bytes:

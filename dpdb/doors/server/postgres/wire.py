@@ -93,10 +93,6 @@ class Reading:
         self._place = end + 1
         return utf8(found)
 
-    def rest(self) -> bytes:
-        """Read what is left."""
-        return self.raw(len(self._body) - self._place)
-
     def end(self) -> None:
         """Check that nothing is left."""
         if self._place != len(self._body):
@@ -123,8 +119,9 @@ def row_description(columns: Iterable[tuple[str, int, int, int]]) -> bytes:
 def data_rows(columns: Sequence[Sequence[bytes | None]]) -> bytes:
     """Return rows from the values of their columns."""
     head = struct.pack("!h", len(columns))
-    absent = struct.pack("!i", -1)
-    return b"".join(
-        message(b"D", head, *(absent if one is None else struct.pack("!i", len(one)) + one for one in row))
-        for row in zip(*columns, strict=True)
-    )
+    return b"".join(message(b"D", head, *map(sized, row)) for row in zip(*columns, strict=True))
+
+
+def sized(value: bytes | None) -> bytes:
+    """Return bytes behind their number, which is -1 of None."""
+    return struct.pack("!i", -1) if value is None else struct.pack("!i", len(value)) + value

@@ -163,15 +163,7 @@ class _Zygote:
                 ours, theirs = (opened.enter_context(end) for end in socket.socketpair())
                 self._process = subprocess.Popen(
                     # Isolated: no user's settings, no start-up files, no module of the current directory.
-                    [
-                        sys.executable,
-                        "-I",
-                        "-S",
-                        "-c",
-                        _START,
-                        *(str(folder) for folder in here.parents[2::-1]),
-                        *_libraries(),
-                    ],
+                    [sys.executable, "-I", "-S", "-c", _START, *map(str, here.parents[2::-1]), *_libraries()],
                     stdin=theirs.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.PIPE,

@@ -6,7 +6,7 @@ import contextlib
 import math
 from dataclasses import dataclass
 
-__all__ = ["Limits"]
+__all__ = ["Limits", "lower_limit"]
 
 # Its pipes and the file of public tables take five.
 _MOST_DESCRIPTORS = 16
@@ -37,8 +37,6 @@ class Limits:
 
     def impose(self) -> None:
         """Put this process under those limits that a POSIX system has. There is no way back."""
-        import resource  # which other systems do not have
-
         seconds = math.ceil(2 * self.seconds) + 1  # for both runs; the parent's clock is the finer one
         wanted = {
             "RLIMIT_AS": self.memory,
@@ -49,8 +47,15 @@ class Limits:
             "RLIMIT_NPROC": 0,  # no further process or thread; the superuser is exempt
         }
         for name, limit in wanted.items():
-            kind = getattr(resource, name)
-            hard = resource.getrlimit(kind)[1]
-            most = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
             with contextlib.suppress(ValueError, OSError):  # macOS knows RLIMIT_AS and does not take it
-                resource.setrlimit(kind, (most, most))
+                lower_limit(name, limit)
+
+
+def lower_limit(name: str, limit: int) -> None:
+    """Put this process under one limit of the system, or under a lower one that it has already."""
+    import resource  # which other systems do not have
+
+    kind = getattr(resource, name)
+    hard = resource.getrlimit(kind)[1]
+    most = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    resource.setrlimit(kind, (most, most))

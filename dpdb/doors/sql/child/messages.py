@@ -7,18 +7,9 @@ import struct
 import time
 
 __all__ = [
-    "ANSWER",
-    "FAILED",
-    "LACKING",
-    "NUMBER",
-    "PASSED",
-    "RESULT",
-    "STATEMENT",
-    "ClosedError",
-    "TooLongError",
-    "receive",
+    "ANSWER", "FAILED", "LACKING", "NUMBER", "PASSED", "RESULT", "STATEMENT", "ClosedError", "TooLongError", "receive",
     "send",
-]
+]  # fmt: skip
 
 # From the parent.
 STATEMENT = b"s"  # what to run, as JSON

@@ -7,7 +7,7 @@ import json
 import re
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
@@ -62,7 +62,7 @@ class RemoteDatabase:
 
     def __init__(self, public: Mapping[str, str | Path], limits: Limits) -> None:
         self._limits = limits
-        self._lacking = _Lacking()
+        self._tells_lacking = True
         self._children = Children()  # first: it starts while the public tables are read
         try:
             self._public = PublicTables(public)
@@ -107,26 +107,19 @@ class RemoteDatabase:
             "limits": dataclasses.asdict(self._limits),
         }
         with self._children.child() as child:
-            yield RemoteStatement(child, request, answers, self._limits, self._lacking)
+            yield RemoteStatement(child, request, answers, self._limits, self._tell_lacking)
+
+    def _tell_lacking(self, reasons: bytearray) -> None:
+        """Tell the owner, once, which walls of the kernel the workers lack, as one said before it ran anything."""
+        if self._tells_lacking:
+            self._tells_lacking = False
+            said = one_line(bytes(reasons[:_MOST_REASON]).decode(errors="replace"))
+            OWNER_LOG.warning("statements run behind fewer walls than dpdb knows: %s", said)
 
     def close(self) -> None:
         """End all processes and drop the public tables. May be called twice."""
         self._children.close()
         self._public.close()
-
-
-class _Lacking:
-    """Tells the owner, once, which walls of the kernel the workers lack."""
-
-    def __init__(self) -> None:
-        self._is_told = False
-
-    def note(self, reasons: bytes | bytearray) -> None:
-        """Log the message that a worker sent before it ran anything."""
-        if not self._is_told:
-            self._is_told = True
-            said = one_line(bytes(reasons[:_MOST_REASON]).decode(errors="replace"))
-            OWNER_LOG.warning("statements run behind fewer walls than dpdb knows: %s", said)
 
 
 class RemoteStatement:
@@ -138,14 +131,14 @@ class RemoteStatement:
         request: Mapping[str, object],
         answers: Mapping[str, pa.Schema],
         limits: Limits,
-        lacking: _Lacking,
+        tell_lacking: Callable[[bytearray], None],
     ) -> None:
         self._child = child
         self._request = request
         # Not `empty_table()`, which imports pandas where there is one.
         self._no_answers = {name: pa.Table.from_batches([], schema) for name, schema in answers.items()}
         self._limits = limits
-        self._lacking = lacking
+        self._tell_lacking = tell_lacking
 
     def rehearse(self) -> None:
         """Run the query over empty answers, so that its errors are known before anything is spent.
@@ -199,7 +192,7 @@ class RemoteStatement:
                     self._child.send(messages.ANSWER, _stream(rows), until)
             kind, content = self._child.receive(self._limits.result_bytes + _STREAM_END, until)
             if kind == messages.LACKING and request is not None:
-                self._lacking.note(content)
+                self._tell_lacking(content)
                 kind, content = self._child.receive(self._limits.result_bytes + _STREAM_END, until)
         except TimeoutError:
             raise StatementFailedError(f"the statement was stopped after {self._limits.seconds:g} seconds") from None
@@ -211,9 +204,8 @@ class RemoteStatement:
         if kind == messages.FAILED:
             reason = bytes(content[:_MOST_REASON]).decode(errors="replace")
             OWNER_LOG.error("%s\n%s", reason, self._request["query"])
-            raise StatementFailedError(
-                one_line(reason.split("\n\nLINE ")[0])
-            )  # the rest quotes the rewritten statement
+            # The rest quotes the rewritten statement.
+            raise StatementFailedError(one_line(reason.partition("\n\nLINE ")[0]))
         if kind != wanted:
             raise StatementFailedError("the result is damaged")
         return content

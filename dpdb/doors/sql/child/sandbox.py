@@ -16,7 +16,7 @@ import signal
 import sys
 from collections.abc import Callable
 
-from dpdb.doors.sql.child import namespaces
+from dpdb.doors.sql.child.namespaces import drop_capabilities, leave_files, library, problem, unshare_network
 from dpdb.doors.sql.child.system_calls import forbid_system_calls
 
 __all__ = ["close_off", "die_with", "leave_network", "volunteer_for_out_of_memory"]
@@ -39,13 +39,13 @@ def _on_linux(function: Callable[..., None]) -> Callable[..., None]:
 
 def leave_network() -> list[str]:
     """Move to namespaces without network, before a worker is forked; return what is lacking, as texts."""
-    return _lacking(namespaces.leave_network)
+    return _lacking(unshare_network)
 
 
 @_on_linux
 def die_with(parent: int) -> None:
     """Be killed when the parent process ends, however it ends."""
-    _library().prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    library().prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
     if os.getppid() != parent:  # it ended just before
         os._exit(1)
 
@@ -67,7 +67,7 @@ def close_off() -> list[str]:
     list of str
         The walls that this system lacks, with the reason.
     """
-    return _lacking(namespaces.leave_files, _forbid_privileges, _close_files, forbid_system_calls)
+    return _lacking(leave_files, _forbid_privileges, _close_files, forbid_system_calls)
 
 
 def _lacking(*walls: Callable[[], str | None]) -> list[str]:
@@ -77,27 +77,23 @@ def _lacking(*walls: Callable[[], str | None]) -> list[str]:
 
 
 def _forbid_privileges() -> None:
-    namespaces.drop_capabilities()
-    _library().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    drop_capabilities()
+    library().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
 def _close_files() -> str | None:
     """From here on open no file, use no TCP, trace and signal no process outside; open files stay open."""
-    library = _library()
-    version = library.syscall(_LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), _LANDLOCK_VERSION)
+    call = library().syscall
+    version = call(_LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), _LANDLOCK_VERSION)
     bits = next((bits for since, bits in _FILE_RIGHTS if version >= since), 0)
     if not bits:
-        return f"no Landlock ({os.strerror(ctypes.get_errno())})"
+        return f"no Landlock ({problem()})"
     # Everything is forbidden and no exception is given.
     rules = _Ruleset((1 << bits) - 1, _ALL_TCP if version >= 4 else 0, _ALL_SCOPES if version >= 6 else 0)
     size = 8 if version < 4 else 16 if version < 6 else 24
-    ruleset = library.syscall(_LANDLOCK_CREATE_RULESET, ctypes.byref(rules), ctypes.c_size_t(size), 0)
-    done = ruleset >= 0 and library.syscall(_LANDLOCK_RESTRICT_SELF, ruleset, 0) == 0
-    reason = None if done else f"no Landlock ({os.strerror(ctypes.get_errno())})"
+    ruleset = call(_LANDLOCK_CREATE_RULESET, ctypes.byref(rules), ctypes.c_size_t(size), 0)
+    done = ruleset >= 0 and call(_LANDLOCK_RESTRICT_SELF, ruleset, 0) == 0
+    reason = None if done else f"no Landlock ({problem()})"
     if ruleset >= 0:
         os.close(ruleset)
     return reason
-
-
-def _library() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)

@@ -17,6 +17,8 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from dpdb.doors.sql.child.namespaces import library, problem
+
 __all__ = ["forbid_system_calls"]
 
 _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
@@ -110,9 +112,8 @@ def forbid_system_calls() -> str | None:
         return f"no filter of system calls is known for {platform.machine() or 'this machine'}"
     code = _filter(architecture)
     program = _Program(len(code) // 8, code)
-    library = ctypes.CDLL(None, use_errno=True)
-    if library.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0) != 0:
-        return f"no filter of system calls ({os.strerror(ctypes.get_errno())})"
+    if library().prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0) != 0:
+        return f"no filter of system calls ({problem()})"
     return None
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import gc
 import os
-import resource
 import selectors
 import signal
 import socket
@@ -22,6 +21,7 @@ from contextlib import suppress
 from functools import partial
 from typing import NoReturn
 
+from dpdb.doors.sql.child.limits import lower_limit
 from dpdb.doors.sql.child.messages import NUMBER
 
 __all__ = ["main"]
@@ -40,9 +40,7 @@ def main() -> None:
     from dpdb.doors.sql.child import sandbox, worker
 
     lacking = sandbox.leave_network()
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    most = _MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(_MOST_DESCRIPTORS, hard)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    lower_limit("RLIMIT_NOFILE", _MOST_DESCRIPTORS)
     control = socket.socket(fileno=os.dup(0))
     silence = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):

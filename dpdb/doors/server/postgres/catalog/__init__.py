@@ -74,13 +74,9 @@ async def answer(text: str, desk: Desk, analyst: Analyst, database: str) -> pa.T
 def is_about(text: str) -> bool:
     """Return whether a statement is about the catalog: whether `answer` answers or refuses it."""
     try:
-        return _read(text) is not None
+        return _may_be_about(text) and query_of(text) is not None
     except StatementRefusedError:
         return True
-
-
-def _read(text: str) -> exp.Query | None:
-    return query_of(text) if _may_be_about(text) else None
 
 
 def _may_be_about(text: str) -> bool:

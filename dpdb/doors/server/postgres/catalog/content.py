@@ -6,7 +6,7 @@ Everything here is public, as `Desk.schema` is, but for the analyst's own name, 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,15 +16,9 @@ from dpdb.doors.server.postgres.catalog.relations import arrow_type, formatted, 
 from dpdb.doors.sql.call import RELEASES
 
 __all__ = [
-    "PUBLIC",
-    "SETTINGS",
-    "Content",
-    "Shown",
-    "function_arguments",
-    "function_names",
-    "relation_name",
+    "PUBLIC", "SETTINGS", "Content", "Shown", "function_arguments", "function_names", "relation_name", "rows_of",
     "schema_of",
-]
+]  # fmt: skip
 
 PUBLIC = "public"
 _NAMESPACES = {"pg_catalog": 11, PUBLIC: 2200, "information_schema": 13_000}
@@ -97,8 +91,7 @@ class Content:
         return self._kept[key]
 
     def _made(self, relation: str, analyst: str, database: str) -> pa.Table:
-        schema, made = schema_of(relation), _ROWS.get(relation)
-        rows = [] if made is None else [*made(self, analyst, database)]
+        schema, rows = schema_of(relation), [*rows_of(self, analyst, database).get(relation, ())]
         kinds, oid = relations()[relation], self.oids[relation]
         columns = []
         for name in schema.names:
@@ -129,25 +122,7 @@ def _pg_type(kind: str) -> tuple[str, int]:
     return _TYPES.get(kind.upper(), "text"), -1
 
 
-_Rows = Callable[[Content, str, str], Iterable[Mapping[str, Any]]]
-_ROWS: dict[str, _Rows] = {}
-
-
-def _rows_of(relation: str) -> Callable[[_Rows], _Rows]:
-    def kept(made: _Rows) -> _Rows:
-        _ROWS[relation] = made
-        return made
-
-    return kept
-
-
-@_rows_of("pg_namespace")
-def _namespaces(*_: Any) -> Iterable[Mapping[str, Any]]:
-    return [{"oid": oid, "nspname": name, "nspowner": _OWNER} for name, oid in _NAMESPACES.items()]
-
-
-@_rows_of("pg_class")
-def _classes(content: Content, *_: Any) -> Iterable[Mapping[str, Any]]:
+def _classes(content: Content) -> Iterable[Mapping[str, Any]]:
     for name, schema, oid, columns, _text in content.classes():
         yield {
             "oid": oid, "relname": name, "relnamespace": _NAMESPACES[schema], "relowner": _OWNER,
@@ -156,8 +131,7 @@ def _classes(content: Content, *_: Any) -> Iterable[Mapping[str, Any]]:
         }  # fmt: skip
 
 
-@_rows_of("pg_attribute")
-def _attributes(content: Content, *_: Any) -> Iterable[Mapping[str, Any]]:
+def _attributes(content: Content) -> Iterable[Mapping[str, Any]]:
     for _name, _schema, oid, columns, _text in content.classes():
         for number, (column, kind, modifier) in enumerate(columns, 1):
             known = pg_types()[kind]
@@ -170,8 +144,7 @@ def _attributes(content: Content, *_: Any) -> Iterable[Mapping[str, Any]]:
             }  # fmt: skip
 
 
-@_rows_of("pg_type")
-def _types(*_: Any) -> Iterable[Mapping[str, Any]]:
+def _types() -> Iterable[Mapping[str, Any]]:
     for one in pg_types().values():
         given, taken, received, sent = one.functions
         yield {
@@ -200,8 +173,7 @@ def function_arguments() -> dict[int, str]:
     }
 
 
-@_rows_of("pg_proc")
-def _functions(*_: Any) -> Iterable[Mapping[str, Any]]:
+def _functions() -> Iterable[Mapping[str, Any]]:
     for number, (name, parameters) in enumerate(RELEASES.items()):
         types = [pg_types()[_parameter_type(parameter)].oid for parameter in parameters]
         yield {
@@ -216,93 +188,7 @@ def _parameter_type(parameter: str) -> str:
     return "float8" if parameter in ("epsilon", "confidence") else "text"
 
 
-@_rows_of("pg_description")
-def _descriptions(content: Content, *_: Any) -> Iterable[Mapping[str, Any]]:
-    for _name, _schema, oid, _columns, text in content.classes():
-        if text:
-            yield {"objoid": oid, "classoid": _KNOWN["pg_class"], "objsubid": 0, "description": text}
-
-
-@_rows_of("pg_database")
-def _databases(content: Content, analyst: str, database: str) -> Iterable[Mapping[str, Any]]:
-    del content, analyst
-    return [{
-        "oid": _DATABASE, "datname": database, "datdba": _OWNER, "encoding": 6, "datlocprovider": "c",
-        "datallowconn": True, "datconnlimit": -1, "dattablespace": 1663, "datcollate": "C", "datctype": "C",
-    }]  # fmt: skip
-
-
-def _roles(content: Content, analyst: str, database: str) -> Iterable[Mapping[str, Any]]:
-    del content, database
-    for oid, name in ((_OWNER, "dpdb"), (_ANALYST, analyst)):
-        yield {"oid": oid, "rolname": name, "rolinherit": True, "rolcanlogin": oid == _ANALYST, "rolconnlimit": -1}
-
-
-_ROWS["pg_roles"] = _ROWS["pg_authid"] = _roles
-
-
-@_rows_of("pg_user")
-def _users(content: Content, analyst: str, database: str) -> Iterable[Mapping[str, Any]]:
-    del content, database
-    return [{"usename": analyst, "usesysid": _ANALYST}]
-
-
-@_rows_of("pg_am")
-def _methods(*_: Any) -> Iterable[Mapping[str, Any]]:
-    return [{"oid": 2, "amname": "heap", "amhandler": "heap_tableam_handler", "amtype": "t"}]
-
-
-@_rows_of("pg_collation")
-def _collations(*_: Any) -> Iterable[Mapping[str, Any]]:
-    return [{"oid": 100, "collname": "default", "collnamespace": 11, "collowner": _OWNER, "collprovider": "d",
-             "collisdeterministic": True, "collencoding": -1}]  # fmt: skip
-
-
-@_rows_of("pg_language")
-def _languages(*_: Any) -> Iterable[Mapping[str, Any]]:
-    return [{"oid": 14, "lanname": "sql", "lanowner": _OWNER}]
-
-
-@_rows_of("pg_tablespace")
-def _tablespaces(*_: Any) -> Iterable[Mapping[str, Any]]:
-    return [{"oid": 1663, "spcname": "pg_default", "spcowner": _OWNER}]
-
-
-@_rows_of("pg_settings")
-def _settings(*_: Any) -> Iterable[Mapping[str, Any]]:
-    for name, value in SETTINGS.items():
-        yield {"name": name, "setting": value, "category": "", "vartype": "string", "context": "internal",
-               "source": "default", "boot_val": value, "reset_val": value}  # fmt: skip
-
-
-@_rows_of("pg_tables")
-def _tables(content: Content, *_: Any) -> Iterable[Mapping[str, Any]]:
-    for shown in content.tables:
-        yield {"schemaname": PUBLIC, "tablename": shown.name, "tableowner": "dpdb"}
-
-
-@_rows_of("pg_get_keywords")
-def _keywords(*_: Any) -> Iterable[Mapping[str, Any]]:
-    return [{"word": word, "catcode": "R", "catdesc": "reserved"} for word in _KEYWORDS]
-
-
-@_rows_of("information_schema.schemata")
-def _schemata(content: Content, analyst: str, database: str) -> Iterable[Mapping[str, Any]]:
-    del content, analyst
-    return [{"catalog_name": database, "schema_name": name, "schema_owner": "dpdb"} for name in _NAMESPACES]
-
-
-@_rows_of("information_schema.tables")
-def _information_tables(content: Content, analyst: str, database: str) -> Iterable[Mapping[str, Any]]:
-    del analyst
-    for name, schema, _oid, _columns, _text in content.classes():
-        yield {"table_catalog": database, "table_schema": schema, "table_name": name, "is_insertable_into": "NO",
-               "table_type": "BASE TABLE" if schema == PUBLIC else "VIEW", "is_typed": "NO"}  # fmt: skip
-
-
-@_rows_of("information_schema.columns")
-def _information_columns(content: Content, analyst: str, database: str) -> Iterable[Mapping[str, Any]]:
-    del analyst
+def _information_columns(content: Content, database: str) -> Iterable[Mapping[str, Any]]:
     for name, schema, _oid, columns, _text in content.classes():
         for number, (column, kind, modifier) in enumerate(columns, 1):
             numeric = kind == "numeric" and modifier >= 4
@@ -316,25 +202,62 @@ def _information_columns(content: Content, analyst: str, database: str) -> Itera
             }  # fmt: skip
 
 
-@_rows_of("information_schema.routines")
-def _routines(content: Content, analyst: str, database: str) -> Iterable[Mapping[str, Any]]:
-    del content, analyst
-    for number, name in enumerate(RELEASES):
-        yield {"specific_catalog": database, "specific_schema": PUBLIC, "routine_catalog": database,
-               "specific_name": f"{name}_{_FIRST_FUNCTION + number}", "routine_schema": PUBLIC, "routine_name": name,
-               "routine_type": "FUNCTION", "data_type": "record", "external_language": "SQL"}  # fmt: skip
-
-
-@_rows_of("information_schema.information_schema_catalog_name")
-def _catalog_name(content: Content, analyst: str, database: str) -> Iterable[Mapping[str, Any]]:
-    del content, analyst
-    return [{"catalog_name": database}]
-
-
-@_rows_of("information_schema.enabled_roles")
-def _enabled_roles(content: Content, analyst: str, database: str) -> Iterable[Mapping[str, Any]]:
-    del content, database
-    return [{"role_name": analyst}]
+def rows_of(content: Content, analyst: str, database: str) -> dict[str, Iterable[Mapping[str, Any]]]:
+    """Return the rows of every relation that has some, with columns that are no default."""
+    roles = [
+        {"oid": oid, "rolname": name, "rolinherit": True, "rolcanlogin": oid == _ANALYST, "rolconnlimit": -1}
+        for oid, name in ((_OWNER, "dpdb"), (_ANALYST, analyst))
+    ]
+    return {
+        "pg_namespace": [{"oid": oid, "nspname": name, "nspowner": _OWNER} for name, oid in _NAMESPACES.items()],
+        "pg_class": _classes(content),
+        "pg_attribute": _attributes(content),
+        "pg_type": _types(),
+        "pg_proc": _functions(),
+        "pg_description": [
+            {"objoid": oid, "classoid": _KNOWN["pg_class"], "objsubid": 0, "description": text}
+            for _name, _schema, oid, _columns, text in content.classes() if text
+        ],
+        "pg_database": [{
+            "oid": _DATABASE, "datname": database, "datdba": _OWNER, "encoding": 6, "datlocprovider": "c",
+            "datallowconn": True, "datconnlimit": -1, "dattablespace": 1663, "datcollate": "C", "datctype": "C",
+        }],
+        "pg_roles": roles,
+        "pg_authid": roles,
+        "pg_user": [{"usename": analyst, "usesysid": _ANALYST}],
+        "pg_am": [{"oid": 2, "amname": "heap", "amhandler": "heap_tableam_handler", "amtype": "t"}],
+        "pg_collation": [{
+            "oid": 100, "collname": "default", "collnamespace": 11, "collowner": _OWNER, "collprovider": "d",
+            "collisdeterministic": True, "collencoding": -1,
+        }],
+        "pg_language": [{"oid": 14, "lanname": "sql", "lanowner": _OWNER}],
+        "pg_tablespace": [{"oid": 1663, "spcname": "pg_default", "spcowner": _OWNER}],
+        "pg_settings": [
+            {"name": name, "setting": value, "category": "", "vartype": "string", "context": "internal",
+             "source": "default", "boot_val": value, "reset_val": value} for name, value in SETTINGS.items()
+        ],
+        "pg_tables": [
+            {"schemaname": PUBLIC, "tablename": shown.name, "tableowner": "dpdb"} for shown in content.tables
+        ],
+        "pg_get_keywords": [{"word": word, "catcode": "R", "catdesc": "reserved"} for word in _KEYWORDS],
+        "information_schema.schemata": [
+            {"catalog_name": database, "schema_name": name, "schema_owner": "dpdb"} for name in _NAMESPACES
+        ],
+        "information_schema.tables": [
+            {"table_catalog": database, "table_schema": schema, "table_name": name, "is_insertable_into": "NO",
+             "table_type": "BASE TABLE" if schema == PUBLIC else "VIEW", "is_typed": "NO"}
+            for name, schema, _oid, _columns, _text in content.classes()
+        ],
+        "information_schema.columns": _information_columns(content, database),
+        "information_schema.routines": [
+            {"specific_catalog": database, "specific_schema": PUBLIC, "routine_catalog": database,
+             "specific_name": f"{name}_{oid}", "routine_schema": PUBLIC, "routine_name": name,
+             "routine_type": "FUNCTION", "data_type": "record", "external_language": "SQL"}
+            for oid, name in function_names().items()
+        ],
+        "information_schema.information_schema_catalog_name": [{"catalog_name": database}],
+        "information_schema.enabled_roles": [{"role_name": analyst}],
+    }  # fmt: skip
 
 
 SETTINGS: Mapping[str, str] = {
