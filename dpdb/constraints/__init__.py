@@ -3,9 +3,9 @@
 Pure: no database, no table, no randomness.
 """
 
-from dpdb.constraints.across import Across, ConditionAcross, Inclusion, LookUp
+from dpdb.constraints.across import Across, ConditionAcross, Inclusion, LookUp, Member
 from dpdb.constraints.block_shape import BlockShape, block_shape, column_signs, compares_every_pair
-from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression
+from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression, computed
 from dpdb.constraints.comparisons import COMPARISONS, OPERATORS
 from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
 from dpdb.constraints.load import (
@@ -70,6 +70,7 @@ __all__ = [
     "Inclusion",
     "Limit",
     "LookUp",
+    "Member",
     "Operator",
     "OrderDependency",
     "Predicate",
@@ -81,6 +82,7 @@ __all__ = [
     "block_shape",
     "column_signs",
     "compares_every_pair",
+    "computed",
     "describe",
     "distinct",
     "equality_columns",

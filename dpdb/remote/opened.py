@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from dpdb.database import Database
 from dpdb.engine import AcrossColumn, BoundTable, SortedForm, count_dependencies, kept_children, kept_rows, limited_keys
-from dpdb.engine.sql import BoundConstraint, ComputedColumn, Operand, WherePredicate
+from dpdb.engine.sql import BoundConstraint, ComputedColumn, Operand, WherePredicate, members_read
 from dpdb.errors import EngineError, ForeignRuleError, ParameterError, PredicateError, SourceError
 from dpdb.remote.fetched import Asking
 from dpdb.remote.queries import alone_counts, content_query, in_queries, row_counts
@@ -120,7 +120,7 @@ class GatheredTable(BoundTable):
     def _why_not(self, dc: BoundConstraint) -> str | None:
         read = [self.rows.schema[name] for name in dc.columns]
         found = [self._spelling.why_not(column.tree) for column in read if isinstance(column, ComputedColumn)]
-        for column in read:
+        for column in (*read, *members_read(self.rows.schema, set(dc.columns))):
             if isinstance(column, AcrossColumn):
                 found += map(self._spelling.why_not, column.met.trees)
                 for pair in column.pairs:
