@@ -43,6 +43,7 @@ from dpdb.constraints.text.limits import (
     Statistic,
 )
 from dpdb.constraints.text.line import ConstraintLine, without_comment
+from dpdb.constraints.text.member_text import condition_with_members
 from dpdb.constraints.text.parser import parse_constraint
 from dpdb.constraints.text.source import shortened
 from dpdb.names import quoted_name
@@ -83,6 +84,7 @@ __all__ = [
     "column_signs",
     "compares_every_pair",
     "computed",
+    "condition_with_members",
     "describe",
     "distinct",
     "equality_columns",

@@ -17,7 +17,7 @@ from dpdb.engine import AcrossColumn, BoundTable, SortedForm, count_dependencies
 from dpdb.engine.sql import BoundConstraint, ComputedColumn, Operand, WherePredicate, members_read
 from dpdb.errors import EngineError, ForeignRuleError, ParameterError, PredicateError, SourceError
 from dpdb.remote.fetched import Asking
-from dpdb.remote.queries import alone_counts, content_query, in_queries, row_counts
+from dpdb.remote.queries import ROWS, alone_counts, content_query, in_queries, row_counts, with_computed
 from dpdb.remote.slice import RemoteSlice
 from dpdb.remote.spelling import SPELLINGS
 from dpdb.sources import Source, without_rows
@@ -101,6 +101,14 @@ class GatheredTable(BoundTable):
         if why is not None:
             raise PredicateError(f"where: {why}")
         return super().where(text)
+
+    def selected(self, text: str) -> WherePredicate:
+        """Check and type the condition of a rule's rows; its members were checked with the rule."""
+        found = super().selected(text)
+        why = self._spelling.why_not(found.tree)
+        if why is not None:
+            raise PredicateError(f"where: {why}")
+        return found
 
     def why_not_where(self, text: str) -> str | None:
         """Say why the other engine might read a predicate differently. Errors of the predicate as `where`."""
@@ -210,7 +218,11 @@ class GatheredTable(BoundTable):
     def count_rows(self, slices: Sequence[WherePredicate | None]) -> list[int]:
         """Count the rows of many slices in one query. Private."""
         asking = self._asking
-        return [int(count) for count in asking.row(row_counts(asking.rows, slices))]
+        names = {name for where in slices if where is not None for name in where.columns}
+        rows = asking.rows
+        if members_read(asking.schema, names):
+            rows = with_computed(rows, asking.schema, names, None).subquery(ROWS.name)
+        return [int(count) for count in asking.row(row_counts(rows, slices))]
 
     def count_owners(self, owner: str, asked: Sequence[OwnerQuestion]) -> list[int]:
         """Count owners of whom rows violate rules there, by aggregates; see `count_owners`. Private.

@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 from dpdb.bounded_parser import parse_condition
 from dpdb.constraints.across import ConditionAcross, Member
 from dpdb.constraints.canonical_sql import row_expression
-from dpdb.constraints.column_ref import ColumnRef, computed
+from dpdb.constraints.column_ref import ColumnRef, RowExpression, computed
 from dpdb.constraints.comparisons import COMPARISONS, OPERATORS
 from dpdb.constraints.predicate import Constant, Operator, Predicate
 from dpdb.constraints.text.cursor import Cursor
@@ -25,7 +25,15 @@ from dpdb.constraints.text.source import shortened
 from dpdb.constraints.text.sql_fragment import OF_PARENT, ParentColumns, Selected, SqlFragment, sql_fragment
 from dpdb.errors import ConstraintSyntaxError, ParameterError
 
-__all__ = ["check_across", "conditions", "conditions_among", "selected", "solved", "violations_of_check"]
+__all__ = [
+    "check_across",
+    "conditions",
+    "conditions_among",
+    "row_condition",
+    "selected",
+    "solved",
+    "violations_of_check",
+]
 
 
 def conditions(cursor: Cursor, tuples: TupleNames, *, bare: bool) -> tuple[Predicate, ...]:
@@ -44,6 +52,11 @@ def violations_of_check(cursor: Cursor, tuples: TupleNames) -> tuple[Predicate, 
     """Take a condition that no row may make false, and return the predicates of the rows that do."""
     reader = _reader(cursor, tuples)
     return reader.predicates(_conjuncts(_denied(reader.tree)))
+
+
+def row_condition(cursor: Cursor, tuples: TupleNames) -> RowExpression:
+    """Take a condition over one row as it is."""
+    return _reader(cursor, tuples).whole()
 
 
 def check_across(cursor: Cursor, tuples: TupleNames, parent: ParentColumns, *, is_denial: bool) -> ConditionAcross:
@@ -180,6 +193,10 @@ class _Reader:
             return tuple(self._predicate(conjunct) for conjunct in conjuncts)
         except RecursionError:
             raise self.error("a condition that is nested less deeply", "more") from None
+
+    def whole(self) -> RowExpression:
+        """Return all of it as a condition over one row."""
+        return row_expression(_bare(self.tree), self._name, is_condition=True)
 
     def across(self, tree: exp.Expr) -> ConditionAcross:
         """Return a part as a condition over the row and a row of the parent."""

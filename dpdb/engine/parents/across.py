@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp
 
-from dpdb.constraints import Across, DenialConstraint, Member
+from dpdb.constraints import Across, DenialConstraint, Member, RowExpression
 from dpdb.database import Database
-from dpdb.errors import ParameterError, UnknownColumnError
+from dpdb.engine.sql.where import TableTypes, WherePredicate, parse_condition
+from dpdb.errors import ParameterError, PredicateError, UnknownColumnError
 from dpdb.schema import Column, TableSchema, free_name
 from dpdb.sources import Source, without_rows
 
@@ -173,6 +174,28 @@ class RulesAcross:
 
         return orphan_column(self._bound[rule], self._tables)
 
+    def selected(self, text: str, said: RowExpression) -> WherePredicate:
+        """Type a condition over a row whose members are those of constraints.
+
+        Parameters
+        ----------
+        text
+            The condition, for messages.
+        said
+            What it says.
+
+        Raises
+        ------
+        PredicateError
+            If it is not allowed, or no constraint has one of its members.
+        """
+        known = {_folded(member): name for member, name in self.members.items()}
+        missing = [member for member in said.members if _folded(member) not in known]
+        if missing:
+            raise PredicateError(f"where: {missing[0].written()} is a part of no rule")
+        named: dict[Across, str] = {member: known[_folded(member)] for member in said.members}
+        return WherePredicate(text, parse_condition(said.sql(named), TableTypes(self._database, self.schema)))
+
     def empty(self, schema: TableSchema) -> TableSchema:
         """Return the same schema, whose rules look into parents of which no row is read."""
         from dpdb.engine.parents.orphans import without_parents
@@ -221,6 +244,10 @@ class RulesAcross:
             [found] = self._database.rows(exp.select(exp.Count(this=exp.Star()), *halves).from_(keys))
             table.digests["keys"] = ",".join(map(str, found))
         return table.digests["keys"]
+
+
+def _folded(member: Across) -> Across:
+    return member.of_parent(member.parent.casefold(), {name: name.casefold() for name in member.parents_columns})
 
 
 def _text(name: str) -> exp.Expr:
