@@ -143,6 +143,10 @@ def test_rules_are_read_again_as_they_are_written() -> None:
         assert str(again) == str(dc)
 
 
+def text_of(rule: str, parts: Sequence[str]) -> str:
+    return rule.format(*parts).replace("(t1.m = TRUE) != (t2.m = TRUE)", "t1.m != t2.m")
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_rules_on_pairs_take_members_as_columns_of_the_row(seed: int) -> None:
     rng = random.Random(seed)
@@ -164,7 +168,7 @@ def test_rules_on_pairs_take_members_as_columns_of_the_row(seed: int) -> None:
     ):
         found = []
         for source, parts in ((child, (said, one, two)), (plain, ("m = TRUE", "t1.m = TRUE", "t2.m = TRUE"))):
-            with open_local_table(source, constraints=rule.format(*parts), public_parents={"v": table(words, "x y")}
+            with open_local_table(source, constraints=text_of(rule, parts), public_parents={"v": table(words, "x y")}
                                   if source is child else None) as opened:  # fmt: skip
                 part = opened.slice()
                 asked = opened.exact_statistic([*opened.constraints])
