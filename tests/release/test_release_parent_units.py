@@ -63,7 +63,7 @@ def test_a_unit_changes_look_ups_within_their_claim(database: Database, most: in
 
 @pytest.mark.parametrize("most", [1, 2])
 def test_a_unit_changes_look_ups_with_members_within_their_claim(database: Database, most: int) -> None:
-    tested = random.Random(most).sample(instances(4, 3, LOOKED_UP), 12)
+    tested = random.Random(most).sample(instances(4, 3, LOOKED_UP), 40)
     assert audited(database, tested, WITH_MEMBERS, most) > 0
 
 
