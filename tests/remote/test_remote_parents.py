@@ -55,7 +55,8 @@ MEMBERS = [
     "CHECK (vid > 60 OR across_0 IN (SELECT code_id FROM codes WHERE grp = 1))",
     "person_id IN person.pid WHERE person.kind = 1 AND vid IN (SELECT code_id FROM codes)",
     "person_id -> code WHERE code IN (SELECT code_id FROM codes WHERE grp = 1)",
-    "not(t1.person_id = t2.person_id & (t1.code IN (SELECT code_id FROM codes)) != (t2.vid IN (SELECT grp FROM codes)))",
+    "not(t1.person_id = t2.person_id & (t1.code IN (SELECT code_id FROM codes)) "
+    "!= (t2.vid IN (SELECT grp FROM codes)))",
 ]
 CODES = pa.table({"code_id": [0, 1, 1, None, 2, 5], "grp": [1, 2, 1, 1, None, 1]})
 UNIT: dict[str, Any] = {"private_parents": ["person"], "unit": "person_id", "max_rows": 100}
