@@ -3,9 +3,9 @@
 Pure: no database, no table, no randomness.
 """
 
-from dpdb.constraints.across import Across, ConditionAcross, Inclusion, LookUp
+from dpdb.constraints.across import Across, ConditionAcross, Inclusion, LookUp, Member
 from dpdb.constraints.block_shape import BlockShape, block_shape, column_signs, compares_every_pair
-from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression
+from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression, computed
 from dpdb.constraints.comparisons import COMPARISONS, OPERATORS
 from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
 from dpdb.constraints.load import (
@@ -43,6 +43,7 @@ from dpdb.constraints.text.limits import (
     Statistic,
 )
 from dpdb.constraints.text.line import ConstraintLine, without_comment
+from dpdb.constraints.text.member_text import condition_with_members
 from dpdb.constraints.text.parser import parse_constraint
 from dpdb.constraints.text.source import shortened
 from dpdb.names import quoted_name
@@ -70,6 +71,7 @@ __all__ = [
     "Inclusion",
     "Limit",
     "LookUp",
+    "Member",
     "Operator",
     "OrderDependency",
     "Predicate",
@@ -81,6 +83,8 @@ __all__ = [
     "block_shape",
     "column_signs",
     "compares_every_pair",
+    "computed",
+    "condition_with_members",
     "describe",
     "distinct",
     "equality_columns",

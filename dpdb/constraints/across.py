@@ -1,4 +1,4 @@
-"""`Across`: a condition over one tuple that rows of another table, the parent, decide: `Inclusion` and `LookUp`.
+"""`Across`: a condition over one tuple that rows of another table, the parent, decide.
 
 The parent's rows are no part of a constraint; the engine reads them (`dpdb.engine.parents`).
 
@@ -6,18 +6,21 @@ An inclusion, a foreign key, is that the parent lacks a row's values of some col
 look-up is that some row of the parent has a row's key and breaks what a rule says of both: `CHECK (visit_start <=
 person.death_date) BY person_id = person.person_id`, no visit after the person's death. As in SQL NULL violates nothing:
 not in a key, nor in what is compared; nor does a look-up say anything of a row whose key no row of the parent has.
+
+A member, `concept_id IN (SELECT id FROM concept WHERE standard)`, is no rule of its own but a part of conditions: NULL
+if the tuple has no value, else whether the parent has it. NULLs of the parent equal nothing, also under NOT IN.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Self
 
 from dpdb.names import in_double_quotes, quoted_name
 
-__all__ = ["Across", "ConditionAcross", "Inclusion", "LookUp"]
+__all__ = ["Across", "ConditionAcross", "Inclusion", "LookUp", "Member", "columns_read", "members_among"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,38 +32,63 @@ class ConditionAcross:
     pieces
         Its text before, between and after the columns.
     columns
-        The columns in the order written: whether each is the parent's, and its name.
+        The columns in the order written: whether each is the parent's, and its name; a member is the tuple's.
     """
 
     pieces: tuple[str, ...]
-    columns: tuple[tuple[bool, str], ...]
+    columns: tuple[tuple[bool, str | Member], ...]
 
     @property
     def own_columns(self) -> tuple[str, ...]:
         """The tuple's columns, each once."""
-        return tuple(dict.fromkeys(name for is_parents, name in self.columns if not is_parents))
+        return columns_read(name for is_parents, name in self.columns if not is_parents)
 
     @property
     def parent_columns(self) -> tuple[str, ...]:
         """The parent's columns, each once."""
-        return tuple(dict.fromkeys(name for is_parents, name in self.columns if is_parents))
+        return columns_read(name for is_parents, name in self.columns if is_parents)
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """The members in it."""
+        return members_among(name for _, name in self.columns)
 
     def written(self, parent: str, before: str = "") -> str:
         """Return the text as it is written in a constraint, with `before` before each column of the tuple."""
-        return self._joined(
-            lambda is_parents, name: (f"{_table(parent)}." if is_parents else before) + quoted_name(name)
-        )
 
-    def sql(self, parents: Mapping[str, str]) -> str:
-        """Return the text with every column in double quotes, the parent's by other names; to be parsed."""
-        return self._joined(lambda is_parents, name: in_double_quotes(parents[name] if is_parents else name))
+        def shown(is_parents: bool, name: str | Member) -> str:
+            if isinstance(name, Member):
+                return name.written(before)
+            return (f"{_table(parent)}." if is_parents else before) + quoted_name(name)
+
+        return self._joined(shown)
+
+    def sql(self, own: Mapping[Across, str], parents: Mapping[str, str]) -> str:
+        """Return the text with every column in double quotes, members and the parent's by other names; to be parsed."""
+
+        def named(is_parents: bool, name: str | Member) -> str:
+            if isinstance(name, Member):
+                return in_double_quotes(own[name])
+            return in_double_quotes(parents[name] if is_parents else name)
+
+        return self._joined(named)
 
     def renamed(self, own: Mapping[str, str], parents: Mapping[str, str]) -> ConditionAcross:
         """Return the condition with columns renamed; a name that a mapping lacks stays."""
-        names = ((theirs, (parents if theirs else own).get(name, name)) for theirs, name in self.columns)
-        return replace(self, columns=tuple(names))
 
-    def _joined(self, shown: Callable[[bool, str], str]) -> str:
+        def of(theirs: bool, name: str | Member) -> str | Member:
+            if isinstance(name, Member):
+                return name.renamed({column: own.get(column, column) for column in name.columns})
+            return (parents if theirs else own).get(name, name)
+
+        return replace(self, columns=tuple((theirs, of(theirs, name)) for theirs, name in self.columns))
+
+    def with_members(self, change: Callable[[Member], Member]) -> ConditionAcross:
+        """Return the condition with other members."""
+        columns = ((theirs, change(name) if isinstance(name, Member) else name) for theirs, name in self.columns)
+        return replace(self, columns=tuple(columns))
+
+    def _joined(self, shown: Callable[[bool, str | Member], str]) -> str:
         names = [shown(*column) for column in self.columns]
         return "".join(part for both in zip_longest(self.pieces, names, fillvalue="") for part in both)
 
@@ -106,6 +134,16 @@ class Across:
     def conditions(self) -> tuple[ConditionAcross, ...]:
         """What it says of rows of the parent beside their key."""
         return () if self.among is None else (self.among,)
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """The members in what it says."""
+        return tuple(member for condition in self.conditions for member in condition.members)
+
+    def with_members(self, change: Callable[[Member], Member]) -> Self:
+        """Return the condition with other members."""
+        del change
+        return self
 
     @property
     def table(self) -> str:
@@ -222,6 +260,10 @@ class LookUp(Across):
         spelled = Across.of_parent(self, parent, names)
         return replace(spelled, condition=self.condition.renamed({}, names))
 
+    def with_members(self, change: Callable[[Member], Member]) -> Self:
+        """Return the condition with other members."""
+        return replace(self, condition=self.condition.with_members(change))
+
     @property
     def _checked(self) -> str:
         return self.condition.written(self.parent)
@@ -229,6 +271,27 @@ class LookUp(Across):
     def _equal(self, before: str) -> str:
         pairs = zip(self.columns, self.parent_columns, strict=True)
         return " AND ".join(f"{before}{quoted_name(own)} = {self.table}.{quoted_name(their)}" for own, their in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Member(Across):
+    """The condition over one tuple that some row of a parent (that counts) has its value; NULL if it has none."""
+
+    def written(self, before: str = "") -> str:
+        """Return the text of the condition, with `before` (such as ``t1.``) before the column of the tuple."""
+        [wanted] = self.parent_columns
+        return f"{self._key(before)} IN (SELECT {quoted_name(wanted)} FROM {self.table}{self._among_parent()})"
+
+
+def columns_read(names: Iterable[str | Member]) -> tuple[str, ...]:
+    """Return the columns that some columns and members are, or are told from, each once."""
+    read = ((name,) if isinstance(name, str) else name.columns for name in names)
+    return tuple(dict.fromkeys(column for each in read for column in each))
+
+
+def members_among(names: Iterable[str | Member]) -> tuple[Member, ...]:
+    """Return the members among columns, each once."""
+    return tuple(dict.fromkeys(name for name in names if isinstance(name, Member)))
 
 
 def _table(parent: str) -> str:

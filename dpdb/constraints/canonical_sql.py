@@ -8,6 +8,7 @@ from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.generators.duckdb import DuckDBGenerator
 
+from dpdb.constraints.across import Member
 from dpdb.constraints.column_ref import RowExpression
 
 __all__ = ["row_expression"]
@@ -46,7 +47,7 @@ class _Writer(DuckDBGenerator):
         return f"day({self.sql(expression, 'this')})"
 
 
-def row_expression(tree: exp.Expr, name_of: Callable[[str], str], *, is_condition: bool) -> RowExpression:
+def row_expression(tree: exp.Expr, name_of: Callable[[str], str | Member], *, is_condition: bool) -> RowExpression:
     """Write a tree whose columns are numbered (see `SqlFragment`).
 
     A disjunction is put in parentheses, so that it can stand between `&`.
@@ -56,7 +57,7 @@ def row_expression(tree: exp.Expr, name_of: Callable[[str], str], *, is_conditio
     tree
         A condition or term whose columns are numbers.
     name_of
-        Gives the column of a number.
+        Gives the column, or the member, of a number.
     is_condition
         Whether the tree is a condition, not a term.
     """

@@ -8,11 +8,11 @@ depends on a parent table, too; `dpdb.engine.parents` says when these facts hold
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from dpdb.constraints.across import Across
+from dpdb.constraints.across import Across, Member, columns_read, members_among
 from dpdb.errors import ParameterError
 from dpdb.names import in_double_quotes, quoted_name
 
@@ -28,32 +28,44 @@ class RowExpression:
     pieces
         Its text before, between and after the columns.
     columns
-        The names of the columns, in the order written; a name may occur more than once.
+        The names of the columns, in the order written, members among them; a name may occur more than once.
     is_condition
         Whether it is true, false or NULL by its form, and violated by itself.
     """
 
     pieces: tuple[str, ...]
-    columns: tuple[str, ...]
+    columns: tuple[str | Member, ...]
     is_condition: bool
 
     def written(self, before: str = "") -> str:
         """Return the text as it is written in a constraint, with `before` (such as ``t1.``) before each column."""
-        return self._joined(before + quoted_name(name) for name in self.columns)
+        return self._joined(
+            before + quoted_name(name) if isinstance(name, str) else name.written(before) for name in self.columns
+        )
 
     @property
     def table_columns(self) -> tuple[str, ...]:
         """The columns that it reads."""
-        return self.columns
+        return columns_read(self.columns)
 
     @property
-    def sql(self) -> str:
-        """The text with every column in double quotes: to be parsed as a predicate."""
-        return self._joined(map(in_double_quotes, self.columns))
+    def members(self) -> tuple[Member, ...]:
+        """The members in it."""
+        return members_among(self.columns)
+
+    def sql(self, members: Mapping[Across, str]) -> str:
+        """Return the text with every column in double quotes, members by the names given: to be parsed."""
+        return self._joined(in_double_quotes(name if isinstance(name, str) else members[name]) for name in self.columns)
 
     def renamed(self, names: Mapping[str, str]) -> RowExpression:
         """Return the expression with columns renamed; `names` has every column of it."""
-        return RowExpression(self.pieces, tuple(names[name] for name in self.columns), self.is_condition)
+        columns = (names[name] if isinstance(name, str) else name.renamed(names) for name in self.columns)
+        return replace(self, columns=tuple(columns))
+
+    def with_members(self, change: Callable[[Member], Member]) -> RowExpression:
+        """Return the expression with other members."""
+        columns = (name if isinstance(name, str) else change(name) for name in self.columns)
+        return replace(self, columns=tuple(columns))
 
     def _joined(self, names: Iterable[str]) -> str:
         return "".join(part for both in zip_longest(self.pieces, names, fillvalue="") for part in both)

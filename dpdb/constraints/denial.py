@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from dpdb.constraints.across import Across
+from dpdb.constraints.across import Across, Member
 from dpdb.constraints.column_ref import ComputedRef, RowExpression
 from dpdb.constraints.predicate import Predicate
 from dpdb.errors import ParameterError
@@ -118,8 +118,9 @@ class DenialConstraint:
 
     @property
     def inclusions(self) -> tuple[Across, ...]:
-        """All inclusions and look-ups in its predicates."""
-        return tuple(ref.expression for ref in self.computed if isinstance(ref.expression, Across))
+        """All that its predicates say of parents: members before what they are part of."""
+        said = [(ref.expression, ref.expression.members) for ref in self.computed]
+        return tuple(each for one, members in said for each in (*members, *((one,) if isinstance(one, Across) else ())))
 
     @property
     def inclusion(self) -> Across | None:
@@ -134,7 +135,7 @@ class DenialConstraint:
     def _denied_by(self, predicate: Predicate) -> Across | None:
         left = predicate.left
         expression = left.expression if isinstance(left, ComputedRef) else None
-        is_rule = self.is_single_tuple and predicate.is_condition
+        is_rule = self.is_single_tuple and predicate.is_condition and not isinstance(expression, Member)
         return expression if isinstance(expression, Across) and is_rule else None
 
     def swapped(self) -> DenialConstraint:

@@ -138,7 +138,7 @@ def never_null(dc: DenialConstraint) -> str | None:
         return None
     [predicate], ref = dc.predicates, dc.predicates[0].left
     said = ref.expression if isinstance(ref, ComputedRef) else None
-    is_null = isinstance(said, RowExpression) and said.pieces == ("", " IS NULL")
+    is_null = isinstance(said, RowExpression) and said.pieces == ("", " IS NULL") and not said.members
     return ref.table_columns[0] if is_null and predicate.is_condition else None
 
 

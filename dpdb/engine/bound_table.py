@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from dpdb.closing import Closing
-from dpdb.constraints import ConstraintsLike, distinct, load_constraints, places_among_distinct
+from dpdb.constraints import ConstraintsLike, condition_with_members, distinct, load_constraints, places_among_distinct
 from dpdb.database import Database
 from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.parents.across import ParentsOfTable, RulesAcross
@@ -80,7 +80,11 @@ class BoundTable(Closing):
         self._kept = self._kept_of(source, change, opened)
         self.rows: Rows = self._kept or source
         named, schema = with_computed_columns(
-            database, distinct(self._across.constraints), source.schema, self._across.column
+            database,
+            distinct(self._across.constraints),
+            self._across.schema,
+            self._across.column,
+            self._across.members,
         )
         if schema is not source.schema:
             self.rows = ComputedRows(self.rows, schema)
@@ -155,6 +159,11 @@ class BoundTable(Closing):
     def where(self, text: str) -> WherePredicate:
         """Check and type a predicate; see `parse_where`."""
         return parse_where(self.database, text, self.schema)
+
+    def selected(self, text: str) -> WherePredicate:
+        """Check and type the condition of a rule's rows, which may have members of constraints. Errors as `where`."""
+        found = condition_with_members(text, self.schema.names)
+        return self.where(text) if found is None else self._across.selected(text, found)
 
     def literals(self, values: Sequence[LiteralValue], column_type: str) -> list[Literal | None]:
         """Type values for comparison with a column of a type; see `bind_literals`."""

@@ -99,6 +99,10 @@ class Table(Protocol):
         """Check and type a predicate. Reads no row. Errors as `parse_where`."""
         ...
 
+    def selected(self, text: str) -> WherePredicate:
+        """Check and type the condition of a rule's rows, in which members of its constraints may be. Reads no row."""
+        ...
+
     def literals(self, values: Sequence[LiteralValue], column_type: str) -> list[Literal | None]:
         """Type values for comparison with a column of a type; None for what is no value of it. Reads no row."""
         ...

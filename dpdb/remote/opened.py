@@ -14,10 +14,10 @@ from sqlglot import exp
 
 from dpdb.database import Database
 from dpdb.engine import AcrossColumn, BoundTable, SortedForm, count_dependencies, kept_children, kept_rows, limited_keys
-from dpdb.engine.sql import BoundConstraint, ComputedColumn, Operand, WherePredicate
+from dpdb.engine.sql import BoundConstraint, ComputedColumn, Operand, WherePredicate, members_read
 from dpdb.errors import EngineError, ForeignRuleError, ParameterError, PredicateError, SourceError
 from dpdb.remote.fetched import Asking
-from dpdb.remote.queries import alone_counts, content_query, in_queries, row_counts
+from dpdb.remote.queries import ROWS, alone_counts, content_query, in_queries, row_counts, with_computed
 from dpdb.remote.slice import RemoteSlice
 from dpdb.remote.spelling import SPELLINGS
 from dpdb.sources import Source, without_rows
@@ -102,6 +102,14 @@ class GatheredTable(BoundTable):
             raise PredicateError(f"where: {why}")
         return super().where(text)
 
+    def selected(self, text: str) -> WherePredicate:
+        """Check and type the condition of a rule's rows; its members were checked with the rule."""
+        found = super().selected(text)
+        why = self._spelling.why_not(found.tree)
+        if why is not None:
+            raise PredicateError(f"where: {why}")
+        return found
+
     def why_not_where(self, text: str) -> str | None:
         """Say why the other engine might read a predicate differently. Errors of the predicate as `where`."""
         return self._spelling.why_not(super().where(text).tree)
@@ -120,7 +128,7 @@ class GatheredTable(BoundTable):
     def _why_not(self, dc: BoundConstraint) -> str | None:
         read = [self.rows.schema[name] for name in dc.columns]
         found = [self._spelling.why_not(column.tree) for column in read if isinstance(column, ComputedColumn)]
-        for column in read:
+        for column in (*read, *members_read(self.rows.schema, set(dc.columns))):
             if isinstance(column, AcrossColumn):
                 found += map(self._spelling.why_not, column.met.trees)
                 for pair in column.pairs:
@@ -210,7 +218,11 @@ class GatheredTable(BoundTable):
     def count_rows(self, slices: Sequence[WherePredicate | None]) -> list[int]:
         """Count the rows of many slices in one query. Private."""
         asking = self._asking
-        return [int(count) for count in asking.row(row_counts(asking.rows, slices))]
+        names = {name for where in slices if where is not None for name in where.columns}
+        rows = asking.rows
+        if members_read(asking.schema, names):
+            rows = with_computed(rows, asking.schema, names, None).subquery(ROWS.name)
+        return [int(count) for count in asking.row(row_counts(rows, slices))]
 
     def count_owners(self, owner: str, asked: Sequence[OwnerQuestion]) -> list[int]:
         """Count the owners whose rows violate rules there, by aggregates; see `count_owners`. Private.

@@ -115,13 +115,9 @@ def join_across(
     values: dict[str, exp.Expr] = {}
     for number, column in enumerate(columns):
         alias = _free(f"across_{number}", schema)
-        found, on = (_broken if column.met.violates else _present)(column, rows, alias)
+        found, on = (_broken if column.met.violates and not column.met.is_member else _present)(column, rows, alias)
         query = query.join(found.subquery(alias), on=exp.and_(*on), join_type="left")
-        joined = exp.Is(this=exp.column(f"{alias}_0", table=alias), expression=exp.null())
-        if column.met.violates:
-            values[column.name] = exp.Not(this=joined)
-        else:
-            values[column.name] = exp.and_(*(is_known(_own(pair.column)) for pair in column.pairs), joined)
+        values[column.name] = column.told(is_known(exp.column(f"{alias}_0", table=alias)))
     return query, values
 
 

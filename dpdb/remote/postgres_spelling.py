@@ -84,10 +84,12 @@ def with_extremes(tree: exp.Expr, unordered: Collection[str]) -> exp.Expr:
     Parameters
     ----------
     unordered
-        Names of the table's columns whose types have neither. Under which names a tree passes them on is seen there.
+        Names of the table's columns whose types have neither. Under which names a tree passes them on is seen there,
+        and what it computes that is true or false.
     """
     root = exp.Paren(this=tree.copy())
-    names, more = set[str](), set(unordered)
+    computed = {alias.alias for alias in root.find_all(exp.Alias) if _is_truth(alias.this)}
+    names, more = set[str](), set(unordered) | computed
     while more - names:
         names |= more
         more = {alias.alias for alias in root.find_all(exp.Alias) if _reads(alias, names)}
@@ -102,6 +104,13 @@ def with_extremes(tree: exp.Expr, unordered: Collection[str]) -> exp.Expr:
         whole.replace(exp.Bracket(this=exp.paren(whole.copy()), expressions=[exp.convert(0)]))
     plain: exp.Expr = root.this
     return plain
+
+
+def _is_truth(value: exp.Expr) -> bool:
+    """Return whether a value is true, false or NULL by its form."""
+    if isinstance(value, exp.Case):
+        return all(_is_truth(each.args["true"]) for each in value.args["ifs"])
+    return isinstance(value.unnest(), (exp.Predicate, exp.Connector, exp.Not))
 
 
 def _reads(part: exp.Expr, names: Collection[str]) -> bool:

@@ -11,7 +11,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from sqlglot import exp
 
 from dpdb.engine import AcrossColumn
-from dpdb.engine.sql import BoundConstraint, ComputedColumn, WherePredicate, in_schema_order, not_alone, self_conflict
+from dpdb.engine.sql import (
+    BoundConstraint,
+    ComputedColumn,
+    WherePredicate,
+    beside_members,
+    in_schema_order,
+    members_read,
+    not_alone,
+    self_conflict,
+)
 from dpdb.remote.spelling import Spelling
 from dpdb.schema import TableSchema
 
@@ -99,8 +108,10 @@ def in_queries(schema: TableSchema, read: Sequence[Iterable[str]]) -> Iterator[l
     """
     part: list[int] = []
     joined: set[str] = set()
-    for place, names in enumerate(read):
-        across = {name for name in names if isinstance(schema[name], AcrossColumn)}  # each is a join
+    for place, asked in enumerate(read):
+        names = set(asked)
+        across = {name for name in names if isinstance(schema[name], AcrossColumn)}  # each is a join, as is a member
+        across |= {column.name for column in members_read(schema, names)}
         if part and (len(part) >= _PER_QUERY or len(joined | across) > _JOINS_PER_QUERY):
             yield part
             part, joined = [], set()
@@ -175,6 +186,14 @@ def _read(constraints: Sequence[BoundConstraint]) -> set[str]:
 
 def with_computed(rows: exp.Expr, schema: TableSchema, names: set[str], where: WherePredicate | None) -> exp.Select:
     """Select columns, computed ones among them, of the rows that a predicate selects."""
+    if members := members_read(schema, names):
+        from dpdb.remote.parents import join_across
+
+        stored, known = beside_members(schema, names | (set() if where is None else set(where.columns)))
+        query, found = join_across(exp.select().from_(rows.copy()), rows, schema, members)
+        told = [exp.alias_(found[column.name], column.name, quoted=True) for column in members]
+        query = query.select(*(exp.column(name, quoted=True) for name in stored), *told)
+        rows, schema = query.subquery("member_row"), known
     columns = [schema[name] for name in in_schema_order(names, schema)]
     values: dict[str, exp.Expr] = {
         column.name: column.value for column in columns if isinstance(column, ComputedColumn)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from dpdb.constraints import MAX_LENGTH, RowExpression, parse_constraint
+from dpdb.constraints import MAX_LENGTH, Across, RowExpression, parse_constraint
 from dpdb.errors import ConstraintSyntaxError, ParameterError, PredicateError
 from dpdb.names import LONGEST_NAME, in_double_quotes, is_one_word
 from dpdb.predicates import refuse_unknown_parts
@@ -233,8 +233,10 @@ def _readable(text: str) -> str:
     try:
         for constraint in parse_constraint(text):
             for computed in constraint.computed:
-                if isinstance(computed.expression, RowExpression):
-                    refuse_unknown_parts(computed.expression.sql, is_condition=computed.expression.is_condition)
+                part = computed.expression
+                if isinstance(part, RowExpression):
+                    called: dict[Across, str] = {member: member.written() for member in part.members}
+                    refuse_unknown_parts(part.sql(called), is_condition=part.is_condition)
         return readable_line(text)
     except (ConstraintSyntaxError, ParameterError, PredicateError) as error:
         said = str(error).splitlines()[0].removeprefix("where: ")

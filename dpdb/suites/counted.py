@@ -278,7 +278,7 @@ def _counted(table: PublicTable, line: SuiteLine, places: RulePlaces) -> _Counte
 
 def _where(table: PublicTable, line: SuiteLine) -> WherePredicate:
     try:
-        return table.opened.where(str(line.where))
+        return (table.opened.where if line.rule is None else table.opened.selected)(str(line.where))
     except (PredicateError, UnknownColumnError) as error:
         raise type(error)(f"check {line.name!r}: {error}") from None
 

@@ -9,7 +9,15 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
-from dpdb.constraints import ConstraintLine, Limit, WrittenLines, load_lines, shortened, written_lines
+from dpdb.constraints import (
+    ConstraintLine,
+    Limit,
+    WrittenLines,
+    condition_with_members,
+    load_lines,
+    shortened,
+    written_lines,
+)
 from dpdb.errors import ConstraintSyntaxError, ParameterError, PredicateError
 from dpdb.predicates import refuse_unknown_parts
 from dpdb.suites.suite import Suite, SuiteLine
@@ -122,7 +130,9 @@ def _condition(line: ConstraintLine, day: datetime.date | None) -> str | None:
             raise line.cursor.source.syntax_error(0, "a date given for {date}", shortened(line.text))
         return None
     try:
-        refuse_unknown_parts(where, is_condition=True)
+        found = condition_with_members(where) if line.constraints else None
+        text = where if found is None else found.sql({member: member.written() for member in found.members})
+        refuse_unknown_parts(text, is_condition=True)
     except PredicateError as error:
         said = str(error).splitlines()[0].removeprefix("where: ")
         raise line.cursor.source.syntax_error(0, f"a condition after WHERE ({said})", shortened(where)) from None

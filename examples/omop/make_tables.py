@@ -25,7 +25,11 @@ CONCEPTS = {  # concept: domain, class, standard
     44833556: ("Condition", "Billing Code", None), 1503297: ("Drug", "Ingredient", "S"),
     1308216: ("Drug", "Ingredient", "S"), 4132161: ("Route", "Qualifier Value", "S"),
     3004410: ("Measurement", "Lab Test", "S"), 3034426: ("Measurement", "Lab Test", "S"),
+    194997: ("Condition", "Disorder", "S"), 194696: ("Condition", "Disorder", "S"),
     8554: ("Unit", "Unit", "S"), 8555: ("Unit", "Unit", "S"), 9529: ("Unit", "Unit", "S"),
+}  # fmt: skip
+DESCENDANT_OF = {  # concept: its ancestor, and the gender of those who have it
+    194997: (4090861, MALE), 194696: (4095793, FEMALE)
 }  # fmt: skip
 TYPE, DEATHS_DAY, FIRST, LAST = 32817, 18_000, 14_610, 20_500  # days since 1970: 2010-01-01 and 2026-02-16
 UNIT_OF = {3004410: 8554, 3034426: 8555}
@@ -179,6 +183,7 @@ def _plant(made: TableSet, small: int) -> None:
     field("measurement", "isforeignkey", "unit_concept_id", small, {"unit_concept_id": 888_888}, others)
     _copy(made, "visit_occurrence", "field_isprimarykey_visit_occurrence_visit_occurrence_id", small)
     _second_periods(made, 0.1)
+    _conditions_of_one_gender(made, small)
 
 
 def _copy(made: TableSet, table: str, check: str, share: float) -> None:
@@ -204,6 +209,20 @@ def _second_periods(made: TableSet, share: float) -> None:
     made.planted.append({"check": check, "table": "observation_period", "rows": 2 * len(rows), "persons": len(rows)})
 
 
+def _conditions_of_one_gender(made: TableSet, small: int) -> None:
+    """Give persons conditions of their gender, and some of them one of the other gender."""
+    conditions, gender = made.tables["condition_occurrence"], made.tables["person"]["gender_concept_id"]
+    of, used = conditions["person_id"], made._used["condition_occurrence"]
+    is_free = ~np.isin(np.arange(len(of)), list(used))
+    for number, (concept, (ancestor, said)) in enumerate(DESCENDANT_OF.items()):
+        conditions["condition_concept_id"][is_free & (of % 10 == number) & (gender[of - 1] == said)] = concept
+        listed = "4090861,4025213" if said == MALE else "4095793,443343,4024004,4172857,444094,197810,4158481"
+        check = f"concept_plausiblegenderusedescendants_condition_occurrence_condition_concept_id_{listed}"
+        among = (of % 10 == number) & (gender[of - 1] != said)
+        made.plant("condition_occurrence", check, small, {"condition_concept_id": concept}, among)
+        assert ancestor in map(int, listed.split(","))
+
+
 def write(made: TableSet, folder: Path) -> None:
     """Write a Parquet file for each table, those of concepts, and what was planted."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -217,6 +236,12 @@ def write(made: TableSet, folder: Path) -> None:
         "invalid_reason": pa.array([None] * len(CONCEPTS), pa.string()),
     }  # fmt: skip
     pq.write_table(pa.table(concept), folder / "concept.parquet")
+    ancestors = [*(ancestor for ancestor, _ in DESCENDANT_OF.values()), *CONCEPTS]  # each is one of itself, too
+    related = {
+        "ancestor_concept_id": pa.array(ancestors, pa.int64()),
+        "descendant_concept_id": pa.array([*DESCENDANT_OF, *CONCEPTS], pa.int64()),
+    }
+    pq.write_table(pa.table(related), folder / "concept_ancestor.parquet")
     (folder / "planted.json").write_text(json.dumps(made.planted, indent=1) + "\n")
 
 

@@ -32,6 +32,7 @@ BOTH = (*ONE, "b = 1: (n, key) IN p(n, id)")  # the same key and columns: it fli
 CODES = (*ONE, "(n, key) IN p(n, c)")  # one key, two columns of the parent
 TWO_KEYS = (*ONE, "(n, a) IN p(n, c)")
 LOOK_UP = ("CHECK (b <= p.c) BY n = p.n AND key = p.id",)
+MEMBER = ("CHECK (b <= p.c OR a NOT IN (SELECT x FROM v)) BY n = p.n AND key = p.id",)
 ALL = (*LOOK_UP, *ONE, "(n, key) IN p(n, id) WHERE p.c = 2")  # one key and its columns: they flip the same rows
 TWO_LOOK_UPS = (*LOOK_UP, "CHECK (a <= p.id) BY n = p.n AND key = p.c")
 HIMSELF = ("(n, key) IN p(n, a)",)  # the measured table is its own parent
@@ -102,8 +103,8 @@ class Audit:
 
 
 # Rules, keys, pairs of a key and columns of the parent.
-SHAPES = [(ONE, 1, 1), (BOTH, 1, 1), (CODES, 1, 2), (TWO_KEYS, 2, 2), (LOOK_UP, 1, 1), (ALL, 1, 1)]
-NAMES = ["one", "conditions", "columns", "two keys", "look-up", "all"]
+SHAPES = [(ONE, 1, 1), (BOTH, 1, 1), (CODES, 1, 2), (TWO_KEYS, 2, 2), (LOOK_UP, 1, 1), (ALL, 1, 1), (MEMBER, 1, 1)]
+NAMES = ["one", "conditions", "columns", "two keys", "look-up", "all", "member"]
 SHAPED = pytest.mark.parametrize(("rules", "keys", "pairs"), SHAPES, ids=NAMES)
 ROWS: list[tuple[int | None, int | None]] = [(1, 0), (1, 2), (2, 0), (None, 1)]  # of the parent
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 from sqlglot import exp
-from two_tables import BESIDE, LOOK_UPS, LOOKED_UP, RULES, Instance, broken, instances, statistics
+from two_tables import BESIDE, LOOK_UPS, LOOKED_UP, RULES, WITH_MEMBERS, Instance, broken, instances, statistics
 
 from dpdb.database.database import Database
 from dpdb.engine import unit_rows
@@ -59,6 +59,12 @@ def test_every_small_instance(database: Database, rules: tuple[str, ...], most: 
 def test_a_unit_changes_look_ups_within_their_claim(database: Database, most: int) -> None:
     tested = random.Random(most).sample(instances(4, 3, LOOKED_UP), 8)
     assert audited(database, tested, LOOK_UPS, most) > 0
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_unit_changes_look_ups_with_members_within_their_claim(database: Database, most: int) -> None:
+    tested = random.Random(most).sample(instances(4, 3, LOOKED_UP), 40)
+    assert audited(database, tested, WITH_MEMBERS, most) > 0
 
 
 @pytest.mark.slow

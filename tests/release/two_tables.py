@@ -23,6 +23,11 @@ from dpdb.sources.source import Source
 Child = tuple[int | None, int, int]  # key, a, b
 RULES = ("key IN p.id", "a -> b")
 LOOK_UPS = ("CHECK (b <= p.c) BY key = p.id", "key IN p.id WHERE p.c = 0", "a -> b")
+WITH_MEMBERS = (
+    "CHECK (b <= p.c OR a NOT IN (SELECT x FROM v)) BY key = p.id",
+    "CHECK (b <= p.c) BY key = p.id WHERE a IN (SELECT x FROM v)",
+    "not(t1.a = t2.a & t1.b != t2.b & t1.b IN (SELECT x FROM v))",
+)  # v is public and has the value 0
 BESIDE = (*RULES, "b = 1: (key, a) IN p(id, c)", "not(t1.a < t2.a & t1.b > t2.b)")
 CHILDREN = [(key, a, b) for key in (1, 2, None) for a, b in ((0, 0), (0, 1), (1, 0))]
 PARENTS: list[tuple[int | None, int]] = [(1, 0), (1, 1), (2, 0), (None, 0)]
@@ -55,7 +60,10 @@ class Parents:
         del schema
         columns = TableSchema(tuple(Column(name, kind) for name, kind in database.describe(f"FROM {self.table}")))
         parent = ParentTable("p", False, self.table == "tested", columns, exp.to_table(self.table), None, "")
-        return tuple(resolved(dc, {"p": ("p", columns)}) for dc in constraints), {"p": parent}
+        words = TableSchema((Column("x", "BIGINT"),))
+        public = ParentTable("v", True, False, words, exp.select("0::BIGINT AS x").subquery(), None, "")
+        known = {"p": ("p", columns), "v": ("v", words)}
+        return tuple(resolved(dc, known) for dc in constraints), {"p": parent, "v": public}
 
 
 def arrow(rows: Sequence[Sequence[Any]], names: str) -> pa.Table:

@@ -47,6 +47,18 @@ RULES = [
     "visit IN person BY person_id = person.pid",
     "person_id, code -> across_0",
 ]
+MEMBERS = [
+    "CHECK (code IN (SELECT code_id FROM codes WHERE grp = 1))",
+    "not(code IN (SELECT code_id FROM codes WHERE grp = 1) AND day > person.death) BY person_id = person.pid",
+    "CHECK (person.kind = 1 OR code NOT IN (SELECT code_id FROM codes)) BY person_id = person.pid "
+    "WHERE vid IN (SELECT grp FROM codes) OR vid > 20",
+    "CHECK (vid > 60 OR across_0 IN (SELECT code_id FROM codes WHERE grp = 1))",
+    "person_id IN person.pid WHERE person.kind = 1 AND vid IN (SELECT code_id FROM codes)",
+    "person_id -> code WHERE code IN (SELECT code_id FROM codes WHERE grp = 1)",
+    "not(t1.person_id = t2.person_id & (t1.code IN (SELECT code_id FROM codes)) "
+    "!= (t2.vid IN (SELECT grp FROM codes)))",
+]
+CODES = pa.table({"code_id": [0, 1, 1, None, 2, 5], "grp": [1, 2, 1, 1, None, 1]})
 UNIT: dict[str, Any] = {"private_parents": ["person"], "unit": "person_id", "max_rows": 100}
 
 
@@ -106,6 +118,25 @@ def test_our_own_engine_as_another(here: AskedThere, settings: dict[str, Any]) -
 @pytest.mark.parametrize("settings", [{"public_parents": ["person"]}, UNIT], ids=["public", "private"])
 def test_postgresql(beside: Server, settings: dict[str, Any]) -> None:
     compare(beside.address, "visit", settings)
+
+
+@pytest.mark.parametrize("settings", [{"public_parents": ["person", "codes"]}, UNIT | {"public_parents": ["codes"]}])
+@pytest.mark.parametrize("there", ["here", "postgresql"])
+def test_members(beside: Server, there: str, settings: dict[str, Any]) -> None:
+    with duckdb.connect() as connection:
+        for name, rows in (("visit", VISITS), ("person", PEOPLE), ("codes", CODES)):
+            connection.register(name, rows)
+        if there != "here":
+            beside.run("DROP TABLE IF EXISTS codes")
+            beside.holding(CODES, "codes")
+        source: Any = AskedThere(connection, "visit") if there == "here" else beside.address
+        table = None if there == "here" else "visit"
+        with open_table(connection, table="visit", constraints=MEMBERS, **settings) as opened:
+            expected = answers(opened, None)
+        assert expected[0]["self-conflicts"] > 10
+        with open_table(source, table=table, constraints=MEMBERS, gather_rows=1_000, **settings) as opened:
+            assert answers(opened, None) == expected
+            opened.refuse_change(all_rows=True)
 
 
 @pytest.mark.filterwarnings("ignore")  # of PySpark, pandas and py4j

@@ -102,8 +102,9 @@ FIELDS = [
     _field("VISIT", "visit_id", **_yes("isPrimaryKey", "1")),
     _field("VISIT", "start", "date", plausibleValueLow="'19500101'", plausibleValueHigh="DATEADD(dd,1,GETDATE())",
            plausibleValueHighThreshold="1", plausibleStartBeforeEnd="Yes", plausibleStartBeforeEndThreshold="1",
-           plausibleStartBeforeEndFieldName="END"),
-    _field("VISIT", "end", "datetime", plausibleValueHigh="DATEADD(dd,1,GETDATE())"),
+           plausibleStartBeforeEndFieldName="END", **_yes("plausibleAfterBirth", "1")),
+    _field("VISIT", "end", "datetime", plausibleValueHigh="DATEADD(dd,1,GETDATE())", **_yes("plausibleTemporalAfter"),
+           plausibleTemporalAfterTableName="PERSON", plausibleTemporalAfterFieldName="BIRTH_DATETIME"),
     _field("VISIT", "unit_concept_id", **_yes("standardConceptRecordCompleteness", "5"),
            **_yes("sourceValueCompleteness", "10")),
     _field("VISIT", "type_id", **_yes("standardConceptRecordCompleteness", "5")),
@@ -126,6 +127,14 @@ CONCEPTS = [
     {**_UNITS, "conceptId": "7", "plausibleUnitConceptIds": "8", "plausibleUnitConceptIdsThreshold": "some"},
     {"cdmTableName": "VISIT", "cdmFieldName": "UNIT_CONCEPT_ID", "conceptId": "8",
      "isTemporallyConstant": "Yes", "isTemporallyConstantThreshold": "1"},
+    {**_UNITS, "plausibleUnitConceptIdsThreshold": "", "conceptId": "4090861, 4025213",
+     "plausibleGenderUseDescendants": "Male", "plausibleGenderUseDescendantsThreshold": "2"},
+    {**_UNITS, "plausibleUnitConceptIdsThreshold": "", "conceptId": "10",
+     "plausibleGenderUseDescendants": "Female", "plausibleGenderUseDescendantsThreshold": "2"},
+    {**_UNITS, "plausibleUnitConceptIdsThreshold": "", "conceptId": "11, x",
+     "plausibleGenderUseDescendants": "Female", "plausibleGenderUseDescendantsThreshold": "2"},
+    {**_UNITS, "plausibleUnitConceptIdsThreshold": "", "conceptId": "12",
+     "plausibleGenderUseDescendants": "Neither", "plausibleGenderUseDescendantsThreshold": "2"},
 ]  # fmt: skip
 
 
@@ -149,8 +158,14 @@ def test_each_table_has_a_suite(tmp_path: Path) -> None:
         "field_isprimarykey_visit_visit_id: UNIQUE(visit_id)  fail above 1% in duplicates",
         """field_plausiblevaluelow_visit_start: CHECK (start >= DATE '1950-01-01')  warn above 0""",
         """field_plausiblevaluehigh_visit_start: CHECK (start < DATE '2026-11-25')  warn above 1% of non-null""",
-        'field_plausiblestartbeforeend_visit_start: CHECK (start <= "end")  warn above 1% of non-null',
+        'field_plausiblestartbeforeend_visit_start: CHECK (start <= CAST("end" AS DATE))  warn above 1% of non-null',
+        "field_plausibleafterbirth_visit_start: CHECK (start >= coalesce(CAST(person.birth_datetime AS DATE), "
+        "make_date(person.year_of_birth, coalesce(person.month_of_birth, 1), coalesce(person.day_of_birth, 1)))) "
+        "BY person_id = person.person_id  warn above 1% of non-null",
         """field_plausiblevaluehigh_visit_end: CHECK ("end" < DATE '2026-11-25')  warn above 0""",
+        'field_plausibletemporalafter_visit_end: CHECK (CAST("end" AS DATE) >= '
+        "coalesce(CAST(person.birth_datetime AS DATE), make_date(person.year_of_birth, 6, 1))) "
+        "BY person_id = person.person_id  warn above 0",
         "field_standardconceptrecordcompleteness_visit_unit_concept_id: CHECK (unit_concept_id IS NOT NULL AND "
         "unit_concept_id <> 0) WHERE unit_concept_id IS NOT NULL OR unit_source_value IS NOT NULL  "
         "fail above 5% of selected",
@@ -161,9 +176,18 @@ def test_each_table_has_a_suite(tmp_path: Path) -> None:
         "unit_concept_id = 4 AND (unit_concept_id <> 0 OR unit_concept_id IS NULL)  warn above 5% of selected",
         "concept_plausiblevaluelow_visit_unit_concept_id_5_7: CHECK (value_as_number >= 0.5) WHERE unit_concept_id = 5 "
         "AND unit_concept_id = 7 AND value_as_number IS NOT NULL  warn above 1% of selected",
+        '"concept_plausiblegenderusedescendants_visit_unit_concept_id_4090861,4025213": '
+        "CHECK (person.gender_concept_id = 8507) BY person_id = person.person_id WHERE unit_concept_id IN "
+        "(SELECT descendant_concept_id FROM concept_ancestor WHERE ancestor_concept_id IN (4090861, 4025213))  "
+        "warn above 2% of selected",
+        "concept_plausiblegenderusedescendants_visit_unit_concept_id_10: "
+        "CHECK (person.gender_concept_id = 8532) BY person_id = person.person_id WHERE unit_concept_id IN "
+        "(SELECT descendant_concept_id FROM concept_ancestor WHERE ancestor_concept_id IN (10))  "
+        "warn above 2% of selected",
     ]
     assert lines["drug"] == ["field_isforeignkey_drug_visit_id: (person_id, visit_id) IN visit(person_id, visit_id)"]
     assert "(DQD counts persons, not rows)" in found["observation_period"].text()
+    assert found["visit"].text().count("(DQD counts a row once for each of these concepts") == 1
     for each in found.values():
         assert len(load_suite(each.text()).lines) == len(each.rules)
 
@@ -177,6 +201,8 @@ def test_what_is_left_out_has_its_reason(tmp_path: Path) -> None:
         "concept_plausibleunitconceptids_visit_unit_concept_id_6": "'eight' is no list of concepts",
         "concept_plausibleunitconceptids_visit_unit_concept_id_7": "its threshold 'some' is no percentage",
         "concept_istemporallyconstant_visit_unit_concept_id_8": "dpdb does not know this check",
+        "concept_plausiblegenderusedescendants_visit_unit_concept_id_11,x": "conceptId '11, x' is no list of concepts",
+        "concept_plausiblegenderusedescendants_visit_unit_concept_id_12": "'Neither' is neither Male nor Female",
         "cdmTable (1)": "the schema decides it, which is public",
         "cdmField (7)": "the schema decides it, which is public",
         "cdmDatatype (4)": "the schema decides it, which is public",

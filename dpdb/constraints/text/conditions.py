@@ -13,18 +13,27 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dpdb.bounded_parser import parse_condition
-from dpdb.constraints.across import ConditionAcross
+from dpdb.constraints.across import ConditionAcross, Member
 from dpdb.constraints.canonical_sql import row_expression
-from dpdb.constraints.column_ref import ColumnRef, computed
+from dpdb.constraints.column_ref import ColumnRef, RowExpression, computed
 from dpdb.constraints.comparisons import COMPARISONS, OPERATORS
 from dpdb.constraints.predicate import Constant, Operator, Predicate
 from dpdb.constraints.text.cursor import Cursor
+from dpdb.constraints.text.lexer import Kind
 from dpdb.constraints.text.names import TupleNames
 from dpdb.constraints.text.source import shortened
-from dpdb.constraints.text.sql_fragment import OF_PARENT, ParentColumns, SqlFragment, sql_fragment
+from dpdb.constraints.text.sql_fragment import OF_PARENT, ParentColumns, Selected, SqlFragment, sql_fragment
 from dpdb.errors import ConstraintSyntaxError, ParameterError
 
-__all__ = ["check_across", "conditions", "conditions_among", "solved", "violations_of_check"]
+__all__ = [
+    "check_across",
+    "conditions",
+    "conditions_among",
+    "row_condition",
+    "selected",
+    "solved",
+    "violations_of_check",
+]
 
 
 def conditions(cursor: Cursor, tuples: TupleNames, *, bare: bool) -> tuple[Predicate, ...]:
@@ -35,21 +44,24 @@ def conditions(cursor: Cursor, tuples: TupleNames, *, bare: bool) -> tuple[Predi
     bare
         Whether they speak of one row, so that columns need no name of a tuple.
     """
-    fragment = sql_fragment(cursor, tuples, bare=bare)
-    reader = _Reader(cursor, fragment, tuples, bare=bare)
+    reader = _reader(cursor, tuples, bare=bare)
     return reader.predicates(_conjuncts(reader.tree))
 
 
 def violations_of_check(cursor: Cursor, tuples: TupleNames) -> tuple[Predicate, ...]:
     """Take a condition that no row may make false, and return the predicates of the rows that do."""
-    fragment = sql_fragment(cursor, tuples, bare=True)
-    reader = _Reader(cursor, fragment, tuples, bare=True)
+    reader = _reader(cursor, tuples)
     return reader.predicates(_conjuncts(_denied(reader.tree)))
+
+
+def row_condition(cursor: Cursor, tuples: TupleNames) -> RowExpression:
+    """Take a condition over one row as it is."""
+    return _reader(cursor, tuples).whole()
 
 
 def check_across(cursor: Cursor, tuples: TupleNames, parent: ParentColumns, *, is_denial: bool) -> ConditionAcross:
     """Take a condition over a row and a row of a parent, up to what ends it; of a denial, its opposite."""
-    reader = _Reader(cursor, sql_fragment(cursor, tuples, bare=True, parent=parent), tuples, bare=True)
+    reader = _reader(cursor, tuples, parent=parent)
     found = reader.across(_denied(reader.tree) if is_denial else reader.tree)
     if not found.parent_columns:
         raise reader.error(
@@ -62,13 +74,44 @@ def conditions_among(
     cursor: Cursor, tuples: TupleNames, parent: ParentColumns
 ) -> tuple[tuple[Predicate, ...], ConditionAcross | None]:
     """Take conditions joined by `and`, each over one row or over the parent's columns alone; return both kinds."""
-    reader = _Reader(cursor, sql_fragment(cursor, tuples, bare=True, parent=parent), tuples, bare=True)
+    reader = _reader(cursor, tuples, parent=parent)
     mine: list[exp.Expr] = []
     theirs: list[exp.Expr] = []
     for conjunct in _conjuncts(reader.tree):
         (theirs if reader.is_of_parent(conjunct) else mine).append(conjunct)
     among = reader.across(exp.and_(*theirs)) if theirs else None
     return reader.predicates(iter(mine)), among
+
+
+def selected(cursor: Cursor) -> Selected:
+    """Take `(SELECT id FROM customers WHERE active)`: inside, all columns are the parent's."""
+    cursor.take()
+    cursor.take()
+    written = [_dotted(cursor)]
+    while cursor.accept(Kind.COMMA):
+        written.append(_dotted(cursor))
+    if not cursor.at_word("from"):
+        raise cursor.error("FROM, as in (SELECT id FROM customers WHERE active)")
+    cursor.take()
+    names, among = _dotted(cursor), None
+    if cursor.at_word("where"):
+        cursor.take()
+        parent = ParentColumns(tuple(name.casefold() for name in names), "all")
+        _, among = conditions_among(cursor, TupleNames(cursor.source), parent)
+    cursor.expect(Kind.RPAREN, "WHERE or ')'")
+    return Selected(".".join(names), tuple(each[-1] for each in written), among)
+
+
+def _dotted(cursor: Cursor) -> list[str]:
+    names = [cursor.written_name()]
+    while cursor.accept(Kind.DOT):
+        names.append(cursor.written_name())
+    return names
+
+
+def _reader(cursor: Cursor, tuples: TupleNames, *, bare: bool = True, parent: ParentColumns | None = None) -> _Reader:
+    fragment = sql_fragment(cursor, tuples, bare=bare, select=selected, parent=parent)
+    return _Reader(cursor, fragment, tuples, bare=bare)
 
 
 def _conjuncts(tree: exp.Expr) -> Iterator[exp.Expr]:
@@ -106,6 +149,7 @@ class _Reader:
 
     def __init__(self, cursor: Cursor, fragment: SqlFragment, tuples: TupleNames, *, bare: bool) -> None:
         self._cursor, self._fragment, self._tuples, self._bare = cursor, fragment, tuples, bare
+        self._columns: list[tuple[str | None, str | Member]] = []
         if not fragment.sql:
             raise cursor.error("a condition")
         try:
@@ -117,6 +161,32 @@ class _Reader:
             raise self.error("a condition (put a column that is called like a word of SQL in double quotes)", "none")
         if bare and len({name for name, _ in fragment.columns if name not in {None, OF_PARENT}}) > 1:
             raise self.error("a condition over one row", "two tuple names")
+        self._read_members()
+
+    def _read_members(self) -> None:
+        """Put a column for each `x IN (SELECT ...)` into the tree."""
+        chosen: dict[str, Selected] = {}
+        for number, (name, column) in enumerate(self._fragment.columns):
+            if isinstance(column, Selected):
+                chosen[str(number)] = column
+            self._columns.append((name, "" if isinstance(column, Selected) else column))
+
+        def read(node: exp.Expr) -> exp.Expr:
+            items = node.expressions if isinstance(node, exp.In) else []
+            if not any(isinstance(item, exp.Column) and item.name in chosen for item in items):
+                return node
+            column = _bare(node.this)
+            name, own = self._columns[int(column.name)] if isinstance(column, exp.Column) else (OF_PARENT, "")
+            if name == OF_PARENT or not isinstance(own, str) or not own:
+                raise self.error("a column of the row before IN (SELECT ...)", shortened(self._shown(node.this)))
+            parent, columns, among = chosen[items[0].name]
+            if len(columns) > 1:
+                raise self.error("one column in SELECT, as there is one before IN", f"{len(columns)}")
+            self._columns.append((name, Member((own,), parent, columns, among)))
+            return exp.column(str(len(self._columns) - 1), quoted=True)
+
+        if chosen:
+            self.tree = self.tree.transform(read)
 
     def predicates(self, conjuncts: Iterator[exp.Expr]) -> tuple[Predicate, ...]:
         try:
@@ -124,18 +194,22 @@ class _Reader:
         except RecursionError:
             raise self.error("a condition that is nested less deeply", "more") from None
 
+    def whole(self) -> RowExpression:
+        """Return all of it as a condition over one row."""
+        return row_expression(_bare(self.tree), self._name, is_condition=True)
+
     def across(self, tree: exp.Expr) -> ConditionAcross:
         """Return a part as a condition over the row and a row of the parent."""
         try:
             text = row_expression(_bare(tree), str, is_condition=True)
         except RecursionError:
             raise self.error("a condition that is nested less deeply", "more") from None
-        columns = [self._fragment.columns[int(number)] for number in text.columns]
+        columns = [self._columns[int(number)] for number in text.columns if isinstance(number, str)]
         return ConditionAcross(text.pieces, tuple((name == OF_PARENT, column) for name, column in columns))
 
     def is_of_parent(self, tree: exp.Expr) -> bool:
         """Return whether a part is over the parent's columns; refuse one that is over both tables'."""
-        found = {self._fragment.columns[int(column.name)][0] == OF_PARENT for column in tree.find_all(exp.Column)}
+        found = {self._columns[int(column.name)][0] == OF_PARENT for column in tree.find_all(exp.Column)}
         if len(found) > 1:
             raise self.error(
                 "conditions behind WHERE over one table each, joined by AND (what compares both tables stands in "
@@ -169,9 +243,9 @@ class _Reader:
             else "a comparison such as t1.a > t2.b + 60, where a condition is over both tuples",
         )
         if isinstance(tree, exp.Column):
-            return Predicate(ColumnRef(index, self._name(tree.name)), Operator.EQ, Constant(True))
+            return Predicate(self._ref(index, tree), Operator.EQ, Constant(True))
         if isinstance(tree, exp.Not) and isinstance(column := _bare(tree.this), exp.Column):
-            return Predicate(ColumnRef(index, self._name(column.name)), Operator.EQ, Constant(False))
+            return Predicate(self._ref(index, column), Operator.EQ, Constant(False))
         found = row_expression(tree, self._name, is_condition=True)
         return Predicate(computed(index, found), Operator.EQ, Constant(True))
 
@@ -196,7 +270,7 @@ class _Reader:
             return self._constant(tree)
         index = self._only_index(tree, "a term over one tuple")
         if isinstance(tree, exp.Column):
-            return ColumnRef(index, self._name(tree.name))
+            return self._ref(index, tree)
         return computed(index, row_expression(tree, self._name, is_condition=False))
 
     def _constant(self, tree: exp.Expr) -> Constant | None:
@@ -222,14 +296,18 @@ class _Reader:
 
     # -- columns and their tuples ------------------------------------------------------------------------------------
 
-    def _name(self, number: str) -> str:
-        return self._fragment.columns[int(number)][1]
+    def _name(self, number: str) -> str | Member:
+        return self._columns[int(number)][1]
+
+    def _ref(self, index: int, column: exp.Column) -> ColumnRef:
+        named = self._name(column.name)
+        return ColumnRef(index, named) if isinstance(named, str) else computed(index, named)
 
     def _indices(self, tree: exp.Expr) -> frozenset[int]:
         return frozenset(self._index(column) for column in tree.find_all(exp.Column))
 
     def _index(self, column: exp.Column) -> int:
-        name = self._fragment.columns[int(column.name)][0]
+        name = self._columns[int(column.name)][0]
         return 0 if name is None or self._bare else self._tuples.index(name)
 
     def _only_index(self, tree: exp.Expr, expected: str) -> int:
@@ -244,12 +322,14 @@ class _Reader:
         """A part as it is written, for messages."""
 
         def name_of(number: str) -> str:
-            name, column = self._fragment.columns[int(number)]
+            name, column = self._columns[int(number)]
+            if isinstance(column, Member):
+                return column.written("" if name is None else f"{name}.")
             return column if name in {None, OF_PARENT} else f"{name}.{column}"
 
         text = row_expression(tree, str, is_condition=False)
         return "".join(
-            part + (name_of(number) if number else "")
+            part + (name_of(number) if isinstance(number, str) and number else "")
             for part, number in zip(text.pieces, (*text.columns, ""), strict=True)
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dpdb.constraints.across import Across, ConditionAcross, Inclusion
+from dpdb.constraints.across import Across, Inclusion
 from dpdb.constraints.column_ref import computed
 from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
 from dpdb.constraints.predicate import Constant, Operator, Predicate
@@ -25,7 +25,7 @@ _PARENT = "a table and its column, such as customers.id or customers(id), or val
 def at_inclusion(cursor: Cursor) -> bool:
     """Return whether a rule across tables begins here: `in` outside parentheses before a name, and no arrow.
 
-    Before a parenthesis it is the `IN (...)` of a condition.
+    Before a parenthesis it is the `IN (...)` of a condition, and behind WHERE the rule has begun.
     """
     if _at_foreign_key(cursor):
         return True
@@ -35,6 +35,8 @@ def at_inclusion(cursor: Cursor) -> bool:
         is_in = ahead > 0 and depth == 0 and cursor.at_word("in", ahead=ahead)
         has_values = cursor.at(Kind.LPAREN, ahead=ahead + 1) and not cursor.at_word("select", ahead=ahead + 2)
         found = found or (is_in and not has_values)
+        if not found and ahead and depth == 0 and cursor.at_word("where", ahead=ahead):
+            return False
         ahead += 1
     return found and cursor.at(Kind.END, ahead)
 
@@ -59,13 +61,16 @@ def inclusion(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     start = cursor.peek()
     among = None
     if cursor.at(Kind.LPAREN) and cursor.at_word("select", ahead=1):
-        parent, parent_columns, among = _selected(cursor)
+        from dpdb.constraints.text.conditions import selected  # loads sqlglot
+
+        parent, parent_columns, among = selected(cursor)
     else:
-        parent, parent_columns = _parent(cursor)
+        parent, names = _parent(cursor)
+        parent_columns = tuple(names)
     if len(parent_columns) != len(columns):
         raise cursor.error(f"as many columns of {parent} as on the left ({len(columns)})", start)
     _refuse_repeated(cursor, columns, start)
-    return across(cursor, Inclusion(tuple(columns), parent, tuple(parent_columns), among))
+    return across(cursor, Inclusion(tuple(columns), parent, parent_columns, among))
 
 
 def across(cursor: Cursor, rule: Across) -> tuple[DenialConstraint, ...]:
@@ -82,34 +87,6 @@ def across(cursor: Cursor, rule: Across) -> tuple[DenialConstraint, ...]:
         rule = replace(rule, among=rule.among or among)
     made = DenialConstraint((Predicate(computed(0, rule), Operator.EQ, Constant(True)),))
     return (made.among(conditions) if conditions else made,)
-
-
-def _selected(cursor: Cursor) -> tuple[str, list[str], ConditionAcross | None]:
-    """Take `(SELECT id FROM customers WHERE active)`: inside, all columns are the parent's."""
-    cursor.take()
-    cursor.take()
-    written = [_dotted(cursor)]
-    while cursor.accept(Kind.COMMA):
-        written.append(_dotted(cursor))
-    if not cursor.at_word("from"):
-        raise cursor.error("FROM, as in (SELECT id FROM customers WHERE active)")
-    cursor.take()
-    names, among = _dotted(cursor), None
-    if cursor.at_word("where"):
-        from dpdb.constraints.text.conditions import conditions_among  # loads sqlglot
-
-        cursor.take()
-        parent = ParentColumns(tuple(name.casefold() for name in names), "all")
-        _, among = conditions_among(cursor, TupleNames(cursor.source), parent)
-    cursor.expect(Kind.RPAREN, "WHERE or ')'")
-    return ".".join(names), [each[-1] for each in written], among
-
-
-def _dotted(cursor: Cursor) -> list[str]:
-    names = [cursor.written_name()]
-    while cursor.accept(Kind.DOT):
-        names.append(cursor.written_name())
-    return names
 
 
 def _at_foreign_key(cursor: Cursor) -> bool:

@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
+from dpdb.constraints.across import ConditionAcross
 from dpdb.constraints.text.cursor import CLOSING, Cursor
 from dpdb.constraints.text.lexer import Kind, Token
 from dpdb.constraints.text.names import TupleNames, normal_tuple_name
 
-__all__ = ["OF_PARENT", "TIME_WORDS", "ParentColumns", "SqlFragment", "is_dotted_column", "is_rich", "sql_fragment"]
+__all__ = [
+    "OF_PARENT",
+    "TIME_WORDS",
+    "ParentColumns",
+    "Selected",
+    "SqlFragment",
+    "is_dotted_column",
+    "is_rich",
+    "sql_fragment",
+]
 
 _ENDS = frozenset([Kind.END, Kind.SEMICOLON, Kind.COLON, Kind.ARROW]) | CLOSING
 _SIGNS = {"==": "=", "≠": "<>", "≤": "<=", "≥": ">="}
@@ -48,11 +58,22 @@ class ParentColumns(NamedTuple):
     bare: Literal["none", "unknown", "all"] = "none"
 
 
+class Selected(NamedTuple):
+    """What stands in `(SELECT id FROM customers WHERE active)`: the parent, its columns, which of its rows count."""
+
+    parent: str
+    columns: tuple[str, ...]
+    among: ConditionAcross | None
+
+
 class SqlFragment(NamedTuple):
-    """SQL in which column number k is called `"k"`, and the columns: name of the tuple (None: left out) and column."""
+    """SQL in which column number k is called `"k"`, and the columns: name of the tuple (None: left out) and column.
+
+    A `(SELECT ...)` behind IN is a column, too.
+    """
 
     sql: str
-    columns: tuple[tuple[str | None, str], ...]
+    columns: tuple[tuple[str | None, str | Selected], ...]
     start: Token
 
 
@@ -77,22 +98,33 @@ def is_dotted_column(cursor: Cursor) -> bool:
     return cursor.at_dotted_column() or normal_tuple_name(cursor.peek().text) is None
 
 
-def sql_fragment(cursor: Cursor, tuples: TupleNames, *, bare: bool, parent: ParentColumns | None = None) -> SqlFragment:
+def sql_fragment(
+    cursor: Cursor,
+    tuples: TupleNames,
+    *,
+    bare: bool,
+    select: Callable[[Cursor], Selected],
+    parent: ParentColumns | None = None,
+) -> SqlFragment:
     """Take all tokens up to the end of a condition.
 
     Parameters
     ----------
     bare
         Whether columns may stand without the name of a tuple.
+    select
+        Takes a `(SELECT ...)`.
     parent
         Of a condition that looks into another table.
     """
-    taker = _Taker(cursor, tuples, bare, parent)
+    taker = _Taker(cursor, tuples, bare, parent, select)
     start, depth = cursor.peek(), 0
     while depth or cursor.peek().kind not in _ENDS:
         kind = cursor.peek().kind
         if kind is Kind.END:
             raise cursor.error("')'")
+        if taker.accepts_selected():
+            continue
         depth += (kind is Kind.LPAREN) - (kind is Kind.RPAREN)
         taker.take()
     return SqlFragment(" ".join(taker.words), tuple(taker.columns), start)
@@ -101,10 +133,17 @@ def sql_fragment(cursor: Cursor, tuples: TupleNames, *, bare: bool, parent: Pare
 class _Taker:
     """Takes token after token."""
 
-    def __init__(self, cursor: Cursor, tuples: TupleNames, bare: bool, parent: ParentColumns | None) -> None:
-        self._cursor, self._tuples, self._bare, self._parent = cursor, tuples, bare, parent
+    def __init__(
+        self,
+        cursor: Cursor,
+        tuples: TupleNames,
+        bare: bool,
+        parent: ParentColumns | None,
+        select: Callable[[Cursor], Selected],
+    ) -> None:
+        self._cursor, self._tuples, self._bare, self._parent, self._select = cursor, tuples, bare, parent, select
         self.words: list[str] = []
-        self.columns: list[tuple[str | None, str]] = []
+        self.columns: list[tuple[str | None, str | Selected]] = []
         self._open: list[bool] = []  # for each open parenthesis, whether it is that of a CAST
 
     def take(self) -> None:
@@ -126,6 +165,18 @@ class _Taker:
             self.words.append(_VERBATIM[kind](cursor.take()))
         else:
             raise cursor.error("a column, a literal, an operator or a function")
+
+    def accepts_selected(self) -> bool:
+        """Take `(SELECT ...)` behind IN as a column in parentheses, if it is next; `(select)` is a column's name."""
+        cursor = self._cursor
+        if not (cursor.at(Kind.LPAREN) and cursor.at_word("select", ahead=1) and cursor.at_column(2)):
+            return False
+        if not self.words or self.words[-1].lower() != "in":
+            raise cursor.error("IN before (SELECT ...)", cursor.peek(1))
+        self.words.append("(")
+        self._column(None, self._select(cursor))
+        self.words.append(")")
+        return True
 
     def _refuse_backward_arrow(self) -> None:
         """Refuse `a <- b`, which is `a < -b` to SQL and `b -> a` to its reader."""
@@ -202,7 +253,7 @@ class _Taker:
             raise self._cursor.error("a column such as t1.name, a literal or a function")
         self._column(None, self._cursor.column(stop_at_and=True))
 
-    def _column(self, name: str | None, column: str) -> None:
+    def _column(self, name: str | None, column: str | Selected) -> None:
         self.words.append(f'"{len(self.columns)}"')
         self.columns.append((name, column))
 

@@ -6,14 +6,16 @@ Most tables have no parents: what opens and binds them is loaded where there are
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp
 
-from dpdb.constraints import Across, DenialConstraint
+from dpdb.constraints import Across, DenialConstraint, Member, RowExpression
 from dpdb.database import Database
-from dpdb.errors import ParameterError, UnknownColumnError
-from dpdb.schema import Column, TableSchema
+from dpdb.engine.sql.where import TableTypes, WherePredicate, parse_condition
+from dpdb.errors import ParameterError, PredicateError, UnknownColumnError
+from dpdb.schema import Column, TableSchema, free_name
 from dpdb.sources import Source, without_rows
 
 if TYPE_CHECKING:
@@ -49,14 +51,14 @@ class AssumedParents:
         Raises
         ------
         ParameterError
-            If a rule has a condition on rows of a parent.
+            If a rule has a condition on rows of a parent, or is a part of one.
         """
         from dpdb.engine.parents.opened import ParentTable
 
         columns: dict[str, dict[str, Column]] = {}
         for dc in constraints:
             for rule in dc.inclusions:
-                if rule.conditions:
+                if rule.conditions or isinstance(rule, Member):
                     raise ParameterError(
                         f"{dc.label}: the rows of {rule.parent!r} are not known here, only that it has keys, so a rule "
                         "with a condition on them says nothing; leave it out"
@@ -117,6 +119,10 @@ class RulesAcross:
         All of them, with parents and their columns as these are spelled.
     bound : tuple of BoundInclusion
         What they say of parents, each once.
+    schema : TableSchema
+        The measured table's, with a column for each member, sorted by its text.
+    members : dict
+        The names of these columns.
     """
 
     def __init__(
@@ -129,34 +135,66 @@ class RulesAcross:
         self._database = database
         self._tables: Mapping[str, ParentTable] = {}
         self.constraints: tuple[DenialConstraint, ...] = tuple(constraints)
+        self.schema = schema
+        self.members: dict[Across, str] = {}
         said = [(dc, rule) for dc in constraints for rule in dc.inclusions]
-        self._bound = self._bound_rules(said, schema, parents) if said else {}
+        self._bound = self._bound_rules(said, parents) if said else {}
         self.bound: tuple[BoundInclusion, ...] = tuple(self._bound.values())
 
     def _bound_rules(
         self,
         said: Sequence[tuple[DenialConstraint, Across]],
-        schema: TableSchema,
         parents: ParentsOfTable | None,
     ) -> dict[Across, BoundInclusion]:
-        from dpdb.engine.parents.binding import bound_inclusion
+        from dpdb.engine.parents.binding import bound_inclusion, orphan_column
         from dpdb.engine.parents.rules import refuse_undeclared
 
         if parents is None:
             refuse_undeclared(*said[0], ())
         else:
-            self.constraints, self._tables = parents.found(self._database, self.constraints, schema)
+            self.constraints, self._tables = parents.found(self._database, self.constraints, self.schema)
         rules: dict[Across, DenialConstraint] = {}
         for dc in self.constraints:
             for rule in dc.inclusions:
                 rules.setdefault(rule, dc)
-        return {rule: bound_inclusion(self._database, dc, rule, schema, self._tables) for rule, dc in rules.items()}
+
+        def bound(rule: Across) -> BoundInclusion:
+            return bound_inclusion(self._database, rules[rule], rule, self.schema, self._tables, members=self.members)
+
+        members = {rule: bound(rule) for rule in rules if isinstance(rule, Member)}
+        for rule in sorted(members, key=lambda member: member.written()):
+            column = orphan_column(members[rule], self._tables)
+            self.members[rule] = free_name(rule.written(), self.schema.names)
+            self.schema = TableSchema((*self.schema.columns, replace(column, name=self.members[rule])))
+        return members | {rule: bound(rule) for rule in rules if rule not in members}
 
     def column(self, rule: Across) -> AcrossColumn:
         """Return the computed column of a rule, without a name."""
         from dpdb.engine.parents.binding import orphan_column
 
         return orphan_column(self._bound[rule], self._tables)
+
+    def selected(self, text: str, said: RowExpression) -> WherePredicate:
+        """Type a condition over a row whose members are those of constraints.
+
+        Parameters
+        ----------
+        text
+            The condition, for messages.
+        said
+            What it says.
+
+        Raises
+        ------
+        PredicateError
+            If it is not allowed, or no constraint has one of its members.
+        """
+        known = {_folded(member): name for member, name in self.members.items()}
+        missing = [member for member in said.members if _folded(member) not in known]
+        if missing:
+            raise PredicateError(f"where: {missing[0].written()} is a part of no rule")
+        named: dict[Across, str] = {member: known[_folded(member)] for member in said.members}
+        return WherePredicate(text, parse_condition(said.sql(named), TableTypes(self._database, self.schema)))
 
     def empty(self, schema: TableSchema) -> TableSchema:
         """Return the same schema, whose rules look into parents of which no row is read."""
@@ -206,6 +244,10 @@ class RulesAcross:
             [found] = self._database.rows(exp.select(exp.Count(this=exp.Star()), *halves).from_(keys))
             table.digests["keys"] = ",".join(map(str, found))
         return table.digests["keys"]
+
+
+def _folded(member: Across) -> Across:
+    return member.of_parent(member.parent.casefold(), {name: name.casefold() for name in member.parents_columns})
 
 
 def _text(name: str) -> exp.Expr:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from dpdb.constraints import Across, ConditionAcross, DenialConstraint, LookUp
+from dpdb.constraints import Across, ConditionAcross, DenialConstraint, LookUp, Member
 from dpdb.database import Database
 from dpdb.engine.parents.orphans import CHILD_ROW, PARENT_ROW, AcrossColumn, KeyPair, MetRow
 from dpdb.engine.sql.comparison import common_type
 from dpdb.engine.sql.untyped import typing_advice
 from dpdb.engine.sql.where import TableTypes, parse_condition
-from dpdb.errors import ConstraintTypeError, PredicateError, UnknownColumnError
+from dpdb.errors import ConstraintTypeError, ParameterError, PredicateError, UnknownColumnError
 from dpdb.predicates import Constant, Node, Not, condition
 from dpdb.schema import Column, TableSchema, free_name
 
@@ -56,6 +56,8 @@ def bound_inclusion(
     rule: Across,
     schema: TableSchema,
     parents: Mapping[str, ParentTable],
+    *,
+    members: Mapping[Across, str],
 ) -> BoundInclusion:
     """Type a rule across tables.
 
@@ -68,22 +70,32 @@ def bound_inclusion(
     rule
         What it says of its parent.
     schema
-        Of the measured table.
+        Of the measured table, with the columns of members.
     parents
         The opened parents by name.
+    members
+        The names of these columns.
 
     Raises
     ------
     ConstraintTypeError
         If a column and the parent's column that it is compared with have no common type, or a condition is not allowed
         or the same for all rows.
+    ParameterError
+        If the parent of a member is private.
     """
     parent = parents[rule.parent]
+    if isinstance(rule, Member) and not parent.is_public:
+        raise ParameterError(
+            f"{dc.label}: {parent.name} is private, and IN (SELECT ...) inside a condition reads public tables only; "
+            f"declare it if everybody may know its rows (--public-parent {parent.name}, public_parents=), or make it "
+            f"a rule of its own, such as {rule.columns[0]} IN {parent.name}.{rule.parent_columns[0]}"
+        )
     pairs = tuple(
         _pair(dc, schema[column], parent.name, parent.schema[parent_column])
         for column, parent_column in zip(rule.columns, rule.parent_columns, strict=True)
     )
-    met = _met(_Conditions(database, dc, schema, parent), rule)
+    met = _met(_Conditions(database, dc, schema, parent, members), rule)
     return BoundInclusion(dc.label, parent.name, parent.is_public, parent.is_measured, pairs, met)
 
 
@@ -97,15 +109,23 @@ def _met(conditions: _Conditions, rule: Across) -> MetRow:
     if isinstance(rule, LookUp):
         trees.append(Not(conditions.typed(rule.condition)))
     wanted = exp.and_(*map(conditions.sql, trees)) if trees else None
-    own = rule.condition.own_columns if isinstance(rule, LookUp) else ()
-    return MetRow(isinstance(rule, LookUp), wanted, own, tuple(trees))
+    own = conditions.own(rule.condition) if isinstance(rule, LookUp) else ()
+    is_member = isinstance(rule, Member)
+    return MetRow(is_member or isinstance(rule, LookUp), wanted, own, tuple(trees), is_member)
 
 
 class _Conditions:
     """Types conditions over a row of the measured table and one of a parent."""
 
-    def __init__(self, database: Database, dc: DenialConstraint, schema: TableSchema, parent: ParentTable) -> None:
-        self._dc, self._own = dc, schema.names
+    def __init__(
+        self,
+        database: Database,
+        dc: DenialConstraint,
+        schema: TableSchema,
+        parent: ParentTable,
+        members: Mapping[Across, str],
+    ) -> None:
+        self._dc, self._members = dc, members
         self._names: dict[str, str] = {}  # of the parent's columns beside the table's own
         theirs = []
         for column in parent.schema.columns:
@@ -118,7 +138,7 @@ class _Conditions:
     def typed(self, asked: ConditionAcross) -> Node:
         """Bind a condition."""
         try:
-            tree: Node = parse_condition(asked.sql(self._names), self._types)
+            tree: Node = parse_condition(asked.sql(self._members, self._names), self._types)
             if isinstance(tree, Constant):
                 value = "NULL" if tree.value is None else str(tree.value).lower()
                 raise PredicateError(f"a part of it is {value} whatever the rows hold; leave it out")
@@ -127,6 +147,11 @@ class _Conditions:
         except RecursionError:
             raise ConstraintTypeError(f"{self._dc.label}: nested too deeply") from None
         return tree
+
+    def own(self, asked: ConditionAcross) -> tuple[str, ...]:
+        """Return the columns of the measured table in a condition, members among them."""
+        names = (name for is_parents, name in asked.columns if not is_parents)
+        return tuple(dict.fromkeys(name if isinstance(name, str) else self._members[name] for name in names))
 
     def sql(self, tree: Node) -> exp.Expr:
         """Write a condition over columns of `CHILD_ROW` and `PARENT_ROW`."""

@@ -8,6 +8,8 @@ all rules that have the key, and the measured rows are joined with the groups, w
     conditions on both, many rows     the different rows of a key by places 1, 2, ...: one join for each place, and the
                                       condition is met if it is at some place.
 
+Members, which other conditions read, are joined before.
+
 Each gives the truth value of `EXISTS`; which keys have many rows is private, and their greatest number a threshold.
 Types whose different spellings are equal (fractions, intervals) could have two groups of one key: they are looked for
 by `EXISTS`.
@@ -24,10 +26,10 @@ from sqlglot import exp
 
 from dpdb.database import Database
 from dpdb.engine.parents.orphans import CHILD_ROW, PARENT_ROW, AcrossColumn, KeyPair
-from dpdb.engine.sql.input_rows import in_schema_order, read_columns, typed_rows
+from dpdb.engine.sql.input_rows import beside_members, in_schema_order, members_read, read_columns, typed_rows
 from dpdb.engine.sql.known import is_known
 from dpdb.predicates import in_type
-from dpdb.sources import Rows
+from dpdb.sources import Rows, Source
 from dpdb.thresholds import REPEATED_PARENTS
 
 __all__ = ["Readable", "readable", "same_key"]
@@ -56,7 +58,12 @@ def readable(database: Database, rows: Rows, columns: set[str], *, name: str) ->
     name
         Of a table that the rows are copied to where a join does not tell what rules say of parents.
     """
-    across = [column for each in sorted(columns) if isinstance(column := rows.schema[each], AcrossColumn)]
+    across = members_read(rows.schema, columns)
+    across += [
+        column
+        for each in sorted(columns)
+        if isinstance(column := rows.schema[each], AcrossColumn) and not column.met.is_member
+    ]
     if not across:
         yield lambda asked: typed_rows(rows, asked)
         return
@@ -185,12 +192,20 @@ class _ParentsByKey:
 
     def beside(self, rows: Rows, asked: set[str]) -> exp.Subquery:
         """Return columns of the measured rows; those of rules across tables come from joins with what is grouped."""
+        members = members_read(rows.schema, asked)
+        if members:
+            stored, schema = beside_members(rows.schema, asked)
+            rows = Source(rows.description, schema, self._joined(rows, set(stored), stored, members))
         across = [c for name in in_schema_order(asked, rows.schema) if isinstance(c := rows.schema[name], AcrossColumn)]
         own = asked - {column.name for column in across}
         read = own.union(*(column.sources for column in across))
+        return self._joined(rows, read, in_schema_order(own, rows.schema), across)
+
+    def _joined(self, rows: Rows, read: set[str], shown: Sequence[str], across: Sequence[AcrossColumn]) -> exp.Subquery:
+        """Join some columns with what tells others."""
         joins = _Joins(self._groups)
         values = [exp.alias_(joins.value(column), column.name, quoted=True) for column in across]
-        names = [exp.column(name, table=CHILD_ROW, quoted=True) for name in in_schema_order(own, rows.schema)]
+        names = [exp.column(name, table=CHILD_ROW, quoted=True) for name in shown]
         query = exp.select(*names, *values).from_(exp.alias_(typed_rows(rows, read), CHILD_ROW, table=True))
         for alias, (table, on) in joins.made.items():
             query = query.join(exp.alias_(exp.to_table(table), alias, table=True), on=on, join_type="LEFT")
@@ -206,7 +221,7 @@ class _Joins:
         self._aliases: dict[tuple[str, tuple[KeyPair, ...]], str] = {}
 
     def value(self, column: AcrossColumn) -> exp.Expr:
-        """Return whether a row violates, never NULL."""
+        """Return what a column says of a row: NULL only of a member whose row has no value."""
         grouped = self._groups[_identity(column)]
         alias = self._alias(grouped.table, column.pairs)
         found, condition = is_known(exp.column("key_0", table=alias)), column.met.condition
@@ -219,10 +234,7 @@ class _Joins:
             found = _is_true(exp.or_(*met))
         elif condition is not None:
             found = _is_true(exp.column(grouped.met[condition.sql("duckdb")], table=alias))
-        if column.met.violates:
-            return found
-        known = [is_known(exp.column(pair.column, table=CHILD_ROW, quoted=True)) for pair in column.pairs]
-        return exp.paren(exp.and_(*known, exp.Not(this=exp.paren(found))))
+        return column.told(found, CHILD_ROW)
 
     def _alias(self, table: str, pairs: tuple[KeyPair, ...]) -> str:
         alias = self._aliases.setdefault((table, pairs), f"beside_{len(self._aliases)}")

@@ -1,9 +1,10 @@
-"""Orphans and look-ups: what a parent's rows with a row's key say of it, as a computed column of the measured table.
+"""Orphans, look-ups, members: what a parent's rows with a row's key say of it, as a column of the measured table.
 
 Let P be a parent and D the measured table. The column's value is a function of its own row and of P:
 
     orphan(r) = every key column of r has a value, and no row of P (that counts) equals them all;
-    broken(r) = some row of P (that counts) equals all key columns of r, and makes the rule's condition on both false.
+    broken(r) = some row of P (that counts) equals all key columns of r, and makes the rule's condition on both false;
+    member(r) = NULL if r's column has no value, else whether some row of P (that counts) equals it.
 
 Of P both read the rows alone that have r's key. With P fixed, a row's value depends on its own row alone, so whatever
 holds of computed columns holds of this one: adding or removing a row of D changes one value, group sizes by 1, and the
@@ -13,6 +14,12 @@ it has for single-tuple constraints.
 
 For a *private* P a row of P may decide over any number of rows of D; `dpdb.release.units.private_parents` says when
 that is sound.
+
+A member is a part of conditions, also of those of a look-up into another parent, and its P is public. So it is a
+function m(r) of its own row alone, the same in neighbouring databases: D with m as a further column is a table of the
+same schema, whose neighbours are those of D with m, row by row. What is proved of a rule over columns of a row holds of
+one over m: sensitivities, units and limits of children (which are chosen by the columns of D) are those of the rule in
+which m were a column that the table has.
 
 SQL's logic holds: NULL in a key violates nothing (MATCH SIMPLE), and NULL in P equals nothing. Both sides are read in
 the common type of the comparison, as columns compared with one another are; a value that has no counterpart there
@@ -53,24 +60,27 @@ class MetRow:
     Attributes
     ----------
     violates : bool
-        Whether a row violates if there is one, or if there is none.
+        Whether a row violates if there is one, or if there is none. Of a member: True.
     condition : exp.Expr or None
         What is true of it, over columns called `CHILD_ROW` and `PARENT_ROW`. None: any will do.
     own : tuple of str
-        The columns of the measured table in it.
+        The columns of the measured table in it, members among them.
     trees : tuple of Node
         What it says, for engines that might read it differently.
+    is_member : bool
+        Whether it is a part of conditions: NULL for a row without the key.
     """
 
     violates: bool
     condition: exp.Expr | None = None
     own: tuple[str, ...] = ()
     trees: tuple[Node, ...] = ()
+    is_member: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class AcrossColumn(Column):
-    """A column that says whether its row is an orphan, or breaks a look-up.
+    """A column that says whether its row is an orphan, breaks a look-up, or has a value that the parent has.
 
     Attributes
     ----------
@@ -90,6 +100,16 @@ class AcrossColumn(Column):
         """The columns of its own row that it reads."""
         return tuple(dict.fromkeys((*(pair.column for pair in self.pairs), *self.met.own)))
 
+    def told(self, found: exp.Expr, table: str | None = None) -> exp.Expr:
+        """Return its value, where `found` is whether such a row of the parent is there, and never NULL.
+
+        `table` is the name of the measured row; None: its columns stand alone.
+        """
+        known = [is_known(exp.column(pair.column, table=table, quoted=True)) for pair in self.pairs]
+        if self.met.is_member:
+            return exp.Case(ifs=[exp.If(this=exp.and_(*known), true=found)])
+        return found if self.met.violates else exp.and_(*known, exp.Not(this=exp.paren(found)))
+
 
 def without_parents(schema: TableSchema) -> TableSchema:
     """Return the same schema, whose orphans look into parents of which no row is read."""
@@ -103,9 +123,7 @@ def _alone(column: Column) -> Column:
 
 
 def violates_across(column: AcrossColumn, rows: exp.Table) -> exp.Update:
-    """Write into a column of a table whether each of its rows is an orphan, or breaks a look-up."""
-    violates = column.met.violates
-    known = [] if violates else [is_known(_of(pair.column)) for pair in column.pairs]
+    """Write a column of a table: whether each of its rows is an orphan, breaks a look-up or has the parent's value."""
     wanted: list[exp.Expr] = [
         exp.EQ(
             this=in_type(
@@ -118,11 +136,13 @@ def violates_across(column: AcrossColumn, rows: exp.Table) -> exp.Update:
     if column.met.condition is not None:
         wanted.append(exp.paren(column.met.condition))
     parents = exp.select("1").from_(exp.alias_(column.keys.copy(), PARENT_ROW, table=True)).where(*wanted)
-    found = exp.Exists(this=parents)
-    value = found if violates else exp.and_(*known, exp.Not(this=found))
     return exp.Update(
         this=exp.alias_(rows.copy(), CHILD_ROW, table=True),
-        expressions=[exp.EQ(this=exp.column(column.name, quoted=True), expression=value)],
+        expressions=[
+            exp.EQ(
+                this=exp.column(column.name, quoted=True), expression=column.told(exp.Exists(this=parents), CHILD_ROW)
+            )
+        ],
     )
 
 

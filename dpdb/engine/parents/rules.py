@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from dpdb.constraints import Across, ColumnRef, ComputedRef, DenialConstraint, Predicate
+from dpdb.constraints import Across, ColumnRef, ComputedRef, DenialConstraint, Member, Predicate, computed
 from dpdb.engine.sql.where import resolve_column
 from dpdb.errors import ParameterError
 from dpdb.names import nearest_words
@@ -76,11 +76,16 @@ def _with_rules(dc: DenialConstraint, spelled: Callable[[Across], Across]) -> De
     if not dc.inclusions:
         return dc
 
+    def of_member(member: Member) -> Member:
+        found = spelled(member)
+        assert isinstance(found, Member), "spelling changes names only"
+        return found
+
     def of_column(ref: ColumnRef) -> ColumnRef:
-        if not isinstance(ref, ComputedRef) or not isinstance(ref.expression, Across):
+        if not isinstance(ref, ComputedRef):
             return ref
-        found = spelled(ref.expression)
-        return ComputedRef(ref.tuple_index, found.written(), found)
+        found = ref.expression.with_members(of_member)
+        return computed(ref.tuple_index, spelled(found) if isinstance(found, Across) else found)
 
     def of(predicate: Predicate) -> Predicate:
         right = predicate.right

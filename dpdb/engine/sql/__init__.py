@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dpdb.engine.sql.computed import ComputedColumn, ComputedRows
     from dpdb.engine.sql.constraint_sql import not_alone, self_conflict
     from dpdb.engine.sql.degree_bound import CrossTerm, GroupTerm, degree_terms
-    from dpdb.engine.sql.input_rows import in_schema_order, read_columns
+    from dpdb.engine.sql.input_rows import beside_members, in_schema_order, members_read, read_columns
     from dpdb.engine.sql.known import is_known
     from dpdb.engine.sql.where import WherePredicate
 
@@ -27,11 +27,13 @@ __all__ = [
     "GroupTerm",
     "Operand",
     "WherePredicate",
+    "beside_members",
     "degree_terms",
     "evaluated",
     "in_schema_order",
     "is_known",
     "largest_group_size",
+    "members_read",
     "not_alone",
     "read_columns",
     "self_conflict",
@@ -48,7 +50,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "computed": "ComputedColumn ComputedRows",
             "constraint_sql": "not_alone self_conflict",
             "degree_bound": "CrossTerm GroupTerm degree_terms",
-            "input_rows": "in_schema_order read_columns",
+            "input_rows": "beside_members in_schema_order members_read read_columns",
             "known": "is_known",
             "where": "WherePredicate",
         },

@@ -7,7 +7,7 @@ changes one value, group sizes by 1, and the order of no two other rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -68,6 +68,7 @@ def with_computed_columns(
     constraints: Sequence[DenialConstraint],
     schema: TableSchema,
     orphans: Callable[[Across], AcrossColumn],
+    members: Mapping[Across, str],
 ) -> tuple[tuple[DenialConstraint, ...], TableSchema]:
     """Type what constraints compute, and return them with the schema that has it as columns. Reads no row.
 
@@ -81,9 +82,11 @@ def with_computed_columns(
     constraints
         Constraints that may compute values from a row or look into parents.
     schema
-        Columns and types of the table.
+        Columns and types of the table, those of members among them.
     orphans
         Types a rule across tables as a column that says whether a row is an orphan.
+    members
+        The names of the columns of members.
 
     Raises
     ------
@@ -98,23 +101,28 @@ def with_computed_columns(
         for ref in dc.computed:
             expression = ref.expression
             if isinstance(expression, Across):
-                made.setdefault(expression, orphans(expression))
+                if expression not in members:
+                    made.setdefault(expression, orphans(expression))
             elif expression not in made:
-                made[expression] = _column(dc, expression, types, schema)
+                made[expression] = _column(dc, expression, expression.sql(members), types, schema)
     names: dict[RowExpression | Across, str] = {}
     for expression in sorted(made, key=lambda expression: expression.written()):
         # Texts in quotes may differ in case only, and a column of the table may be called `b + 60`.
         names[expression] = free_name(expression.written(), [*schema.names, *names.values()])
     columns = [replace(made[expression], name=name) for expression, name in names.items()]
     extended = TableSchema((*schema.columns, *columns)) if columns else schema
+    for member, name in members.items():
+        names[member] = name
     return tuple(dc.kept_as(names) if dc.computed else dc for dc in constraints), extended
 
 
-def _column(dc: DenialConstraint, expression: RowExpression, types: TableTypes, schema: TableSchema) -> ComputedColumn:
+def _column(
+    dc: DenialConstraint, expression: RowExpression, text: str, types: TableTypes, schema: TableSchema
+) -> ComputedColumn:
     try:
         if not expression.is_condition:
-            return _of_term(parse_term(expression.sql, types), schema)
-        return _of_condition(parse_condition(expression.sql, types))
+            return _of_term(parse_term(text, types), schema)
+        return _of_condition(parse_condition(text, types))
     except (PredicateError, UnknownColumnError) as error:
         raise ConstraintTypeError(f"{dc.label}: {str(error).removeprefix('where: ')}") from None
     except RecursionError:

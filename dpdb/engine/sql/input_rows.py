@@ -11,7 +11,7 @@ from dpdb.predicates import is_enum
 from dpdb.schema import PRESENCE, Column, TableSchema
 from dpdb.sources import Rows, presence
 
-__all__ = ["in_schema_order", "read_columns", "typed_rows"]
+__all__ = ["beside_members", "in_schema_order", "members_read", "read_columns", "typed_rows"]
 
 # What all of them can be converted to and from: microseconds of 64 bits.
 _CALENDAR = ("290309-12-22 (BC) 00:00:00", "294247-01-10 04:00:54")
@@ -27,7 +27,7 @@ def read_columns(
     time type, even TRY_CAST, fail on them. Of a column that cannot be compared it is read whether it is NULL.
 
     Computed columns are generated ones of the new table: they see its types and calendar, and no collation. So do those
-    that say whether a row is an orphan, which are written in the end.
+    that say whether a row is an orphan, which are written in the end, members first.
 
     Parameters
     ----------
@@ -97,12 +97,32 @@ def _stored_and_computed(
 ) -> tuple[list[Column], list[ComputedColumn], list[AcrossColumn]]:
     """Return the table's own columns that are read for some columns, those that are computed, and the orphans' ones."""
     asked = [column for column in schema.columns if column.name in columns]
+    members = members_read(schema, columns)
     computed = [column for column in asked if isinstance(column, ComputedColumn)]
-    orphans = [column for column in asked if isinstance(column, AcrossColumn)]
+    orphans = [*members, *(column for column in asked if isinstance(column, AcrossColumn) and column not in members)]
     own = {column.name for column in asked if not isinstance(column, (ComputedColumn, AcrossColumn))}
     sources = [column.sources for column in computed] + [column.sources for column in orphans]
-    read = own.union(*sources)
+    read = own.union(*sources) - {column.name for column in members}
     return [column for column in schema.columns if column.name in read], computed, orphans
+
+
+def members_read(schema: TableSchema, columns: set[str]) -> list[AcrossColumn]:
+    """Return the members that are read for some columns: those among them, and those in what is told from a row."""
+    told = (column for name in columns if isinstance(column := schema[name], (ComputedColumn, AcrossColumn)))
+    read = columns.union(*(column.sources for column in told))
+    return [c for c in schema.columns if c.name in read and isinstance(c, AcrossColumn) and c.met.is_member]
+
+
+def beside_members(schema: TableSchema, columns: set[str]) -> tuple[tuple[str, ...], TableSchema]:
+    """Return what is read of rows for some columns, and the schema of the same rows with members that are known."""
+    stored, _, _ = _stored_and_computed(schema, columns)
+    known = (
+        Column(column.name, column.declared_type)
+        if isinstance(column, AcrossColumn) and column.met.is_member
+        else column
+        for column in schema.columns
+    )
+    return tuple(column.name for column in stored), TableSchema(tuple(known))
 
 
 def _in_calendar(column: exp.Expr, kind: str | None) -> exp.Expr:

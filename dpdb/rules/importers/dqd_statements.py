@@ -21,6 +21,7 @@ _SELECTED = Counted(VIOLATIONS, "share of selected")
 _DAYS_AFTER_DEATH, _DAYS_AROUND_VISIT = 60, 7
 _GENDERS = {"male": 8507, "female": 8532}
 _PERSONS = "DQD counts persons, not rows"
+_ONCE = "DQD counts a row once for each of these concepts that it descends from"
 _VALID = "concept.standard_concept IS NOT NULL AND concept.standard_concept = 'S' AND concept.invalid_reason IS NULL"
 
 
@@ -95,11 +96,13 @@ def _temporal_after(row: Row, known: Known) -> Statement:
         return _ordered(table, after, row["cdmFieldName"], _ALL, known)
     if table != "person":
         raise ParameterError(f"dpdb does not know what {table} has to do with the row")
-    return _not_before(row, after, "June 1 of year_of_birth", _ALL)
+    return _not_before(row, after, "person.year_of_birth, 6, 1", _ALL)
 
 
 def _after_birth(row: Row, _: Known) -> Statement:
-    return _not_before(row, "birth_datetime", "year, month and day of birth", _KNOWN)
+    """Write that a time does not lie before birth; a month or day of birth that is missing is the first one."""
+    parts = "person.year_of_birth, coalesce(person.month_of_birth, 1), coalesce(person.day_of_birth, 1)"
+    return _not_before(row, "birth_datetime", parts, _KNOWN)
 
 
 def _before_death(row: Row, _: Known) -> Statement:
@@ -126,11 +129,25 @@ def _of_named_concept(condition: str, row: Row, counted: Counted) -> Statement:
 
 
 def _gender(row: Row, _: Known) -> Statement:
-    said = _GENDERS.get(row["plausibleGender"].lower())
+    return Statement(_of_gender(row["plausibleGender"], _is_concept(row)), _SELECTED)
+
+
+def _descendants(row: Row, _: Known) -> Statement:
+    """Write the gender of those who have one of some concepts' descendants."""
+    concepts = [number(item.strip()) for item in row["conceptId"].split(",")]
+    if any(concept is None or concept.denominator != 1 for concept in concepts):
+        raise ParameterError(f"conceptId {row['conceptId']!r} is no list of concepts")
+    ancestors = among("ancestor_concept_id", [int(concept) for concept in concepts if concept is not None])
+    descends = f"IN (SELECT descendant_concept_id FROM concept_ancestor WHERE {ancestors})"
+    text = _of_gender(row["plausibleGenderUseDescendants"], f"{column_name(row['cdmFieldName'])} {descends}")
+    return Statement(text, _SELECTED, _ONCE if len(concepts) > 1 else None)
+
+
+def _of_gender(named: str, where: str) -> str:
+    said = _GENDERS.get(named.lower())
     if said is None:
-        raise ParameterError(f"{row['plausibleGender']!r} is neither Male nor Female")
-    condition, keys = f"person.gender_concept_id = {said}", {"person_id": "person_id"}
-    return Statement(looked_up(condition, "person", keys, _is_concept(row)), _SELECTED)
+        raise ParameterError(f"{named!r} is neither Male nor Female")
+    return looked_up(f"person.gender_concept_id = {said}", "person", {"person_id": "person_id"}, where)
 
 
 def _units(row: Row, _: Known) -> Statement:
@@ -155,10 +172,6 @@ def _bound_of_concept(name: str, sign: str) -> Write:
     return write
 
 
-def _descendants(_: Row, __: Known) -> Statement:
-    raise ParameterError("it selects rows by concept_ancestor, a third table")
-
-
 def _source_values(_: Row, __: Known) -> Statement:
     raise ParameterError("it counts distinct values that have a row without concept, not rows")
 
@@ -171,16 +184,20 @@ def _overlap(_: Row, __: Known) -> Statement:
 
 
 def _ordered(table: str, first: str, then: str, counted: Counted, known: Known) -> Statement:
-    by_day = "datetime" in {known.types.get((table, name)) for name in (first, then)}
-    text = checked(f"{column_name(first)} <= {column_name(then)}")
-    return Statement(text, counted, "DQD compares days, this line times" if by_day else None)
+    first, then = (_day_of(name, known.types.get((table, name))) for name in (first, then))
+    return Statement(checked(f"{first} <= {then}"), counted)
 
 
-def _not_before(row: Row, birth: str, otherwise: str, counted: Counted) -> Statement:
-    day = "INTERVAL '1 day'" if row["cdmDatatype"].lower() == "datetime" else "1"
-    condition = f"person.{column_name(birth)} < {column_name(row['cdmFieldName'])} + {day}"
-    note = f"where {birth} is NULL DQD takes {otherwise}"
-    return Statement(looked_up(condition, "person", {"person_id": "person_id"}), counted, note)
+def _not_before(row: Row, birth: str, parts: str, counted: Counted) -> Statement:
+    """Write that a day does not lie before one of the person, which is made of parts where it is missing."""
+    born = f"coalesce(CAST(person.{column_name(birth)} AS DATE), make_date({parts}))"
+    condition = f"{_day_of(row['cdmFieldName'], row['cdmDatatype'].lower())} >= {born}"
+    return Statement(looked_up(condition, "person", {"person_id": "person_id"}), counted)
+
+
+def _day_of(name: str, datatype: str | None) -> str:
+    """Write the day of a time."""
+    return f"CAST({column_name(name)} AS DATE)" if datatype == "datetime" else column_name(name)
 
 
 def _is_concept(row: Row, field: str | None = None, column: str = "conceptId") -> str:

@@ -159,7 +159,7 @@ def _quoted(name: str) -> str:
 
 
 def _where(table: Table, text: str | None) -> WherePredicate | None:
-    return None if text is None else table.where(text)
+    return None if text is None else table.selected(text)
 
 
 class CountedSet:

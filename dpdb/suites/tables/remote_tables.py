@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from dpdb.constraints import DenialConstraint
+from dpdb.constraints import DenialConstraint, condition_with_members
 from dpdb.errors import ForeignRuleError, ParameterError
 from dpdb.opening import open_remote_table, open_set
 from dpdb.schema import TableSchema
@@ -100,7 +100,8 @@ class RemoteTables:
                     found[number] = reasons[place]
         with open_remote_table(source, table=table, rows=False) as opened:
             for number, line in enumerate(lines):
-                reason = None if line.where is None else opened.why_not_where(line.where)
+                told = line.where is None or condition_with_members(line.where) is not None  # as parts of the rule
+                reason = None if told else opened.why_not_where(str(line.where))
                 if reason is not None:
                     found.setdefault(number, reason)
         return found
