@@ -1,6 +1,6 @@
 """The order of files under `pytest -n`: the longest first, so that no worker waits at the end for another's file.
 
-Files that share what takes long to start (Spark, PostgreSQL, a browser, dbt) go to one worker together.
+Files of a folder that share what takes long to start (Spark, PostgreSQL, a browser) go to one worker together.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import pytest
 
 __all__ = ["LONGEST", "TOGETHER", "longest_first", "schedule"]
 
-TOGETHER = ("tests/remote/", "tests/reports/", "tests/examples/test_examples_dbt")
-"""How the names of files begin that one worker takes."""
+TOGETHER = ("tests/remote/", "tests/reports/")
+"""Folders that one worker takes whole."""
 
 LONGEST = (
     "tests/examples/test_examples_paper_a.py",
@@ -23,6 +23,7 @@ LONGEST = (
     "tests/server/test_server_bad_input.py",
     "tests/doors/test_doors_losses.py",
     "tests/jobs/test_jobs_killed.py",
+    "tests/examples/test_examples_dbt.py",
     "tests/examples/test_examples_tutorials.py",
     "tests/project/test_project_packaging.py",
     "tests/project/test_project_readme.py",
@@ -35,13 +36,13 @@ LONGEST = (
 
 
 def unit_of(nodeid: str) -> str:
-    """Return what goes to one worker with a test: its file, or all files whose names begin like it."""
+    """Return what goes to one worker with a test: its file, or its folder."""
     file = nodeid.partition("::")[0]
-    return next((begin for begin in TOGETHER if file.startswith(begin)), file)
+    return next((folder for folder in TOGETHER if file.startswith(folder)), file)
 
 
 def longest_first(items: list[pytest.Item]) -> None:
-    """Sort tests by unit: files that stay together, the longest files, then by the number of tests."""
+    """Sort tests by unit: folders that stay together, the longest files, then by the number of tests."""
     counts = Counter(unit_of(item.nodeid) for item in items)
     places = {unit: place for place, unit in enumerate((*TOGETHER, *LONGEST))}
 
