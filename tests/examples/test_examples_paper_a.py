@@ -20,7 +20,7 @@ TINY = (
     "import sys; sys.modules['matplotlib'] = None; sys.path.insert(0, sys.argv[1]); import common;"
     "common.FULL = common.Scale(rows=200, levels=2, tables=1, releases=2, largest=100, repeats=1, samples=1,"
     " constraint_step=12);"
-    "import run_all; run_all.main(sys.argv[2:])"
+    "import estimate; estimate._SAMPLED_RELEASES = 1; import run_all; run_all.main(sys.argv[2:])"
 )
 
 
