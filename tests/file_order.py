@@ -16,20 +16,26 @@ TOGETHER = ("tests/remote/", "tests/reports/")
 """Folders that one worker takes whole."""
 
 LONGEST = (
-    "tests/examples/test_examples_paper_a.py",
     "tests/server/test_postgres_protocol.py",
-    "tests/server/test_server_floods.py",
-    "tests/server/test_server_colluders.py",
+    "tests/server/test_postgres_catalog.py",
     "tests/server/test_server_bad_input.py",
-    "tests/doors/test_doors_losses.py",
-    "tests/jobs/test_jobs_killed.py",
+    "tests/server/test_postgres_attacks.py",
+    "tests/examples/test_examples_paper_a.py",
     "tests/examples/test_examples_dbt.py",
-    "tests/examples/test_examples_tutorials.py",
-    "tests/project/test_project_packaging.py",
     "tests/project/test_project_readme.py",
+    "tests/project/test_project_packaging.py",
     "tests/simulation/test_simulation.py",
+    "tests/jobs/test_jobs_daily.py",
+    "tests/jobs/test_jobs_killed.py",
+    "tests/examples/test_examples_interval_coverage.py",
+    "tests/examples/test_examples_tutorials.py",
+    "tests/server/test_server_colluders.py",
+    "tests/server/test_server_floods.py",
     "tests/cli/test_cli_signals.py",
     "tests/cli/test_cli_streams.py",
+    "tests/doors/test_doors_losses.py",
+    "tests/ledger/test_ledger_processes.py",
+    "tests/measures/test_measures_violating_rows.py",
     "tests/release/test_release_notebook.py",
 )
 """Files that take many seconds, whatever their number of tests."""
