@@ -7,6 +7,7 @@ import gc
 import os
 import shutil
 import signal
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 from case_share import CHOICES, choose, leave_out
+from file_order import longest_first, schedule
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,8 +30,9 @@ _IN_MEMORY = pytest.StashKey[str]()
 
 gc.disable()  # until all tests are collected, which makes hardly any garbage: half of the time
 
-# Processes that tests start would otherwise compile all of dpdb anew, each of them.
+# Processes that tests start would otherwise compile all of dpdb anew, each of them, and pytest every file of tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 settings.register_profile("untimed", deadline=None)  # machines are shared: how long an example takes says nothing
 settings.load_profile("untimed")
@@ -64,9 +67,16 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         reporter.write_line(session.config.stash[_CASES])  # under `-q` pytest shows no other header
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    return schedule(config, log) if config.getoption("dist") == "loadfile" else None
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     left = leave_out(items)  # of what `-m` and `-k` select
+    if hasattr(config, "workerinput"):
+        longest_first(items)
     config.stash[_WAITING] = len(left)
     if left:
         config.hook.pytest_deselected(items=left)

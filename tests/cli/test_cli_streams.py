@@ -197,6 +197,7 @@ def shell(command: list[str], redirection: str, **environment: str) -> subproces
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "PYTHONCOERCECLOCALE": "0"}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("command", [COUNT, [*SQL, "--budget", "1"]])
 def test_what_an_encoding_does_not_have_is_escaped(command: list[str], folder: Path) -> None:
     job = folder / "where.toml"  # in a file, since arguments are decoded by the locale, too

@@ -9,6 +9,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
+from case_share import of_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -67,7 +68,7 @@ columns_of_pairs = st.permutations("abcd")
 operators = st.sampled_from(Operator)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=of_all(150))
 @given(columns_of_pairs, st.lists(operators, min_size=1, max_size=4), st.data(), st.integers(0, 2**32))
 def test_two_rows_violate_after_one_iteration(order, ops, data, seed):
     # Each predicate has a column of its own, as in the paper's constraints: they never contradict each other.
@@ -87,7 +88,7 @@ rights = st.one_of(refs, st.integers(0, 2).map(str))
 shared = st.lists(st.tuples(refs, operators, rights), min_size=1, max_size=2)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=of_all(200))
 @given(shared, st.integers(0, 2**32))
 def test_predicates_that_share_columns_are_gone_through_again(parts, seed):
     (dc,) = load_constraints(f"not({'&'.join(f'{left}{op}{right}' for left, op, right in parts)})")

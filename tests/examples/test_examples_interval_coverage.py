@@ -26,7 +26,7 @@ def example(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_every_mechanism_rates_and_counts(
     example: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["interval_coverage.py", "--releases", "20"])
+    monkeypatch.setattr("sys.argv", ["interval_coverage.py", "--releases", "8"])
     assert example.main() == 0
     out = capsys.readouterr().out
     lines = [line for line in out.splitlines() if line.startswith("bundled hospital") and "theta" not in line]

@@ -1,6 +1,7 @@
 """Every tutorial is executed, cell by cell, where it lies. It is stored without outputs, which noise would change.
 
-By default the two that need no command line, the others (`-m slow`) start a process for each of their commands.
+By default one of the two that need no command line, by the commit (`case_share`); the others (`-m slow`) start a
+process for each of their commands.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def written() -> set[Path]:
 
 
 def executed(path: Path) -> object:
-    marks = [] if path.stem in FAST else [pytest.mark.slow]
+    marks = [pytest.mark.heavy if path.stem in FAST else pytest.mark.slow]
     return pytest.param(path, id=path.stem, marks=[*marks, SPARK] if path.stem == "spark" else marks)
 
 

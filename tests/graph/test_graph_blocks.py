@@ -161,7 +161,7 @@ def test_majority_rows_never_conflict_and_groups_hold_conflicting_rows_only() ->
             assert in_conflict == set(np.flatnonzero(constraint.group >= 0).tolist())
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(derandomize=True, deadline=None, max_examples=of_all(200))
 @given(st.lists(st.tuples(st.integers(-1, 2**31 - 1), st.integers(-1, 3)), max_size=40))
 def test_factorize_numbers_distinct_pairs(pairs: list[tuple[int, int]]) -> None:
     left, right = (np.array([pair[side] for pair in pairs], np.int32) for side in (0, 1))
@@ -175,7 +175,7 @@ def test_factorize_numbers_distinct_pairs(pairs: list[tuple[int, int]]) -> None:
 SIZES = [-1, 0, 1, 2, 2**31 - 2, 2**31 - 1]
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(derandomize=True, deadline=None, max_examples=of_all(200))
 @given(st.lists(st.lists(st.sampled_from(SIZES), min_size=8, max_size=8), min_size=1, max_size=6))
 def test_rows_are_sorted_by_keys_of_any_size(columns: list[list[int]]) -> None:
     """One integer has no room for two keys of 31 bits and the place."""

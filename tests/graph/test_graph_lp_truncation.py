@@ -6,6 +6,7 @@ import graph_oracles as oracle
 import networkx as nx
 import numpy as np
 import pytest
+from case_share import of_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -45,7 +46,7 @@ def largest_change(nodes, pairs, taus):
     return change.max(axis=0)
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=of_all(60))
 @given(oracle.edge_arrays(), st.integers(1, 8))
 def test_the_linear_program_is_half_a_flow(graph, tau):
     edges, pairs = graph

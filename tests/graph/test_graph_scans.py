@@ -6,6 +6,7 @@ import sys
 import graph_oracles as oracle
 import numpy as np
 import pytest
+from case_share import of_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +24,7 @@ from dpdb.graph import (
     witness_counts,
 )
 
-exactly = settings(derandomize=True, deadline=None, max_examples=80)
+exactly = settings(derandomize=True, deadline=None, max_examples=of_all(80))
 some_thetas = st.lists(st.one_of(st.integers(1, 14), st.sampled_from([255, 256, 70_000, 2**70])), max_size=20)
 
 

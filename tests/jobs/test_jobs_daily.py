@@ -10,6 +10,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from case_share import of_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -173,7 +174,7 @@ def test_a_kept_theta_is_kept_from_date_to_date(daily: Path) -> None:
     assert other.releases[0].theta_from is None  # another slice, which chooses its own
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=of_all(300), deadline=None)
 @given(st.text(max_size=20), st.sampled_from(["a = {run_id}", "{run_id} = a AND b = '}' OR c IN ({run_id}, 'x')"]))
 def test_whatever_a_run_is_called_stays_one_literal(name: str, template: str) -> None:
     assert placeholders(template) == {"run_id"}

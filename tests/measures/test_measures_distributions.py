@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from case_share import fifth
+from case_share import fifth, twentieth
 from distribution_check import choose_event, exceeds, is_caught
 from mechanisms_under_test import ALL, Case
 from neighbour_tables import NO_CLOSED_FORM, PAIRS, TablePair
@@ -75,7 +75,7 @@ def trials_of(key) -> int:
     return 4_000 if key[1] in CHEAP else 700
 
 
-@pytest.mark.parametrize("key", fifth(ALL), ids="-".join)
+@pytest.mark.parametrize("key", twentieth(ALL), ids="-".join)
 def test_a_hub_arrives(key):
     assert not caught(key, "hub", trials=trials_of(key))
 
@@ -85,11 +85,13 @@ def test_a_self_conflict_arrives(key):
     assert not caught(key, "self-conflict", trials=trials_of(key))
 
 
+@pytest.mark.heavy(family="more")
 def test_without_equality():
     assert not caught(("minimal_inconsistency", "gem"), "no equality", trials=1_000)
 
 
-@pytest.mark.parametrize("key", fifth([*DEFAULTS, ("repair", "greedy")]), ids="-".join)
+@pytest.mark.heavy(family="more")
+@pytest.mark.parametrize("key", [*DEFAULTS, ("repair", "greedy")], ids="-".join)
 def test_two_constraints(key):
     assert not caught(key, "two constraints", trials=900)
 

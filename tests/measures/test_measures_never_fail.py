@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
+from case_share import of_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mechanisms_under_test import ALL, Case
@@ -17,7 +18,7 @@ from dpdb.release.ask import Ask
 from dpdb.release.prepare import prepare
 from dpdb.release.units.privacy_unit import PrivacyUnit
 
-usually = settings(derandomize=True, deadline=None, max_examples=150)
+usually = settings(derandomize=True, deadline=None, max_examples=of_all(150))
 
 
 @st.composite

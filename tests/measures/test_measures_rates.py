@@ -10,7 +10,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from case_share import fifth
+from case_share import fifth, of_all
 from distribution_check import is_caught
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,7 +33,7 @@ from dpdb.release.prepared import shares as shares_room
 RATED = tuple(measure.name for measure in MEASURES if measure.has_rate)
 RATED_MECHANISMS = [key for key in ALL if key[0] in RATED]
 ALPHA = 1e-8
-exactly = settings(derandomize=True, deadline=None, max_examples=300)
+exactly = settings(derandomize=True, deadline=None, max_examples=of_all(300))
 
 
 def answer(value, lower, upper, scale=1.0):

@@ -65,6 +65,7 @@ def test_decisions_equal_the_exact_overlap(seed: int) -> None:
     asked.check()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("limits", [{}, {"replayed": 0}, {"cells": 0}, {"replayed": 0, "cells": 40}])
 @pytest.mark.parametrize("block", [0, *(pytest.param(block, marks=pytest.mark.slow) for block in range(1, 40))])
 def test_an_index_made_at_once_decides_as_safely(block: int, limits: dict, monkeypatch: pytest.MonkeyPatch) -> None:

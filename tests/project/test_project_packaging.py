@@ -120,6 +120,7 @@ def test_the_wheel_carries_every_kernel_as_portable_code(tmp_path: Path) -> None
 TWO_KERNELS = "import beside, numpy, dpdb.graph.grouping as g; g.sort_into_groups(numpy.zeros(3, numpy.int32), 1)"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("version", "loads", "carried", "warnings"),
     [("standard", TWO_KERNELS, 2, 0), ("standard", "1 / 0", None, 1), ("editable", TWO_KERNELS, None, 0)],

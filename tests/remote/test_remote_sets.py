@@ -52,6 +52,7 @@ def both_ways(folder: Path, tables: dict[str, pa.Table], there: Any, **options: 
     assert any(found[0] > persons[name][0] for name, found in rows.items() if name in persons)
 
 
+@pytest.mark.heavy(family="both ways")
 def test_our_own_engine_as_another(tmp_path: Path) -> None:
     tables = random_tables(Random(0), 40)
     with duckdb.connect() as connection:
@@ -60,6 +61,7 @@ def test_our_own_engine_as_another(tmp_path: Path) -> None:
         both_ways(tmp_path, tables, AskedThere(connection))
 
 
+@pytest.mark.heavy(family="both ways")
 def test_postgresql(postgres: Server, tmp_path: Path) -> None:
     tables = random_tables(Random(3), 40)
     both_ways(tmp_path, tables, postgres.address, table=in_postgres(postgres, tables))

@@ -117,6 +117,7 @@ def triangles(count: int) -> pa.Table:
     return pa.table({"x": x, "y": y})
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rule", ["not(t1.x<t2.x&t1.y>t2.y)", "not(t1.x<=t2.x&t1.y>=t2.y)"])
 def test_order_rules(rounds: Counter[tuple[int, bool]], rule: str) -> None:
     rng = random.Random(4)
@@ -283,6 +284,7 @@ with dpdb.open(AskedThere(rows), constraints=RULE, gather_rows=200) as session:
 """
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rule", ["not(t1.x<t2.x&t1.y>t2.y)", "zip -> city"])
 def test_all_kernels_are_loaded_before_the_debit(rule: str) -> None:
     program = LOADS.replace("RULE", repr(rule))

@@ -106,6 +106,7 @@ def test_report_of_a_job_of_checks(tmp_path: Path, capsys: pytest.CaptureFixture
     assert [[kind for kind, _ in line] for line in cells(html)] == [["fail"]]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 360])
 def test_a_board_can_be_read_in_every_view(browser: Browser, width: int, dark: bool, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from case_share import of_all
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sample import HOSTILE, START, release, row, year
@@ -84,7 +85,7 @@ def test_series_are_the_measures_and_slices_of_each_job() -> None:
     assert all(list(s.rows) == sorted(s.rows, key=lambda row: row.time) for s in found)
 
 
-@settings(max_examples=500)
+@settings(max_examples=of_all(500))
 @given(st.floats(0, 1e12), st.floats(0, 1e12))
 @example(11.0, 11.0)
 @example(0.0, 5e-324)

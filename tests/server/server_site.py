@@ -19,6 +19,7 @@ import httpx
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+from fork_server import Forked, ForkServer
 from private_rows import NIGHTLY, RULE, private_rows
 
 from dpdb.doors.server.analysts import add_analyst
@@ -26,6 +27,17 @@ from dpdb.doors.server.configuration import load_configuration
 from dpdb.ledger import Ledger
 
 __all__ = ["COUNT", "Server", "Site", "count", "in_one_of_three", "make_site"]
+
+SERVE = ForkServer(
+    "dpdb",
+    "dpdb.doors.cli.main",
+    "dpdb.doors.cli.commands.serve",
+    "dpdb.doors.server.configuration",
+    "dpdb.doors.server.http.process",
+    "dpdb.sources.arrow",
+    "opendp.measurements",
+    "pandas",  # which the first statement loads
+)
 
 COUNT = "SELECT value FROM dp_count('visits', 0.25)"
 
@@ -120,7 +132,8 @@ def make_site(
 class Server:
     """`dpdb serve` while the block lasts; `said` is what it wrote on standard error."""
 
-    command: tuple[str, ...] = ("-m", "dpdb")
+    command: tuple[str, ...] | None = None
+    """What a new interpreter runs instead of a fork of one that has imported what `dpdb serve` needs."""
 
     def __init__(self, site: Site, *options: str, scheme: str = "http") -> None:
         self.site, self._options, self._scheme = site, options, scheme
@@ -128,13 +141,7 @@ class Server:
         self._clients: list[httpx.Client] = []
 
     def __enter__(self) -> Server:
-        self.process = subprocess.Popen(
-            [sys.executable, *self.command, "serve", "--config", str(self.site.config), *self._options],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=os.environ | {"PYTHONFAULTHANDLER": "1"},
-        )
+        self.process = self._started()
         self._listening = threading.Event()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -143,6 +150,19 @@ class Server:
             raise AssertionError(self.said)
         self.url = self.said[-1].split("listening at ")[1].strip()
         return self
+
+    def _started(self) -> subprocess.Popen[str] | Forked:
+        arguments = ["serve", "--config", str(self.site.config), *self._options]
+        environment = os.environ | {"PYTHONFAULTHANDLER": "1"}
+        if self.command is None:
+            return SERVE.start(arguments, Path.cwd(), environment)
+        return subprocess.Popen(
+            [sys.executable, *self.command, *arguments],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
 
     @property
     def postgres_port(self) -> int:

@@ -144,6 +144,7 @@ def test_an_owner_saves_the_report_on_jobs(server: Server, site: Site, browser: 
     browser.wait("document.getElementById('told').textContent.includes('was saved')")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("width", "dark"), [(1200, False), (1200, True), (390, False), (390, True)])
 @pytest.mark.parametrize(("path", "name"), [("/", "ann"), ("/owner", "olga")])
 def test_pages_can_be_read(
