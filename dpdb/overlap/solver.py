@@ -27,7 +27,6 @@ from dpdb.overlap.reductions import Problem, reduce, restrict, unmerged
 from dpdb.overlap.search.clique import CliqueSearch, components, overlap_graph
 from dpdb.overlap.search.query_branching import QuerySearch
 from dpdb.overlap.search.tiny import MOST_POINTS, MOST_WORK, enumerate_points, hypergraph_rank, points
-from dpdb.overlap.search.tree_search import ask_for_tree, wait_for_tree
 from dpdb.overlap.search.value_branching import ValueSearch
 from dpdb.predicates import Region
 
@@ -42,9 +41,6 @@ DENSE = 0.25
 
 MOST_DENSE_ATTRIBUTES = 200
 """Most attributes for branching over values."""
-
-LEAST_LOADING = 1.0
-"""Seconds left from which the compiled search is worth loading."""
 
 
 def maximum_overlap(
@@ -137,8 +133,6 @@ def solve(problem: Problem, deadline: Deadline, graph: NDArray[np.bool_] | None 
     lower, choice = ascend(problem, deadline.share(0.04), 1 if many else 300)
     dual, split = dual_bound(problem, deadline.share(0.3), 2 if many else 300)
     state = _State(problem, deadline, min(problem.total, dual), lower, choice)
-    if not state.settled and not many and deadline.left > LEAST_LOADING:
-        ask_for_tree()
     if not state.settled and problem.size <= MOST_GRAPH_ROWS:
         graph = overlap_graph(problem) if graph is None else graph
         state.upper = min(state.upper, problem.constant + colouring_bound(graph, problem.weights))
@@ -162,8 +156,6 @@ def _search(state: _State, graph: NDArray[np.bool_], split: Split) -> None:
     if queries.rows:
         state.lower, state.choice = queries.best, shared_point(problem, queries.rows)
     if dense and not state.settled:
-        if state.deadline.left > LEAST_LOADING:
-            wait_for_tree(state.deadline.share(0.2))
         values = ValueSearch(problem, state.lower, state.choice, state.deadline)
         state.upper = min(state.upper, values.run(split, state.upper))
         state.lower, state.choice = values.best, values.choice
