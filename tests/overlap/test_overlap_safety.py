@@ -18,7 +18,6 @@ from dpdb.overlap import solver
 from dpdb.overlap.bounds.bound import Deadline
 from dpdb.overlap.bounds.dual import dual_bound
 from dpdb.overlap.reductions import reduce
-from dpdb.overlap.search import value_branching
 from dpdb.overlap.search.clique import overlap_graph
 from dpdb.overlap.search.query_branching import QuerySearch
 from dpdb.overlap.search.value_branching import ValueSearch
@@ -53,7 +52,6 @@ def check_sql_instance(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
 def check_numeric_instance(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """One random instance in numbers, through each branch and bound."""
     rng = random.Random(seed)
-    monkeypatch.setattr(value_branching, "_LARGE", rng.choice((1, 20_000)))
     instance = reference.random_instance(seed)
     truth = reference.brute_force_instance(instance)
     problem = reduce(instance)

@@ -108,10 +108,6 @@ class PackedTable:
         self.rows = member.shape[1]
         self.bytes = np.ascontiguousarray(np.packbits(member, axis=1).T)
 
-    def take(self, atoms: NDArray[np.intp]) -> NDArray[np.float64]:
-        """The dense table of some atoms."""
-        return np.unpackbits(self.bytes[:, atoms].T, axis=1)[:, : self.rows].astype(np.float64)
-
     def __matmul__(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Per atom the weight of the rows that cover it."""
         padded = np.zeros(8 * len(self.bytes))

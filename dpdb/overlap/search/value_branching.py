@@ -22,7 +22,6 @@ __all__ = ["ValueSearch"]
 
 _ROOT_STEPS = 40
 _NODE_STEPS = 24
-_LARGE = 20_000  # atoms of an attribute from which it is narrowed only when a node cannot be closed without it
 
 Side: TypeAlias = tuple[int, NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]
 """One open attribute of a node: family, its rows (ascending), the atoms they cover (atom, row), its atoms."""
@@ -37,17 +36,6 @@ class _Node:
     shares: NDArray[np.float64]
     fixed: dict[int, int]
     bound: int
-
-
-def _is_large(side: Side) -> bool:
-    return len(side[3]) > _LARGE
-
-
-def _among(side: Side, place: NDArray[np.int64]) -> Side:
-    """Return the side among the rows still alive; large ones keep dead rows until here."""
-    family, users, member, atoms = side
-    alive = place[users] >= 0
-    return side if alive.all() else (family, users[alive], member[:, alive], atoms)
 
 
 class ValueSearch:
@@ -96,13 +84,10 @@ class ValueSearch:
             return self._reach(node)
         constant = self.problem.constant
         target = float((self.best + 1 - constant) * self.scale)
-        if self._hopeless_without_large(node, target, steps):
-            return self.best
         place = self._places(node.rows)
-        sides = [_among(side, place) for side in node.sides]
         split = improve(
             self.weights[node.rows],
-            [(place[users], coverage(member)) for _, users, member, _ in sides],
+            [(place[users], coverage(member)) for _, users, member, _ in node.sides],
             node.shares,
             steps,
             target=target,
@@ -116,7 +101,7 @@ class ValueSearch:
         masses = [mass[chosen] for mass, chosen in zip(split.masses, keep, strict=True)]
         sides = [
             (k, users, member[chosen], atoms[chosen])
-            for (k, users, member, atoms), chosen in zip(sides, keep, strict=True)
+            for (k, users, member, atoms), chosen in zip(node.sides, keep, strict=True)
         ]
         filtered = _Node(node.rows, sides, split.shares, node.fixed, bound)
         return self._children(filtered, split.value, masses)
@@ -127,17 +112,6 @@ class ValueSearch:
         if value > self.best:
             self.best, self.choice = value, node.fixed
         return value
-
-    def _hopeless_without_large(self, node: _Node, target: float, steps: int) -> bool:
-        """Say whether the bound is below the target even when large attributes restrict nothing: cheap to ask first."""
-        small = [column for column, side in enumerate(node.sides) if not _is_large(side)]
-        if not small or len(small) == len(node.sides):
-            return False
-        place = self._places(node.rows)
-        parts = [(place[node.sides[column][1]], coverage(node.sides[column][2])) for column in small]
-        shares = node.shares[:, np.array(small)]
-        split = improve(self.weights[node.rows], parts, shares, steps, target=target, deadline=self.deadline)
-        return split.value < target
 
     def _places(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Position of every row of the problem among `rows`."""
@@ -190,10 +164,6 @@ class ValueSearch:
         for column, (family, users, member, atoms) in enumerate(sides):
             chosen = alive[users]
             if column == fixed or not chosen.any():
-                continue
-            if _is_large((family, users, member, atoms)):
-                columns.append(column)
-                kept.append((family, users, member, atoms))
                 continue
             table = member[:, chosen]
             first = maximal_columns(table, most=400)
