@@ -23,8 +23,8 @@ __all__ = [
     "ProjectedCounts",
     "Projection",
     "WitnessCount",
+    "counted_degrees",
     "degree_summary",
-    "degrees",
     "greedy_cover_size",
     "projected_counts",
     "witness_counts",
@@ -63,21 +63,17 @@ class DegreeCounter:
         )
 
 
-def degrees(edges: OrderedEdges) -> NDArray[np.int64]:
-    """Degree of every node, shape `(nodes,)`. The order of the edges does not matter."""
-    return _count(edges).degrees
-
-
 def degree_summary(edges: OrderedEdges) -> DegreeSummary:
     """Count edges, nodes with an edge, and the maximum degree.
 
     Node sensitivity is `nodes - 1` for the two degree counts, `nodes` for the positive-degree nodes: a new
     node may be adjacent to all others. That is unbounded, so none of them is ever released from here.
     """
-    return _count(edges).summary()
+    return counted_degrees(edges).summary()
 
 
-def _count(edges: OrderedEdges) -> DegreeCounter:
+def counted_degrees(edges: OrderedEdges) -> DegreeCounter:
+    """Count the degrees in one pass; the order of the edges does not matter."""
     counter = DegreeCounter(edges.node_count)
     for u, v in read_batches(edges):
         counter.add(u, v)

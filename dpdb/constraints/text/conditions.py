@@ -72,7 +72,7 @@ def conditions_among(
 
 
 def _conjuncts(tree: exp.Expr) -> Iterator[exp.Expr]:
-    tree = _bare(tree)
+    tree = tree.unnest()
     if isinstance(tree, exp.And):
         yield from (part for each in tree.flatten(unnest=False) for part in _conjuncts(each))
     elif isinstance(tree, exp.Between) and not tree.args.get("symmetric"):
@@ -84,21 +84,16 @@ def _conjuncts(tree: exp.Expr) -> Iterator[exp.Expr]:
 
 def _denied(tree: exp.Expr) -> exp.Expr:
     """NOT of a tree, moved inwards as far as no OR comes of it: true exactly where the tree is false."""
-    tree = _bare(tree)
+    tree = tree.unnest()
     if isinstance(tree, exp.Or):
         return exp.and_(*(_denied(part) for part in tree.flatten(unnest=False)), wrap=False)
     if isinstance(tree, exp.Not):
-        return _bare(tree.this).copy()
+        denied: exp.Expr = tree.this.unnest()
+        return denied.copy()
     operator = OPERATORS.get(type(tree))
     if operator is not None:
         return COMPARISONS[operator.negated](this=tree.this.copy(), expression=tree.expression.copy())
     return exp.Not(this=exp.paren(tree) if isinstance(tree, exp.And) else tree.copy())
-
-
-def _bare(tree: exp.Expr) -> exp.Expr:
-    while isinstance(tree, exp.Paren):
-        tree = tree.this
-    return tree
 
 
 class _Reader:
@@ -127,7 +122,7 @@ class _Reader:
     def across(self, tree: exp.Expr) -> ConditionAcross:
         """Return a part as a condition over the row and a row of the parent."""
         try:
-            text = row_expression(_bare(tree), str, is_condition=True)
+            text = row_expression(tree.unnest(), str, is_condition=True)
         except RecursionError:
             raise self.error("a condition that is nested less deeply", "more") from None
         columns = [self._fragment.columns[int(number)] for number in text.columns]
@@ -150,7 +145,7 @@ class _Reader:
 
     def _predicate(self, tree: exp.Expr) -> Predicate:
         operator = OPERATORS.get(type(tree))
-        if operator is not None and type(_bare(tree.this)) in OPERATORS:
+        if operator is not None and type(tree.this.unnest()) in OPERATORS:
             raise self.error("comparisons of two sides each, joined by AND", shortened(self._shown(tree)))
         if operator is not None and len(self._indices(tree)) == 2:
             return self._comparison_of_tuples(operator, tree.this, tree.expression)
@@ -170,7 +165,7 @@ class _Reader:
         )
         if isinstance(tree, exp.Column):
             return Predicate(ColumnRef(index, self._name(tree.name)), Operator.EQ, Constant(True))
-        if isinstance(tree, exp.Not) and isinstance(column := _bare(tree.this), exp.Column):
+        if isinstance(tree, exp.Not) and isinstance(column := tree.this.unnest(), exp.Column):
             return Predicate(ColumnRef(index, self._name(column.name)), Operator.EQ, Constant(False))
         found = row_expression(tree, self._name, is_condition=True)
         return Predicate(computed(index, found), Operator.EQ, Constant(True))
@@ -191,7 +186,7 @@ class _Reader:
 
     def _operand(self, tree: exp.Expr) -> ColumnRef | Constant | None:
         """Return a side of a comparison; None for a computed constant, such as `1 + 1`."""
-        tree = _bare(tree)
+        tree = tree.unnest()
         if not self._indices(tree):
             return self._constant(tree)
         index = self._only_index(tree, "a term over one tuple")
@@ -201,7 +196,7 @@ class _Reader:
 
     def _constant(self, tree: exp.Expr) -> Constant | None:
         negative = isinstance(tree, exp.Neg)
-        literal = _bare(tree.this) if negative else tree
+        literal = tree.this.unnest() if negative else tree
         if isinstance(literal, exp.Literal) and not literal.is_string:
             try:
                 number = Decimal(literal.this)
