@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -219,10 +220,6 @@ def _clique(instance: Instance, deadline: Deadline, *, joint: bool = False, meth
     return _answer(instance, problem.point(choice), upper, method)
 
 
-def _clique_overlap(instance: Instance, deadline: Deadline) -> Bound:
-    return _clique(instance, deadline, joint=True, method="clique_overlap")
-
-
 def _as_given(instance: Instance) -> Problem:
     """The rows as they are, for the paper's own methods: nothing is merged, only contradictions are dropped."""
     problem = unmerged(instance)
@@ -248,7 +245,7 @@ def _hypergraph(predicates: Sequence[Region] | Instance, weights: Sequence[int] 
 _SOLVERS: dict[str, Callable[[Instance, Deadline], Bound]] = {
     "auto": _auto,
     "clique": _clique,
-    "clique_overlap": _clique_overlap,
+    "clique_overlap": partial(_clique, joint=True, method="clique_overlap"),
     "dsatur": _dsatur,
 }
 

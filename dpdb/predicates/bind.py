@@ -138,7 +138,7 @@ def bind_term(tree: exp.Expr, types: Types) -> Term:
 
 
 def refuse_unknown_parts(text: str, *, is_condition: bool) -> None:
-    """Refuse a condition or a term where `bind` would, whatever columns a table has and of whatever types.
+    """Refuse a condition or a term that `bind` would refuse for every table.
 
     Raises
     ------
@@ -407,7 +407,7 @@ def _negated(node: exp.Expr, built: Node) -> Node:
 
 
 def _is_plain(node: exp.Expr) -> bool:
-    """Return whether a node is a text or truth value, which has the type of what stands beside it."""
+    """Return whether a node is a text or truth value, which takes the type of the term beside it."""
     return isinstance(node, exp.Boolean) or (isinstance(node, exp.Literal) and node.is_string)
 
 

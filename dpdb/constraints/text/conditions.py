@@ -48,7 +48,19 @@ def violations_of_check(cursor: Cursor, tuples: TupleNames) -> tuple[Predicate, 
 
 
 def check_across(cursor: Cursor, tuples: TupleNames, parent: ParentColumns, *, is_denial: bool) -> ConditionAcross:
-    """Take a condition over a row and a row of a parent, up to what ends it; of a denial, its opposite."""
+    """Take a condition over a row and a row of a parent, up to what ends it.
+
+    Parameters
+    ----------
+    cursor
+        At the condition.
+    tuples
+        The tuple names of the constraint.
+    parent
+        How columns of the parent are told from those of the row.
+    is_denial
+        Whether to return the opposite of the condition.
+    """
     reader = _Reader(cursor, sql_fragment(cursor, tuples, bare=True, parent=parent), tuples, bare=True)
     found = reader.across(_denied(reader.tree) if is_denial else reader.tree)
     if not found.parent_columns:
@@ -61,7 +73,17 @@ def check_across(cursor: Cursor, tuples: TupleNames, parent: ParentColumns, *, i
 def conditions_among(
     cursor: Cursor, tuples: TupleNames, parent: ParentColumns
 ) -> tuple[tuple[Predicate, ...], ConditionAcross | None]:
-    """Take conditions joined by `and`, each over one row or over the parent's columns alone; return both kinds."""
+    """Take conditions joined by `and`, each over the row or over the parent's columns alone; return both kinds.
+
+    Parameters
+    ----------
+    cursor
+        At the first condition.
+    tuples
+        The tuple names of the constraint.
+    parent
+        How columns of the parent are told from those of the row.
+    """
     reader = _Reader(cursor, sql_fragment(cursor, tuples, bare=True, parent=parent), tuples, bare=True)
     mine: list[exp.Expr] = []
     theirs: list[exp.Expr] = []

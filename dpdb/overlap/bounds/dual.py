@@ -89,6 +89,12 @@ def improve(
         The attributes.
     start
         Shares (row, attribute) to begin with, of any scale; entries outside the attributes' rows are ignored.
+    iterations
+        Most steps.
+    target
+        Value below which to stop; negative: never.
+    deadline
+        When to stop.
     """
     splitter = _Splitter(weights, parts)
     shares = splitter.begin(start)
