@@ -9,8 +9,6 @@ import shutil
 import signal
 import sys
 import tempfile
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -101,15 +99,6 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     if waiting := config.stash.get(_WAITING, 0):
         terminalreporter.write_line(f"{waiting} cases of heavy tests wait for --cases all")
-
-
-@pytest.fixture(autouse=True)
-def _none_compiles_behind_a_test() -> Iterator[None]:
-    """numba keeps and restores all of Python's filters of warnings: another test's new filter would be lost."""
-    yield
-    for thread in threading.enumerate():
-        if thread.name == "dpdb-compile":
-            thread.join()
 
 
 @pytest.fixture

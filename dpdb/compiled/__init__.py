@@ -1,8 +1,7 @@
 """Machine code for loops over arrays: numba compiles it once on a machine, llvmlite alone loads it afterwards.
 
-`kernel` is for kernels that get all their memory from the caller: their machine code is kept in files of our own, so
-that a process which finds them there never imports numba, whose import takes longer than most statistics.
-`allocating_kernel` is for kernels that make arrays: they need numba's runtime, and numba loads them.
+Kernels get all their memory from the caller. Their machine code is kept in files of our own, so that a process which
+finds them there never imports numba, whose import takes longer than most statistics.
 
 Kernels do a bounded amount of work and return, so that Python can handle signals: see `dpdb.graph.steps`.
 """
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.compiled.allocating import allocating_kernel
     from dpdb.compiled.kernel import Kernel, kernel
     from dpdb.compiled.portable_code import written_to
     from dpdb.compiled.progress import NotCompiledError, compiled_so_far, nothing_compiled, tell_when_long
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Kernel",
     "NotCompiledError",
-    "allocating_kernel",
     "compiled_so_far",
     "kernel",
     "nothing_compiled",
@@ -34,7 +31,6 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            "allocating": "allocating_kernel",
             "portable_code": "written_to",
             "progress": "NotCompiledError compiled_so_far nothing_compiled tell_when_long",
         },

@@ -65,10 +65,9 @@ class ObjectCode:
     symbol : str
         The function's name in it.
     returns : str
-        "none", "truth", "integer", or the number of integers; empty in the files of `allocating`.
+        "none", "truth", "integer", or the number of integers.
     code : bytes
-        An object file of this platform; in the files of `portable_code` LLVM's intermediate code, compressed, in those
-        of `allocating` what numba keeps, pickled.
+        An object file of this platform; in the files of `portable_code` LLVM's intermediate code, compressed.
     """
 
     symbol: str

@@ -1,7 +1,7 @@
 """The shapes of constraints whose conflicts need not be listed, in a normal form: conditions and compared columns.
 
-A pair of rows is in conflict if it violates the constraint in one of its two orders. That
-leaves few comparisons of a column with itself; each step says why it changes no conflict.
+A pair of rows is in conflict if it violates the constraint in one of its two orders. So few kinds of comparisons of a
+column with itself are left; each step says why it changes no conflict.
 """
 
 from __future__ import annotations
@@ -98,13 +98,13 @@ class BlockShape:
 def block_shape(dc: DenialConstraint) -> BlockShape | None:
     """Return the shape of a constraint over two tuples whose conflicts need not be listed, else None.
 
-        Every predicate reads one of the tuples alone, or compares a column of both. Of the columns:
+    Every predicate reads one of the tuples alone, or compares a column with itself. Of the columns:
 
-    - If only one column is ordered, it orders every pair in one way or the other: `<` says that they differ,
-          `<=` that both have a value.
-        - Two ordered columns make an order constraint. Then nothing else may differ, and the conditions must be alike:
-          otherwise which of the two rows is the higher one would matter.
-        - Rows may differ in two ways at most, where conditions that are not alike are one.
+    - If only one column is ordered, it orders every pair in one way or the other: `<` says that the rows differ, `<=`
+      that both have a value.
+    - Two ordered columns make an order constraint. Then nothing else may differ, and the conditions must be alike:
+      otherwise it would matter which of the two rows is the higher one.
+    - Rows may differ in two ways at most; conditions that are not alike count as one.
     """
     if dc.is_single_tuple:
         return None

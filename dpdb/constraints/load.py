@@ -102,7 +102,17 @@ def written_lines(source: str | os.PathLike[str]) -> WrittenLines:
 def load_lines(
     written: WrittenLines, columns: Sequence[str] | None = None, day: date | None = None
 ) -> list[ConstraintLine]:
-    """Return the lines of one file or text with their limits, in order; see `load_constraints`."""
+    """Return the lines of one file or text with their limits, in order. Errors as `load_constraints`.
+
+    Parameters
+    ----------
+    written
+        The file or text.
+    columns
+        The table's columns, to resolve names against; None takes names as they are written.
+    day
+        The date that `{date}` stands for, if any.
+    """
     return _lines_of_written(written, None if columns is None else ColumnNames(columns), set(), day)
 
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from dpdb.faces import lazy_names
 from dpdb.graph.fractional_cover import FractionalCover, fractional_cover, twice_fractional_cover
-from dpdb.graph.listed_scans import DegreeSummary, degree_summary, degrees
+from dpdb.graph.listed_scans import DegreeSummary, degree_summary
 
 if TYPE_CHECKING:
     from dpdb.graph.adjacency import Adjacency, adjacency_of
-    from dpdb.graph.edge_graph import EdgeGraph, ScanResult, scan
+    from dpdb.graph.edge_graph import EdgeGraph
     from dpdb.graph.edges import EdgeArrays, OrderedEdges
     from dpdb.graph.exact.cover import CoverBounds, minimum_vertex_cover
     from dpdb.graph.exact.maximal_consistent import count_maximal_independent_sets
@@ -58,7 +58,6 @@ __all__ = [
     "ListedConstraint",
     "OrderedEdges",
     "ProjectedCounts",
-    "ScanResult",
     "UncertifiedError",
     "adjacency_of",
     "all_of_rows",
@@ -70,7 +69,6 @@ __all__ = [
     "chain_partners",
     "count_maximal_independent_sets",
     "degree_summary",
-    "degrees",
     "deletions_of_chain",
     "deletions_of_cross",
     "deletions_of_intervals",
@@ -85,7 +83,6 @@ __all__ = [
     "load_one_sort",
     "minimum_vertex_cover",
     "projected_counts",
-    "scan",
     "twice_fractional_cover",
     "twice_truncated_edges",
     "witness_counts",
@@ -96,7 +93,7 @@ if not TYPE_CHECKING:
         __name__,
         {
             "adjacency": "Adjacency adjacency_of",
-            "edge_graph": "EdgeGraph ScanResult scan",
+            "edge_graph": "EdgeGraph",
             "edges": "EdgeArrays OrderedEdges",
             "exact.cover": "CoverBounds minimum_vertex_cover",
             "exact.maximal_consistent": "count_maximal_independent_sets",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.graph.edges import Batch, OrderedEdges, read_batches
-from dpdb.graph.listed_scans import DegreeCounter
+from dpdb.graph.listed_scans import DegreeCounter, counted_degrees
 from dpdb.graph.steps import node_ranges
 
 __all__ = ["Adjacency", "adjacency_of", "false_twin_classes"]
@@ -83,10 +83,7 @@ class Adjacency:
     @classmethod
     def of_edges(cls, edges: OrderedEdges) -> Adjacency:
         """Build by two scans, without holding the edge list."""
-        counter = DegreeCounter(edges.node_count)
-        for u, v in read_batches(edges):
-            counter.add(u, v)
-        return cls._filled(counter, read_batches(edges))
+        return cls._filled(counted_degrees(edges), read_batches(edges))
 
     @classmethod
     def _filled(cls, counter: DegreeCounter, batches: Iterable[Batch]) -> Adjacency:

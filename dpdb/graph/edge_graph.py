@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from dpdb.graph.adjacency import Adjacency, adjacency_of
 from dpdb.graph.edges import Batch, OrderedEdges, read_batches
 from dpdb.graph.fractional_cover import twice_fractional_cover
 from dpdb.graph.listed_scans import (
-    DegreeCounter,
     DegreeSummary,
     ProjectedCounts,
     Projection,
@@ -21,69 +19,7 @@ from dpdb.graph.listed_scans import (
     witness_counts,
 )
 
-__all__ = [
-    "EdgeGraph",
-    "ScanResult",
-    "scan",
-]
-
-
-@dataclass(frozen=True, eq=False)
-class ScanResult:
-    """The results of one pass; those not requested are empty or None. Sensitivities: see each statistic."""
-
-    projections: tuple[ProjectedCounts, ...]
-    witnesses: tuple[int, ...]
-    degrees: DegreeSummary | None
-    adjacency: Adjacency | None
-
-
-def scan(
-    edges: OrderedEdges,
-    *,
-    projection_thetas: Sequence[int] = (),
-    witness_thetas: Sequence[int] = (),
-    degrees: bool = False,
-    keep_adjacency: bool = False,
-) -> ScanResult:
-    """Compute the requested statistics in one pass.
-
-    Parameters
-    ----------
-    edges
-        The graph, in canonical order.
-    projection_thetas, witness_thetas
-        See `projected_counts` and `witness_counts`.
-    degrees
-        Also compute `degree_summary`.
-    keep_adjacency
-        Also keep the graph in memory (16 bytes per edge while building), for `fractional_cover` and others.
-
-    Raises
-    ------
-    ParameterError
-        A theta is not an integer or is below 1.
-    """
-    nodes = edges.node_count
-    projection = Projection(nodes, projection_thetas)
-    witness = WitnessCount(nodes, witness_thetas)
-    counter = DegreeCounter(nodes)
-    kept: list[Batch] = []
-    for u, v in read_batches(edges):
-        if projection_thetas:
-            projection.add(u, v)
-        if witness_thetas:
-            witness.add(u, v)
-        if degrees:
-            counter.add(u, v)
-        if keep_adjacency:
-            kept.append((u, v))
-    return ScanResult(
-        projections=projection.counts(),
-        witnesses=witness.counts(),
-        degrees=counter.summary() if degrees else None,
-        adjacency=Adjacency.of_batches(nodes, kept) if keep_adjacency else None,
-    )
+__all__ = ["EdgeGraph"]
 
 
 class EdgeGraph:
@@ -102,17 +38,30 @@ class EdgeGraph:
         """The graph in memory, 8 bytes per edge."""
         return adjacency_of(self._edges)
 
-    def scan(self, projection_thetas: Sequence[int], witness_thetas: Sequence[int]) -> ScanResult:
-        """Compute what all three measures need in one pass, and keep the adjacency for the fractional cover."""
-        result = scan(
-            self._edges,
-            projection_thetas=projection_thetas,
-            witness_thetas=witness_thetas,
-            keep_adjacency="adjacency" not in self.__dict__,
+    def scan(
+        self, projection_thetas: Sequence[int], witness_thetas: Sequence[int]
+    ) -> tuple[tuple[ProjectedCounts, ...], tuple[int, ...]]:
+        """Compute what all three measures need in one pass, and keep the adjacency for the fractional cover.
+
+        Parameters
+        ----------
+        projection_thetas, witness_thetas
+            See `projected_counts` and `witness_counts`, whose results are returned.
+        """
+        projection, witness = (
+            Projection(self.node_count, projection_thetas),
+            WitnessCount(self.node_count, witness_thetas),
         )
-        if result.adjacency is not None:
-            self.__dict__["adjacency"] = result.adjacency
-        return result
+        kept: list[Batch] = []  # 16 bytes per edge while the adjacency is built
+        for u, v in read_batches(self._edges):
+            if projection_thetas:
+                projection.add(u, v)
+            if witness_thetas:
+                witness.add(u, v)
+            if "adjacency" not in self.__dict__:
+                kept.append((u, v))
+        self.__dict__.setdefault("adjacency", Adjacency.of_batches(self.node_count, kept))
+        return projection.counts(), witness.counts()
 
     def degree_summary(self) -> DegreeSummary:
         """See `dpdb.graph.degree_summary`."""

@@ -190,12 +190,14 @@ def crossed_places(starts: Codes, x: Codes, y: Codes) -> NDArray[np.bool_]:
     x, y
         The order positions of each group's rows by ascending x, shape `(rows,)`.
     """
-    from dpdb.graph.kernels.grouping import mark_above, mark_below
+    from dpdb.graph.kernels.grouping import mark_above
 
-    marked = np.zeros(x.size, np.bool_)
-    _done(lambda state: mark_above(starts, x, y, marked, state, steps.WORK))
-    _done(lambda state: mark_below(starts, x, y, marked, state, steps.WORK))
-    return marked
+    crossed = np.zeros((2, x.size), np.bool_)
+    _done(lambda state: mark_above(starts, x, y, crossed[0], state, steps.WORK))
+    # Read from the end and from above, the rows behind a row and below it are before it and above it.
+    starts, x, y = (np.ascontiguousarray(each[::-1]) for each in (y.size - starts, x, y.max(initial=0) - y))
+    _done(lambda state: mark_above(starts, x, y, crossed[1], state, steps.WORK))
+    return np.asarray(crossed[0] | crossed[1, ::-1])
 
 
 def find_places(members: Codes, starts: Codes, short: Codes, short_starts: Codes, places: Codes) -> None:

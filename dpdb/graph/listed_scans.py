@@ -23,8 +23,8 @@ __all__ = [
     "ProjectedCounts",
     "Projection",
     "WitnessCount",
+    "counted_degrees",
     "degree_summary",
-    "degrees",
     "greedy_cover_size",
     "projected_counts",
     "witness_counts",
@@ -63,21 +63,17 @@ class DegreeCounter:
         )
 
 
-def degrees(edges: OrderedEdges) -> NDArray[np.int64]:
-    """Degree of every node, shape `(nodes,)`. The order of the edges does not matter."""
-    return _count(edges).degrees
-
-
 def degree_summary(edges: OrderedEdges) -> DegreeSummary:
     """Count edges, nodes with an edge, and the maximum degree.
 
     Node sensitivity is `nodes - 1` for the two degree counts, `nodes` for the positive-degree nodes: a new
     node may be adjacent to all others. That is unbounded, so none of them is ever released from here.
     """
-    return _count(edges).summary()
+    return counted_degrees(edges).summary()
 
 
-def _count(edges: OrderedEdges) -> DegreeCounter:
+def counted_degrees(edges: OrderedEdges) -> DegreeCounter:
+    """Count the degrees in one pass; the order of the edges does not matter."""
     counter = DegreeCounter(edges.node_count)
     for u, v in read_batches(edges):
         counter.add(u, v)
@@ -95,27 +91,31 @@ class ProjectedCounts:
     """Node sensitivity theta + 1, not monotone (paper A's Lemma 1 says theta, which is false)."""
 
 
-class Projection:
-    """Projections to every theta, built batch by batch in canonical order."""
+class _ByTheta:
+    """One number per node for each theta, counted batch by batch in canonical order."""
 
     def __init__(self, node_count: int, thetas: Sequence[int]) -> None:
         self._node_count, self._thetas = node_count, check_thetas(thetas)
         bounds = {bounded_theta(theta, node_count) for theta in self._thetas}
-        self._degrees = {theta: np.zeros(node_count, np.uint32) for theta in sorted(bounds)}
+        self._numbers = {theta: np.zeros(node_count, np.uint32) for theta in sorted(bounds)}
+
+
+class Projection(_ByTheta):
+    """Projections to every theta: the degrees of the nodes in each."""
 
     def add(self, u: NDArray[np.uint32], v: NDArray[np.uint32]) -> None:
         """Add one batch of edges, in order."""
         from dpdb.graph.kernels.edge_scans import project
 
-        for first, last in ranges(len(u), len(self._degrees)):
-            for theta, degree in self._degrees.items():
+        for first, last in ranges(len(u), len(self._numbers)):
+            for theta, degree in self._numbers.items():
                 project(u[first:last], v[first:last], theta, degree)
 
     def counts(self) -> tuple[ProjectedCounts, ...]:
         """Count the projections of the edges added so far, one entry per given theta."""
         found = {
             theta: (int(degree.sum(dtype=np.int64)) // 2, int(np.count_nonzero(degree)))
-            for theta, degree in self._degrees.items()
+            for theta, degree in self._numbers.items()
         }
         return tuple(ProjectedCounts(each, *found[bounded_theta(each, self._node_count)]) for each in self._thetas)
 
@@ -166,21 +166,19 @@ def greedy_cover_size(edges: OrderedEdges) -> int:
     return 2 * projected_counts(edges, [1])[0].edge_count
 
 
-class WitnessCount:
-    """Witness counts for every theta, built batch by batch in canonical order."""
+class WitnessCount(_ByTheta):
+    """Witness counts for every theta: how many others each node covers, and which nodes are covered."""
 
     def __init__(self, node_count: int, thetas: Sequence[int]) -> None:
-        self._node_count, self._thetas = node_count, check_thetas(thetas)
-        bounds = {bounded_theta(theta, node_count) for theta in self._thetas}
-        self._covers = {theta: np.zeros(node_count, np.uint32) for theta in sorted(bounds)}
-        self._covered = {theta: np.zeros(node_count, np.bool_) for theta in self._covers}
+        super().__init__(node_count, thetas)
+        self._covered = {theta: np.zeros(node_count, np.bool_) for theta in self._numbers}
 
     def add(self, u: NDArray[np.uint32], v: NDArray[np.uint32]) -> None:
         """Add one batch of edges, in order."""
         from dpdb.graph.kernels.edge_scans import witness
 
-        for first, last in ranges(len(u), len(self._covers)):
-            for theta, covers in self._covers.items():
+        for first, last in ranges(len(u), len(self._numbers)):
+            for theta, covers in self._numbers.items():
                 witness(u[first:last], v[first:last], theta, covers, self._covered[theta])
 
     def counts(self) -> tuple[int, ...]:

@@ -38,7 +38,7 @@ _Kind = TypeVar("_Kind", bound=np.signedinteger[Any])
 
 
 def deletions_of_chain(batches: Batches, *, strict: bool) -> int:
-    """Count the rows that are in no longest non-decreasing (`strict`: increasing) subsequence of their group.
+    """Count the rows outside a longest non-decreasing (`strict`: increasing) subsequence of their group.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def deletions_of_chain(batches: Batches, *, strict: bool) -> int:
 
 
 def deletions_of_cross(batches: Batches) -> int:
-    """Count the rows that are in no largest set of rows of which no two miss each other; see `extend_depth`.
+    """Count the rows outside a largest set of rows that meet in pairs; see `extend_depth`.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def deletions_of_cross(batches: Batches) -> int:
 
 
 def deletions_of_intervals(batches: Batches, *, reversed_go: bool) -> int:
-    """Count the intervals that are in no largest set of rows of which no two overlap.
+    """Count the intervals outside a largest set of intervals that do not overlap.
 
     Parameters
     ----------

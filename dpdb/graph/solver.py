@@ -11,7 +11,6 @@ import json
 import os
 import pickle
 import signal
-import struct
 import subprocess
 import sys
 import threading
@@ -146,17 +145,12 @@ def _die_with_parent() -> None:
 
 
 def _send(stream: IO[bytes], what: object) -> None:
-    content = pickle.dumps(what, protocol=pickle.HIGHEST_PROTOCOL)
-    stream.write(struct.pack("<Q", len(content)) + content)
+    pickle.dump(what, stream, protocol=pickle.HIGHEST_PROTOCOL)
     stream.flush()
 
 
 def _receive(stream: IO[bytes]) -> Any:
-    head = stream.read(8)
-    if len(head) < 8:
-        raise EOFError
-    size = struct.unpack("<Q", head)[0]
-    content = stream.read(size)
-    if len(content) < size:
-        raise EOFError
-    return pickle.loads(content)  # of our own child
+    try:
+        return pickle.load(stream)  # of our own child
+    except pickle.UnpicklingError as error:
+        raise EOFError("the other end stopped in the middle") from error

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from dpdb.overlap.growing.online import Added, Decision, OverlapIndex
     from dpdb.overlap.instance import MOST_WEIGHT
     from dpdb.overlap.report import OverlapReport, overlap_report
-    from dpdb.overlap.search.tree_search import load_tree
     from dpdb.overlap.solver import METHODS, maximum_overlap
 
 __all__ = [
@@ -28,7 +27,6 @@ __all__ = [
     "OverlapIndex",
     "OverlapReport",
     "Witness",
-    "load_tree",
     "maximum_overlap",
     "overlap_report",
 ]
@@ -41,7 +39,6 @@ if not TYPE_CHECKING:
             "growing.online": "Added Decision OverlapIndex",
             "instance": "MOST_WEIGHT",
             "report": "OverlapReport overlap_report",
-            "search.tree_search": "load_tree",
             "solver": "METHODS maximum_overlap",
         },
     )

@@ -1,21 +1,20 @@
 """Encode predicates as an `Instance`: per attribute the distinct value sets, the cuts between them, undominated atoms.
 
-Of the atoms between cuts only those are kept that no neighbour dominates (interval dominance): walking along the order,
-an atom at which nothing is about to end is covered by fewer rows than the next one. A workload of 5,000 nested ranges
-keeps one atom. Dropping dominated atoms changes no maximum.
+Of the atoms between cuts only those are kept that no neighbour dominates (see `Axis.atoms`): a workload of 5,000 nested
+ranges keeps one. Dropping dominated atoms changes no maximum.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpdb.overlap.growing.axis import Axis
 from dpdb.overlap.instance import Attribute, Instance
-from dpdb.predicates import Box, Cut, Region, ValueSet, hull
+from dpdb.predicates import Box, Region, ValueSet, hull
 
 __all__ = ["encode", "mixed_attributes", "relax"]
 
@@ -70,60 +69,12 @@ def relax(predicate: Region, mixed: frozenset[str]) -> tuple[Box, ...]:
 
 
 def _attribute(name: str, rows: int, users: list[int], sets: list[ValueSet]) -> Attribute | None:
-    distinct: dict[ValueSet, int] = {}
-    by_identity: dict[int, int] = {}
+    axis = Axis(users, sets)
+    found = axis.atoms(None, np.arange(rows))
+    if found is None or found.table.atoms * found.table.sets > MOST_CELLS:
+        return None
     codes = np.full(rows, -1, np.int32)
-    for row, values in zip(users, sets, strict=True):
-        code = by_identity.get(id(values))
-        if code is None:
-            code = by_identity[id(values)] = distinct.setdefault(values, len(distinct))
-        codes[row] = code
-    found = atoms_of(list(distinct))
-    if found is None:
-        return None
-    patterns, describe = found
-    return Attribute(name, codes, patterns, lambda atom: describe(name, atom))
-
-
-def atoms_of(sets: list[ValueSet]) -> tuple[NDArray[np.bool_], Callable[[str, int], str]] | None:
-    """Patterns (set, atom) over the atoms no neighbour dominates, and words for each; None when there are too many.
-
-    Atom k lies between cut k-1 and cut k; the last column, when some set has NULL, is NULL.
-    """
-    cuts: list[Cut] = sorted({cut for values in sets for cut in values.cuts})
-    place = {cut: k for k, cut in enumerate(cuts)}
-    sizes = [len(values.cuts) for values in sets]
-    where = np.fromiter((place[cut] for values in sets for cut in values.cuts), np.int64, sum(sizes))
-    who = np.repeat(np.arange(len(sets)), sizes)
-    low = np.array([values.low for values in sets], bool)
-    rank = np.arange(len(where)) - np.repeat(np.cumsum([0, *sizes[:-1]]), sizes)
-    begins = low[who] ^ (rank % 2 == 0)
-    starting = np.bincount(where[begins], minlength=len(cuts))
-    ending = np.bincount(where[~begins], minlength=len(cuts))
-    keep = np.flatnonzero(np.append(ending > 0, True) & np.insert(starting > 0, 0, True))
-    nulls = np.array([values.null for values in sets], bool)
-    if len(keep) * len(sets) > MOST_CELLS:
-        return None
-    flips = np.zeros((len(sets), len(keep)), bool)
-    slot = np.searchsorted(keep, where, side="right")  # first kept atom right of the cut
-    inside = slot < len(keep)
-    np.logical_xor.at(flips, (who[inside], slot[inside]), True)
-    patterns = np.logical_xor.accumulate(flips, axis=1) ^ low[:, None]
-    if nulls.any():
-        patterns = np.column_stack([patterns, nulls])
-    return patterns, _Words(cuts, keep)
-
-
-class _Words:
-    """Describes atoms by their index."""
-
-    def __init__(self, cuts: list[Cut], keep: NDArray[Any]) -> None:
-        self.cuts = cuts
-        self.keep = keep
-
-    def __call__(self, name: str, atom: int) -> str:
-        if atom == len(self.keep):
-            return ValueSet.only_null().describe(name)
-        k = int(self.keep[atom])
-        ends = self.cuts[max(k - 1, 0) : k + 1] if k else self.cuts[:1]
-        return ValueSet(tuple(ends), k == 0, False).describe(name)
+    codes[found.users] = found.table.codes
+    return Attribute(
+        name, codes, found.table.by_set(), lambda atom: axis.describe(name, axis.place(int(found.places[atom])))
+    )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,6 @@ from dpdb.overlap.reductions import Problem, reduce, restrict, unmerged
 from dpdb.overlap.search.clique import CliqueSearch, components, overlap_graph
 from dpdb.overlap.search.query_branching import QuerySearch
 from dpdb.overlap.search.tiny import MOST_POINTS, MOST_WORK, enumerate_points, hypergraph_rank, points
-from dpdb.overlap.search.tree_search import ask_for_tree, wait_for_tree
 from dpdb.overlap.search.value_branching import ValueSearch
 from dpdb.predicates import Region
 
@@ -42,9 +42,6 @@ DENSE = 0.25
 
 MOST_DENSE_ATTRIBUTES = 200
 """Most attributes for branching over values."""
-
-LEAST_LOADING = 1.0
-"""Seconds left from which the compiled search is worth loading."""
 
 
 def maximum_overlap(
@@ -137,8 +134,6 @@ def solve(problem: Problem, deadline: Deadline, graph: NDArray[np.bool_] | None 
     lower, choice = ascend(problem, deadline.share(0.04), 1 if many else 300)
     dual, split = dual_bound(problem, deadline.share(0.3), 2 if many else 300)
     state = _State(problem, deadline, min(problem.total, dual), lower, choice)
-    if not state.settled and not many and deadline.left > LEAST_LOADING:
-        ask_for_tree()
     if not state.settled and problem.size <= MOST_GRAPH_ROWS:
         graph = overlap_graph(problem) if graph is None else graph
         state.upper = min(state.upper, problem.constant + colouring_bound(graph, problem.weights))
@@ -162,8 +157,6 @@ def _search(state: _State, graph: NDArray[np.bool_], split: Split) -> None:
     if queries.rows:
         state.lower, state.choice = queries.best, shared_point(problem, queries.rows)
     if dense and not state.settled:
-        if state.deadline.left > LEAST_LOADING:
-            wait_for_tree(state.deadline.share(0.2))
         values = ValueSearch(problem, state.lower, state.choice, state.deadline)
         state.upper = min(state.upper, values.run(split, state.upper))
         state.lower, state.choice = values.best, values.choice
@@ -227,10 +220,6 @@ def _clique(instance: Instance, deadline: Deadline, *, joint: bool = False, meth
     return _answer(instance, problem.point(choice), upper, method)
 
 
-def _clique_overlap(instance: Instance, deadline: Deadline) -> Bound:
-    return _clique(instance, deadline, joint=True, method="clique_overlap")
-
-
 def _as_given(instance: Instance) -> Problem:
     """The rows as they are, for the paper's own methods: nothing is merged, only contradictions are dropped."""
     problem = unmerged(instance)
@@ -256,7 +245,7 @@ def _hypergraph(predicates: Sequence[Region] | Instance, weights: Sequence[int] 
 _SOLVERS: dict[str, Callable[[Instance, Deadline], Bound]] = {
     "auto": _auto,
     "clique": _clique,
-    "clique_overlap": _clique_overlap,
+    "clique_overlap": partial(_clique, joint=True, method="clique_overlap"),
     "dsatur": _dsatur,
 }
 

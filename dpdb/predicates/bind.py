@@ -138,7 +138,7 @@ def bind_term(tree: exp.Expr, types: Types) -> Term:
 
 
 def refuse_unknown_parts(text: str, *, is_condition: bool) -> None:
-    """Refuse a condition or a term where `bind` would, whatever columns a table has and of whatever types.
+    """Refuse a condition or a term that `bind` would refuse for every table.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def refuse_unknown_parts(text: str, *, is_condition: bool) -> None:
         If the text is no condition, a part is not in the grammar, such as an unknown function, or a condition stands
         in the place of a value.
     """
-    tree = _bare(parse(text))
+    tree = parse(text).unnest()
     for node in tree.walk():
         around = tree if node is tree else _parent(node)
         if isinstance(node, exp.Is) and not isinstance(node.expression, exp.Null):
@@ -216,7 +216,7 @@ class _Binder:
     def _between(self, node: exp.Expr) -> Node:
         if node.args.get("symmetric"):
             raise refused(node)
-        operand, low, high = _bare(node.this), _bare(node.args["low"]), _bare(node.args["high"])
+        operand, low, high = node.this.unnest(), node.args["low"].unnest(), node.args["high"].unnest()
         return all_of(
             [self._comparison(Operator.GE, operand, low, node), self._comparison(Operator.LE, operand, high, node)]
         )
@@ -224,7 +224,7 @@ class _Binder:
     def _null_test(self, node: exp.Expr) -> Node:
         if not isinstance(node.expression, exp.Null):
             raise refused(node)
-        operand = _bare(node.this)
+        operand = node.this.unnest()
         tested = self._column(operand, node, self._types.tested) if isinstance(operand, exp.Column) else None
         return _negated(node, NullTest(tested or self.term(operand, node)))
 
@@ -235,7 +235,7 @@ class _Binder:
         return Flag(column)
 
     def _compared(self, node: exp.Expr) -> Node:
-        return self._comparison(OPERATORS[type(node)], _bare(node.this), _bare(node.expression), node)
+        return self._comparison(OPERATORS[type(node)], node.this.unnest(), node.expression.unnest(), node)
 
     def _comparison(self, operator: Operator, left: exp.Expr, right: exp.Expr, context: exp.Expr) -> Node:
         if _is_literal(left):
@@ -264,7 +264,7 @@ class _Binder:
     def _membership(self, node: exp.Expr) -> Node:
         if node.args.get("query") or node.args.get("unnest") or node.args.get("field") or not node.expressions:
             raise refused(node)
-        operand, items = _bare(node.this), [_bare(item) for item in node.expressions]
+        operand, items = node.this.unnest(), [item.unnest() for item in node.expressions]
         if _is_literal(operand):
             return any_of([self._comparison(Operator.EQ, operand, item, node) for item in items])
         term = self.term(operand, node)
@@ -275,7 +275,7 @@ class _Binder:
         return any_of([*listed, *(self._comparison(Operator.EQ, operand, item, node) for item in apart)])
 
     def _like(self, node: exp.Expr) -> Node:
-        pattern = _bare(node.expression)
+        pattern = node.expression.unnest()
         term = self.term(node.this, node)
         if not (isinstance(pattern, exp.Literal) and pattern.is_string):
             raise refused(node)
@@ -296,7 +296,7 @@ class _Binder:
         if self._depth == _MAX_DEPTH:
             raise PredicateError(f"where: nested more than {_MAX_DEPTH} deep")
         self._depth += 1
-        built = self._built_term(_bare(node), context)
+        built = self._built_term(node.unnest(), context)
         self._depth -= 1
         return built
 
@@ -339,7 +339,7 @@ class _Binder:
 
     def _first_known(self, written: Sequence[exp.Expr], context: exp.Expr) -> Term:
         """Build COALESCE. Texts and truth values in it are read as values of its first term."""
-        nodes = [_bare(node) for node in written]
+        nodes = [node.unnest() for node in written]
         terms = [None if _is_plain(node) else self._part(node, context) for node in nodes]
         kind = next((equality_type(term.type) for term in terms if term is not None), None)
         if kind is None:
@@ -401,25 +401,19 @@ class _Binder:
         return bound
 
 
-def _bare(node: exp.Expr) -> exp.Expr:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return node
-
-
 def _negated(node: exp.Expr, built: Node) -> Node:
     """Negate a condition if the parser put a NOT into the node itself (`NOT LIKE`)."""
     return negation(built) if node.args.get("negate") else built
 
 
 def _is_plain(node: exp.Expr) -> bool:
-    """Return whether a node is a text or truth value, which has the type of what stands beside it."""
+    """Return whether a node is a text or truth value, which takes the type of the term beside it."""
     return isinstance(node, exp.Boolean) or (isinstance(node, exp.Literal) and node.is_string)
 
 
 def _is_literal(node: exp.Expr) -> bool:
     if isinstance(node, exp.Neg):
-        node = _bare(node.this)
+        node = node.this.unnest()
         return isinstance(node, exp.Literal) and not node.is_string
     return isinstance(node, (exp.Literal, exp.Boolean, exp.Null, exp.Interval)) or (
         isinstance(node, exp.Cast) and _is_temporal_literal(node)
@@ -431,7 +425,7 @@ def _value(node: exp.Expr) -> LiteralValue:
         return bool(node.this)
     negative = isinstance(node, exp.Neg)
     if negative:
-        node = _bare(node.this)
+        node = node.this.unnest()
     if isinstance(node, exp.Literal) and node.is_string and not negative:
         return str(node.this)
     if isinstance(node, exp.Literal) and not node.is_string:

@@ -153,9 +153,9 @@ class SliceStatistics:
         if isinstance(self.graph, EdgeGraph):
             projections = sorted(set(projection_thetas) - set(self._projected_nodes))
             witnesses = sorted(set(witness_thetas) - set(self._witnesses))
-            result = self.graph.scan(projections, witnesses)
-            self._keep(result.projections)
-            self._witnesses.update(zip(witnesses, result.witnesses, strict=True))
+            projected, witnessed = self.graph.scan(projections, witnesses)
+            self._keep(projected)
+            self._witnesses.update(zip(witnesses, witnessed, strict=True))
 
     def degree_bound(self) -> int:
         """Upper bound of the maximum degree."""

@@ -1,10 +1,9 @@
-"""Whose files are loaded as code, and as which: one rule for machine code, intermediate code and numba's pickles."""
+"""Whose files are loaded as code, and as which: one rule for machine code and intermediate code."""
 
 from __future__ import annotations
 
 import json
 import os
-import pickle
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -12,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from dpdb.compiled import allocating, allocating_kernel, compiled_so_far, kernel, object_file
+from dpdb.compiled import compiled_so_far, kernel, object_file
+from dpdb.compiled.machine_code import made_from
 from dpdb.compiled.object_file import ObjectCode, read_object, write_object
 
 CODE = ObjectCode("symbol", "none", b"code")
@@ -124,12 +124,9 @@ def test_one_file_is_opened_for_one_kernel(folder: Path, monkeypatch: pytest.Mon
     assert opened == [folder / "a.o"]
 
 
-@pytest.mark.parametrize("made_by", [kernel, allocating_kernel])
-def test_files_of_two_kernels_that_are_exchanged_are_compiled_again(
-    made_by: Callable[..., Callable[[int, int], int]], folder: Path
-) -> None:
+def test_files_of_two_kernels_that_are_exchanged_are_compiled_again(folder: Path) -> None:
     def values() -> list[int]:
-        return [made_by(function)(7, 2) for function in (product_of, difference_of)]
+        return [kernel(function)(7, 2) for function in (product_of, difference_of)]
 
     assert values() == [14, 5]
     one, two = folder.iterdir()
@@ -155,19 +152,9 @@ def test_the_digest_covers_the_first_line(field: str, folder: Path) -> None:
 
 
 def test_the_platform_is_under_the_digest(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = allocating.made_from([__file__])
+    here = made_from([__file__])
     monkeypatch.setattr("dpdb.compiled.machine_code.platform_name", lambda: "another processor")
-    assert allocating.made_from([__file__]) != here
-
-
-class Bomb:
-    """What unpickling it would do, whoever wrote it."""
-
-    def __init__(self, mark: Path) -> None:
-        self.mark = mark
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return os.mkdir, (str(self.mark),)
+    assert made_from([__file__]) != here
 
 
 @pytest.fixture
@@ -180,23 +167,21 @@ def shared() -> Iterator[Path]:
 
 @needs_root
 @pytest.mark.parametrize("whose", ["stranger's", "mine"])
-def test_a_pickle_that_another_user_has_put_there_is_not_loaded(
+def test_a_file_that_another_user_has_put_there_is_not_loaded(
     whose: str, shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """He knows all that a file must say; a process of his own puts it where it will be looked for, before anybody."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(shared / "mine"))
-    assert allocating_kernel(product_of)(7, 2) == 14
+    assert kernel(product_of)(7, 2) == 14
     [path] = (shared / "mine" / "dpdb").iterdir()
-    mark = shared / "executed"
-    head = json.loads(path.read_bytes().split(b"\n", 1)[0])
-    write_object(path.name, head["made from"], ObjectCode(head["symbol"], "", pickle.dumps(Bomb(mark))))
+    before = compiled_so_far.made
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(shared))
     user = STRANGER if whose == "stranger's" else os.geteuid()
     plant = 'mkdir "$1/dpdb" && cp "$2" "$1/dpdb/"'
     subprocess.run(["/bin/sh", "-c", plant, "sh", shared, path], user=user, group=user, extra_groups=[], check=True)
     assert (shared / "dpdb" / path.name).stat().st_uid == user
-    assert allocating_kernel(product_of)(7, 2) == 14
-    assert mark.exists() == (whose == "mine")  # so the other one would have been, too
+    assert kernel(product_of)(7, 2) == 14
+    assert (compiled_so_far.made == before) == (whose == "mine")  # so the other one would have been, too
     if whose != "mine":
         assert compiled_so_far.why_not_kept == f"another user owns {shared / 'dpdb'}"
 

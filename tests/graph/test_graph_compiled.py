@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from dpdb.compiled import (
     Kernel,
     NotCompiledError,
-    allocating,
-    allocating_kernel,
     compiled_so_far,
     compiling,
     kernel,
@@ -236,37 +234,11 @@ def test_another_calling_convention_is_left_to_numba(monkeypatch: pytest.MonkeyP
     assert not folder.exists()
 
 
-@pytest.mark.parametrize(
-    ("method", "error"),
-    [("write_object", OSError(errno.ENOSPC, "No space left on device")), ("_reduced", TypeError("another numba"))],
-)
-def test_what_cannot_be_kept_of_numba_fails_no_release(
-    method: str, error: Exception, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fails(*_: Any) -> None:
-        raise error
-
-    monkeypatch.setattr(allocating, method, fails)
-    assert allocating_kernel(sum_of)(1, 2) == 3
-    assert compiled_so_far.why_not_kept == error.args[-1]
-
-
-def test_what_is_kept_of_numba_is_compiled_once_and_again_where_numba_cannot_read_it(folder: Path) -> None:
-    for damaged in (False, True):
-        assert compiles(lambda: allocating_kernel(sum_of)(1, 2))
-        assert not compiles(lambda: allocating_kernel(sum_of)(1, 2))
-        [path] = folder.iterdir()
-        if not damaged:
-            made_from = json.loads(path.read_bytes().split(b"\n", 1)[0])["made from"]
-            object_file.write_object(path.name, made_from, object_file.ObjectCode("sum_of", "", b"no pickle"))
-    assert compiled_so_far.why_not_kept is not None
-
-
 def test_numba_reads_no_settings_of_the_current_folder(tmp_path: Path) -> None:
     """Anybody may have written them; so compiled code would be read from where they say."""
     (tmp_path / ".numba_config.yaml").write_text(f"cache_dir: {tmp_path}\ndisable_jit: 1\n")
     code = (
-        "import dpdb.compiled.allocating, yaml, numba.core.config as c; c.reload_config(); "
+        "import dpdb.compiled.numba_alone, yaml, numba.core.config as c; c.reload_config(); "
         "print(c.CACHE_DIR, c.DISABLE_JIT, int(c.OPT))"
     )
     settings = {**os.environ, "NUMBA_CACHE_DIR": "mine", "NUMBA_OPT": "1"}
@@ -277,10 +249,8 @@ def test_numba_reads_no_settings_of_the_current_folder(tmp_path: Path) -> None:
 
 
 def test_nothing_is_compiled_where_that_is_forbidden() -> None:
-    with nothing_compiled():
-        for decorate in (kernel, allocating_kernel):
-            with pytest.raises(NotCompiledError):
-                decorate(sum_of)(1, 2)
+    with nothing_compiled(), pytest.raises(NotCompiledError):
+        kernel(sum_of)(1, 2)
     assert kernel(sum_of)(1, 2) == 3
 
 

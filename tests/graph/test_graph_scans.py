@@ -15,12 +15,11 @@ from dpdb.graph import (
     Adjacency,
     DegreeSummary,
     EdgeArrays,
+    EdgeGraph,
     adjacency_of,
     degree_summary,
-    degrees,
     greedy_cover_size,
     projected_counts,
-    scan,
     witness_counts,
 )
 
@@ -61,7 +60,7 @@ def test_greedy_cover_and_degrees(graph):
     edges, pairs = graph
     assert greedy_cover_size(edges) == len(oracle.greedy_cover(pairs))
     expected = oracle.graph_of(edges.node_count, pairs)
-    assert degrees(edges).tolist() == [degree for _, degree in expected.degree]
+    assert adjacency_of(edges).degrees.tolist() == [degree for _, degree in expected.degree]
     assert degree_summary(edges) == DegreeSummary(
         len(pairs),
         len({node for pair in pairs for node in pair}),
@@ -70,27 +69,21 @@ def test_greedy_cover_and_degrees(graph):
 
 
 @exactly
-@given(oracle.edge_arrays(), some_thetas, some_thetas, st.booleans(), st.booleans())
-def test_one_scan_equals_the_single_functions(graph, thetas, capacities, count, keep):
+@given(oracle.edge_arrays(), some_thetas, some_thetas, st.booleans())
+def test_one_scan_equals_the_single_functions(graph, thetas, capacities, kept):
     edges, pairs = graph
-    result = scan(
-        edges,
-        projection_thetas=thetas,
-        witness_thetas=capacities,
-        degrees=count,
-        keep_adjacency=keep,
-    )
-    assert result.projections == projected_counts(edges, thetas)
-    assert result.witnesses == witness_counts(edges, capacities)
-    assert result.degrees == (degree_summary(edges) if count else None)
-    if keep:
-        lists = result.adjacency.sorted()
-        assert lists.edge_count == len(pairs)
-        expected = oracle.graph_of(edges.node_count, pairs)
-        for node in range(edges.node_count):
-            assert lists.neighbours_of(node).tolist() == sorted(expected[node])
-    else:
-        assert result.adjacency is None
+    listed = EdgeGraph(edges)
+    if kept:
+        assert listed.adjacency.edge_count == len(pairs)
+    projections, witnesses = listed.scan(thetas, capacities)
+    assert projections == projected_counts(edges, thetas)
+    assert witnesses == witness_counts(edges, capacities)
+    assert "adjacency" in listed.__dict__
+    lists = listed.adjacency.sorted()
+    assert lists.edge_count == len(pairs)
+    expected = oracle.graph_of(edges.node_count, pairs)
+    for node in range(edges.node_count):
+        assert lists.neighbours_of(node).tolist() == sorted(expected[node])
 
 
 @pytest.mark.heavy
@@ -105,9 +98,9 @@ def test_larger_graphs_and_wide_states(hubs):
         witnesses = tuple(oracle.witness_count(pairs, theta) for theta in thetas)
         for batch_size in (7, 977, 10**6):
             edges = EdgeArrays.from_pairs(nodes, pairs, batch_size)
-            result = scan(edges, projection_thetas=thetas, witness_thetas=thetas)
-            assert [count.edge_count for count in result.projections] == edge_counts
-            assert result.witnesses == witnesses
+            projections, witnessed = EdgeGraph(edges).scan(thetas, thetas)
+            assert [count.edge_count for count in projections] == edge_counts
+            assert witnessed == witnesses
 
 
 class ReadOnlyBatches:
@@ -123,24 +116,25 @@ class ReadOnlyBatches:
 
 
 def test_read_only_and_empty_batches():
-    result = scan(ReadOnlyBatches(), projection_thetas=[1, 2], witness_thetas=[1], degrees=True)
-    assert [count.edge_count for count in result.projections] == [1, 2]
-    assert result.witnesses == (2,)
+    projections, witnesses = EdgeGraph(ReadOnlyBatches()).scan([1, 2], [1])
+    assert [count.edge_count for count in projections] == [1, 2]
+    assert witnesses == (2,)
     assert greedy_cover_size(ReadOnlyBatches()) == 2
-    assert result.degrees == DegreeSummary(2, 3, 2)
+    assert degree_summary(ReadOnlyBatches()) == DegreeSummary(2, 3, 2)
     assert adjacency_of(ReadOnlyBatches()).edge_count == 2
 
 
 @pytest.mark.parametrize("nodes", [0, 1, 5])
 def test_graphs_without_edges(nodes):
     edges = EdgeArrays(nodes, [], [])
-    result = scan(edges, projection_thetas=[1, 9], witness_thetas=[2], degrees=True, keep_adjacency=True)
-    assert {(count.edge_count, count.positive_degree_nodes) for count in result.projections} == {(0, 0)}
-    assert result.witnesses == (0,)
+    listed = EdgeGraph(edges)
+    projections, witnesses = listed.scan([1, 9], [2])
+    assert {(count.edge_count, count.positive_degree_nodes) for count in projections} == {(0, 0)}
+    assert witnesses == (0,)
     assert greedy_cover_size(edges) == 0
-    assert result.degrees == DegreeSummary(0, 0, 0)
-    assert isinstance(result.adjacency, Adjacency)
-    assert result.adjacency.node_count == nodes
+    assert degree_summary(edges) == DegreeSummary(0, 0, 0)
+    assert isinstance(listed.adjacency, Adjacency)
+    assert listed.adjacency.node_count == nodes
 
 
 @pytest.mark.parametrize("theta", [0, -3, 1.5, "2", None])

@@ -6,7 +6,6 @@ import random
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from case_share import fifth
 
@@ -16,14 +15,11 @@ import reference
 from text_reader import parse_where
 
 from dpdb.overlap import solver
-from dpdb.overlap.bounds.ascent import value_of
 from dpdb.overlap.bounds.bound import Deadline
-from dpdb.overlap.bounds.dual import Split, dual_bound, scale_for
-from dpdb.overlap.reductions import Problem, reduce
-from dpdb.overlap.search import value_branching
+from dpdb.overlap.bounds.dual import dual_bound
+from dpdb.overlap.reductions import reduce
 from dpdb.overlap.search.clique import overlap_graph
 from dpdb.overlap.search.query_branching import QuerySearch
-from dpdb.overlap.search.tree_search import TreeSearch, wait_for_tree
 from dpdb.overlap.search.value_branching import ValueSearch
 from dpdb.overlap.solver import maximum_overlap
 
@@ -53,38 +49,9 @@ def check_sql_instance(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         assert not bound.optimal or bound.lower == truth, shown
 
 
-def check_compiled(problem: Problem, split: Split, ceiling: int, truth: int, rng: random.Random) -> None:
-    """The compiled search, with and without a value to beat, paused after every few cells and stopped at random."""
-    tree = wait_for_tree(Deadline(120))
-    assert tree is not None
-    sides = [
-        (k, family.users, family.member, np.arange(len(family.atoms))) for k, family in enumerate(problem.families)
-    ]
-    best = rng.choice((0, max(0, truth - problem.constant - 1), truth - problem.constant))
-    scale = scale_for(problem.total)
-    known = ceiling - problem.constant
-    search = TreeSearch(tree, problem.weights, scale, sides, split.shares, best, known, room=rng.choice((1, 3)))
-    enough = rng.choice((None, None, rng.randint(1, 20)))
-    over = False
-    for _ in range(rng.choice((0, 1, 2, 5, 10_000))):
-        over = over or search.go_on(enough, rng.choice((0, 10, 100, 10_000)))
-        assert problem.constant + search.bound >= truth >= problem.constant + search.best
-    if not over:
-        return
-    if enough is not None and search.best >= enough:
-        return
-    assert problem.constant + search.bound == truth == problem.constant + search.best
-    if search.atoms is not None:
-        assert value_of(problem, dict(enumerate(search.atoms))) == truth
-
-
 def check_numeric_instance(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One random instance in numbers, through each branch and bound, with and without the compiled search."""
+    """One random instance in numbers, through each branch and bound."""
     rng = random.Random(seed)
-    tree = wait_for_tree(Deadline(120))
-    monkeypatch.setattr(value_branching, "tree_if_ready", rng.choice((lambda: None, lambda: tree)))
-    monkeypatch.setattr(value_branching, "_LARGE", rng.choice((1, 20_000)))
-    monkeypatch.setattr(value_branching, "MOST_CELLS", rng.choice((2, 20, 20_000)))
     instance = reference.random_instance(seed)
     truth = reference.brute_force_instance(instance)
     problem = reduce(instance)
@@ -96,7 +63,6 @@ def check_numeric_instance(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         upper = values.run(split, ceiling)
         assert upper >= truth >= values.best, seed
         assert seconds < 1 or upper == truth == values.best, seed
-        check_compiled(problem, split, ceiling, truth, rng)
         queries = QuerySearch(problem, overlap_graph(problem), 0, Deadline(seconds))
         upper = queries.run(problem.total)
         assert upper >= truth >= queries.best, seed

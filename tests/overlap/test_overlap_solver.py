@@ -136,12 +136,12 @@ def test_identical_queries_are_merged_and_free_ones_are_a_constant() -> None:
 
 
 def test_nested_ranges_keep_one_atom() -> None:
-    from dpdb.overlap.encoding import atoms_of
+    from dpdb.overlap.encoding import encode
 
     predicates = [parse_where(f"x > 0 AND x < {k}") for k in range(1, 40)]
-    patterns, describe = atoms_of([values for predicate in predicates for _, values in predicate.boxes[0]])
-    assert patterns.shape == (39, 1)
-    assert describe("x", 0) == "x > 0 and x < 1"
+    [attribute] = encode(predicates, np.ones(39, np.int64)).attributes
+    assert attribute.patterns.shape == (39, 1)
+    assert attribute.describe(0) == "x > 0 and x < 1"
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -60,7 +60,19 @@ def row_condition(cursor: Cursor, tuples: TupleNames) -> RowExpression:
 
 
 def check_across(cursor: Cursor, tuples: TupleNames, parent: ParentColumns, *, is_denial: bool) -> ConditionAcross:
-    """Take a condition over a row and a row of a parent, up to what ends it; of a denial, its opposite."""
+    """Take a condition over a row and a row of a parent, up to what ends it.
+
+    Parameters
+    ----------
+    cursor
+        At the condition.
+    tuples
+        The tuple names of the constraint.
+    parent
+        How columns of the parent are told from those of the row.
+    is_denial
+        Whether to return the opposite of the condition.
+    """
     reader = _reader(cursor, tuples, parent=parent)
     found = reader.across(_denied(reader.tree) if is_denial else reader.tree)
     if not found.parent_columns:
@@ -73,7 +85,17 @@ def check_across(cursor: Cursor, tuples: TupleNames, parent: ParentColumns, *, i
 def conditions_among(
     cursor: Cursor, tuples: TupleNames, parent: ParentColumns
 ) -> tuple[tuple[Predicate, ...], ConditionAcross | None]:
-    """Take conditions joined by `and`, each over one row or over the parent's columns alone; return both kinds."""
+    """Take conditions joined by `and`, each over the row or over the parent's columns alone; return both kinds.
+
+    Parameters
+    ----------
+    cursor
+        At the first condition.
+    tuples
+        The tuple names of the constraint.
+    parent
+        How columns of the parent are told from those of the row.
+    """
     reader = _reader(cursor, tuples, parent=parent)
     mine: list[exp.Expr] = []
     theirs: list[exp.Expr] = []
@@ -115,7 +137,7 @@ def _reader(cursor: Cursor, tuples: TupleNames, *, bare: bool = True, parent: Pa
 
 
 def _conjuncts(tree: exp.Expr) -> Iterator[exp.Expr]:
-    tree = _bare(tree)
+    tree = tree.unnest()
     if isinstance(tree, exp.And):
         yield from (part for each in tree.flatten(unnest=False) for part in _conjuncts(each))
     elif isinstance(tree, exp.Between) and not tree.args.get("symmetric"):
@@ -127,21 +149,16 @@ def _conjuncts(tree: exp.Expr) -> Iterator[exp.Expr]:
 
 def _denied(tree: exp.Expr) -> exp.Expr:
     """NOT of a tree, moved inwards as far as no OR comes of it: true exactly where the tree is false."""
-    tree = _bare(tree)
+    tree = tree.unnest()
     if isinstance(tree, exp.Or):
         return exp.and_(*(_denied(part) for part in tree.flatten(unnest=False)), wrap=False)
     if isinstance(tree, exp.Not):
-        return _bare(tree.this).copy()
+        denied: exp.Expr = tree.this.unnest()
+        return denied.copy()
     operator = OPERATORS.get(type(tree))
     if operator is not None:
         return COMPARISONS[operator.negated](this=tree.this.copy(), expression=tree.expression.copy())
     return exp.Not(this=exp.paren(tree) if isinstance(tree, exp.And) else tree.copy())
-
-
-def _bare(tree: exp.Expr) -> exp.Expr:
-    while isinstance(tree, exp.Paren):
-        tree = tree.this
-    return tree
 
 
 class _Reader:
@@ -175,7 +192,7 @@ class _Reader:
             items = node.expressions if isinstance(node, exp.In) else []
             if not any(isinstance(item, exp.Column) and item.name in chosen for item in items):
                 return node
-            column = _bare(node.this)
+            column = node.this.unnest()
             name, own = self._columns[int(column.name)] if isinstance(column, exp.Column) else (OF_PARENT, "")
             if name == OF_PARENT or not isinstance(own, str) or not own:
                 raise self.error("a column of the row before IN (SELECT ...)", shortened(self._shown(node.this)))
@@ -196,12 +213,12 @@ class _Reader:
 
     def whole(self) -> RowExpression:
         """Return all of it as a condition over one row."""
-        return row_expression(_bare(self.tree), self._name, is_condition=True)
+        return row_expression(self.tree.unnest(), self._name, is_condition=True)
 
     def across(self, tree: exp.Expr) -> ConditionAcross:
         """Return a part as a condition over the row and a row of the parent."""
         try:
-            text = row_expression(_bare(tree), str, is_condition=True)
+            text = row_expression(tree.unnest(), str, is_condition=True)
         except RecursionError:
             raise self.error("a condition that is nested less deeply", "more") from None
         columns = [self._columns[int(number)] for number in text.columns if isinstance(number, str)]
@@ -224,7 +241,7 @@ class _Reader:
 
     def _predicate(self, tree: exp.Expr) -> Predicate:
         operator = OPERATORS.get(type(tree))
-        if operator is not None and type(_bare(tree.this)) in OPERATORS:
+        if operator is not None and type(tree.this.unnest()) in OPERATORS:
             raise self.error("comparisons of two sides each, joined by AND", shortened(self._shown(tree)))
         if operator is not None and len(self._indices(tree)) == 2:
             return self._comparison_of_tuples(operator, tree.this, tree.expression)
@@ -244,7 +261,7 @@ class _Reader:
         )
         if isinstance(tree, exp.Column):
             return Predicate(self._ref(index, tree), Operator.EQ, Constant(True))
-        if isinstance(tree, exp.Not) and isinstance(column := _bare(tree.this), exp.Column):
+        if isinstance(tree, exp.Not) and isinstance(column := tree.this.unnest(), exp.Column):
             return Predicate(self._ref(index, column), Operator.EQ, Constant(False))
         found = row_expression(tree, self._name, is_condition=True)
         return Predicate(computed(index, found), Operator.EQ, Constant(True))
@@ -265,7 +282,7 @@ class _Reader:
 
     def _operand(self, tree: exp.Expr) -> ColumnRef | Constant | None:
         """Return a side of a comparison; None for a computed constant, such as `1 + 1`."""
-        tree = _bare(tree)
+        tree = tree.unnest()
         if not self._indices(tree):
             return self._constant(tree)
         index = self._only_index(tree, "a term over one tuple")
@@ -275,7 +292,7 @@ class _Reader:
 
     def _constant(self, tree: exp.Expr) -> Constant | None:
         negative = isinstance(tree, exp.Neg)
-        literal = _bare(tree.this) if negative else tree
+        literal = tree.this.unnest() if negative else tree
         if isinstance(literal, exp.Literal) and not literal.is_string:
             try:
                 number = Decimal(literal.this)

@@ -130,7 +130,7 @@ class Cursor:
         return self.with_tokens([*self._tokens[:place], Token(Kind.END, token.text, token.offset)])
 
     def with_tokens(self, tokens: Sequence[Token]) -> Cursor:
-        """Return a cursor at the same position in other tokens, of which the last one is the end."""
+        """Return a cursor at the same position in other tokens; the last one is the end."""
         part = copy(self)
         part._tokens = list(tokens)
         return part

@@ -50,7 +50,7 @@ _TOKEN = re.compile("|".join(f"(?P<{kind.name}>{kind.value})" for kind in Kind))
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of text, where it starts, and what it is; `width` is its length where the text is of another one."""
+    """A piece of text, its start and its kind; `width` is its length in the source if the text has another length."""
 
     kind: Kind
     text: str

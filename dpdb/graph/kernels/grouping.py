@@ -17,7 +17,6 @@ __all__ = [
     "find_places",
     "look_up",
     "mark_above",
-    "mark_below",
     "mark_chains",
     "number_pairs",
     "place_all",
@@ -27,7 +26,6 @@ __all__ = [
 Codes = NDArray[np.int32]
 State = NDArray[np.int64]
 
-_LARGEST = 2**31 - 1
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -325,48 +323,6 @@ def mark_above(starts: Codes, x: Codes, y: Codes, marked: NDArray[np.bool_], sta
                     run += 1
             marked[place] |= top > y[place]
             place += 1
-        group += 1
-        work -= 1
-        state[1], state[2], state[3] = 0, 0, 0
-    state[0] = group
-    return True
-
-
-@kernel
-def mark_below(starts: Codes, x: Codes, y: Codes, marked: NDArray[np.bool_], state: State, work: int) -> bool:
-    """Mark the places that have one of greater x and smaller y behind them in their group.
-
-    Parameters
-    ----------
-    starts
-        Where each group starts, shape `(groups + 1,)`.
-    x, y
-        The order positions of each group's rows by ascending x.
-    marked
-        Shape `(rows,)`; filled in.
-    state
-        Group, places of it that are done from its end, of these the ones taken into the smallest y, that y + 1 (0:
-        none).
-    work
-        Steps to do before the kernel returns.
-    """
-    group = state[0]
-    while group < starts.shape[0] - 1:
-        begin, end = starts[group], starts[group + 1]
-        place, run = end - 1 - state[1], end - 1 - state[2]
-        bottom = state[3] - 1 if state[3] > 0 else _LARGEST
-        while place >= begin:
-            if work <= 0:
-                state[0], state[1], state[2], state[3] = group, end - 1 - place, end - 1 - run, bottom + 1
-                return False
-            work -= 1
-            if x[place] != x[run]:
-                while run > place:
-                    if y[run] < bottom:
-                        bottom = np.int64(y[run])
-                    run -= 1
-            marked[place] |= bottom < y[place]
-            place -= 1
         group += 1
         work -= 1
         state[1], state[2], state[3] = 0, 0, 0

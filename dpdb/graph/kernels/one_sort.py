@@ -55,7 +55,7 @@ def extend_chain(values: Numbers, starts: Flags, strict: int, tails: Numbers, st
 def extend_depth(
     events: Numbers, starts: Flags, seen: NDArray[np.int32], tree: NDArray[np.int32], state: Numbers
 ) -> None:
-    """Extend by more ends the largest sets of rows of which no two miss each other, where rows are segments.
+    """Extend the largest sets of rows that meet in pairs by more ends, where rows are segments.
 
     An end is 2 * row, + 1 for the upper one. A row whose lower end comes first is a segment, open between its ends. Two
     of these miss each other if one is closed before the other is opened. Of rows whose upper end comes first, at most

@@ -62,7 +62,7 @@ class BlockProjection:
         return ProjectedCounts(theta, edges, int(np.count_nonzero(degree_and_last[:, 0])))
 
     def candidates(self, rows: NDArray[np.int32], starts: NDArray[np.int32]) -> Candidates:
-        """Lay out lists of rows, constraint by constraint, of which the last group ends where `starts` says."""
+        """Lay out lists of rows, constraint by constraint; the last group of each ends where `starts` says."""
         from dpdb.graph.kernels.block_projection import Candidates
 
         laid_out = Candidates(*np.zeros((3, *rows.shape), np.int32))  # pages never written take no memory

@@ -85,13 +85,16 @@ class IntervalTable:
             level, power = np.maximum(level[:-power], level[power:]), 2 * power
         return tops[self.codes]
 
+    def by_set(self) -> NDArray[np.bool_]:
+        """Booleans (set, atom)."""
+        change = np.zeros((self.sets, self.atoms + 1), np.int8)
+        change[self.owner, self.start] += 1
+        change[self.owner, self.stop] -= 1
+        return np.cumsum(change[:, :-1], axis=1, dtype=np.int8).view(np.bool_)
+
     def dense(self) -> NDArray[np.bool_]:
         """The table of booleans."""
-        change = np.zeros((self.atoms + 1, self.sets), np.int8)
-        change[self.start, self.owner] += 1
-        change[self.stop, self.owner] -= 1
-        inside = np.cumsum(change[:-1], axis=0, dtype=np.int8)
-        return np.take(inside.view(np.bool_), self.codes, axis=1)
+        return np.take(self.by_set().T, self.codes, axis=1)
 
 
 MOST_DENSE_CELLS = 1_000_000
@@ -107,10 +110,6 @@ class PackedTable:
     def __init__(self, member: NDArray[np.bool_]) -> None:
         self.rows = member.shape[1]
         self.bytes = np.ascontiguousarray(np.packbits(member, axis=1).T)
-
-    def take(self, atoms: NDArray[np.intp]) -> NDArray[np.float64]:
-        """The dense table of some atoms."""
-        return np.unpackbits(self.bytes[:, atoms].T, axis=1)[:, : self.rows].astype(np.float64)
 
     def __matmul__(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Per atom the weight of the rows that cover it."""

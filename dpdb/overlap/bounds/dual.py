@@ -13,14 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.overlap.bounds.bound import Deadline
-from dpdb.overlap.bounds.coverage import Coverage, IntervalTable, PackedTable
+from dpdb.overlap.bounds.coverage import Coverage
 from dpdb.overlap.bounds.relaxation import FamilyT, Relaxation
 
 __all__ = ["Part", "Split", "dual_bound", "improve", "scale_for"]
-
-LEAN_ATOMS = 500
-LEAN_ROUNDS = 3
-"""An attribute of more than twice that many atoms is improved on its heaviest ones, at most so many times."""
 
 Part = tuple[NDArray[np.int64], Coverage]
 """One attribute: the rows it restricts and the matrix (atom, row) of the atoms they cover."""
@@ -93,10 +89,14 @@ def improve(
         The attributes.
     start
         Shares (row, attribute) to begin with, of any scale; entries outside the attributes' rows are ignored.
+    iterations
+        Most steps.
+    target
+        Value below which to stop; negative: never.
+    deadline
+        When to stop.
     """
     splitter = _Splitter(weights, parts)
-    if any(_is_large(table) for _, table in parts):
-        return _improve_lean(splitter, weights, start, iterations, target, deadline)
     shares = splitter.begin(start)
     best = split = splitter.prove(shares)
     for step in range(1, iterations):
@@ -107,42 +107,6 @@ def improve(
         split = splitter.prove(shares)
         if split.value < best.value:
             best = split
-    return best
-
-
-def _is_large(table: Coverage) -> bool:
-    if isinstance(table, IntervalTable):
-        return False  # a step costs its intervals, however many atoms there are
-    atoms = table.bytes.shape[1] if isinstance(table, PackedTable) else len(table)
-    return atoms > 2 * LEAN_ATOMS
-
-
-def _improve_lean(  # noqa: PLR0917
-    splitter: _Splitter,
-    weights: NDArray[np.float64],
-    start: NDArray[np.float64],
-    iterations: int,
-    target: float,
-    deadline: Deadline | None,
-) -> Split:
-    """Improve a split with a large attribute: against its heaviest atoms only, then prove it against all."""
-    best = splitter.prove(splitter.begin(start))
-    heavy: dict[int, NDArray[np.int64]] = {}
-    for _ in range(LEAN_ROUNDS):
-        if best.value < target or (deadline and deadline.passed):
-            break
-        lean = splitter.parts.copy()
-        for column, (users, table) in enumerate(splitter.parts):
-            if _is_large(table) and not isinstance(table, IntervalTable):
-                top = np.argpartition(best.masses[column], -LEAN_ATOMS)[-LEAN_ATOMS:]
-                heavy[column] = np.union1d(heavy.get(column, top), top)
-                few = table.take(heavy[column]) if isinstance(table, PackedTable) else table[heavy[column]]
-                lean[column] = (users, few)
-        guess = improve(weights, lean, best.shares, iterations, target=target, deadline=deadline)
-        proof = splitter.prove(guess.shares)
-        best = min(best, proof, key=lambda split: split.value)
-        if guess.value >= target or proof.value <= guess.value:
-            break
     return best
 
 

@@ -7,8 +7,8 @@ attributes at once. If interrupted, the largest bound among the open nodes is st
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from types import ModuleType
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,22 +17,14 @@ from dpdb.overlap.bounds.bound import Deadline
 from dpdb.overlap.bounds.coverage import coverage
 from dpdb.overlap.bounds.dual import Split, improve, scale_for
 from dpdb.overlap.reductions import Problem, maximal_columns
-from dpdb.overlap.search.tree_search import (
-    MOST_CELLS,
-    MOST_SIDES,
-    Side,
-    TreeSearch,
-    WideTables,
-    ask_for_tree,
-    tree_if_ready,
-)
 
 __all__ = ["ValueSearch"]
 
 _ROOT_STEPS = 40
 _NODE_STEPS = 24
-_PATIENCE = 20  # nodes after which the compiled search is worth its loading
-_LARGE = 20_000  # atoms of an attribute from which it is narrowed only when a node cannot be closed without it
+
+Side: TypeAlias = tuple[int, NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]
+"""One open attribute of a node: family, its rows (ascending), the atoms they cover (atom, row), its atoms."""
 
 
 @dataclass(frozen=True)
@@ -44,15 +36,6 @@ class _Node:
     shares: NDArray[np.float64]
     fixed: dict[int, int]
     bound: int
-
-
-def _is_large(side: Side) -> bool:
-    return len(side[3]) > _LARGE
-
-
-def _is_compact(sides: list[Side]) -> bool:
-    """Return whether tables are small enough for the compiled search."""
-    return len(sides) <= MOST_SIDES and sum(side[2].size for side in sides) <= MOST_CELLS
 
 
 class ValueSearch:
@@ -79,8 +62,6 @@ class ValueSearch:
         self.scale = scale_for(problem.total)
         self.weights = problem.weights.astype(np.float64) * self.scale
         self.hardness = 4.0 * float(self.weights.mean())  # loss of weight that makes a branch e times easier
-        self.nodes = 0
-        self.tables = WideTables(problem.families)
 
     def run(self, split: Split, root_bound: int) -> int:
         """Search from the root; returns an upper bound on the overlap, equal to `best` when the search finished."""
@@ -99,27 +80,14 @@ class ValueSearch:
         """An upper bound for all points of a node, searched as far as time allows."""
         if self._stopped:
             return node.bound
-        self.nodes += 1
         if not node.sides:
             return self._reach(node)
-        tree = self._tree()
-        if tree and _is_compact(node.sides) and not any(map(_is_large, node.sides)):
-            return self._bound_compiled(tree, node)
-        return self._bound_and_branch(node, steps, tree)
-
-    def _bound_and_branch(self, node: _Node, steps: int, tree: ModuleType | None) -> int:
-        """The same by the dual bound first, then by the children."""
         constant = self.problem.constant
         target = float((self.best + 1 - constant) * self.scale)
-        if self._hopeless_without_large(node, target, steps):
-            return self.best
         place = self._places(node.rows)
-        sides = [self._among(side, place, tree) for side in node.sides]
-        if tree and _is_compact(sides):
-            return self._bound_compiled(tree, replace(node, sides=sides))
         split = improve(
             self.weights[node.rows],
-            [(place[users], coverage(member)) for _, users, member, _ in sides],
+            [(place[users], coverage(member)) for _, users, member, _ in node.sides],
             node.shares,
             steps,
             target=target,
@@ -133,7 +101,7 @@ class ValueSearch:
         masses = [mass[chosen] for mass, chosen in zip(split.masses, keep, strict=True)]
         sides = [
             (k, users, member[chosen], atoms[chosen])
-            for (k, users, member, atoms), chosen in zip(sides, keep, strict=True)
+            for (k, users, member, atoms), chosen in zip(node.sides, keep, strict=True)
         ]
         filtered = _Node(node.rows, sides, split.shares, node.fixed, bound)
         return self._children(filtered, split.value, masses)
@@ -144,54 +112,6 @@ class ValueSearch:
         if value > self.best:
             self.best, self.choice = value, node.fixed
         return value
-
-    def _tree(self) -> ModuleType | None:
-        """Return the compiled search, or None; its loading starts once this search is a long one."""
-        if self.nodes > _PATIENCE:
-            ask_for_tree()
-        return tree_if_ready()
-
-    def _among(self, side: Side, place: NDArray[np.int64], tree: ModuleType | None) -> Side:
-        """The side among the rows still alive; large ones keep dead rows until here."""
-        family, users, member, atoms = side
-        alive = place[users] >= 0
-        if tree and _is_large(side):
-            return self.tables.narrow(tree, side, alive)
-        if alive.all():
-            return side
-        return family, users[alive], member[:, alive], atoms
-
-    def _bound_compiled(self, tree: ModuleType, node: _Node) -> int:
-        """Bound all points of a node by the compiled search, its whole subtree at once."""
-        constant = self.problem.constant
-        place = self._places(node.rows)
-        sides = [(family, place[users], member, atoms) for family, users, member, atoms in node.sides]
-        below = TreeSearch(
-            tree,
-            self.problem.weights[node.rows],
-            self.scale,
-            sides,
-            node.shares,
-            self.best - constant,
-            node.bound - constant,
-        )
-        upper = below.run(self.deadline, None if self.enough is None else self.enough - constant)
-        self.nodes += int(below.counters[tree.NODES])
-        if below.atoms is not None:
-            self.best = constant + below.best
-            self.choice = node.fixed | {side[0]: atom for side, atom in zip(sides, below.atoms, strict=True)}
-        return constant + upper
-
-    def _hopeless_without_large(self, node: _Node, target: float, steps: int) -> bool:
-        """Say whether the bound is below the target even when large attributes restrict nothing: cheap to ask first."""
-        small = [column for column, side in enumerate(node.sides) if not _is_large(side)]
-        if not small or len(small) == len(node.sides):
-            return False
-        place = self._places(node.rows)
-        parts = [(place[node.sides[column][1]], coverage(node.sides[column][2])) for column in small]
-        shares = node.shares[:, np.array(small)]
-        split = improve(self.weights[node.rows], parts, shares, steps, target=target, deadline=self.deadline)
-        return split.value < target
 
     def _places(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Position of every row of the problem among `rows`."""
@@ -244,10 +164,6 @@ class ValueSearch:
         for column, (family, users, member, atoms) in enumerate(sides):
             chosen = alive[users]
             if column == fixed or not chosen.any():
-                continue
-            if _is_large((family, users, member, atoms)):
-                columns.append(column)
-                kept.append((family, users, member, atoms))
                 continue
             table = member[:, chosen]
             first = maximal_columns(table, most=400)

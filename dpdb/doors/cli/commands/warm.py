@@ -30,17 +30,18 @@ def run(options: argparse.Namespace) -> int:
     """Load all kernels, which compiles those that are not kept."""
     from dpdb.compiled import NotCompiledError, compiled_so_far, nothing_compiled
     from dpdb.errors import EngineError
+    from dpdb.graph import load_all_kernels
 
     if options.check:
         try:
             with nothing_compiled():
-                _load()
+                load_all_kernels()
         except NotCompiledError as missing:
             show(f"{missing}: `dpdb warm` compiles what is missing")
             return _NOT_COMPILED
         show(f"all {compiled_so_far.found} kernels are compiled")
         return 0
-    _load()
+    load_all_kernels()
     done = compiled_so_far
     if done.why_not_kept is not None:
         raise EngineError(
@@ -51,11 +52,3 @@ def run(options: argparse.Namespace) -> int:
     made = f"{done.made} kernels compiled in {done.seconds:.1f} s{kept}" if done.made else "nothing to do"
     show(f"{made}; {done.found} were there")
     return 0
-
-
-def _load() -> None:
-    from dpdb.graph import load_all_kernels
-    from dpdb.overlap import load_tree
-
-    load_all_kernels()
-    load_tree()
