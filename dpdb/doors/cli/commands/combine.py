@@ -7,7 +7,6 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.numbers import real
 from dpdb.doors.cli.shared_options import command, format_option
 from dpdb.doors.cli.streams import show
@@ -32,8 +31,8 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "sites", metavar="SITE.json", nargs="+", help="JSON of dpdb check, measure or count, a file a site"
     )
-    harmless(
-        parser.add_argument("--confidence", type=real, default=0.95, metavar="C", help="of each sum's interval (.95)")
+    parser.add_argument(
+        "--confidence", type=real, default=0.95, metavar="C", harmless=True, help="of each sum's interval (.95)"
     )
     format_option(parser)
 

@@ -6,7 +6,6 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.shared_options import (
     command,
     declared_options,
@@ -35,13 +34,12 @@ def add(commands: Any) -> None:
         "dpdb count hospital.parquet --where \"state = 'AL'\" --epsilon 0.1",
     )
     source_options(parser, constraints=False)
-    harmless(
-        parser.add_argument(
-            "--constraints",
-            metavar="FILE_OR_TEXT",
-            action="append",
-            help="beside --private-parent: the rules that say which of its rows belong to a unit",
-        )
+    parser.add_argument(
+        "--constraints",
+        metavar="FILE_OR_TEXT",
+        action="append",
+        harmless=True,
+        help="beside --private-parent: the rules that say which of its rows belong to a unit",
     )
     declared_options(parser)
     slice_options(parser, epsilon=None)

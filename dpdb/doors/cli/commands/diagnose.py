@@ -7,7 +7,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.numbers import real, whole
 from dpdb.doors.cli.options import csv_line
 from dpdb.doors.cli.shared_options import (
@@ -52,8 +51,8 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--rules", action="store_true", help="name the rule with the most rows to delete, too")
     parser.add_argument("--where", metavar="SQL", help="predicate that selects the rows that are looked at")
-    harmless(
-        parser.add_argument("--confidence", type=real, default=0.95, metavar="C", help="of all bounds together (.95)")
+    parser.add_argument(
+        "--confidence", type=real, default=0.95, metavar="C", harmless=True, help="of all bounds together (.95)"
     )
     parser.add_argument("--dry-run", action="store_true", help="show what can be told apart, and spend nothing")
     parser.add_argument("--rows", type=whole, metavar="N", help="public size of the table, to say what can be named")

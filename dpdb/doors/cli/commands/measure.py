@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.options import thresholds
 from dpdb.doors.cli.shared_options import (
     command,
@@ -43,23 +42,21 @@ def add(commands: Any) -> None:
     release_options(parser)
     limit_options(parser)
     spending_options(parser)
-    harmless(
-        parser.add_argument(
-            "--fail-above",
-            metavar="MEASURE=X",
-            action="append",
-            default=[],
-            help="exit with code 1 if the released value of MEASURE is above X; may be repeated",
-        )
+    parser.add_argument(
+        "--fail-above",
+        metavar="MEASURE=X",
+        action="append",
+        default=[],
+        harmless=True,
+        help="exit with code 1 if the released value of MEASURE is above X; may be repeated",
     )
-    harmless(
-        parser.add_argument(
-            "--warn-above",
-            metavar="MEASURE=X",
-            action="append",
-            default=[],
-            help="say so if the released value of MEASURE is above X; may be repeated",
-        )
+    parser.add_argument(
+        "--warn-above",
+        metavar="MEASURE=X",
+        action="append",
+        default=[],
+        harmless=True,
+        help="say so if the released value of MEASURE is above X; may be repeated",
     )
     words_options(parser)
     output_option(parser)

@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.numbers import positive
 from dpdb.doors.cli.options import csv_schema
 from dpdb.doors.cli.shared_options import command, format_option
@@ -50,7 +49,7 @@ def add(commands: Any) -> None:
         "--deadline", metavar="S", type=positive, default=10.0, help="seconds after which the search stops (10)"
     )
     columns = "all columns that the queries name, with types: 'age INTEGER, day DATE'"
-    harmless(parser.add_argument("--schema", required=True, metavar="COLS", help=columns))
+    parser.add_argument("--schema", required=True, metavar="COLS", harmless=True, help=columns)
     format_option(parser)
 
 

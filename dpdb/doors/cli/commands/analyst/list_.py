@@ -14,24 +14,24 @@ from dpdb.doors.cli.shared_options import format_option
 if TYPE_CHECKING:
     from dpdb.ledger import RecordedAnalyst
 
-__all__ = ["add", "run"]
+__all__ = ["add_list"]
 
 _HEADINGS = ("analyst", "table", "role", "quota", "spent", "per statement", "expires", "access")
 
 
-def add(actions: Any) -> None:
+def add_list(actions: Any) -> None:
     """Add `dpdb analyst list`."""
     parser = server_command(
         actions,
         "list",
-        run,
+        _list,
         "show who may ask, and what each has spent",
         "dpdb analyst list --config serve.toml",
     )
     format_option(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def _list(options: argparse.Namespace) -> int:
     """Print one line for each analyst and table."""
     from dpdb.doors.server.analysts import list_analysts
     from dpdb.doors.server.configuration import load_configuration

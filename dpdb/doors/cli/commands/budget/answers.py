@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from dpdb.ledger import RecordedAnswer
     from dpdb.release import Releases
 
-__all__ = ["add", "run"]
+__all__ = ["add_answers"]
 
 
-def add(actions: Any) -> None:
+def add_answers(actions: Any) -> None:
     """Add `dpdb budget answers`."""
     parser = command(
         actions,
         "answers",
-        run,
+        _answers,
         "print recorded answers again; spends nothing and draws nothing",
         "dpdb budget answers visits.ledger --run-id monday",
     )
@@ -32,7 +32,7 @@ def add(actions: Any) -> None:
     parser.add_argument("--run-id", metavar="ID", help="only what this run has released")
 
 
-def run(options: argparse.Namespace) -> int:
+def _answers(options: argparse.Namespace) -> int:
     """Print recorded answers; spends nothing and draws nothing."""
     from dpdb.ledger import open_to_read
 

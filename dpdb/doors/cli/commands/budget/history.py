@@ -15,7 +15,7 @@ from dpdb.doors.cli.streams import one_line, show
 if TYPE_CHECKING:
     from dpdb.ledger import LedgerAct, LedgerEntry
 
-__all__ = ["add", "run"]
+__all__ = ["add_history"]
 
 T = TypeVar("T")
 
@@ -27,19 +27,19 @@ _FOUND = ("release_id", "measure", "constraint", "where", "quantity", "value", "
 _DIGEST = 12  # enough to tell the rule sets of one ledger apart
 
 
-def add(actions: Any) -> None:
+def add_history(actions: Any) -> None:
     """Add `dpdb budget history`."""
     parser = command(
         actions,
         "history",
-        run,
+        _history,
         "print every debit with who, rule set, label and answer, and every act of the owner",
         "dpdb budget history visits.ledger --format csv",
     )
     ledger_option(parser, "csv")
 
 
-def run(options: argparse.Namespace) -> int:
+def _history(options: argparse.Namespace) -> int:
     """Print every debit, answered or not, and the owner's acts in between."""
     from dpdb.doors.cli.csv_cells import csv_text
     from dpdb.ledger import open_to_read

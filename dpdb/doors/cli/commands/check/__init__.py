@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.numbers import real, whole
 from dpdb.doors.cli.shared_options import (
     command,
@@ -51,8 +50,8 @@ def add(commands: Any) -> None:
     parser.add_argument("--where", metavar="SQL", help="predicate that selects the rows that are checked")
     parser.add_argument("--by", metavar="COLUMN", help="check each slice of this column by itself")
     parser.add_argument("--keys", metavar="V,V", help="the public list of keys, as one line of CSV")
-    harmless(
-        parser.add_argument("--confidence", type=real, default=0.99, metavar="C", help="of all verdicts together (.99)")
+    parser.add_argument(
+        "--confidence", type=real, default=0.99, metavar="C", harmless=True, help="of all verdicts together (.99)"
     )
     parser.add_argument(
         "--certain", choices=["fail", "pass"], default="fail", help="which verdict is never due to noise (fail)"

@@ -9,15 +9,15 @@ from dpdb.doors.cli.shared_options import command
 from dpdb.doors.cli.streams import show
 from dpdb.errors import ParameterError
 
-__all__ = ["add", "run"]
+__all__ = ["add_issue"]
 
 
-def add(actions: Any) -> None:
+def add_issue(actions: Any) -> None:
     """Add `dpdb receipts issue`."""
     parser = command(
         actions,
         "issue",
-        run,
+        _issue,
         "print the receipt of a run or of a release that was spent for before; spends nothing",
         "dpdb receipts issue visits.ledger --run-id monday --receipt-key keys/receipts.key",
     )
@@ -35,7 +35,7 @@ def add(actions: Any) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def _issue(options: argparse.Namespace) -> int:
     """Print one receipt."""
     from dpdb.receipts import Issuer, load_key, load_public, open_receipt, read_checkpoints, read_receipts
 

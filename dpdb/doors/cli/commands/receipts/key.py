@@ -9,15 +9,15 @@ from typing import Any
 from dpdb.doors.cli.shared_options import command
 from dpdb.doors.cli.streams import show
 
-__all__ = ["add", "run"]
+__all__ = ["add_key"]
 
 
-def add(actions: Any) -> None:
+def add_key(actions: Any) -> None:
     """Add `dpdb receipts key`."""
     parser = command(
         actions,
         "key",
-        run,
+        _key,
         "make a private key of receipts (mode 0600), and its public key beside it as KEY.pub",
         "dpdb receipts key keys/receipts.key --name example.org/visits",
     )
@@ -28,7 +28,7 @@ def add(actions: Any) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def _key(options: argparse.Namespace) -> int:
     """Make the key and print the public one."""
     from dpdb.receipts import load_public, new_key_file
 

@@ -23,18 +23,18 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.rules import DiscoveredRules
 
-__all__ = ["add", "run"]
+__all__ = ["add_discover"]
 
 _STEPS = 3
 _SPENDING = ("epsilon", "ledger", "run_id", "label", "receipt", "receipt_key")
 
 
-def add(actions: Any) -> None:
+def add_discover(actions: Any) -> None:
     """Add `dpdb rules discover`."""
     parser = command(
         actions,
         "discover",
-        run,
+        _discover,
         "name dependencies and keys that may hold, as a suite to edit, under differential privacy: for the owner",
         "dpdb rules discover hospital.parquet --top 10 --epsilon 1 --ledger hospital.ledger > found.dcs.txt",
     )
@@ -52,7 +52,7 @@ def add(actions: Any) -> None:
     output_option(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def _discover(options: argparse.Namespace) -> int:
     """Print a suite of the names, with their cost; or, without privacy, with exact scores."""
     if options.non_private:
         given = [f"--{name.replace('_', '-')}" for name in _SPENDING if getattr(options, name) is not None]
