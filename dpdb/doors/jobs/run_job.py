@@ -7,7 +7,6 @@ keyed by the same names.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -28,9 +27,10 @@ from dpdb.doors.jobs.kept_theta import with_kept_thetas
 from dpdb.doors.jobs.outcome import Outcome
 from dpdb.doors.jobs.results import ResultRow, open_results, result_table
 from dpdb.doors.jobs.run_date import date_in
+from dpdb.doors.jobs.toml_keys import explained
 from dpdb.doors.jobs.verdicts import open_verdicts, verdict_table
 from dpdb.engine import Progress, no_progress
-from dpdb.errors import BudgetExceededError, DpdbError
+from dpdb.errors import BudgetExceededError
 from dpdb.ledger import Ledger, LedgerSummary
 from dpdb.release import Release, check_gates
 from dpdb.steps import reached
@@ -93,8 +93,8 @@ def run_job(
         prepare_results(job)
         reached("results ready")
         with (
-            _explained(f"{job.path}: "),
-            _explained("the releases of this run do not fit the budget together: ", of=BudgetExceededError),
+            explained(f"{job.path}: "),
+            explained("the releases of this run do not fit the budget together: ", of=BudgetExceededError),
         ):
             session.check_together(charges, new_epoch=new_epoch)
         if new_epoch:
@@ -104,7 +104,7 @@ def run_job(
         published: list[str] = []
         for release in job.releases:
             name = ledger_run(job, run_id, release)
-            with _explained(f"release {release.name!r}: ", _said(published)):
+            with explained(f"release {release.name!r}: ", _said(published)):
                 releases = session.release(ledger_ask(job, run_id, release), who=job.who)
             reached("published")
             began = began or ledger.reserved_at(name) or datetime.now(UTC)
@@ -117,7 +117,7 @@ def run_job(
         for opened in checks:
             name = opened.check.name
             asked = datetime.now(UTC)
-            with _explained(f"check {name!r}: ", _said(published)):
+            with explained(f"check {name!r}: ", _said(published)):
                 verdicts = run_check(opened.session, opened.prepared)
             reached("published")
             began = began or ledger.reserved_at(ledger_run(job, run_id, opened.check)) or asked
@@ -133,7 +133,7 @@ def run_job(
             yield Outcome(name, began, checks=verdicts, receipt=paid)
         for one, prepared in zip(job.diagnoses, diagnoses, strict=True):
             asked = datetime.now(UTC)
-            with _explained(f"diagnose {one.name!r}: ", _said(published)):
+            with explained(f"diagnose {one.name!r}: ", _said(published)):
                 named = run_diagnosis(session, prepared)
             reached("published")
             began = began or ledger.reserved_at(ledger_run(job, run_id, one)) or asked
@@ -149,16 +149,6 @@ def run_job(
             yield Outcome(one.name, began, diagnosis=named, receipt=paid)
 
 
-@contextmanager
-def _explained(before: str, after: str = "", *, of: type[DpdbError] = DpdbError) -> Iterator[None]:
-    """Add text to the message of an error of a given type, and raise the same error again."""
-    try:
-        yield
-    except of as error:
-        error.args = (f"{before}{error}{after}", *error.args[1:])
-        raise
-
-
 def _said(published: Sequence[str]) -> str:
     """Return the words for the releases that a failing run has published."""
     names = ", ".join(map(repr, published))
@@ -171,7 +161,7 @@ def _receipt(
     """Return the receipt of the part that was published last; its answer is in the results, and paid for."""
     if receipts is None:
         return None
-    with _explained(f"receipt of {published[-1]!r}: ", f"{_said(published)}; run again with the same run id"):
+    with explained(f"receipt of {published[-1]!r}: ", f"{_said(published)}; run again with the same run id"):
         line = receipts.of(run_id=run_id, suite=suite)
     reached("receipt kept")
     return line

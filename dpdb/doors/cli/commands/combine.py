@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from dpdb.doors.reports.sites import Board, Total
 
-__all__ = ["add", "run"]
+__all__ = ["add_combine"]
 
 
-def add(commands: Any) -> None:
+def add_combine(commands: Any) -> None:
     """Add `dpdb combine`."""
     parser = command(
         commands,

@@ -21,10 +21,10 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.release import Session
 
-__all__ = ["add", "run"]
+__all__ = ["add_count"]
 
 
-def add(commands: Any) -> None:
+def add_count(commands: Any) -> None:
     """Add `dpdb count`."""
     parser = command(
         commands,

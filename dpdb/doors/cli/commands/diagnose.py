@@ -24,12 +24,12 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.diagnosis import Diagnosis
 
-__all__ = ["add", "run"]
+__all__ = ["add_diagnose"]
 
 _STEPS = 12
 
 
-def add(commands: Any) -> None:
+def add_diagnose(commands: Any) -> None:
     """Add `dpdb diagnose`."""
     parser = command(
         commands,

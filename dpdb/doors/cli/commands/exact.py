@@ -24,12 +24,12 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.owner import ExactMeasures
 
-__all__ = ["add", "run"]
+__all__ = ["add_exact"]
 
 _STEPS = 4
 
 
-def add(commands: Any) -> None:
+def add_exact(commands: Any) -> None:
     """Add `dpdb exact`."""
     parser = command(
         commands,

@@ -20,10 +20,10 @@ from dpdb.doors.cli.shared_options import (
 from dpdb.doors.cli.streams import show
 from dpdb.engine import LIMITS
 
-__all__ = ["add", "run"]
+__all__ = ["add_explain"]
 
 
-def add(commands: Any) -> None:
+def add_explain(commands: Any) -> None:
     """Add `dpdb explain`."""
     parser = command(
         commands,

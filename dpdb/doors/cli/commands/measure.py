@@ -23,12 +23,12 @@ from dpdb.doors.cli.streams import say
 if TYPE_CHECKING:
     from dpdb.release import Gate, Release
 
-__all__ = ["add", "run"]
+__all__ = ["add_measure"]
 
 _STEPS = 5  # opening, reading, ranking, joining, drawing; more of a table in another engine
 
 
-def add(commands: Any) -> None:
+def add_measure(commands: Any) -> None:
     """Add `dpdb measure`."""
     parser = command(
         commands,

@@ -10,10 +10,10 @@ from dpdb.doors.cli.options import table_settings
 from dpdb.doors.cli.shared_options import command, quiet_options, source_options
 from dpdb.doors.cli.streams import show
 
-__all__ = ["add", "run"]
+__all__ = ["add_noise"]
 
 
-def add(commands: Any) -> None:
+def add_noise(commands: Any) -> None:
     """Add `dpdb noise`."""
     parser = command(
         commands,

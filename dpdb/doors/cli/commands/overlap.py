@@ -17,14 +17,14 @@ from dpdb.files.bounded_file import bounded_bytes
 if TYPE_CHECKING:
     from dpdb.overlap import OverlapReport
 
-__all__ = ["add", "run"]
+__all__ = ["add_overlap"]
 
 _LARGEST = 16 << 20
 _MOST_NAMED = 12
 _MOST_NOTES = 20
 
 
-def add(commands: Any) -> None:
+def add_overlap(commands: Any) -> None:
     """Add `dpdb overlap`."""
     parser = command(
         commands,

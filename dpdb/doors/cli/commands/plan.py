@@ -20,10 +20,10 @@ from dpdb.doors.cli.streams import show
 from dpdb.engine import LIMITS, SETTINGS
 from dpdb.errors import ParameterError
 
-__all__ = ["add", "run"]
+__all__ = ["add_plan"]
 
 
-def add(commands: Any) -> None:
+def add_plan(commands: Any) -> None:
     """Add `dpdb plan`."""
     parser = command(
         commands,

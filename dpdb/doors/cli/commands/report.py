@@ -10,10 +10,10 @@ from dpdb.doors.cli.shared_options import command
 from dpdb.doors.cli.streams import show
 from dpdb.errors import ParameterError
 
-__all__ = ["add", "run"]
+__all__ = ["add_report"]
 
 
-def add(commands: Any) -> None:
+def add_report(commands: Any) -> None:
     """Add `dpdb report`."""
     parser = command(
         commands,

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from dpdb.owner import ProposedSchema
     from dpdb.sources import Faults
 
-__all__ = ["add", "run"]
+__all__ = ["add_schema"]
 
 _WIDTH = 120
 
 
-def add(commands: Any) -> None:
+def add_schema(commands: Any) -> None:
     """Add `dpdb schema`."""
     parser = command(
         commands,

@@ -10,15 +10,15 @@ from dpdb.doors.cli.numbers import whole
 from dpdb.doors.cli.shared_options import command, configured_owner_log
 from dpdb.errors import ParameterError
 
-__all__ = ["add", "run"]
+__all__ = ["add_serve"]
 
 
-def add(commands: Any) -> None:
+def add_serve(commands: Any) -> None:
     """Add `dpdb serve`."""
     parser = command(
         commands,
         "serve",
-        run,
+        _serve,
         "answer many analysts over HTTP, who reach releases and no rows",
         "dpdb serve --config serve.toml",
         config="configuration of the server",
@@ -26,7 +26,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--port", metavar="N", type=whole, help="instead of the configured one; 0 takes a free one")
 
 
-def run(options: argparse.Namespace) -> int:
+def _serve(options: argparse.Namespace) -> int:
     """Answer until a signal."""
     from dpdb.doors.cli.streams import say
     from dpdb.doors.server.configuration import load_configuration

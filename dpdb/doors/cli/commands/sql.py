@@ -23,10 +23,10 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.suites import RegisteredSuite
 
-__all__ = ["add", "run"]
+__all__ = ["add_sql"]
 
 
-def add(commands: Any) -> None:
+def add_sql(commands: Any) -> None:
     """Add `dpdb sql`."""
     parser = command(
         commands,

@@ -12,15 +12,15 @@ from dpdb.doors.cli.streams import one_line, say, show
 if TYPE_CHECKING:
     from dpdb.receipts import Receipt, Verified
 
-__all__ = ["add", "run"]
+__all__ = ["add_verify"]
 
 
-def add(commands: Any) -> None:
+def add_verify(commands: Any) -> None:
     """Add `dpdb verify`."""
     parser = command(
         commands,
         "verify",
-        run,
+        _verify,
         "verify receipts: signatures, inclusion and order in the log, sums; with the ledger every charge, too",
         "dpdb verify receipts.jsonl --key receipts.key.pub",
     )
@@ -34,7 +34,7 @@ def add(commands: Any) -> None:
     format_option(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def _verify(options: argparse.Namespace) -> int:
     """Verify, and tell by the exit code: 1 if something is refused, 5 if something could not be shown."""
     from dpdb.receipts import NOT_PROVEN, load_public, read_checkpoints, read_receipts, verify
 

@@ -8,12 +8,12 @@ from typing import Any
 from dpdb.doors.cli.shared_options import command, quiet_options
 from dpdb.doors.cli.streams import show
 
-__all__ = ["add", "run"]
+__all__ = ["add_warm"]
 
 _NOT_COMPILED = 1
 
 
-def add(commands: Any) -> None:
+def add_warm(commands: Any) -> None:
     """Add `dpdb warm`."""
     parser = command(
         commands,

@@ -9,15 +9,15 @@ from dpdb.doors.cli.shared_options import command
 from dpdb.doors.cli.streams import show
 from dpdb.errors import ParameterError
 
-__all__ = ["add", "run"]
+__all__ = ["add_witness"]
 
 
-def add(commands: Any) -> None:
+def add_witness(commands: Any) -> None:
     """Add `dpdb witness`."""
     parser = command(
         commands,
         "witness",
-        run,
+        _witness,
         "keep a ledger's checkpoint in another place, and notice a ledger that went back or was forked",
         "dpdb witness /mnt/other/visits.witness --ledger visits.ledger --receipt-key keys/receipts.key",
     )
@@ -29,7 +29,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--cosign", metavar="KEY", help="the witness's own private key: cosign what is kept")
 
 
-def run(options: argparse.Namespace) -> int:
+def _witness(options: argparse.Namespace) -> int:
     """Keep what was shown to follow what is kept; otherwise refuse."""
     from dpdb.receipts import Issuer, WitnessFile, load_key, load_public, open_receipt, read_receipts
 

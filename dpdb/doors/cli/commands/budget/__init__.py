@@ -17,7 +17,7 @@ from dpdb.doors.cli.commands.budget.show import add_show
 from dpdb.doors.cli.commands.budget.suites import add_suites
 from dpdb.doors.cli.shared_options import command_of_actions
 
-__all__ = ["add"]
+__all__ = ["add_budget"]
 
 _ACTIONS = (
     add_create, add_show, add_history, add_epoch, add_raise, add_allow, add_retire, add_answers, add_suites, add_rearm,
@@ -25,7 +25,7 @@ _ACTIONS = (
 )  # fmt: skip
 
 
-def add(commands: Any) -> None:
+def add_budget(commands: Any) -> None:
     """Add `dpdb budget` and its actions."""
     text = "make, show and continue ledgers: the durable budget of one table"
     command_of_actions(commands, "budget", text, *_ACTIONS)

@@ -23,7 +23,7 @@ def add_answers(actions: Any) -> None:
     parser = command(
         actions,
         "answers",
-        _answers,
+        _print_answers,
         "print recorded answers again; spends nothing and draws nothing",
         "dpdb budget answers visits.ledger --run-id monday",
     )
@@ -32,7 +32,7 @@ def add_answers(actions: Any) -> None:
     parser.add_argument("--run-id", metavar="ID", help="only what this run has released")
 
 
-def _answers(options: argparse.Namespace) -> int:
+def _print_answers(options: argparse.Namespace) -> int:
     """Print recorded answers; spends nothing and draws nothing."""
     from dpdb.ledger import open_to_read
 
@@ -43,14 +43,14 @@ def _answers(options: argparse.Namespace) -> int:
     if names and not found:
         raise ParameterError(f"{options.ledger}: no recorded answer of {names}; see `dpdb budget history`")
     if options.format == "json":
-        show(json.dumps({"answers": [_fields(answer, options.release) for answer in found]}, indent=2))
+        show(json.dumps({"answers": [_answer_fields(answer, options.release) for answer in found]}, indent=2))
         return 0
-    words = [f"{_head(answer)}\n{_text(answer, options.release)}" for answer in found]
+    words = [f"{_head(answer)}\n{_answer_text(answer, options.release)}" for answer in found]
     show("".join(words).rstrip("\n") if found else "no answers yet")
     return 0
 
 
-def _text(answer: RecordedAnswer, release_id: str | None) -> str:
+def _answer_text(answer: RecordedAnswer, release_id: str | None) -> str:
     from dpdb.doors.cli.checks_text import checks_text
     from dpdb.doors.cli.releases_text import releases_text
     from dpdb.rules import recorded_discovery
@@ -89,7 +89,7 @@ def _head(answer: RecordedAnswer) -> str:
     return f"{answer.number}  {answer.reserved}{named}"
 
 
-def _fields(answer: RecordedAnswer, release_id: str | None) -> dict[str, Any]:
+def _answer_fields(answer: RecordedAnswer, release_id: str | None) -> dict[str, Any]:
     found = json.loads(answer.answer)
     shown: dict[str, Any] = {"diagnosis" if "named" in found else "suite": found}
     if "discover" in json.loads(answer.request):

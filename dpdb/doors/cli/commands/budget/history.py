@@ -47,14 +47,14 @@ def _history(options: argparse.Namespace) -> int:
     with open_to_read(options.ledger) as ledger:
         entries, acts, parameter = ledger.history(), ledger.acts(), ledger.notion.parameter
     if options.format == "json":
-        lists = {"releases": list(map(_fields, entries)), "acts": [asdict(act) for act in acts]}
+        lists = {"releases": list(map(_entry_fields, entries)), "acts": [asdict(act) for act in acts]}
         show(json.dumps(lists, indent=2))
     elif options.format == "csv":
-        cells = [(_place(entry), _cells(entry, parameter)) for entry in entries]
+        cells = [(_place(entry), _entry_cells(entry, parameter)) for entry in entries]
         lines = _in_order([*cells, *((_place_of_act(act), _act_cells(act)) for act in acts)])
         show(csv_text(_COLUMNS, lines).removesuffix("\n"))
     else:
-        words = [(_place(entry), _words(entry, parameter)) for entry in entries]
+        words = [(_place(entry), _entry_words(entry, parameter)) for entry in entries]
         shown = _in_order([*words, *((_place_of_act(act), _act_words(act)) for act in acts)])
         show("\n".join(shown) or "no releases yet")
     return 0
@@ -73,7 +73,7 @@ def _place_of_act(act: LedgerAct) -> tuple[int, int]:
     return act.after, act.number
 
 
-def _words(entry: LedgerEntry, parameter: str) -> str:
+def _entry_words(entry: LedgerEntry, parameter: str) -> str:
     rule_set = None if entry.rule_set is None else entry.rule_set[:_DIGEST]
     names = {"run id": entry.run_id, "by": entry.analyst, "label": entry.label, "rules": rule_set}
     named = "".join(f", {what} {name}" for what, name in names.items() if name is not None)
@@ -95,7 +95,7 @@ def _act_words(act: LedgerAct) -> str:
     return one_line(f"-  {act.at}  {act.words}{named}")
 
 
-def _fields(entry: LedgerEntry) -> dict[str, Any]:
+def _entry_fields(entry: LedgerEntry) -> dict[str, Any]:
     """Return a debit for JSON, with the results of each release and the id by which `dpdb budget answers` shows it."""
     answer = None if entry.answer is None else [_found(one) for one in entry.answer]
     fields = asdict(replace(entry, answer=answer))
@@ -106,7 +106,7 @@ def _found(answer: dict[str, Any]) -> dict[str, Any]:
     return answer if "verdict" in answer or "column" in answer else {name: answer.get(name) for name in _FOUND}
 
 
-def _cells(entry: LedgerEntry, parameter: str) -> list[object]:
+def _entry_cells(entry: LedgerEntry, parameter: str) -> list[object]:
     return [
         entry.reserved, "release", entry.number, entry.epoch, entry.analyst, entry.label, entry.run_id, entry.rule_set,
         parameter, entry.charge, _asked(entry), entry.rows, "yes" if entry.answered else "no",

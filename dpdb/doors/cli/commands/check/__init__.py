@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from dpdb.constraints import DenialConstraint, WrittenLines
     from dpdb.suites import CheckResults, SuitePlan
 
-__all__ = ["add", "run"]
+__all__ = ["add_check"]
 
 _STEPS = 25  # opening, counting, and a step for each level
 
 
-def add(commands: Any) -> None:
+def add_check(commands: Any) -> None:
     """Add `dpdb check`."""
     parser = command(
         commands,

@@ -8,10 +8,10 @@ from typing import Any
 from dpdb.doors.cli.shared_options import command
 from dpdb.doors.cli.streams import show
 
-__all__ = ["add", "run"]
+__all__ = ["add_completion"]
 
 
-def add(commands: Any) -> None:
+def add_completion(commands: Any) -> None:
     """Add `dpdb completion`."""
     parser = command(
         commands,

@@ -9,10 +9,10 @@ from dpdb.doors.cli.commands.rules.import_ import add_import
 from dpdb.doors.cli.commands.rules.lint import add_lint
 from dpdb.doors.cli.shared_options import command_of_actions
 
-__all__ = ["add"]
+__all__ = ["add_rules"]
 
 
-def add(commands: Any) -> None:
+def add_rules(commands: Any) -> None:
     """Add `dpdb rules` and its actions."""
     text = "bring constraints from other tools, check and discover constraints"
     command_of_actions(commands, "rules", text, add_import, add_lint, add_discover)
