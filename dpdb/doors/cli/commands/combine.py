@@ -24,7 +24,7 @@ def add_combine(commands: Any) -> None:
     parser = command(
         commands,
         "combine",
-        run,
+        _combine,
         "put what sites have published side by side: verdicts as they are, sums of numbers; reads nothing private",
         "dpdb combine north.json south.json",
     )
@@ -37,7 +37,7 @@ def add_combine(commands: Any) -> None:
     format_option(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def _combine(options: argparse.Namespace) -> int:
     """Print verdicts by site, and sums with their intervals; exit code 1 if a check failed at a site."""
     from dpdb.doors.reports.sites import board_of, read_sites, totals_of
 
@@ -65,15 +65,14 @@ def _as_json(board: Board, totals: list[Total], left_out: list[str]) -> dict[str
 
 
 def _board_lines(board: Board) -> Iterator[str]:
+    from dpdb.doors.cli.checks_text import aligned
     from dpdb.doors.reports.sites import cell_words
 
     if not board.lines:
         return
     rows = [("check", "limit", *board.sites)]
     rows += [(line.name, line.limit, *(cell_words(line, site) for site in board.sites)) for line in board.lines]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    yield from aligned(rows)
 
 
 def _total_lines(totals: list[Total]) -> Iterator[str]:

@@ -18,7 +18,7 @@ def add_report(commands: Any) -> None:
     parser = command(
         commands,
         "report",
-        run,
+        _report,
         "write one HTML page about results tables; reads releases only, never the private source",
         "dpdb report visits.duckdb orders.duckdb --out report.html",
     )
@@ -37,7 +37,7 @@ def add_report(commands: Any) -> None:
     parser.add_argument("--title", metavar="T", harmless=True, help="heading of the page (Data quality report)")
 
 
-def run(options: argparse.Namespace) -> int:
+def _report(options: argparse.Namespace) -> int:
     """Read results, write the page; the private source is not opened."""
     from dpdb.constraints import distinct, load_constraints
     from dpdb.doors.jobs.results import read_results, several_results

@@ -33,6 +33,7 @@ def add_list(actions: Any) -> None:
 
 def _list(options: argparse.Namespace) -> int:
     """Print one line for each analyst and table."""
+    from dpdb.doors.cli.checks_text import aligned
     from dpdb.doors.server.analysts import list_analysts
     from dpdb.doors.server.configuration import load_configuration
 
@@ -41,9 +42,7 @@ def _list(options: argparse.Namespace) -> int:
         print(json.dumps([_object(name, table, one) for name, of in found.items() for table, one in of.items()]))
         return 0
     lines = [_HEADINGS, *(_line(name, table, one, of) for name, of in found.items() for table, one in of.items())]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADINGS))]
-    for line in lines:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    print("\n".join(aligned(lines)))
     return 0
 
 
