@@ -54,6 +54,10 @@ class Parser(argparse.ArgumentParser):
         option.harmless = harmless  # type: ignore[attr-defined]
         return option
 
+    def add_repeated(self, name: str, **how: Any) -> argparse.Action:
+        """Add an option that may be given several times; its values are a list, empty without any."""
+        return self.add_argument(name, action="append", default=[], **how)
+
     def command(self, word: str) -> Parser | None:
         """Return the parser of a command below this one, if there is one of that name."""
         for action in self._actions:

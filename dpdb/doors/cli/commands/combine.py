@@ -21,13 +21,8 @@ __all__ = ["add_combine"]
 
 def add_combine(commands: Any) -> None:
     """Add `dpdb combine`."""
-    parser = command(
-        commands,
-        "combine",
-        _combine,
-        "put what sites have published side by side: verdicts as they are, sums of numbers; reads nothing private",
-        "dpdb combine north.json south.json",
-    )
+    text = "put what sites have published side by side: verdicts as they are, sums of numbers; reads nothing private"
+    parser = command(commands, "combine", _combine, text, "dpdb combine north.json south.json")
     parser.add_argument(
         "sites", metavar="SITE.json", nargs="+", help="JSON of dpdb check, measure or count, a file a site"
     )

@@ -26,13 +26,8 @@ __all__ = ["add_count"]
 
 def add_count(commands: Any) -> None:
     """Add `dpdb count`."""
-    parser = command(
-        commands,
-        "count",
-        run,
-        "release the number of rows, with a two-sided interval, under differential privacy",
-        "dpdb count hospital.parquet --where \"state = 'AL'\" --epsilon 0.1",
-    )
+    text = "release the number of rows, with a two-sided interval, under differential privacy"
+    parser = command(commands, "count", run, text, "dpdb count hospital.parquet --where \"state = 'AL'\" --epsilon 0.1")
     source_options(parser, constraints=False)
     parser.add_argument(
         "--constraints",

@@ -31,13 +31,9 @@ _STEPS = 12
 
 def add_diagnose(commands: Any) -> None:
     """Add `dpdb diagnose`."""
-    parser = command(
-        commands,
-        "diagnose",
-        run,
-        "name the dirtiest slices of public keys, and the worst rule",
-        "dpdb diagnose hospital.parquet --constraints hospital.dcs.txt --by state --keys AL,AK --epsilon 1",
-    )
+    text = "name the dirtiest slices of public keys, and the worst rule"
+    example = "dpdb diagnose hospital.parquet --constraints hospital.dcs.txt --by state --keys AL,AK --epsilon 1"
+    parser = command(commands, "diagnose", run, text, example)
     source_options(parser)
     declared_options(parser)
     parser.add_argument("--epsilon", required=True, metavar="E", help="privacy cost of all slices and rules together")

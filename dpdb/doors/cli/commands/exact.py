@@ -31,13 +31,9 @@ _STEPS = 4
 
 def add_exact(commands: Any) -> None:
     """Add `dpdb exact`."""
-    parser = command(
-        commands,
-        "exact",
-        run,
-        "print the true values, which are not private: for the owner of the data only",
-        "dpdb exact hospital.parquet --constraints hospital.dcs.txt --non-private --format json",
-    )
+    text = "print the true values, which are not private: for the owner of the data only"
+    example = "dpdb exact hospital.parquet --constraints hospital.dcs.txt --non-private --format json"
+    parser = command(commands, "exact", run, text, example)
     source_options(parser)
     declared_options(parser)
     parser.add_argument("--where", metavar="SQL", help="predicate that selects the slice")

@@ -25,13 +25,9 @@ __all__ = ["add_explain"]
 
 def add_explain(commands: Any) -> None:
     """Add `dpdb explain`."""
-    parser = command(
-        commands,
-        "explain",
-        run,
-        "show compiled SQL, plans, privacy cost and expected noise; spends nothing and shows no data",
-        "dpdb explain hospital.parquet --constraints hospital.dcs.txt --epsilon 1",
-    )
+    text = "show compiled SQL, plans, privacy cost and expected noise; spends nothing and shows no data"
+    example = "dpdb explain hospital.parquet --constraints hospital.dcs.txt --epsilon 1"
+    parser = command(commands, "explain", run, text, example)
     source_options(parser)
     declared_options(parser)
     release_options(parser, required=False)

@@ -18,14 +18,9 @@ _MOST_TOKEN = 1_000
 
 def add_mcp(commands: Any) -> None:
     """Add `dpdb mcp`."""
-    parser = command(
-        commands,
-        "mcp",
-        _mcp,
-        "answer one analyst's agent over standard input and output (MCP)",
-        "dpdb mcp --config serve.toml --token-file agent.token",
-        config="configuration of the server",
-    )
+    text = "answer one analyst's agent over standard input and output (MCP)"
+    example = "dpdb mcp --config serve.toml --token-file agent.token"
+    parser = command(commands, "mcp", _mcp, text, example, config="configuration of the server")
     parser.add_argument("--token-file", metavar="FILE", help=f"file with the analyst's token (environment {_TOKEN})")
 
 

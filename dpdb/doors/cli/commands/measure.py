@@ -30,34 +30,17 @@ _STEPS = 5  # opening, reading, ranking, joining, drawing; more of a table in an
 
 def add_measure(commands: Any) -> None:
     """Add `dpdb measure`."""
-    parser = command(
-        commands,
-        "measure",
-        run,
-        "release one measure, or all three, under differential privacy",
-        "dpdb measure hospital.parquet --constraints hospital.dcs.txt --measure repair --epsilon 1",
-    )
+    text = "release one measure, or all three, under differential privacy"
+    example = "dpdb measure hospital.parquet --constraints hospital.dcs.txt --measure repair --epsilon 1"
+    parser = command(commands, "measure", run, text, example)
     source_options(parser)
     declared_options(parser)
     release_options(parser)
     limit_options(parser)
     spending_options(parser)
-    parser.add_argument(
-        "--fail-above",
-        metavar="MEASURE=X",
-        action="append",
-        default=[],
-        harmless=True,
-        help="exit with code 1 if the released value of MEASURE is above X; may be repeated",
-    )
-    parser.add_argument(
-        "--warn-above",
-        metavar="MEASURE=X",
-        action="append",
-        default=[],
-        harmless=True,
-        help="say so if the released value of MEASURE is above X; may be repeated",
-    )
+    for option, what in (("--fail-above", "exit with code 1"), ("--warn-above", "say so")):
+        text = f"{what} if the released value of MEASURE is above X; may be repeated"
+        parser.add_repeated(option, metavar="MEASURE=X", harmless=True, help=text)
     words_options(parser)
     output_option(parser)
 

@@ -15,13 +15,9 @@ __all__ = ["add_noise"]
 
 def add_noise(commands: Any) -> None:
     """Add `dpdb noise`."""
-    parser = command(
-        commands,
-        "noise",
-        run,
-        "write a dirtied copy of a table, for experiments (paper A, section 6.1)",
-        "dpdb noise rnoise adult.parquet --constraints adult.dcs.txt --alpha 0.01 --seed 1 --out noisy.parquet",
-    )
+    text = "write a dirtied copy of a table, for experiments (paper A, section 6.1)"
+    example = "dpdb noise rnoise adult.parquet --constraints adult.dcs.txt --alpha 0.01 --seed 1 --out noisy.parquet"
+    parser = command(commands, "noise", run, text, example)
     parser.add_argument(
         "kind", choices=["rnoise", "conoise"], help="rnoise changes random cells; conoise makes random pairs violate"
     )

@@ -26,13 +26,9 @@ _MOST_NOTES = 20
 
 def add_overlap(commands: Any) -> None:
     """Add `dpdb overlap`."""
-    parser = command(
-        commands,
-        "overlap",
-        run,
-        "bound what a set of WHERE clauses or counting queries costs together; opens no table, spends nothing",
-        "dpdb overlap queries.sql --schema 'age INTEGER' --weights 5,5,10 --format json",
-    )
+    text = "bound what a set of WHERE clauses or counting queries costs together; opens no table, spends nothing"
+    example = "dpdb overlap queries.sql --schema 'age INTEGER' --weights 5,5,10 --format json"
+    parser = command(commands, "overlap", run, text, example)
     parser.add_argument(
         "file", metavar="FILE.sql", help="one WHERE clause or counting query per line; - reads standard input"
     )

@@ -15,13 +15,8 @@ __all__ = ["add_report"]
 
 def add_report(commands: Any) -> None:
     """Add `dpdb report`."""
-    parser = command(
-        commands,
-        "report",
-        _report,
-        "write one HTML page about results tables; reads releases only, never the private source",
-        "dpdb report visits.duckdb orders.duckdb --out report.html",
-    )
+    text = "write one HTML page about results tables; reads releases only, never the private source"
+    parser = command(commands, "report", _report, text, "dpdb report visits.duckdb orders.duckdb --out report.html")
     text = "DuckDB file, or folder of Parquet files, of `dpdb run`; several make one page; or JSON of sites' verdicts"
     parser.add_argument("results", metavar="RESULTS", nargs="+", help=text)
     parser.add_argument("--out", required=True, metavar="FILE", help=".html file; replaced if it exists")

@@ -29,13 +29,8 @@ _CHECK_STEPS = 24  # of each suite: counting, and a step for each level
 
 def add_run(commands: Any) -> None:
     """Add `dpdb run`."""
-    parser = command(
-        commands,
-        "run",
-        run,
-        "run a job file: make its releases and checks, append them to its results, compare them with its gates",
-        "dpdb run visits.toml --run-id 2026-11-21",
-    )
+    text = "run a job file: make its releases and checks, append them to its results, compare them with its gates"
+    parser = command(commands, "run", run, text, "dpdb run visits.toml --run-id 2026-11-21")
     parser.add_argument("job", metavar="JOB.toml", help="job file; its paths are relative to its folder")
     parser.add_argument(
         "--run-id",

@@ -15,14 +15,9 @@ __all__ = ["add_serve"]
 
 def add_serve(commands: Any) -> None:
     """Add `dpdb serve`."""
-    parser = command(
-        commands,
-        "serve",
-        _serve,
-        "answer many analysts over HTTP, who reach releases and no rows",
-        "dpdb serve --config serve.toml",
-        config="configuration of the server",
-    )
+    text = "answer many analysts over HTTP, who reach releases and no rows"
+    example = "dpdb serve --config serve.toml"
+    parser = command(commands, "serve", _serve, text, example, config="configuration of the server")
     parser.add_argument("--port", metavar="N", type=whole, help="instead of the configured one; 0 takes a free one")
 
 

@@ -45,27 +45,12 @@ def add_sql(commands: Any) -> None:
     parser.add_argument("--file", metavar="FILE", help="statements to run in order, up to the first error")
     parser.add_argument("--budget", metavar="E", help="total epsilon of this command")
     ledger_options(parser)
-    parser.add_argument(
-        "--public",
-        metavar="NAME=FILE",
-        action="append",
-        default=[],
-        help="a Parquet or CSV file for statements to read",
+    parser.add_repeated("--public", metavar="NAME=FILE", help="a Parquet or CSV file for statements to read")
+    parser.add_repeated(
+        "--suite", metavar="NAME=FILE", help="a suite of checks for statements to run: FROM dp_check('NAME')"
     )
-    parser.add_argument(
-        "--suite",
-        metavar="NAME=FILE",
-        action="append",
-        default=[],
-        help="a suite of checks for statements to run: FROM dp_check('NAME')",
-    )
-    parser.add_argument(
-        "--format",
-        choices=["table", "csv", "json", "parquet", "arrow"],
-        default="table",
-        harmless=True,
-        help="output (table)",
-    )
+    formats = ["table", "csv", "json", "parquet", "arrow"]
+    parser.add_argument("--format", choices=formats, default="table", harmless=True, help="output (table)")
     parser.add_argument("--out", metavar="FILE", help="new file for the result, instead of standard output")
     limit_options(parser)
 

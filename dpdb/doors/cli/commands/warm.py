@@ -15,13 +15,8 @@ _NOT_COMPILED = 1
 
 def add_warm(commands: Any) -> None:
     """Add `dpdb warm`."""
-    parser = command(
-        commands,
-        "warm",
-        run,
-        "compile everything for this machine and keep it: in the package if that can be written, else in your cache",
-        "dpdb warm",
-    )
+    text = "compile everything for this machine and keep it: in the package if that can be written, else in your cache"
+    parser = command(commands, "warm", run, text, "dpdb warm")
     parser.add_argument("--check", action="store_true", help="compile nothing; exit code 1 if something is missing")
     quiet_options(parser)
 

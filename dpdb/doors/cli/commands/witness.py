@@ -14,16 +14,12 @@ __all__ = ["add_witness"]
 
 def add_witness(commands: Any) -> None:
     """Add `dpdb witness`."""
-    parser = command(
-        commands,
-        "witness",
-        _witness,
-        "keep a ledger's checkpoint in another place, and notice a ledger that went back or was forked",
-        "dpdb witness /mnt/other/visits.witness --ledger visits.ledger --receipt-key keys/receipts.key",
-    )
+    text = "keep a ledger's checkpoint in another place, and notice a ledger that went back or was forked"
+    example = "dpdb witness /mnt/other/visits.witness --ledger visits.ledger --receipt-key keys/receipts.key"
+    parser = command(commands, "witness", _witness, text, example)
     parser.add_argument("file", metavar="FILE", help="file of the witness, to which checkpoints are appended")
     parser.add_argument("receipts", metavar="RECEIPTS", nargs="*", help="receipts, where the ledger cannot be read")
-    parser.add_argument("--key", metavar="PUB", action="append", default=[], help="public key of receipts; repeatable")
+    parser.add_repeated("--key", metavar="PUB", help="public key of receipts; repeatable")
     parser.add_argument("--ledger", metavar="FILE", help="the ledger, for its owner")
     parser.add_argument("--receipt-key", metavar="KEY", help="with --ledger: private key of receipts")
     parser.add_argument("--cosign", metavar="KEY", help="the witness's own private key: cosign what is kept")

@@ -14,13 +14,8 @@ __all__ = ["add_add"]
 
 def add_add(actions: Any) -> None:
     """Add `dpdb analyst add`."""
-    parser = server_command(
-        actions,
-        "add",
-        _add,
-        "give an analyst access and print his token, once; again: a new token, and the old one is void",
-        "dpdb analyst add ann --config serve.toml --quota 1",
-    )
+    text = "give an analyst access and print his token, once; again: a new token, and the old one is void"
+    parser = server_command(actions, "add", _add, text, "dpdb analyst add ann --config serve.toml --quota 1")
     act_options(parser)
     amount_options(parser)
     parser.add_argument("--role", choices=["analyst", "checker", "owner"], help="what he may do (analyst)")

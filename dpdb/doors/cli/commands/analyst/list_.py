@@ -21,13 +21,8 @@ _HEADINGS = ("analyst", "table", "role", "quota", "spent", "per statement", "exp
 
 def add_list(actions: Any) -> None:
     """Add `dpdb analyst list`."""
-    parser = server_command(
-        actions,
-        "list",
-        _list,
-        "show who may ask, and what each has spent",
-        "dpdb analyst list --config serve.toml",
-    )
+    text = "show who may ask, and what each has spent"
+    parser = server_command(actions, "list", _list, text, "dpdb analyst list --config serve.toml")
     format_option(parser)
 
 

@@ -13,13 +13,8 @@ __all__ = ["add_quota"]
 
 def add_quota(actions: Any) -> None:
     """Add `dpdb analyst quota`."""
-    parser = server_command(
-        actions,
-        "quota",
-        _quota,
-        "fix how much an analyst may spend; what he has spent stays spent",
-        "dpdb analyst quota ann --config serve.toml --quota 1.5",
-    )
+    text = "fix how much an analyst may spend; what he has spent stays spent"
+    parser = server_command(actions, "quota", _quota, text, "dpdb analyst quota ann --config serve.toml --quota 1.5")
     act_options(parser)
     amount_options(parser)
 

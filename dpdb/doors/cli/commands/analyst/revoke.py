@@ -12,13 +12,8 @@ __all__ = ["add_revoke"]
 
 def add_revoke(actions: Any) -> None:
     """Add `dpdb analyst revoke`."""
-    parser = server_command(
-        actions,
-        "revoke",
-        _revoke,
-        "withdraw an analyst's access; what he has spent stays spent",
-        "dpdb analyst revoke ann --config serve.toml",
-    )
+    text = "withdraw an analyst's access; what he has spent stays spent"
+    parser = server_command(actions, "revoke", _revoke, text, "dpdb analyst revoke ann --config serve.toml")
     act_options(parser)
 
 

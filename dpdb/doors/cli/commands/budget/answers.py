@@ -20,13 +20,8 @@ __all__ = ["add_answers"]
 
 def add_answers(actions: Any) -> None:
     """Add `dpdb budget answers`."""
-    parser = command(
-        actions,
-        "answers",
-        _print_answers,
-        "print recorded answers again; spends nothing and draws nothing",
-        "dpdb budget answers visits.ledger --run-id monday",
-    )
+    text = "print recorded answers again; spends nothing and draws nothing"
+    parser = command(actions, "answers", _print_answers, text, "dpdb budget answers visits.ledger --run-id monday")
     ledger_option(parser)
     parser.add_argument("--release", metavar="ID", help="only the release of this id")
     parser.add_argument("--run-id", metavar="ID", help="only what this run has released")

@@ -14,13 +14,8 @@ __all__ = ["add_create"]
 
 def add_create(actions: Any) -> None:
     """Add `dpdb budget create`."""
-    parser = command(
-        actions,
-        "create",
-        _create,
-        "make the ledger of a table; its first release binds it to the table's columns",
-        "dpdb budget create visits.ledger --epsilon 3",
-    )
+    text = "make the ledger of a table; its first release binds it to the table's columns"
+    parser = command(actions, "create", _create, text, "dpdb budget create visits.ledger --epsilon 3")
     ledger_option(parser)
     parser.add_argument("--epsilon", required=True, metavar="E", help="total privacy cost allowed")
     parser.add_argument("--notion", choices=["pure", "zcdp", "gdp"], default="pure", help="how losses add up (pure)")

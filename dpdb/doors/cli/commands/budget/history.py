@@ -29,13 +29,8 @@ _DIGEST = 12  # enough to tell the rule sets of one ledger apart
 
 def add_history(actions: Any) -> None:
     """Add `dpdb budget history`."""
-    parser = command(
-        actions,
-        "history",
-        _history,
-        "print every debit with who, rule set, label and answer, and every act of the owner",
-        "dpdb budget history visits.ledger --format csv",
-    )
+    text = "print every debit with who, rule set, label and answer, and every act of the owner"
+    parser = command(actions, "history", _history, text, "dpdb budget history visits.ledger --format csv")
     ledger_option(parser, "csv")
 
 

@@ -13,13 +13,9 @@ __all__ = ["add_rearm"]
 
 def add_rearm(actions: Any) -> None:
     """Add `dpdb budget rearm`."""
-    parser = command(
-        actions,
-        "rearm",
-        _rearm,
-        "let a failed check of a kept suite be tested again; only its next failure costs something",
-        "dpdb budget rearm visits.ledger nightly zip_city --label 'fixed at the source'",
-    )
+    text = "let a failed check of a kept suite be tested again; only its next failure costs something"
+    example = "dpdb budget rearm visits.ledger nightly zip_city --label 'fixed at the source'"
+    parser = command(actions, "rearm", _rearm, text, example)
     ledger_option(parser)
     parser.add_argument("name", metavar="NAME", help="the kept suite")
     parser.add_argument("check", metavar="CHECK", help="the failed check")

@@ -21,13 +21,8 @@ _NANO = 10**9
 
 def add_suites(actions: Any) -> None:
     """Add `dpdb budget suites`."""
-    parser = command(
-        actions,
-        "suites",
-        _suites,
-        "list suites of checks: what they hold and have spent, which checks have failed or were re-armed",
-        "dpdb budget suites visits.ledger",
-    )
+    text = "list suites of checks: what they hold and have spent, which checks have failed or were re-armed"
+    parser = command(actions, "suites", _suites, text, "dpdb budget suites visits.ledger")
     ledger_option(parser)
 
 

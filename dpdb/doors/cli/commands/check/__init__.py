@@ -33,13 +33,9 @@ _STEPS = 25  # opening, counting, and a step for each level
 
 def add_check(commands: Any) -> None:
     """Add `dpdb check`."""
-    parser = command(
-        commands,
-        "check",
-        run,
-        "test a suite of rules with limits: verdicts, paid for by the checks that fail",
-        "dpdb check hospital.parquet nightly.dcs.txt --epsilon 1 --ledger hospital.ledger",
-    )
+    text = "test a suite of rules with limits: verdicts, paid for by the checks that fail"
+    example = "dpdb check hospital.parquet nightly.dcs.txt --epsilon 1 --ledger hospital.ledger"
+    parser = command(commands, "check", run, text, example)
     parser.add_argument("source", metavar="SOURCE", help="Parquet or CSV file, directory or glob; DuckDB file; ...")
     parser.add_argument(
         "suite", metavar="SUITE", help="file of rules, whose lines may end in limits; or a folder of T.suite.txt"

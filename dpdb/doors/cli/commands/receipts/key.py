@@ -14,18 +14,11 @@ __all__ = ["add_key"]
 
 def add_key(actions: Any) -> None:
     """Add `dpdb receipts key`."""
-    parser = command(
-        actions,
-        "key",
-        _key,
-        "make a private key of receipts (mode 0600), and its public key beside it as KEY.pub",
-        "dpdb receipts key keys/receipts.key --name example.org/visits",
-    )
+    text = "make a private key of receipts (mode 0600), and its public key beside it as KEY.pub"
+    parser = command(actions, "key", _key, text, "dpdb receipts key keys/receipts.key --name example.org/visits")
     parser.add_argument("key", metavar="KEY", help="new file, in another folder than any ledger")
     parser.add_argument("--name", metavar="NAME", default="dpdb.receipts", help="of the key, one word (dpdb.receipts)")
-    parser.add_argument(
-        "--follows", metavar="PUB", action="append", default=[], help="public key that was lost or retired; repeatable"
-    )
+    parser.add_repeated("--follows", metavar="PUB", help="public key that was lost or retired; repeatable")
 
 
 def _key(options: argparse.Namespace) -> int:

@@ -31,13 +31,9 @@ _SPENDING = ("epsilon", "ledger", "run_id", "label", "receipt", "receipt_key")
 
 def add_discover(actions: Any) -> None:
     """Add `dpdb rules discover`."""
-    parser = command(
-        actions,
-        "discover",
-        _discover,
-        "name dependencies and keys that may hold, as a suite to edit, under differential privacy: for the owner",
-        "dpdb rules discover hospital.parquet --top 10 --epsilon 1 --ledger hospital.ledger > found.dcs.txt",
-    )
+    text = "name dependencies and keys that may hold, as a suite to edit, under differential privacy: for the owner"
+    example = "dpdb rules discover hospital.parquet --top 10 --epsilon 1 --ledger hospital.ledger > found.dcs.txt"
+    parser = command(actions, "discover", _discover, text, example)
     source_options(parser, constraints=False)
     setting_options(parser, ("rows_per_person", "unit", "max_rows"))
     parser.add_argument("--top", type=whole, default=10, metavar="N", help="dependencies to name, and N/10 keys (10)")

@@ -15,13 +15,8 @@ __all__ = ["add_lint"]
 
 def add_lint(actions: Any) -> None:
     """Add `dpdb rules lint`."""
-    parser = command(
-        actions,
-        "lint",
-        _lint,
-        "find duplicate, implied, contradicting and quadratic rules; reads no row; exit code 1 if there are any",
-        "dpdb rules lint rules.txt",
-    )
+    text = "find duplicate, implied, contradicting and quadratic rules; reads no row; exit code 1 if there are any"
+    parser = command(actions, "lint", _lint, text, "dpdb rules lint rules.txt")
     parser.add_argument("constraints", metavar="FILE_OR_TEXT", nargs="+", help="constraints files or texts")
     format_option(parser)
 
