@@ -55,7 +55,7 @@ def with_defaults(parser: Parser, given: Sequence[str], every: Callable[[], Pars
         parser = below
     rest = list(given[len(words) :])
     options = {name: action for name, action in parser.options.items() if name not in _ONLY_GIVEN}
-    if not options or not parser.takes_defaults:  # none of a command: only its help, or what it lacks, will be said
+    if not options or not parser.takes_defaults:  # the parser prints help or names what is missing
         return list(given)
     file = _settings(_named(rest, parser))
     if file and any(isinstance(value, dict) or _option(key) not in options for key, value in file.values.items()):

@@ -105,11 +105,11 @@ def open_check(
     open_session
         Gives the session of some rules.
     check
-        Of this run, its placeholders filled.
+        The check of this run, its placeholders filled.
     run_id
-        Of the check, in the ledger.
+        Run id of the check in the ledger.
     who
-        Asks, as the owner calls him.
+        Who asks, as the owner calls him.
     """
     from dpdb.suites import load_suite, prepare_check
 

@@ -22,7 +22,7 @@ __all__ = [
 
 DEFAULT_TABLE = "dpdb_results"
 CHECKS_FOLDER = "_checks"
-"""Of the verdicts within a folder of results; readers of Parquet folders leave out what begins with `_`."""
+"""The folder of the verdicts within a folder of results; readers of Parquet folders leave out what begins with `_`."""
 DIAGNOSES_FOLDER = "_diagnoses"
 
 
@@ -34,11 +34,11 @@ class StoredRows:
     ----------
     schema : pyarrow.Schema
     key : tuple of str
-        Columns; rows alike in them are one row. The first three name what is appended at once: all or none of it.
+        Columns by which a row is known. The first three name what is appended at once: all of it or nothing.
     distinct : tuple of str
-        Those of them in which no two rows are ever alike, so that a key of the table on them refuses none.
+        Columns of the key in which no two rows are ever alike: a key of the table on these refuses no row.
     suffix, folder : str
-        What is added to the name of a DuckDB table, and the folder within one of Parquet files.
+        The end of the name of the DuckDB table, and the folder within the folder of Parquet files.
     """
 
     schema: pa.Schema

@@ -20,14 +20,14 @@ TABLE_KEYS = ("source", *(setting.key for setting in SETTINGS.values()))
 
 
 def read_table(keys: TomlKeys, folder: Path, place: object, *, needs_rules: bool) -> TableSpec:
-    """Read the source and its settings, each by its kind; where checks alone are run, the rules are in their suites.
+    """Read the source and its settings, each by its kind. A job of checks alone has its rules in their suites.
 
     Parameters
     ----------
     keys
-        Of the table in the file, as far as they are read here: `TABLE_KEYS`.
+        The keys of the table in the file; those in `TABLE_KEYS` are read.
     folder
-        Of the file, to which paths are relative.
+        The folder of the file, to which paths are relative.
     place
         For messages: the file, and the table in it.
     needs_rules

@@ -51,18 +51,18 @@ class VerdictRow:
     Attributes
     ----------
     time : datetime
-        UTC, of the run, as of its releases.
+        In UTC, the time of the run, which its releases have, too.
     job, run_id, suite : str
         Together the run id in the ledger; `suite` is the name of the job's `[[check]]`.
     place : int
-        Of the check in its suite, from 1.
+        Number of the check in its suite, from 1.
     day : date
-        Of the run's data; of the run, if its run id names none.
+        The day of the run's data; that of the run, if its run id names none.
     check : CheckResult
     where : str or None
         The rows that were checked.
     confidence, epsilon_reserved, epsilon, guarantee
-        Of all checks of this run together; see `CheckResults`.
+        They hold for all checks of this run together; see `CheckResults`.
     kept : str or None
         The name under which the suite is kept.
     """

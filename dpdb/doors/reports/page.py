@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 
-# Of each choice what it is called; None is a word of ours, which a slice or a rule may be called, too.
+# The name of each choice; None stands for a word of ours, because a slice or a rule may be called so, too.
 _GROUPS: tuple[tuple[str, str, Callable[[Series], str | None], str], ...] = (
     ("Table", "t", lambda series: series.latest.job, ""),
     ("Measure", "m", lambda series: words_of(series.latest.release).heading, ""),

@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _with_receipts(job: Job, options: argparse.Namespace) -> Job:
-    """Return a job whose receipts are as the command line has them, if it says something of them."""
+    """Return the job with the receipts that the command line names, if it names any."""
     if options.receipt is None and options.receipt_key is None:
         return job
     receipt, key = (None if path is None else Path(path) for path in (options.receipt, options.receipt_key))

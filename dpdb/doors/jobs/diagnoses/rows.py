@@ -40,19 +40,19 @@ class DiagnosisRow:
     Attributes
     ----------
     time : datetime
-        UTC, of the run, as of its releases.
+        In UTC, the time of the run, which its releases have, too.
     job, run, diagnosis : str
         Together the run id in the ledger.
     place : int
-        Of the slice among those named, from 1.
+        Number of the slice among those named, from 1.
     day : date
-        Of the run's data; of the run, if its run id names none.
+        The day of the run's data; that of the run, if its run id names none.
     where : str or None
         The rows that were looked at.
     by_column, key, lower, upper, slices, worst_column, worst_key, rule, rule_lower, rule_upper, statistic, expected
         See `dpdb.diagnosis.Diagnosis`.
     confidence, epsilon, guarantee
-        Of the whole diagnosis.
+        They hold for the whole diagnosis.
     """
 
     time: datetime
