@@ -17,6 +17,7 @@ from dpdb.engine import LIMITS, SETTINGS
 from dpdb.errors import ParameterError
 
 __all__ = [
+    "answer_options",
     "command",
     "command_of_actions",
     "configured_owner_log",
@@ -35,6 +36,7 @@ __all__ = [
     "slice_options",
     "source_options",
     "spending_options",
+    "table_options",
     "who_option",
     "words_options",
 ]
@@ -119,6 +121,12 @@ def shape_options(parser: Parser, schema: str | None = None, *, constraints: boo
 def declared_options(parser: Parser) -> None:
     """Add the options for the owner's other declarations: other tables, the unit of protection, public sizes."""
     setting_options(parser, [name for name in SETTINGS if name not in {*_SHAPE, *LIMITS}])
+
+
+def table_options(parser: Parser) -> None:
+    """Add the options for the table and all that its owner declares of it."""
+    source_options(parser)
+    declared_options(parser)
 
 
 def setting_options(parser: Parser, names: Iterable[str], words: Mapping[str, str] | None = None) -> None:
@@ -258,6 +266,24 @@ def words_options(parser: Parser) -> None:
     """Add the options for the format, text or JSON, and for the detail of the text."""
     format_option(parser)
     parser.add_argument("--verbose", action="store_true", harmless=True, help="say every detail instead of one table")
+
+
+def answer_options(parser: Parser, *, who: bool = True, verbose: bool = False) -> None:
+    """Add the options for a paid answer: who pays, the limits of the database, the format and the file.
+
+    Parameters
+    ----------
+    parser
+        Gets the options.
+    who
+        Whether somebody else than the owner may ask.
+    verbose
+        Whether the text can have every detail.
+    """
+    spending_options(parser, who=who)
+    limit_options(parser)
+    (words_options if verbose else format_option)(parser)
+    output_option(parser)
 
 
 class _OwnerLog(logging.StreamHandler[TextIO]):

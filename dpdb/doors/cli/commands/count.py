@@ -6,16 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.shared_options import (
-    command,
-    declared_options,
-    limit_options,
-    output_option,
-    slice_options,
-    source_options,
-    spending_options,
-    words_options,
-)
+from dpdb.doors.cli.shared_options import answer_options, command, declared_options, slice_options, source_options
 from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -39,10 +30,7 @@ def add_count(commands: Any) -> None:
     declared_options(parser)
     slice_options(parser, epsilon=None)
     parser.add_argument("--rho", metavar="R", help="cost of Gaussian noise instead, on a ledger of notion zcdp")
-    spending_options(parser)
-    limit_options(parser)
-    words_options(parser)
-    output_option(parser)
+    answer_options(parser, verbose=True)
 
 
 def run(options: argparse.Namespace) -> int:

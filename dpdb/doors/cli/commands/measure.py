@@ -10,12 +10,11 @@ from dpdb.doors.cli.answers import AnswerOutput
 from dpdb.doors.cli.options import thresholds
 from dpdb.doors.cli.shared_options import (
     command,
-    declared_options,
     limit_options,
     output_option,
     release_options,
-    source_options,
     spending_options,
+    table_options,
     words_options,
 )
 from dpdb.doors.cli.streams import say
@@ -33,8 +32,7 @@ def add_measure(commands: Any) -> None:
     text = "release one measure, or all three, under differential privacy"
     example = "dpdb measure hospital.parquet --constraints hospital.dcs.txt --measure repair --epsilon 1"
     parser = command(commands, "measure", run, text, example)
-    source_options(parser)
-    declared_options(parser)
+    table_options(parser)
     release_options(parser)
     limit_options(parser)
     spending_options(parser)

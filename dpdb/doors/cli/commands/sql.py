@@ -10,13 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.options import named_files
-from dpdb.doors.cli.shared_options import (
-    command,
-    declared_options,
-    ledger_options,
-    limit_options,
-    source_options,
-)
+from dpdb.doors.cli.shared_options import command, ledger_options, limit_options, table_options
 from dpdb.doors.cli.streams import read_input
 from dpdb.errors import ParameterError
 
@@ -37,8 +31,7 @@ def add_sql(commands: Any) -> None:
         "\"SELECT * FROM dp_inconsistency('visits', measure := 'repair', epsilon := 0.5)\"",
     )
     parser.intermixed = True
-    source_options(parser)
-    declared_options(parser)
+    table_options(parser)
     parser.add_argument(
         "statement", metavar="STATEMENT", nargs="?", help="one or more statements; - reads standard input"
     )

@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
 from dpdb.doors.cli.numbers import real, whole
-from dpdb.doors.cli.shared_options import (
-    command,
-    declared_options,
-    format_option,
-    limit_options,
-    margin_option,
-    output_option,
-    setting_options,
-    spending_options,
-)
+from dpdb.doors.cli.shared_options import answer_options, command, declared_options, margin_option, setting_options
 from dpdb.doors.cli.streams import say, write_output
 from dpdb.errors import ConstraintSyntaxError
 
@@ -57,10 +48,7 @@ def add_check(commands: Any) -> None:
     parser.add_argument("--runs", type=whole, metavar="H", help="with --keep: how often it will run (365)")
     parser.add_argument("--dry-run", action="store_true", help="show what can be told apart, and spend nothing")
     margin_option(parser)
-    spending_options(parser)
-    limit_options(parser)
-    format_option(parser)
-    output_option(parser)
+    answer_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpdb.doors.cli.answers import AnswerOutput
 from dpdb.doors.cli.numbers import whole
 from dpdb.doors.cli.options import csv_line
-from dpdb.doors.cli.shared_options import (
-    command,
-    format_option,
-    limit_options,
-    output_option,
-    setting_options,
-    source_options,
-    spending_options,
-)
+from dpdb.doors.cli.shared_options import answer_options, command, setting_options, source_options
 from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -42,10 +34,7 @@ def add_discover(actions: Any) -> None:
     parser.add_argument(
         "--non-private", action="store_true", help="exact scores instead, with g3 and mu+: for the owner's eyes only"
     )
-    spending_options(parser, who=False)
-    limit_options(parser)
-    format_option(parser)
-    output_option(parser)
+    answer_options(parser, who=False)
 
 
 def _discover(options: argparse.Namespace) -> int:
