@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
+from dpdb.doors.cli.commands.budget.history import named_words
 from dpdb.doors.cli.commands.budget.ledger_option import ledger_option
 from dpdb.doors.cli.shared_options import command
 from dpdb.doors.cli.streams import show
@@ -79,8 +80,7 @@ def _releases(answer: RecordedAnswer, release_id: str | None) -> Releases:
 
 def _head(answer: RecordedAnswer) -> str:
     """Name the answer, but not the time when it was recorded: that tells how long private work took."""
-    names = {"run id": answer.run_id, "analyst": answer.analyst, "label": answer.label}
-    named = "".join(f", {what} {name}" for what, name in names.items() if name is not None)
+    named = named_words({"run id": answer.run_id, "analyst": answer.analyst, "label": answer.label})
     return f"{answer.number}  {answer.reserved}{named}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,7 +15,7 @@ from dpdb.doors.cli.streams import one_line, show
 if TYPE_CHECKING:
     from dpdb.ledger import LedgerAct, LedgerEntry
 
-__all__ = ["add_history"]
+__all__ = ["add_history", "named_words"]
 
 T = TypeVar("T")
 
@@ -70,8 +70,7 @@ def _place_of_act(act: LedgerAct) -> tuple[int, int]:
 
 def _entry_words(entry: LedgerEntry, parameter: str) -> str:
     rule_set = None if entry.rule_set is None else entry.rule_set[:_DIGEST]
-    names = {"run id": entry.run_id, "by": entry.analyst, "label": entry.label, "rules": rule_set}
-    named = "".join(f", {what} {name}" for what, name in names.items() if name is not None)
+    named = named_words({"run id": entry.run_id, "by": entry.analyst, "label": entry.label, "rules": rule_set})
     answered = "answered" if entry.answered else "not answered, still spent"
     if entry.suite is not None and not entry.answered:
         answered = "open, all of it held"
@@ -85,9 +84,12 @@ def _entry_words(entry: LedgerEntry, parameter: str) -> str:
 
 
 def _act_words(act: LedgerAct) -> str:
-    names = {"by": act.who, "label": act.label}
-    named = "".join(f", {what} {name}" for what, name in names.items() if name is not None)
-    return one_line(f"-  {act.at}  {act.words}{named}")
+    return one_line(f"-  {act.at}  {act.words}{named_words({'by': act.who, 'label': act.label})}")
+
+
+def named_words(names: Mapping[str, str | None]) -> str:
+    """Return the names that an entry has, each behind a comma and what it is."""
+    return "".join(f", {what} {name}" for what, name in names.items() if name is not None)
 
 
 def _entry_fields(entry: LedgerEntry) -> dict[str, Any]:
