@@ -7,14 +7,14 @@ time limit, a count refuses a text on all machines or on none, and works in ever
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from functools import cache
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
 from sqlglot.parser import Parser
-from sqlglot.parsers.duckdb import DuckDBParser
 
 __all__ = [
     "NotOneConditionError", "TooMuchWorkError", "parse_condition", "parse_duckdb", "parse_postgres", "parse_script",
@@ -38,7 +38,7 @@ class NotOneConditionError(SqlglotError):
 class _Bounded(Parser):
     """A parser that gives up after a number of steps; the parser of a dialect stands beside it as a base."""
 
-    most_steps = 0
+    most_steps: float = 0
 
     def reset(self) -> None:
         super().reset()
@@ -55,8 +55,9 @@ class _Bounded(Parser):
         """Do nothing: callers refuse unknown nodes, and a log would show the text to others."""
 
 
-class _BoundedDuckDB(_Bounded, DuckDBParser):
-    """The parser of DuckDB's dialect."""
+@cache
+def _bounded(parser: type[Parser]) -> type[_Bounded]:
+    return type("_BoundedParser", (_Bounded, parser), {})
 
 
 def parse_duckdb(text: str) -> list[exp.Expr | None]:
@@ -69,22 +70,12 @@ def parse_duckdb(text: str) -> list[exp.Expr | None]:
     RecursionError
         If it is nested too deeply.
     """
-    return _parsed(text, DuckDB(), _BoundedDuckDB)
+    return _parsed(text, DuckDB(), _MOST_TOKENS, _MOST_STEPS)
 
 
 def parse_postgres(text: str) -> list[exp.Expr | None]:
     """Parse SQL as PostgreSQL's clients write it; as `parse_duckdb`."""
-    dialect = Dialect.get_or_raise("postgres")  # imported here, as few ask
-    return _parsed(text, dialect, type("_BoundedPostgres", (_Bounded, type(dialect).parser_class), {}))
-
-
-def _parsed(text: str, dialect: Dialect, kind: type[_Bounded]) -> list[exp.Expr | None]:
-    tokens = dialect.tokenize(text)
-    if len(tokens) > _MOST_TOKENS:
-        raise TooMuchWorkError(f"has more than {_MOST_TOKENS:,} words and signs; shorten it")
-    parser = kind(dialect=dialect)
-    parser.most_steps = min(_steps(tokens), _MOST_STEPS)
-    return parser.parse(tokens, text)
+    return _parsed(text, Dialect.get_or_raise("postgres"), _MOST_TOKENS, _MOST_STEPS)
 
 
 def parse_script(text: str, dialect: str) -> list[exp.Expr | None]:
@@ -97,15 +88,18 @@ def parse_script(text: str, dialect: str) -> list[exp.Expr | None]:
     sqlglot.errors.SqlglotError, RecursionError
         As `parse_duckdb`.
     """
-    chosen = Dialect.get_or_raise(dialect)
-    tokens = chosen.tokenize(text)
-    parser: _Bounded = type("_BoundedScript", (_Bounded, type(chosen).parser_class), {})(dialect=chosen)
-    parser.most_steps = _steps(tokens)
+    return _parsed(text, Dialect.get_or_raise(dialect))
+
+
+def _parsed(
+    text: str, dialect: Dialect, most_tokens: float = math.inf, most_steps: float = math.inf
+) -> list[exp.Expr | None]:
+    tokens = dialect.tokenize(text)
+    if len(tokens) > most_tokens:
+        raise TooMuchWorkError(f"has more than {most_tokens:,} words and signs; shorten it")
+    parser = _bounded(type(dialect).parser_class)(dialect=dialect)
+    parser.most_steps = min(_FREE_STEPS + _STEPS_PER_TOKEN * len(tokens), most_steps)
     return parser.parse(tokens, text)
-
-
-def _steps(tokens: Sequence[object]) -> int:
-    return _FREE_STEPS + _STEPS_PER_TOKEN * len(tokens)
 
 
 def parse_condition(text: str) -> exp.Expr:

@@ -56,7 +56,7 @@ class ConstraintTypeError(DpdbError, TypeError):
 
 
 class ForeignRuleError(ConstraintTypeError):
-    """Constraints that another engine is not certain to read as our own does; the message is of the first of them.
+    """Another engine may read constraints differently from our own; the message is about the first of them.
 
     Attributes
     ----------

@@ -68,6 +68,11 @@ def open_local_table(
 ) -> LocalTable:
     """Open a table in our own database, for what only the owner may ask of rows and single conflicts.
 
+    Parameters
+    ----------
+    source, constraints, table, progress, **settings
+        As of `open_table`.
+
     Raises
     ------
     SourceError
@@ -91,8 +96,13 @@ def empty_table(
 ) -> LocalTable:
     """Make a table without rows that has the schema of a source, and read no row of the source.
 
-    Names and types are public, rows are not. Parameters and errors as `open_table`; what that would copy (views,
-    relations, streams) is only described here.
+    Names and types are public, rows are not. Errors as `open_table`; what that would copy (views, relations, streams)
+    is only described here.
+
+    Parameters
+    ----------
+    source, constraints, table, **settings
+        As of `open_table`.
     """
     spec = TableSpec.of(source, settings, constraints=constraints, table=table)
     if is_remote(spec.source):
@@ -120,18 +130,26 @@ def open_remote_table(
     progress: Progress = no_progress,
     **settings: Unpack[TableSettings],
 ) -> GatheredTable:
-    """Open a table of a set of another engine; parameters and errors as `open_table`."""
+    """Open a table of a set of another engine; errors as `open_table`.
+
+    Parameters
+    ----------
+    source
+        The set, as `open_set` gives it.
+    constraints, table, rows, progress, **settings
+        As of `open_table`.
+    """
     spec = TableSpec.of(source, settings, constraints=constraints, table=table)
     return _REMOTE.open(spec, Reading.ALL if rows else Reading.COMPUTED, progress)
 
 
 def is_remote(source: SourceLike) -> bool:
-    """Say whether a source is a table of another engine, such as ``spark:catalog.schema.table``."""
+    """Return whether a source is a table of another engine, such as ``spark:catalog.schema.table``."""
     return _REMOTE.reads(source)
 
 
 def has_tables(place: str) -> bool:
-    """Say whether a table can be named of a source."""
+    """Return whether a source may have several tables, of which one is named."""
     return _REMOTE.has_tables(place) if is_remote(place) else file_has_tables(place)
 
 
@@ -141,7 +159,17 @@ def declared_table(
     constraints: ConstraintsLike | None = None,
     assumes_parents: bool = False,
 ) -> LocalTable:
-    """Make a table without rows of a schema, or of column names with SQL types. Errors as `declared_schema`."""
+    """Make a table without rows. Errors as `declared_schema`.
+
+    Parameters
+    ----------
+    schema
+        A schema, or column names with SQL types.
+    constraints
+        Its constraints.
+    assumes_parents
+        As of `TableSpec`.
+    """
     spec = TableSpec(None, constraints=constraints, assumes_parents=assumes_parents)
     return described("the schema", schema, spec)
 

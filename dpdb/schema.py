@@ -22,7 +22,7 @@ _KEPT = {
 }  # fmt: skip
 
 PRESENCE = "BOOLEAN"
-"""What is read of a column whose values cannot be compared, where it is asked if they are NULL: NULL, else true."""
+"""The type of a column whose values cannot be compared, where a rule asks if they are NULL: NULL, else true."""
 
 
 class TypeOrigin(Enum):

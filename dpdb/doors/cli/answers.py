@@ -98,7 +98,7 @@ class AnswerOutput:
         words
             The answers as text for standard error, if writing fails; by default `content`.
         run_id
-            Of the verdicts, the diagnosis or the discovery that the content shows.
+            Run id of the verdicts, the diagnosis or the discovery that the content shows.
         checks
             The verdicts that the content shows, for receipts; these are written after the answers.
 

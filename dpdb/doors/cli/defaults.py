@@ -55,7 +55,7 @@ def with_defaults(parser: Parser, given: Sequence[str], every: Callable[[], Pars
         parser = below
     rest = list(given[len(words) :])
     options = {name: action for name, action in parser.options.items() if name not in _ONLY_GIVEN}
-    if not options or not parser.takes_defaults:  # none of a command: only its help, or what it lacks, will be said
+    if not options or not parser.takes_defaults:  # the parser prints help or names what is missing
         return list(given)
     file = _settings(_named(rest, parser))
     if file and any(isinstance(value, dict) or _option(key) not in options for key, value in file.values.items()):
@@ -98,15 +98,13 @@ def _named(words: Sequence[str], parser: Parser) -> str | None:
         if word == "--":
             break
         option, sign, value = word.partition("=")
-        if option == CONFIG or (word.startswith("--") and _meant(option, parser) == [CONFIG]):
+        # argparse takes the beginning of a name for it
+        meant = [known for known in parser.options if known.startswith(option)] if word.startswith("--") else []
+        if option == CONFIG or meant == [CONFIG]:
             place, name = CONFIG, value if sign else os.devnull if behind is None else behind
     if name == "":
         raise ParameterError(f"{place}: is empty; give it a value, or take it away")
     return name
-
-
-def _meant(option: str, parser: Parser) -> list[str]:
-    return [name for name in parser.options if name.startswith(option)]
 
 
 def _of_variable(name: str) -> _Value | None:
@@ -117,21 +115,14 @@ def _of_variable(name: str) -> _Value | None:
 
 def _stated_elsewhere(words: Sequence[str], options: Mapping[str, Any], file: SettingsFile | None) -> dict[str, _Value]:
     found: dict[str, _Value] = {}
-    top: Any = file.values if file else {}
-    table = top
-    for word in words:
-        table = table.get(word, {}) if isinstance(table, dict) else {}
-    for name in options:
-        of_variable = _of_variable(name)
-        if of_variable is not None:
-            found[name] = of_variable
-            continue
-        for place in (table, top):
-            value = next((value for key, value in _values(place) if _option(key) == name), None)
-            if value is not None and file:
-                found[name] = _Value(f"{file.name}, key {name.removeprefix('--')!r}", value, is_of_file=True)
-                break
-    return found
+    if file:
+        table: Any = file.values
+        for word in words:
+            table = table.get(word, {}) if isinstance(table, dict) else {}
+        for key, value in (*_values(table), *_values(file.values)):
+            name = _option(key)
+            found.setdefault(name, _Value(f"{file.name}, key {name.removeprefix('--')!r}", value, is_of_file=True))
+    return {name: value for name in options if (value := _of_variable(name) or found.get(name)) is not None}
 
 
 def _tell_or_refuse(file: SettingsFile, taken: Mapping[str, Action], words: Sequence[str]) -> None:

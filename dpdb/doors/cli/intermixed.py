@@ -7,16 +7,10 @@ from typing import Any, NoReturn
 
 from dpdb.doors.cli.streams import say
 
-__all__ = ["CONFIG", "Parser", "harmless", "is_harmless", "is_repeated", "replaced_option"]
+__all__ = ["CONFIG", "Parser", "is_harmless", "is_repeated", "replaced_option"]
 
 CONFIG = "--config"
 """Names the file with values for options that are not given."""
-
-
-def harmless(option: argparse.Action) -> argparse.Action:
-    """Let a file that was merely found set this option, too: see `dpdb.doors.cli.settings_file`."""
-    option.harmless = True  # type: ignore[attr-defined]
-    return option
 
 
 def is_harmless(option: argparse.Action) -> bool:
@@ -53,6 +47,16 @@ class Parser(argparse.ArgumentParser):
     def options(self) -> dict[str, argparse.Action]:
         """The options by their long names."""
         return {name: action for action in self._actions for name in action.option_strings if name.startswith("--")}
+
+    def add_argument(self, *names: str, harmless: bool = False, **how: Any) -> argparse.Action:
+        """Add an option; one that is harmless may be set by a file that was merely found, too: see `settings_file`."""
+        option = super().add_argument(*names, **how)
+        option.harmless = harmless  # type: ignore[attr-defined]
+        return option
+
+    def add_repeated(self, name: str, **how: Any) -> argparse.Action:
+        """Add an option that may be given several times; its values are a list, empty without any."""
+        return self.add_argument(name, action="append", default=[], **how)
 
     def command(self, word: str) -> Parser | None:
         """Return the parser of a command below this one, if there is one of that name."""

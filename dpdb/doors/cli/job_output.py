@@ -45,17 +45,11 @@ class JobOutput:
             releases = [_fields(outcome) for outcome in made]
             document = {"job": self._job.name, "run_id": self._run_id, "releases": releases}
             if self._job.checks:
-                document["checks"] = [
-                    {**_named(outcome), **outcome.checks.to_dict()}
-                    for outcome in self.outcomes
-                    if outcome.checks is not None
-                ]
+                checked = [(one, one.checks) for one in self.outcomes if one.checks is not None]
+                document["checks"] = [_named(one) | checks.to_dict() for one, checks in checked]
             if self._job.diagnoses:
-                document["diagnoses"] = [
-                    {**_named(outcome), **outcome.diagnosis.to_dict()}
-                    for outcome in self.outcomes
-                    if outcome.diagnosis is not None
-                ]
+                named = [(one, one.diagnosis) for one in self.outcomes if one.diagnosis is not None]
+                document["diagnoses"] = [_named(one) | diagnosis.to_dict() for one, diagnosis in named]
             self._show(f"{json.dumps(document, indent=2)}\n", self.outcomes)
 
     def _show(self, text: str, outcomes: Sequence[Outcome]) -> None:

@@ -75,22 +75,15 @@ def write_junit(path: str | Path, job: str, run_id: str, outcomes: Sequence[Outc
 
 
 def _run_case(job: str, error: str | None) -> Xml.Element:
-    case = Xml.Element("testcase", {"classname": f"dpdb.{_clean(job)}", "name": "run"})
-    if error is not None:
-        Xml.SubElement(case, "error", {"message": _clean(error)})
-    return case
+    return _case(f"dpdb.{_clean(job)}", "run", "" if error is None else "error", error)
 
 
 def _gate_cases(job: str, outcomes: Sequence[Outcome]) -> Iterator[Xml.Element]:
     for outcome in outcomes:
         for result in outcome.gates:
             name = f"{result.release.measure} <= {result.threshold:g}{_slice(result)}"
-            case = Xml.Element("testcase", {"classname": f"dpdb.{_clean(job)}.{_clean(outcome.name)}", "name": name})
-            if result.failed:
-                Xml.SubElement(case, "failure", {"message": _clean(str(result))})
-            else:
-                Xml.SubElement(case, "system-out").text = _clean(str(result))
-            yield case
+            of = f"dpdb.{_clean(job)}.{_clean(outcome.name)}"
+            yield _case(of, name, "failure" if result.failed else "system-out", str(result))
 
 
 def _check_cases(job: str, outcomes: Sequence[Outcome]) -> Iterator[Xml.Element]:
@@ -101,15 +94,18 @@ def _check_cases(job: str, outcomes: Sequence[Outcome]) -> Iterator[Xml.Element]
         for check in outcome.checks or ():
             name = f"{check.name} {limit_words(check)}{'' if check.key is None else f' [{check.key}]'}"
             of = f"dpdb.{_clean(job)}.{_clean(outcome.name)}"
-            case = Xml.Element("testcase", {"classname": of, "name": _clean(name)})
-            words = _clean(check_words(check))
-            if check.verdict == "undecided":
-                Xml.SubElement(case, "skipped", {"message": words})
-            elif check.fails:
-                Xml.SubElement(case, "failure", {"message": words})
-            else:
-                Xml.SubElement(case, "system-out").text = words
-            yield case
+            result = "skipped" if check.verdict == "undecided" else "failure" if check.fails else "system-out"
+            yield _case(of, _clean(name), result, check_words(check))
+
+
+def _case(of: str, name: str, result: str, words: str | None) -> Xml.Element:
+    """Return a test case; `result` is the name of the element that has the words, empty for none."""
+    case = Xml.Element("testcase", {"classname": of, "name": name})
+    if result == "system-out":
+        Xml.SubElement(case, result).text = _clean(words or "")
+    elif result:
+        Xml.SubElement(case, result, {"message": _clean(words or "")})
+    return case
 
 
 def _slice(result: GateResult) -> str:

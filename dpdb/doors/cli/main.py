@@ -28,33 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "build_parser", "leave", "main", "run_process"]
 
 COMMANDS = (
-    "measure",
-    "count",
-    "check",
-    "diagnose",
-    "sql",
-    "run",
-    "report",
-    "combine",
-    "explain",
-    "plan",
-    "exact",
-    "schema",
-    "rules",
-    "noise",
-    "budget",
-    "serve",
-    "mcp",
-    "analyst",
-    "receipts",
-    "verify",
-    "witness",
-    "overlap",
-    "demo",
-    "warm",
+    "measure", "count", "check", "diagnose", "sql", "run", "report", "combine", "explain", "plan", "exact", "schema",
+    "rules", "noise", "budget", "serve", "mcp", "analyst", "receipts", "verify", "witness", "overlap", "demo", "warm",
     "completion",
-)
-"""In the order of `dpdb --help`; each is a module of `dpdb.doors.cli.commands` that has `add`."""
+)  # fmt: skip
+"""In the order of `dpdb --help`; each is a module of `dpdb.doors.cli.commands`, and its `add_NAME` adds it."""
 
 _OBJECTS = 200_000
 """Objects made before garbage is looked for: imports and the first release make 130,000, and next to no garbage."""
@@ -88,7 +66,7 @@ def build_parser(wanted: Sequence[str] = ()) -> Parser:
     parser.add_argument("--version", action="version", version=f"dpdb {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name in [name for name in COMMANDS if name in wanted] or COMMANDS:
-        import_module(f"dpdb.doors.cli.commands.{name}").add(commands)
+        getattr(import_module(f"dpdb.doors.cli.commands.{name}"), f"add_{name}")(commands)
     return parser
 
 

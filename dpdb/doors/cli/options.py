@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.numbers import real
@@ -14,7 +15,17 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.release import Gate
 
-__all__ = ["csv_line", "csv_schema", "distinct", "keys", "option_of", "table_settings", "thresholds", "values"]
+__all__ = [
+    "csv_line",
+    "csv_schema",
+    "distinct",
+    "keys",
+    "named_files",
+    "option_of",
+    "table_settings",
+    "thresholds",
+    "values",
+]
 
 
 _COUNT = re.compile("[0-9]{1,18}")
@@ -95,7 +106,8 @@ def table_settings(options: argparse.Namespace) -> dict[str, Any]:
     given = {name: getattr(options, _dest(setting)) for name, setting in SETTINGS.items() if _dest(setting) in options}
     for name, value in given.items():
         if SETTINGS[name].kind == "parents":
-            given[name] = _parents(option_of(SETTINGS[name]), value)
+            parents = named_files(option_of(SETTINGS[name]), value or [], needs_file=False)
+            given[name] = {parent: path or None for parent, path in parents.items()}
     return given | ({"csv_schema": csv_schema(options)} if "csv_schema" in given else {})
 
 
@@ -103,16 +115,26 @@ def _dest(setting: Setting) -> str:
     return option_of(setting).removeprefix("--").replace("-", "_")
 
 
-def _parents(option: str, given: list[str] | None) -> dict[str, str | None]:
-    """Read every `--public-parent NAME=FILE` or `--private-parent NAME=FILE`; without a file it is None."""
-    read: dict[str, str | None] = {}
-    for text in given or []:
+def named_files(option: str, given: Iterable[str], *, needs_file: bool = True) -> dict[str, str]:
+    """Read every NAME=FILE of an option.
+
+    Parameters
+    ----------
+    option
+        Name of the option, for messages.
+    given
+        Its values.
+    needs_file
+        Whether a name alone is refused; else its file is empty.
+    """
+    read: dict[str, str] = {}
+    for text in given:
         name, equals, path = text.partition("=")
-        if not name.strip() or bool(equals) != bool(path):
-            raise ParameterError(f"{option} {text!r}: expected NAME or NAME=FILE")
+        if not name.strip() or not (path or (not needs_file and not equals)):
+            raise ParameterError(f"{option} {text!r}: expected {'' if needs_file else 'NAME or '}NAME=FILE")
         if name.strip() in read:
             raise ParameterError(f"{option} {text!r}: the name is taken")
-        read[name.strip()] = path or None
+        read[name.strip()] = path
     return read
 
 

@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 from dpdb.doors.cli.intermixed import CONFIG
 from dpdb.doors.cli.streams import describe_failure
 from dpdb.errors import ParameterError
-from dpdb.files.bounded_file import toml_values
-from dpdb.files.owned_file import check_unchanged, open_owned
 
 __all__ = ["SettingsFile", "how_to_name", "settings_file"]
 
@@ -49,6 +47,8 @@ def settings_file(name: str, *, found: bool) -> SettingsFile:
     ParameterError
         It cannot be read, is too long, or was only found and may be somebody else's.
     """
+    from dpdb.files.bounded_file import toml_values
+
     try:
         content = _content(_opened(name) if found else os.open(name, os.O_RDONLY | os.O_CLOEXEC))
     except ParameterError:
@@ -87,6 +87,8 @@ def how_to_name(name: str) -> str:
 
 
 def _opened(name: str) -> int:
+    from dpdb.files.owned_file import check_unchanged, open_owned
+
     try:
         return open_owned(Path(name), os.O_RDONLY, check=check_unchanged)
     except PermissionError as error:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from dpdb.doors.cli.intermixed import CONFIG, Parser, harmless
+from dpdb.doors.cli.intermixed import CONFIG, Parser
 from dpdb.doors.cli.numbers import real, whole
 from dpdb.doors.cli.options import option_of
 from dpdb.doors.cli.streams import describe_failure, say
@@ -17,7 +17,9 @@ from dpdb.engine import LIMITS, SETTINGS
 from dpdb.errors import ParameterError
 
 __all__ = [
+    "answer_options",
     "command",
+    "command_of_actions",
     "configured_owner_log",
     "declared_options",
     "format_option",
@@ -34,6 +36,7 @@ __all__ = [
     "slice_options",
     "source_options",
     "spending_options",
+    "table_options",
     "who_option",
     "words_options",
 ]
@@ -74,14 +77,33 @@ def command(commands: Any, name: str, run: _Command, text: str, example: str, *,
     return parser
 
 
-def source_options(parser: argparse.ArgumentParser, *, constraints: bool = True) -> None:
+def command_of_actions(commands: Any, name: str, text: str, *actions: Callable[[Any], None]) -> None:
+    """Make a command that has actions, such as `dpdb budget`.
+
+    Parameters
+    ----------
+    commands
+        The subparsers that the command is added to.
+    name
+        The command's name.
+    text
+        The help.
+    actions
+        Each adds an action, in the order of `dpdb NAME --help`.
+    """
+    below = commands.add_parser(name, help=text).add_subparsers(required=True, metavar="ACTION")
+    for add in actions:
+        add(below)
+
+
+def source_options(parser: Parser, *, constraints: bool = True) -> None:
     """Add the options for the table and how it is read."""
     text = "Parquet or CSV file, directory or glob; DuckDB file; spark:TABLE; postgresql://..."
     parser.add_argument("source", metavar="SOURCE", help=text)
     shape_options(parser, constraints=constraints)
 
 
-def shape_options(parser: argparse.ArgumentParser, schema: str | None = None, *, constraints: bool = True) -> None:
+def shape_options(parser: Parser, schema: str | None = None, *, constraints: bool = True) -> None:
     """Add the options for constraints, table, column types and delimiter.
 
     Parameters
@@ -96,14 +118,18 @@ def shape_options(parser: argparse.ArgumentParser, schema: str | None = None, *,
     setting_options(parser, _SHAPE if constraints else _SHAPE[1:], {} if schema is None else {"csv_schema": schema})
 
 
-def declared_options(parser: argparse.ArgumentParser) -> None:
+def declared_options(parser: Parser) -> None:
     """Add the options for the owner's other declarations: other tables, the unit of protection, public sizes."""
     setting_options(parser, [name for name in SETTINGS if name not in {*_SHAPE, *LIMITS}])
 
 
-def setting_options(
-    parser: argparse.ArgumentParser, names: Iterable[str], words: Mapping[str, str] | None = None
-) -> None:
+def table_options(parser: Parser) -> None:
+    """Add the options for the table and all that its owner declares of it."""
+    source_options(parser)
+    declared_options(parser)
+
+
+def setting_options(parser: Parser, names: Iterable[str], words: Mapping[str, str] | None = None) -> None:
     """Add options for settings of a table.
 
     Parameters
@@ -122,39 +148,40 @@ def setting_options(
         if setting.kind == "constraints":
             form["required"] = True
         text = words_of.get(name, setting.words)
-        option = parser.add_argument(
-            option_of(setting), metavar=setting.letter, help=text, default=setting.default, **form
-        )
-        if setting.is_harmless:
-            harmless(option)
+        form |= {"metavar": setting.letter, "default": setting.default, "harmless": setting.is_harmless}
+        parser.add_argument(option_of(setting), help=text, **form)
 
 
-def release_options(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+def release_options(parser: Parser, *, required: bool = True) -> None:
     """Add the options of a release: its measure, its mechanism, its cost."""
-    harmless(
-        parser.add_argument(
-            "--measure", default="all", metavar="M", help="minimal_inconsistency, problematic, repair, or all (all)"
-        )
+    parser.add_argument(
+        "--measure",
+        default="all",
+        metavar="M",
+        harmless=True,
+        help="minimal_inconsistency, problematic, repair, or all (all)",
     )
     slice_options(parser, required=required, epsilon="1")
-    harmless(parser.add_argument("--mechanism", metavar="NAME", help="another mechanism than the measure's default"))
-    harmless(
-        parser.add_argument(
-            "--rate", action="store_true", help="share of rows (problematic, repair): 5%% of epsilon counts the rows"
-        )
+    parser.add_argument(
+        "--mechanism", metavar="NAME", harmless=True, help="another mechanism than the measure's default"
     )
-    harmless(
-        parser.add_argument(
-            "--each-constraint",
-            action="store_true",
-            help="measure every constraint alone; epsilon is the total, in equal parts",
-        )
+    parser.add_argument(
+        "--rate",
+        action="store_true",
+        harmless=True,
+        help="share of rows (problematic, repair): 5%% of epsilon counts the rows",
+    )
+    parser.add_argument(
+        "--each-constraint",
+        action="store_true",
+        harmless=True,
+        help="measure every constraint alone; epsilon is the total, in equal parts",
     )
     parser.add_argument("--max-degree", type=whole, metavar="N", help="public bound of conflicts per row")
     parser.add_argument("--theta", type=whole, metavar="N", help="public threshold of the projection; not chosen then")
 
 
-def slice_options(parser: argparse.ArgumentParser, *, required: bool = False, epsilon: str | None) -> None:
+def slice_options(parser: Parser, *, required: bool = False, epsilon: str | None) -> None:
     """Add the options for cost, slice and confidence.
 
     Parameters
@@ -170,17 +197,17 @@ def slice_options(parser: argparse.ArgumentParser, *, required: bool = False, ep
     parser.add_argument("--where", metavar="SQL", help="predicate that selects the slice")
     parser.add_argument("--by", metavar="COLUMN", help="one slice per key of this column, charged once")
     parser.add_argument("--keys", metavar="V,V", help="the public list of keys, as one line of CSV")
-    harmless(parser.add_argument("--confidence", type=real, default=0.95, metavar="C", help="of the bounds (.95)"))
+    parser.add_argument("--confidence", type=real, default=0.95, metavar="C", harmless=True, help="of the bounds (.95)")
 
 
-def spending_options(parser: argparse.ArgumentParser, *, who: bool = True) -> None:
+def spending_options(parser: Parser, *, who: bool = True) -> None:
     """Add the options that name the ledger of a release and its entry; without `who`, the owner alone spends."""
     ledger_options(parser, who=who)
     parser.add_argument("--run-id", metavar="ID", help="name of this run: asked again, the ledger gives its answer")
     parser.add_argument("--label", metavar="TEXT", help="a word for the ledger's history")
 
 
-def ledger_options(parser: argparse.ArgumentParser, *, who: bool = True) -> None:
+def ledger_options(parser: Parser, *, who: bool = True) -> None:
     """Add the options for the ledger, who spends from it, and receipts of that."""
     parser.add_argument("--ledger", metavar="FILE", help="durable budget of the table; see `dpdb budget create`")
     if who:
@@ -188,26 +215,26 @@ def ledger_options(parser: argparse.ArgumentParser, *, who: bool = True) -> None
     receipt_options(parser)
 
 
-def receipt_options(parser: argparse.ArgumentParser) -> None:
+def receipt_options(parser: Parser) -> None:
     """Add the options for receipts of what is spent."""
     parser.add_argument("--receipt", metavar="FILE", help="append a signed receipt of what is spent to FILE")
     parser.add_argument("--receipt-key", metavar="KEY", help="private key of receipts; see `dpdb receipts key`")
 
 
-def who_option(parser: argparse.ArgumentParser) -> None:
+def who_option(parser: Parser) -> None:
     """Add the option that names who spends or acts."""
     parser.add_argument("--who", metavar="NAME", help="who asks, for the ledger's history")
 
 
-def limit_options(parser: argparse.ArgumentParser) -> None:
+def limit_options(parser: Parser) -> None:
     """Add the options for limits of the private database."""
     setting_options(parser, LIMITS)
     quiet_options(parser)
 
 
-def quiet_options(parser: argparse.ArgumentParser) -> None:
+def quiet_options(parser: Parser) -> None:
     """Add the options for progress and the log of failures."""
-    harmless(parser.add_argument("--quiet", action="store_true", help="no progress and no notices on stderr"))
+    parser.add_argument("--quiet", action="store_true", harmless=True, help="no progress and no notices on stderr")
     parser.add_argument(
         "--owner-log",
         metavar="FILE",
@@ -216,27 +243,47 @@ def quiet_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def output_option(parser: argparse.ArgumentParser) -> None:
+def output_option(parser: Parser) -> None:
     """Add the option that names the file for answers."""
     parser.add_argument("--out", metavar="FILE", help="new file for the answer, instead of standard output")
 
 
-def format_option(parser: argparse.ArgumentParser, *more: str) -> None:
+def format_option(parser: Parser, *more: str) -> None:
     """Add the option for the format: text, JSON or one of further formats."""
-    harmless(parser.add_argument("--format", choices=["text", "json", *more], default="text", help="output (text)"))
+    parser.add_argument(
+        "--format", choices=["text", "json", *more], default="text", harmless=True, help="output (text)"
+    )
 
 
-def margin_option(parser: argparse.ArgumentParser) -> None:
+def margin_option(parser: Parser) -> None:
     """Add the option for a wished margin of the plan of a suite."""
     parser.add_argument(
         "--margin", type=whole, metavar="ROWS", help="of a suite's plan: say the epsilon for verdicts that close"
     )
 
 
-def words_options(parser: argparse.ArgumentParser) -> None:
+def words_options(parser: Parser) -> None:
     """Add the options for the format, text or JSON, and for the detail of the text."""
     format_option(parser)
-    harmless(parser.add_argument("--verbose", action="store_true", help="say every detail instead of one table"))
+    parser.add_argument("--verbose", action="store_true", harmless=True, help="say every detail instead of one table")
+
+
+def answer_options(parser: Parser, *, who: bool = True, verbose: bool = False) -> None:
+    """Add the options for a paid answer: who pays, the limits of the database, the format and the file.
+
+    Parameters
+    ----------
+    parser
+        Gets the options.
+    who
+        Whether somebody else than the owner may ask.
+    verbose
+        Whether the text can have every detail.
+    """
+    spending_options(parser, who=who)
+    limit_options(parser)
+    (words_options if verbose else format_option)(parser)
+    output_option(parser)
 
 
 class _OwnerLog(logging.StreamHandler[TextIO]):

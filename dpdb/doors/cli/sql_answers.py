@@ -39,9 +39,7 @@ def answer_statements(front_end: FrontEnd, statements: Sequence[str], options: a
     for statement in statements:
         front_end.check(statement)
     results: list[Result] = []
-    with AnswerOutput(
-        options.out, options.ledger, warn=not options.quiet, receipt=(options.receipt, options.receipt_key)
-    ) as output:
+    with AnswerOutput.of(options) as output:
         try:
             for statement in statements:
                 results.append(front_end.run(statement))

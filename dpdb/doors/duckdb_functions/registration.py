@@ -69,9 +69,9 @@ def _given(options: Mapping[str, str], types: Mapping[str, str]) -> str:
     return "{" + ", ".join(f"'{option}': {options.get(option, 'NULL')}::{kind}" for option, kind in types.items()) + "}"
 
 
-# Of the Python function: one row, function, table, constraints, options, database, schema, transaction.
+# Arguments of the Python function: one row, function, table, constraints, options, database, schema, transaction.
 ARGUMENTS = ("BOOLEAN", "VARCHAR", "VARCHAR", "VARCHAR", _struct(_OF_OPTION), "VARCHAR", "VARCHAR", "UBIGINT")
-# Of the ones for suites and diagnoses: options, the table that the caller expects, database, schema, transaction.
+# Those for suites and diagnoses: options, the table that the caller expects, database, schema, transaction.
 CHECK_ARGUMENTS = (_struct(_OF_CHECK), "VARCHAR", "VARCHAR", "VARCHAR", "UBIGINT")
 DIAGNOSE_ARGUMENTS = (_struct(_OF_DIAGNOSIS), *CHECK_ARGUMENTS[1:])
 

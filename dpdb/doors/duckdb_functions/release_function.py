@@ -7,8 +7,9 @@ import json
 import re
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -182,40 +183,37 @@ class ReleaseFunction:
     def __call__(  # noqa: PLR0917 - SQL functions have no named arguments
         self, one_row: bool, function: str, table: str | None, constraints: str | None, options: dict[str, Any],
         database: str, schema: str, transaction: int,
-    ) -> list[dict[str, Any]]:  # fmt: skip
+    ) -> Rows:  # fmt: skip
         """Return the rows of a call, as the macros pass it."""
-        try:
+        with self._keeping_errors():
             call = read_call(function, table, options, one_row=one_row, constraints=constraints)
             return self._once(transaction, call, lambda: self._released(call, database, schema))
-        except BaseException as error:
-            self.errors.append(error)
-            raise
 
-    def check(
-        self, options: dict[str, Any], table: str | None, database: str, schema: str, transaction: int
-    ) -> list[dict[str, Any]]:
+    def check(self, options: dict[str, Any], table: str | None, database: str, schema: str, transaction: int) -> Rows:
         """Return the verdicts of a suite, as the macro passes the call."""
-        try:
+        with self._keeping_errors():
             if options["suite"] is None:
                 raise ParameterError("suite is NULL: name a suite that was registered")
             ask = SuiteAsk(**given_options(_left_in(options)))
             return self._once(transaction, (ask, table), lambda: self._checked(ask, table, database, schema))
-        except BaseException as error:
-            self.errors.append(error)
-            raise
 
     def diagnose(
         self, options: dict[str, Any], table: str | None, database: str, schema: str, transaction: int
-    ) -> list[dict[str, Any]]:
+    ) -> Rows:
         """Return what is named, as the macro passes the call; `by` and `keys` come as JSON."""
         from dpdb.diagnosis import DiagnosisAsk  # few connections diagnose
 
-        try:
+        with self._keeping_errors():
             given = given_options(_left_in(options | {name: _texts(options[name]) for name in ("by", "keys")}))
             if table is None:
                 raise ParameterError("table_name is NULL: name the table to diagnose")
             ask = DiagnosisAsk(**given)
             return self._once(transaction, (ask, table), lambda: self._diagnosed(ask, table, database, schema))
+
+    @contextmanager
+    def _keeping_errors(self) -> Iterator[None]:
+        try:
+            yield
         except BaseException as error:
             self.errors.append(error)
             raise
@@ -224,10 +222,8 @@ class ReleaseFunction:
         """Return the result of `use` for the session of a table."""
         return self._work(lambda: self._used(table, None, None, lambda found: use(self._tables.session(found))))
 
-    def _once(
-        self, transaction: int, call: Hashable, answer: Callable[[], list[dict[str, Any]]]
-    ) -> list[dict[str, Any]]:
-        def first() -> list[dict[str, Any]]:
+    def _once(self, transaction: int, call: Hashable, answer: Callable[[], Rows]) -> Rows:
+        def first() -> Rows:
             rows = self._memo.find(transaction, call)
             if rows is None:
                 self._memo.reserve(transaction)
@@ -238,34 +234,32 @@ class ReleaseFunction:
         rows = self._memo.find(transaction, call)  # DuckDB repeats a scalar call for every row
         return self._work(first) if rows is None else rows
 
-    def _released(self, call: Call, database: str, schema: str) -> list[dict[str, Any]]:
+    def _released(self, call: Call, database: str, schema: str) -> Rows:
         who, constraints = self._tables.settings.who, call.constraints
         releases = self._used(
             call.table, database, schema, lambda found: call.answer(self._tables.session(found, constraints), who)
         )
         return [release.to_dict() for release in releases]
 
-    def _diagnosed(self, ask: DiagnosisAsk, table: str, database: str, schema: str) -> list[dict[str, Any]]:
+    def _diagnosed(self, ask: DiagnosisAsk, table: str, database: str, schema: str) -> Rows:
         from dpdb.diagnosis import prepare_diagnosis, run_diagnosis
 
-        def run(found: OwnerTable) -> list[dict[str, Any]]:
+        def run(found: OwnerTable) -> Rows:
             session = self._tables.session(found)
             named = run_diagnosis(session, prepare_diagnosis(session, ask, who=self._tables.settings.who))
-            rows: list[dict[str, Any]] = named.to_arrow().to_pylist()
+            rows: Rows = named.to_arrow().to_pylist()
             return rows
 
         return self._used(table, database, schema, run)
 
-    def _checked(self, ask: SuiteAsk, expected: str | None, database: str, schema: str) -> list[dict[str, Any]]:
+    def _checked(self, ask: SuiteAsk, expected: str | None, database: str, schema: str) -> Rows:
         table = self._tables.settings.table_of(ask.suite)
 
-        def run(found: OwnerTable) -> list[dict[str, Any]]:
+        def run(found: OwnerTable) -> Rows:
             if expected is not None and found.beside(expected).spellings != found.spellings:
                 raise ParameterError(f"suite {ask.suite!r} is of table {found.name!r}, not of {expected}")
             suite = self._tables.suite(found, ask.suite, ask.date)
-            rows: list[dict[str, Any]] = (
-                suite.run(suite.prepare(ask, who=self._tables.settings.who)).to_arrow().to_pylist()
-            )
+            rows: Rows = suite.run(suite.prepare(ask, who=self._tables.settings.who)).to_arrow().to_pylist()
             return rows
 
         return self._used(table, database, schema, run)

@@ -64,7 +64,7 @@ class Settings:
 
     @cached_property
     def written_suites(self) -> Mapping[str, tuple[str, Suite | WrittenLines]]:
-        """Of each suite, by name, its table and what it says; files are read once, when they are registered."""
+        """The table and the text of each suite, by its name; files are read once, when they are registered."""
         if self.suites is None:
             return {}
         if not isinstance(self.suites, Mapping) or not all(isinstance(own, Mapping) for own in self.suites.values()):

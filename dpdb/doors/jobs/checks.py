@@ -14,9 +14,10 @@ from dpdb.doors.jobs.diagnoses.rows import open_diagnoses
 from dpdb.doors.jobs.job_check import JobCheck, OpenedCheck, open_check
 from dpdb.doors.jobs.job_file import Job, JobRelease, ledger_ask, ledger_run
 from dpdb.doors.jobs.results import open_results
+from dpdb.doors.jobs.toml_keys import explained
 from dpdb.doors.jobs.verdicts import open_verdicts
 from dpdb.engine import Progress, no_progress
-from dpdb.errors import DpdbError, ParameterError
+from dpdb.errors import ParameterError
 from dpdb.release import Charge, Session
 
 if TYPE_CHECKING:
@@ -83,10 +84,8 @@ def job_sessions(
             under(job.table.constraints)
         checks = []
         for check in job.checks:
-            try:
+            with explained(f"{job.path}, [[check]] {check.name!r}: "):
                 checks.append(open_check(under, check, ledger_run(job, run_id, check), who=job.who))
-            except DpdbError as error:
-                raise type(error)(f"{job.path}, [[check]] {check.name!r}: {error}") from None
         yield opened[0], checks
 
 
@@ -151,10 +150,8 @@ def job_charges(job: Job, session: Session, run_id: str) -> list[Charge]:
     """
     charges = []
     for release in job.releases:
-        try:
+        with explained(f"{job.path}, [[release]] {release.name!r}: "):
             charges.append(session.prepare(ledger_ask(job, run_id, release), who=job.who).charge)
-        except DpdbError as error:
-            raise type(error)(f"{job.path}, [[release]] {release.name!r}: {error}") from None
     return charges
 
 
@@ -166,11 +163,9 @@ def job_diagnoses(job: Job, session: Session, run_id: str) -> list[PreparedDiagn
 
     found = []
     for one in job.diagnoses:
-        try:
+        with explained(f"{job.path}, [[diagnose]] {one.name!r}: "):
             ask = replace(one.ask, run_id=ledger_run(job, run_id, one))
             found.append(prepare_diagnosis(session, ask, who=job.who))
-        except DpdbError as error:
-            raise type(error)(f"{job.path}, [[diagnose]] {one.name!r}: {error}") from None
     return found
 
 

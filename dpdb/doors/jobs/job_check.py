@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dpdb.constraints import ConstraintsLike, written_lines
 from dpdb.doors.jobs.placeholders import placeholders
-from dpdb.doors.jobs.toml_keys import TomlKeys
-from dpdb.errors import ParameterError
+from dpdb.doors.jobs.toml_keys import TomlKeys, explained
 from dpdb.release import Charge, Session
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JobCheck", "OpenedCheck", "due_charges", "open_check", "read_check"]
 
-_KEYS = (
+_CHECK_KEYS = (
     "name", "suite", "epsilon", "keep", "runs", "certain", "confidence", "where", "by", "keys", "label",
 )  # fmt: skip
 _CERTAIN = ("fail", "pass")
@@ -74,7 +73,7 @@ def read_check(path: Path, values: Mapping[str, Any], place: str) -> JobCheck:
     place
         Where it stands, for messages.
     """
-    keys = TomlKeys(values, place, _KEYS)
+    keys = TomlKeys(values, place, _CHECK_KEYS)
     file = keys.required_text("suite", "a file of rules with limits")
     suite = path.parent / file
     if not suite.is_file():
@@ -91,10 +90,8 @@ def read_check(path: Path, values: Mapping[str, Any], place: str) -> JobCheck:
     if given["certain"] not in (None, *_CERTAIN):
         raise keys.error("certain", f"{given['certain']!r} is none of {', '.join(_CERTAIN)}")
     where = keys.text("where")
-    try:
+    with explained(f"{path}, [[check]] {name!r}: "):
         placeholders(where or "")
-    except ParameterError as error:
-        raise ParameterError(f"{path}, [[check]] {name!r}: {error}") from None
     return JobCheck(name, suite, {key: value for key, value in given.items() if value is not None}, where)
 
 
@@ -108,11 +105,11 @@ def open_check(
     open_session
         Gives the session of some rules.
     check
-        Of this run, its placeholders filled.
+        The check of this run, its placeholders filled.
     run_id
-        Of the check, in the ledger.
+        Run id of the check in the ledger.
     who
-        Asks, as the owner calls him.
+        Who asks, as the owner calls him.
     """
     from dpdb.suites import load_suite, prepare_check
 

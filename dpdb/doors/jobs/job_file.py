@@ -17,7 +17,7 @@ from dpdb.doors.jobs.job_check import JobCheck, read_check
 from dpdb.doors.jobs.placeholders import fill, placeholders
 from dpdb.doors.jobs.run_date import date_in
 from dpdb.doors.jobs.table_keys import TABLE_KEYS, existing_file, read_table
-from dpdb.doors.jobs.toml_keys import TomlKeys
+from dpdb.doors.jobs.toml_keys import TomlKeys, explained
 from dpdb.engine import TableSpec
 from dpdb.errors import ParameterError
 from dpdb.files.bounded_file import bounded_bytes, toml_values
@@ -117,14 +117,13 @@ def load_job(path: str | Path) -> Job:
     releases = tuple(_release(path, *each) for each in _placed(path, "release", tables["release"]))
     checks = tuple(read_check(path, *each) for each in _placed(path, "check", tables["check"]))
     diagnoses = tuple(read_diagnosis(path, *each) for each in _placed(path, "diagnose", tables["diagnose"]))
-    names: dict[str, str] = {}
-    found_names = {"release": [one.name for one in releases], "check": [one.name for one in checks]}
-    found_names["diagnose"] = [one.name for one in diagnoses]
-    for kind, name in [(kind, name) for kind, own in found_names.items() for name in own]:
-        if name in names:
-            two = f"two [[{kind}]]" if names[name] == kind else f"a [[{names[name]}]] and a [[{kind}]]"
+    kinds: dict[str, str] = {}
+    named = (("release", releases), ("check", checks), ("diagnose", diagnoses))
+    for kind, name in ((kind, part.name) for kind, parts in named for part in parts):
+        if name in kinds:
+            two = f"two [[{kind}]]" if kinds[name] == kind else f"a [[{kinds[name]}]] and a [[{kind}]]"
             raise ParameterError(f"{path}: {two} have the name {name!r}; give each its own")
-        names[name] = kind
+        kinds[name] = kind
     return Job(
         path=path,
         name=keys.name_of_part(),
@@ -252,11 +251,9 @@ def _release(path: Path, values: Mapping[str, Any], place: str) -> JobRelease:
     keeps_theta = asked.get("theta") == _KEEP
     if keeps_theta:
         del asked["theta"]
-    try:
+    with explained(f"{path}, [[release]] {name!r}: ", of=ParameterError):
         ask = Ask.of(asked)
         has_placeholders = ask.where is not None and bool(placeholders(ask.where))
-    except ParameterError as error:
-        raise ParameterError(f"{path}, [[release]] {name!r}: {error}") from None
     released = ask.measures or (COUNT,)
     return JobRelease(
         name=name,

@@ -13,7 +13,7 @@ from typing import Any
 
 from dpdb.doors.jobs.job_file import Job, JobRelease, ledger_run
 from dpdb.doors.jobs.placeholders import is_filled_from
-from dpdb.errors import DpdbError
+from dpdb.doors.jobs.toml_keys import explained
 from dpdb.ledger import Ledger, RecordedAnswer
 from dpdb.release import Ask, PublicTheta, Session, recorded_releases
 
@@ -56,15 +56,12 @@ def with_kept_thetas(job: Job, session: Session, ledger: Ledger, run_id: str) ->
 
 
 def _kept(job: Job, release: JobRelease, session: Session, ledger: Ledger, run_id: str) -> Ask:
-    try:
+    with explained(f"{job.path}, [[release]] {release.name!r}: "):
         prepared = session.prepare(release.ask)
         if all(part.on_one_row for part in prepared.parts):
             return release.ask  # a count without a theta: its runs can be compared as they are
         session.prepare(replace(release.ask, theta=1))  # it has a theta at all
-        asked = prepared.charge.request_text
-    except DpdbError as error:
-        raise type(error)(f"{job.path}, [[release]] {release.name!r}: {error}") from None
-    return replace(release.ask, theta=_earlier(job, release, ledger, run_id, asked))
+    return replace(release.ask, theta=_earlier(job, release, ledger, run_id, prepared.charge.request_text))
 
 
 def _earlier(job: Job, release: JobRelease, ledger: Ledger, run_id: str, asked: str) -> PublicTheta | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime, time
+from datetime import datetime, time
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from dpdb.doors.jobs.diagnoses.rows import DiagnosisRow, read_diagnoses
 from dpdb.doors.jobs.results_parquet import ParquetResults
-from dpdb.doors.jobs.run_date import date_in
-from dpdb.doors.jobs.stored import CHECKS_FOLDER, DIAGNOSES_FOLDER, ResultsTable, StoredRows, open_stored
+from dpdb.doors.jobs.run_date import date_in, in_utc
+from dpdb.doors.jobs.stored import CHECKS_FOLDER, DIAGNOSES_FOLDER, ResultsTable, StoredRows, filled, open_stored
 from dpdb.doors.jobs.verdicts import VerdictRow, read_verdicts
 from dpdb.errors import ParameterError
 from dpdb.release import RELEASE_SCHEMA, Release, releases_table
@@ -45,8 +45,7 @@ RESULT_SCHEMA = pa.schema(
         pa.field("warned", pa.bool_()),
     ]
 )
-_KEY = ("job", "run_id", "release", "release_id")
-_STORED = StoredRows(RESULT_SCHEMA, _KEY, distinct=("release_id",))
+_RESULTS = StoredRows(RESULT_SCHEMA, ("job", "run_id", "release", "release_id"), distinct=("release_id",))
 _NEEDED = tuple(field.name for field in RESULT_SCHEMA if not field.nullable)
 
 
@@ -145,7 +144,7 @@ class Results:
 
 def open_results(path: Path, table: str | None = None) -> ResultsTable:
     """Return the results table at a path; see `open_stored`."""
-    return open_stored(path, table, _STORED)
+    return open_stored(path, table, _RESULTS)
 
 
 def result_table(rows: Iterable[ResultRow]) -> pa.Table:
@@ -186,11 +185,11 @@ def read_results(path: str | Path, table: str | None = None) -> Results:
         raise ParameterError(f"{path}: no results there; `dpdb run JOB.toml` writes them")
     kept: ResultsTable
     if path.is_file() and path.suffix == ".parquet":
-        kept = ParquetResults(path, RESULT_SCHEMA, _KEY[:3])
+        kept = ParquetResults(path, RESULT_SCHEMA, _RESULTS.key[:3])
     else:
         kept = open_results(path, table)
     beside = any((path / folder).is_dir() for folder in (CHECKS_FOLDER, DIAGNOSES_FOLDER))
-    rows = [_row(values, path) for values in kept.read(optional=beside).to_pylist()]
+    rows = [_result_row(values, path) for values in kept.read(optional=beside).to_pylist()]
     return Results(tuple(sorted(rows, key=_place)), read_verdicts(path, table), read_diagnoses(path, table))
 
 
@@ -223,26 +222,23 @@ def _place(row: ResultRow) -> tuple[datetime, datetime, str, str, str]:
     return row.date, row.time, row.job, row.run_id, row.release_name
 
 
-_ROW_FIELDS: Sequence[str] = [
-    field.name for field in fields(ResultRow) if field.name not in ("release", "release_name")
-]
-_RELEASE_FIELDS: Sequence[str] = [field.name for field in fields(Release)]
-
-
-def _row(values: dict[str, Any], path: Path) -> ResultRow:
+def _result_row(values: dict[str, Any], path: Path) -> ResultRow:
     missing = [name for name in _NEEDED if values.get(name) is None]
     if missing:
         raise ParameterError(f"{path}: not a results table of dpdb: the column {missing[0]!r} is missing or NULL")
-    job: dict[str, Any] = {name: values.get(name) for name in _ROW_FIELDS}
-    job["time"] = _time(values, "time", path)
-    job["run_date"] = None if values.get("run_date") is None else _time(values, "run_date", path)
-    job["constraint_texts"] = tuple(job["constraint_texts"] or ())
-    release: dict[str, Any] = {name: values.get(name) for name in _RELEASE_FIELDS}
-    return ResultRow(release_name=values["release"], release=Release(**release), **job)
+    own = {
+        "time": _time(values, "time", path),
+        "run_date": None if values.get("run_date") is None else _time(values, "run_date", path),
+        "constraint_texts": tuple(values.get("constraint_texts") or ()),
+        "release_name": values["release"],
+        "release": filled(Release, values),
+    }
+    row: ResultRow = filled(ResultRow, values, **own)
+    return row
 
 
 def _time(values: dict[str, Any], column: str, path: Path) -> datetime:
     found = values[column]
     if not isinstance(found, datetime):
         raise ParameterError(f"{path}: not a results table of dpdb: the column {column!r} holds no times")
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    return in_utc(found)

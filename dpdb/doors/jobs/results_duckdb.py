@@ -11,6 +11,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.database import Database
+from dpdb.doors.jobs.results_parquet import results_lock
 from dpdb.errors import EngineError, ParameterError
 from dpdb.files.file_lock import FileLock
 from dpdb.files.new_file import new_file
@@ -171,9 +172,4 @@ class DuckDBResults:
             database.execute(f"DETACH {_FILE}")
 
     def _lock(self) -> FileLock:
-        try:
-            return FileLock(self._path.with_name(f".{self._path.name}.lock"), _LOCK_SECONDS)
-        except TimeoutError:
-            raise ParameterError(f"{self._path}: another job keeps the results locked; run again later") from None
-        except OSError as error:
-            raise ParameterError(f"{self._path}: the results cannot be written: {error.strerror}") from None
+        return results_lock(self._path, self._path.with_name(f".{self._path.name}.lock"))

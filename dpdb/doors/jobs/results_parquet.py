@@ -13,9 +13,19 @@ from dpdb.files.file_lock import FileLock
 from dpdb.files.new_file import new_file
 from dpdb.steps import reached
 
-__all__ = ["ParquetResults"]
+__all__ = ["ParquetResults", "results_lock"]
 
 _LOCK_SECONDS = 30.0
+
+
+def results_lock(results: Path, lock: Path) -> FileLock:
+    """Lock results against other jobs, by a file; `ParameterError` if they stay locked or cannot be written."""
+    try:
+        return FileLock(lock, _LOCK_SECONDS)
+    except TimeoutError:
+        raise ParameterError(f"{results}: another job keeps the results locked; run again later") from None
+    except OSError as error:
+        raise ParameterError(f"{results}: the results cannot be written: {error.strerror}") from None
 
 
 class ParquetResults:
@@ -66,9 +76,4 @@ class ParquetResults:
             raise ParameterError(f"{self._path}: not a results table of dpdb: {error}") from None
 
     def _lock(self) -> FileLock:
-        try:
-            return FileLock(self._path / ".lock", _LOCK_SECONDS)
-        except TimeoutError:
-            raise ParameterError(f"{self._path}: another job keeps the results locked; run again later") from None
-        except OSError as error:
-            raise ParameterError(f"{self._path}: the results cannot be written: {error.strerror}") from None
+        return results_lock(self._path, self._path / ".lock")

@@ -7,12 +7,17 @@ from datetime import UTC, datetime
 
 from dpdb.errors import ParameterError
 
-__all__ = ["date_in", "parse_date"]
+__all__ = ["date_in", "in_utc", "parse_date"]
 
 _DATE = re.compile(
     r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?(?![0-9])"
 )
+
+
+def in_utc(time: datetime) -> datetime:
+    """Return a time in UTC; one that names no zone is in UTC already."""
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
 
 
 def date_in(run_id: str) -> datetime | None:
@@ -25,8 +30,7 @@ def date_in(run_id: str) -> datetime | None:
     """
     for found in _DATE.finditer(run_id):
         try:
-            time = datetime.fromisoformat(found[0])
-            return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+            return in_utc(datetime.fromisoformat(found[0]))
         except (ValueError, OverflowError):  # 2026-13-45
             continue
     return None

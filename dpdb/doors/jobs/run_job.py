@@ -6,11 +6,11 @@ keyed by the same names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dpdb.diagnosis import run_diagnosis
 from dpdb.doors.jobs.checks import (
@@ -21,23 +21,27 @@ from dpdb.doors.jobs.checks import (
     open_receipts,
     prepare_results,
 )
+from dpdb.doors.jobs.diagnoses.asked import JobDiagnosis
 from dpdb.doors.jobs.diagnoses.rows import diagnosis_rows, open_diagnoses
-from dpdb.doors.jobs.job_check import due_charges
+from dpdb.doors.jobs.job_check import JobCheck, OpenedCheck, due_charges
 from dpdb.doors.jobs.job_file import Job, JobRelease, filled_job, ledger_ask, ledger_run
 from dpdb.doors.jobs.kept_theta import with_kept_thetas
 from dpdb.doors.jobs.outcome import Outcome
 from dpdb.doors.jobs.results import ResultRow, open_results, result_table
 from dpdb.doors.jobs.run_date import date_in
+from dpdb.doors.jobs.toml_keys import explained
 from dpdb.doors.jobs.verdicts import open_verdicts, verdict_table
 from dpdb.engine import Progress, no_progress
-from dpdb.errors import BudgetExceededError, DpdbError
-from dpdb.ledger import Ledger, LedgerSummary
-from dpdb.release import Release, check_gates
+from dpdb.errors import BudgetExceededError
+from dpdb.ledger import Ledger
+from dpdb.release import Release, Session, check_gates
 from dpdb.steps import reached
 from dpdb.suites import run_check
 
 if TYPE_CHECKING:
+    from dpdb.diagnosis import Diagnosis, PreparedDiagnosis
     from dpdb.receipts import ReceiptFile
+    from dpdb.suites import CheckResults
 
 __all__ = ["run_job"]
 
@@ -81,7 +85,6 @@ def run_job(
     check_run(job, run_id, new_epoch=new_epoch)
     date = date or date_in(run_id)
     job = filled_job(job, run_id, date)
-    results = open_results(job.results, job.results_table)
     with (
         job_sessions(job, run_id, progress) as (session, checks),
         Ledger.open(job.ledger) as ledger,
@@ -93,70 +96,100 @@ def run_job(
         prepare_results(job)
         reached("results ready")
         with (
-            _explained(f"{job.path}: "),
-            _explained("the releases of this run do not fit the budget together: ", of=BudgetExceededError),
+            explained(f"{job.path}: "),
+            explained("the releases of this run do not fit the budget together: ", of=BudgetExceededError),
         ):
             session.check_together(charges, new_epoch=new_epoch)
         if new_epoch:
             session.confirm_rows(charges)
-        texts = tuple(dc.written for dc in session.constraints)
+        run = _Run(job, run_id, session, ledger, date)
         began: datetime | None = None
         published: list[str] = []
-        for release in job.releases:
-            name = ledger_run(job, run_id, release)
-            with _explained(f"release {release.name!r}: ", _said(published)):
-                releases = session.release(ledger_ask(job, run_id, release), who=job.who)
+        for part in run.parts(checks, diagnoses):
+            asked, name = datetime.now(UTC), ledger_run(job, run_id, part.of)
+            with explained(f"{part.kind} {part.of.name!r}: ", _said(published)):
+                answer = part.make()
             reached("published")
-            began = began or ledger.reserved_at(name) or datetime.now(UTC)
-            found = Outcome(release.name, began, releases, check_gates(releases, release.gates))
-            rows = _rows(job, run_id, release, found, texts=texts, ledger=ledger.summary(), date=date)
-            results.append(result_table(rows))
+            began = began or ledger.reserved_at(name) or asked
+            outcome = part.keep(answer, began)
             reached("appended")
-            published.append(release.name)
-            yield replace(found, receipt=_receipt(receipts, published, name))
+            published.append(part.of.name)
+            yield replace(outcome, receipt=_receipt(receipts, published, name, outcome))
+
+
+class _Part(NamedTuple):
+    """A part of a run: `make` gives its answer, paid for; `keep` appends the answer to the results."""
+
+    kind: str
+    of: JobRelease | JobCheck | JobDiagnosis
+    make: Callable[[], Any]
+    keep: Callable[[Any, datetime], Outcome]
+
+
+@dataclass(frozen=True)
+class _Run:
+    job: Job
+    run_id: str
+    session: Session
+    ledger: Ledger
+    date: datetime | None
+
+    def parts(self, checks: Sequence[OpenedCheck], diagnoses: Sequence[PreparedDiagnosis]) -> Iterator[_Part]:
+        for release in self.job.releases:
+            ask = ledger_ask(self.job, self.run_id, release)
+            make = partial(self.session.release, ask, who=self.job.who)
+            yield _Part("release", release, make, partial(self._releases, release))
         for opened in checks:
-            name = opened.check.name
-            asked = datetime.now(UTC)
-            with _explained(f"check {name!r}: ", _said(published)):
-                verdicts = run_check(opened.session, opened.prepared)
-            reached("published")
-            began = began or ledger.reserved_at(ledger_run(job, run_id, opened.check)) or asked
-            open_verdicts(job.results, job.results_table).append(
-                verdict_table(
-                    verdicts, time=began, job=job.name, run_id=run_id, suite=name, day=(date or began).date(),
-                    where=opened.check.where,
-                )
-            )  # fmt: skip
-            reached("appended")
-            published.append(name)
-            paid = _receipt(receipts, published, verdicts.run_id, verdicts.name)
-            yield Outcome(name, began, checks=verdicts, receipt=paid)
-        for one, prepared in zip(job.diagnoses, diagnoses, strict=True):
-            asked = datetime.now(UTC)
-            with _explained(f"diagnose {one.name!r}: ", _said(published)):
-                named = run_diagnosis(session, prepared)
-            reached("published")
-            began = began or ledger.reserved_at(ledger_run(job, run_id, one)) or asked
-            open_diagnoses(job.results, job.results_table).append(
-                diagnosis_rows(
-                    named, time=began, job=job.name, run_id=run_id, name=one.name, day=(date or began).date(),
-                    where=one.ask.where,
-                )
-            )  # fmt: skip
-            reached("appended")
-            published.append(one.name)
-            paid = _receipt(receipts, published, ledger_run(job, run_id, one))
-            yield Outcome(one.name, began, diagnosis=named, receipt=paid)
+            make_verdicts = partial(run_check, opened.session, opened.prepared)
+            yield _Part("check", opened.check, make_verdicts, partial(self._verdicts, opened.check))
+        for one, prepared in zip(self.job.diagnoses, diagnoses, strict=True):
+            make_diagnosis = partial(run_diagnosis, self.session, prepared)
+            yield _Part("diagnose", one, make_diagnosis, partial(self._diagnosis, one))
 
+    def _releases(self, asked: JobRelease, releases: tuple[Release, ...], began: datetime) -> Outcome:
+        outcome = Outcome(asked.name, began, releases, check_gates(releases, asked.gates))
+        open_results(self.job.results, self.job.results_table).append(result_table(self._rows(asked, outcome)))
+        return outcome
 
-@contextmanager
-def _explained(before: str, after: str = "", *, of: type[DpdbError] = DpdbError) -> Iterator[None]:
-    """Add text to the message of an error of a given type, and raise the same error again."""
-    try:
-        yield
-    except of as error:
-        error.args = (f"{before}{error}{after}", *error.args[1:])
-        raise
+    def _verdicts(self, check: JobCheck, verdicts: CheckResults, began: datetime) -> Outcome:
+        common = self._common(began, check.where)
+        rows = verdict_table(verdicts, suite=check.name, **common)
+        open_verdicts(self.job.results, self.job.results_table).append(rows)
+        return Outcome(check.name, began, checks=verdicts)
+
+    def _diagnosis(self, one: JobDiagnosis, named: Diagnosis, began: datetime) -> Outcome:
+        rows = diagnosis_rows(named, name=one.name, **self._common(began, one.ask.where))
+        open_diagnoses(self.job.results, self.job.results_table).append(rows)
+        return Outcome(one.name, began, diagnosis=named)
+
+    def _common(self, began: datetime, where: str | None) -> dict[str, Any]:
+        day = (self.date or began).date()
+        return {"time": began, "job": self.job.name, "run_id": self.run_id, "day": day, "where": where}
+
+    def _rows(self, asked: JobRelease, outcome: Outcome) -> Iterator[ResultRow]:
+        texts, ledger = tuple(dc.written for dc in self.session.constraints), self.ledger.summary()
+        gates = {result.release.release_id: result for result in outcome.gates if not result.warns}
+        warnings = {result.release.release_id: result for result in outcome.gates if result.warns}
+        for release in outcome.releases:
+            gate, warning = gates.get(release.release_id), warnings.get(release.release_id)
+            yield ResultRow(
+                time=outcome.time,
+                job=self.job.name,
+                run_id=self.run_id,
+                release_name=outcome.name,
+                gate_threshold=None if gate is None else gate.threshold,
+                gate=None if gate is None else "passed" if gate.passed else "failed",
+                constraint_texts=texts,
+                ledger_parameter=ledger.parameter,
+                ledger_budget=ledger.budget,
+                ledger_spent=ledger.spent,
+                ledger_remaining=ledger.remaining,
+                release=release,
+                run_date=self.date,
+                where_template=_template(asked, release),
+                warn_threshold=None if warning is None else warning.threshold,
+                warned=None if warning is None else not warning.passed,
+            )
 
 
 def _said(published: Sequence[str]) -> str:
@@ -165,50 +198,15 @@ def _said(published: Sequence[str]) -> str:
     return f"; of this run {names} {'is' if len(published) == 1 else 'are'} published and paid for" if names else ""
 
 
-def _receipt(
-    receipts: ReceiptFile | None, published: Sequence[str], run_id: str, suite: str | None = None
-) -> str | None:
+def _receipt(receipts: ReceiptFile | None, published: Sequence[str], run_id: str, outcome: Outcome) -> str | None:
     """Return the receipt of the part that was published last; its answer is in the results, and paid for."""
     if receipts is None:
         return None
-    with _explained(f"receipt of {published[-1]!r}: ", f"{_said(published)}; run again with the same run id"):
+    suite = None if outcome.checks is None else outcome.checks.name
+    with explained(f"receipt of {published[-1]!r}: ", f"{_said(published)}; run again with the same run id"):
         line = receipts.of(run_id=run_id, suite=suite)
     reached("receipt kept")
     return line
-
-
-def _rows(
-    job: Job,
-    run_id: str,
-    asked: JobRelease,
-    outcome: Outcome,
-    *,
-    texts: tuple[str, ...],
-    ledger: LedgerSummary,
-    date: datetime | None,
-) -> Iterator[ResultRow]:
-    gates = {result.release.release_id: result for result in outcome.gates if not result.warns}
-    warnings = {result.release.release_id: result for result in outcome.gates if result.warns}
-    for release in outcome.releases:
-        gate, warning = gates.get(release.release_id), warnings.get(release.release_id)
-        yield ResultRow(
-            time=outcome.time,
-            job=job.name,
-            run_id=run_id,
-            release_name=outcome.name,
-            gate_threshold=None if gate is None else gate.threshold,
-            gate=None if gate is None else "passed" if gate.passed else "failed",
-            constraint_texts=texts,
-            ledger_parameter=ledger.parameter,
-            ledger_budget=ledger.budget,
-            ledger_spent=ledger.spent,
-            ledger_remaining=ledger.remaining,
-            release=release,
-            run_date=date,
-            where_template=_template(asked, release),
-            warn_threshold=None if warning is None else warning.threshold,
-            warned=None if warning is None else not warning.passed,
-        )
 
 
 def _template(asked: JobRelease, release: Release) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dpdb.doors.jobs.toml_keys import TomlKeys
+from dpdb.doors.jobs.toml_keys import TomlKeys, explained
 from dpdb.engine import SETTINGS, SettingKind, TableSpec
 from dpdb.errors import ParameterError, SourceError
 from dpdb.opening import is_remote
@@ -20,14 +20,14 @@ TABLE_KEYS = ("source", *(setting.key for setting in SETTINGS.values()))
 
 
 def read_table(keys: TomlKeys, folder: Path, place: object, *, needs_rules: bool) -> TableSpec:
-    """Read the source and its settings, each by its kind; where checks alone are run, the rules are in their suites.
+    """Read the source and its settings, each by its kind. A job of checks alone has its rules in their suites.
 
     Parameters
     ----------
     keys
-        Of the table in the file, as far as they are read here: `TABLE_KEYS`.
+        The keys of the table in the file; those in `TABLE_KEYS` are read.
     folder
-        Of the file, to which paths are relative.
+        The folder of the file, to which paths are relative.
     place
         For messages: the file, and the table in it.
     needs_rules
@@ -44,10 +44,8 @@ def read_table(keys: TomlKeys, folder: Path, place: object, *, needs_rules: bool
     }
     source = _source(keys, folder)
     found = {name: read[setting.kind](setting.key) for name, setting in SETTINGS.items()}
-    try:
+    with explained(f"{place}: ", of=ParameterError):
         return TableSpec.of(source, {name: value for name, value in found.items() if value is not None})
-    except ParameterError as error:
-        raise ParameterError(f"{place}: {error}") from None
 
 
 def _types(keys: TomlKeys, key: str) -> Mapping[str, str] | None:

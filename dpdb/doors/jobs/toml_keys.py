@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
 
-from dpdb.errors import ParameterError
+from dpdb.errors import DpdbError, ParameterError
 from dpdb.names import close_name
 
-__all__ = ["TomlKeys"]
+__all__ = ["TomlKeys", "explained"]
+
+T = TypeVar("T")
 
 _LONGEST_NAME = 60
+_SCALARS = (str, int, float, date)
+
+
+@contextmanager
+def explained(before: str, after: str = "", *, of: type[DpdbError] = DpdbError) -> Iterator[None]:
+    """Add words to the message of an error of the block, and raise the same error again.
+
+    Parameters
+    ----------
+    before, after
+        The words before and behind the message.
+    of
+        The type of errors that get them.
+    """
+    try:
+        yield
+    except of as error:
+        error.args = (f"{before}{error}{after}", *error.args[1:])
+        raise
 
 
 class TomlKeys:
@@ -43,13 +65,11 @@ class TomlKeys:
 
     def text(self, key: str) -> str | None:
         """Read a text of at least one character."""
-        found: str | None = self._typed(key, "a text", lambda value: isinstance(value, str) and bool(value.strip()))
-        return found
+        return self._typed(key, "a text", _is_text)
 
     def character(self, key: str) -> str | None:
         """Read a text that may be a blank."""
-        found: str | None = self._typed(key, "a text", lambda value: isinstance(value, str) and bool(value))
-        return found
+        return self._typed(key, "a text", _is_character)
 
     def required_text(self, key: str, why: str = "") -> str:
         """Read a text that must be present."""
@@ -67,92 +87,55 @@ class TomlKeys:
 
     def whole(self, key: str) -> int | None:
         """Read a whole number."""
-        found: int | None = self._typed(
-            key, "a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool)
-        )
-        return found
+        return self._typed(key, "a whole number", _is_whole)
 
     def whole_or(self, key: str, word: str) -> int | str | None:
         """Read a whole number, or one given word."""
-        found: int | str | None = self._typed(
-            key,
-            f"a whole number or {word!r}",
-            lambda value: value == word or (isinstance(value, int) and not isinstance(value, bool)),
-        )
-        return found
+        if self._values.get(key) == word:
+            return word
+        return self._typed(key, f"a whole number or {word!r}", _is_whole)
 
     def flag(self, key: str) -> bool:
         """Read true or false; false if it is missing."""
-        return bool(self._typed(key, "true or false", lambda value: isinstance(value, bool)))
+        return bool(self._typed(key, "true or false", _is_flag))
 
     def number(self, key: str) -> float | None:
         """Read a number."""
-        found: float | None = self._typed(key, "a number", _is_number)
-        return found
+        return self._typed(key, "a number", _is_number)
 
     def amount(self, key: str) -> float | str:
         """Read a number, or its exact decimal digits as text; it must be present."""
-        found: float | str | None = self._typed(
-            key, "a number such as 0.5 or '0.5'", lambda value: _is_number(value) or isinstance(value, str)
-        )
+        found = self._typed(key, "a number such as 0.5 or '0.5'", _is_text_or_number)
         if found is None:
             raise ParameterError(f"{self._place}: the key {key!r} is missing: what the release may cost")
         return found
 
+    def text_or_number(self, key: str) -> str | float | None:
+        """Read a text or a number."""
+        return self._typed(key, "a text or a number", _is_text_or_number)
+
     def texts(self, key: str) -> tuple[str, ...] | None:
         """Read a list of texts."""
-        found: list[str] | None = self._typed(
-            key,
-            "a list of texts",
-            lambda value: isinstance(value, list) and all(isinstance(item, str) for item in value),
-        )
+        found = self._typed(key, "a list of texts", _is_list_of(str))
         return None if found is None else tuple(found)
 
     def scalars(self, key: str) -> tuple[str | int | float, ...] | None:
         """Read a list of texts, numbers, truth values or dates; dates become texts."""
-        found: list[Any] | None = self._typed(
-            key,
-            "a list of texts, numbers or dates",
-            lambda value: isinstance(value, list) and all(isinstance(item, (str, int, float, date)) for item in value),
-        )
-        return None if found is None else tuple(str(item) if isinstance(item, date) else item for item in found)
+        found = self._typed(key, "a list of texts, numbers or dates", _is_list_of(*_SCALARS))
+        return None if found is None else _without_dates(found)
 
     def lists(self, key: str) -> tuple[tuple[str | int | float, ...], ...] | None:
         """Read a list of such lists."""
-        found: list[Any] | None = self._typed(
-            key,
-            "a list of lists of texts, numbers or dates",
-            lambda value: (
-                isinstance(value, list)
-                and all(isinstance(each, list) for each in value)
-                and all(isinstance(item, (str, int, float, date)) for each in value for item in each)
-            ),
-        )
-        if found is None:
-            return None
-        return tuple(tuple(str(item) if isinstance(item, date) else item for item in each) for each in found)
-
-    def text_or_number(self, key: str) -> str | float | None:
-        """Read a text or a number."""
-        found: str | float | None = self._typed(
-            key, "a text or a number", lambda value: isinstance(value, str) or _is_number(value)
-        )
-        return found
+        found = self._typed(key, "a list of lists of texts, numbers or dates", _is_list_of_scalars)
+        return None if found is None else tuple(map(_without_dates, found))
 
     def table(self, key: str) -> Mapping[str, Any]:
         """Read a table; empty if it is missing."""
-        return self._typed(key, "a table", lambda value: isinstance(value, dict)) or {}
+        return self._typed(key, "a table", _is_table) or {}
 
     def tables(self, key: str) -> list[Mapping[str, Any]]:
         """Read a list of tables; empty if it is missing."""
-        return (
-            self._typed(
-                key,
-                f"a list of tables, each under a line [[{key}]]",
-                lambda value: isinstance(value, list) and all(isinstance(item, dict) for item in value),
-            )
-            or []
-        )
+        return self._typed(key, f"a list of tables, each under a line [[{key}]]", _is_list_of(dict)) or []
 
     def has(self, key: str) -> bool:
         """Return whether the table has the key."""
@@ -166,12 +149,51 @@ class TomlKeys:
         """Return (not raise) the error for a value that cannot be used."""
         return ParameterError(f"{self._place}, key {key!r}: {problem}")
 
-    def _typed(self, key: str, expected: str, fits: Callable[[Any], bool]) -> Any:
+    def _typed(self, key: str, expected: str, fits: Callable[[object], TypeGuard[T]]) -> T | None:
         value = self._values.get(key)
-        if value is not None and not fits(value):
-            raise self.error(key, f"expected {expected}, got {value!r}")
-        return value
+        if value is None or fits(value):
+            return value
+        raise self.error(key, f"expected {expected}, got {value!r}")
 
 
-def _is_number(value: object) -> bool:
+def _is_character(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and bool(value)
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_flag(value: object) -> TypeGuard[bool]:
+    return isinstance(value, bool)
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_text_or_number(value: object) -> TypeGuard[str | float]:
+    return isinstance(value, str) or _is_number(value)
+
+
+def _is_table(value: object) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(value, dict)
+
+
+def _is_list_of(*kinds: type) -> Callable[[object], TypeGuard[list[Any]]]:
+    def fits(value: object) -> TypeGuard[list[Any]]:
+        return isinstance(value, list) and all(isinstance(item, kinds) for item in value)
+
+    return fits
+
+
+def _is_list_of_scalars(value: object) -> TypeGuard[list[list[Any]]]:
+    return isinstance(value, list) and all(map(_is_list_of(*_SCALARS), value))
+
+
+def _without_dates(values: Iterable[Any]) -> tuple[str | int | float, ...]:
+    return tuple(str(item) if isinstance(item, date) else item for item in values)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from datetime import UTC, date, datetime
+from dataclasses import dataclass
+from datetime import date, datetime
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
-from dpdb.doors.jobs.stored import CHECKS_FOLDER, ResultsTable, StoredRows, open_stored
-from dpdb.errors import ParameterError
+from dpdb.doors.jobs.stored import CHECKS_FOLDER, ResultsTable, filled, open_stored, read_beside, rows_beside
 from dpdb.suites import CheckResult, CheckResults
 
 __all__ = ["VERDICT_SCHEMA", "VerdictRow", "open_verdicts", "read_verdicts", "verdict_table"]
@@ -41,9 +38,10 @@ VERDICT_SCHEMA = pa.schema(
         pa.field("guarantee", pa.string()),
     ]
 )
-_KEY = ("job", "run_id", "suite", "place")
-_STORED = StoredRows(VERDICT_SCHEMA, _KEY, _KEY, suffix="_checks", folder=CHECKS_FOLDER)
-_NEEDED = (*(field.name for field in VERDICT_SCHEMA if not field.nullable), "name", "verdict", "severity", "limit")
+_VERDICTS = rows_beside(VERDICT_SCHEMA, ("job", "run_id", "suite", "place"), CHECKS_FOLDER)
+_NEEDED_OF_VERDICTS = (
+    *(field.name for field in VERDICT_SCHEMA if not field.nullable), "name", "verdict", "severity", "limit",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -53,18 +51,18 @@ class VerdictRow:
     Attributes
     ----------
     time : datetime
-        UTC, of the run, as of its releases.
+        In UTC, the time of the run, which its releases have, too.
     job, run_id, suite : str
         Together the run id in the ledger; `suite` is the name of the job's `[[check]]`.
     place : int
-        Of the check in its suite, from 1.
+        Number of the check in its suite, from 1.
     day : date
-        Of the run's data; of the run, if its run id names none.
+        The day of the run's data; that of the run, if its run id names none.
     check : CheckResult
     where : str or None
         The rows that were checked.
     confidence, epsilon_reserved, epsilon, guarantee
-        Of all checks of this run together; see `CheckResults`.
+        They hold for all checks of this run together; see `CheckResults`.
     kept : str or None
         The name under which the suite is kept.
     """
@@ -86,7 +84,7 @@ class VerdictRow:
 
 def open_verdicts(path: Path, table: str | None = None) -> ResultsTable:
     """Return the table of verdicts beside a results table, as `open_results` does, with its errors."""
-    return open_stored(path, table, _STORED)
+    return open_stored(path, table, _VERDICTS)
 
 
 def verdict_table(
@@ -113,23 +111,6 @@ def read_verdicts(path: Path, table: str | None = None) -> tuple[VerdictRow, ...
     ParameterError
         The table is none of verdicts.
     """
-    if path.is_file() and path.suffix == ".parquet":
-        return ()
-    rows = [_row(values, path) for values in open_verdicts(path, table).read(optional=True).to_pylist()]
+    found = read_beside(path, table, _VERDICTS, "verdicts", _NEEDED_OF_VERDICTS)
+    rows: list[VerdictRow] = [filled(VerdictRow, values, check=filled(CheckResult, values)) for values in found]
     return tuple(sorted(rows, key=lambda row: (row.day, row.time, row.job, row.run_id, row.suite, row.place)))
-
-
-_CHECK = tuple(field.name for field in fields(CheckResult))
-_ROW = tuple(field.name for field in fields(VerdictRow) if field.name != "check")
-
-
-def _row(values: Mapping[str, Any], path: Path) -> VerdictRow:
-    missing = [name for name in _NEEDED if values.get(name) is None]
-    if missing or not isinstance(values["time"], datetime) or not isinstance(values["day"], date):
-        wrong = missing[0] if missing else "time"
-        raise ParameterError(f"{path}: not a table of verdicts of dpdb: the column {wrong!r} is missing or NULL")
-    found: dict[str, Any] = {name: values.get(name) for name in _ROW}
-    check: dict[str, Any] = {name: values.get(name) for name in _CHECK}
-    time = values["time"]
-    found["time"] = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
-    return VerdictRow(**found, check=CheckResult(**check))

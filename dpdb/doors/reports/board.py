@@ -23,11 +23,11 @@ class Board:
     Attributes
     ----------
     last : tuple of VerdictRow
-        Of its last run, in the order of the suite.
+        The rows of its last run, in the order of the suite.
     days : tuple of date
-        Of its runs, newest first.
+        The days of its runs, newest first.
     lines : tuple of tuple of (VerdictRow or None)
-        By check what was found on each of those days, by the day's last run.
+        For each check its row of each of those days, from the day's last run.
     more : int
         How many earlier days are left out.
     """
@@ -44,7 +44,7 @@ class Board:
 
     @property
     def counts(self) -> list[tuple[str, str]]:
-        """Of the last run, how many checks of each kind, in words, the worst first."""
+        """How many checks of each kind the last run has, in words, the worst first."""
         kinds = [cell_kind(row.check) for row in self.last]
         signs = {"fail": "bad", "open": "undecided", "warn": "warned", "ok": "good"}
         return [(sign, f"{kinds.count(kind):,} {_SAID[kind]}") for kind, sign in signs.items() if kind in kinds]

@@ -20,12 +20,19 @@ from dpdb.characters import in_html
 from dpdb.constraints import DenialConstraint
 from dpdb.doors.jobs.diagnoses.rows import DiagnosisRow
 from dpdb.doors.jobs.results import ResultRow, Results
-from dpdb.doors.reports import words
 from dpdb.doors.reports.board import Board, boards_of, cell_kind, cell_words
 from dpdb.doors.reports.chart import DEFINITIONS, budget_bar, series_chart
 from dpdb.doors.reports.named import named_of
 from dpdb.doors.reports.series import Series, series_of, trend_words
-from dpdb.doors.reports.words import rule_name
+from dpdb.doors.reports.words import (
+    budget_words,
+    constraint_words,
+    gate_words,
+    latest_words,
+    rule_name,
+    text_name,
+    warning_words,
+)
 from dpdb.ledger import LedgerSummary
 from dpdb.release import (
     constraints_digest,
@@ -44,7 +51,7 @@ __all__ = [
 ]
 
 
-# Of each choice what it is called; None is a word of ours, which a slice or a rule may be called, too.
+# The name of each choice; None stands for a word of ours, because a slice or a rule may be called so, too.
 _GROUPS: tuple[tuple[str, str, Callable[[Series], str | None], str], ...] = (
     ("Table", "t", lambda series: series.latest.job, ""),
     ("Measure", "m", lambda series: words_of(series.latest.release).heading, ""),
@@ -171,15 +178,12 @@ def report_page(
 def _environment() -> Environment:
     """Return jinja2 with the template's functions; `in_html` escapes values, and shows hidden signs, too."""
     environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=_escaped)
-    speakers = (budget_bar, series_chart, trend_words, noise_words, number_words, theta_words, value_words, words_of)
-    environment.globals |= {function.__name__: function for function in speakers}
-    environment.globals |= {
-        "cell_kind": cell_kind,
-        "cell_words": cell_words,
-        "limit_words": limit_words,
-        "WHERE_IT_IS": WHERE_IT_IS,
-    }
-    environment.globals |= {name: getattr(words, name) for name in words.__all__}
+    speakers = (
+        budget_bar, budget_words, cell_kind, cell_words, constraint_words, gate_words, latest_words, limit_words,
+        noise_words, number_words, rule_name, series_chart, text_name, theta_words, trend_words, value_words,
+        warning_words, words_of,
+    )  # fmt: skip
+    environment.globals |= {function.__name__: function for function in speakers} | {"WHERE_IT_IS": WHERE_IT_IS}
     environment.filters |= {
         "day": "{:%Y-%m-%d}".format,
         "minute": "{:%Y-%m-%d %H:%M}".format,

@@ -76,7 +76,7 @@ class Total:
     what : str
         The measure, with the estimand.
     sites : tuple of str
-        Those that have it.
+        The sites that have it.
     value : int
         The sum of their noisy numbers, before any was raised to 0.
     lower, upper : int
@@ -129,9 +129,9 @@ def totals_of(sites: Sequence[Site], confidence: float = 0.95) -> tuple[list[Tot
     Parameters
     ----------
     sites
-        What they have published.
+        The sites, with what they have published.
     confidence
-        Of each interval.
+        Confidence of each interval.
     """
     from dpdb.privacy import laplace_sum_tail
 

@@ -7,7 +7,6 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.numbers import real
 from dpdb.doors.cli.shared_options import command, format_option
 from dpdb.doors.cli.streams import show
@@ -17,28 +16,23 @@ if TYPE_CHECKING:
 
     from dpdb.doors.reports.sites import Board, Total
 
-__all__ = ["add", "run"]
+__all__ = ["add_combine"]
 
 
-def add(commands: Any) -> None:
+def add_combine(commands: Any) -> None:
     """Add `dpdb combine`."""
-    parser = command(
-        commands,
-        "combine",
-        run,
-        "put what sites have published side by side: verdicts as they are, sums of numbers; reads nothing private",
-        "dpdb combine north.json south.json",
-    )
+    text = "put what sites have published side by side: verdicts as they are, sums of numbers; reads nothing private"
+    parser = command(commands, "combine", _combine, text, "dpdb combine north.json south.json")
     parser.add_argument(
         "sites", metavar="SITE.json", nargs="+", help="JSON of dpdb check, measure or count, a file a site"
     )
-    harmless(
-        parser.add_argument("--confidence", type=real, default=0.95, metavar="C", help="of each sum's interval (.95)")
+    parser.add_argument(
+        "--confidence", type=real, default=0.95, metavar="C", harmless=True, help="of each sum's interval (.95)"
     )
     format_option(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def _combine(options: argparse.Namespace) -> int:
     """Print verdicts by site, and sums with their intervals; exit code 1 if a check failed at a site."""
     from dpdb.doors.reports.sites import board_of, read_sites, totals_of
 
@@ -66,15 +60,14 @@ def _as_json(board: Board, totals: list[Total], left_out: list[str]) -> dict[str
 
 
 def _board_lines(board: Board) -> Iterator[str]:
+    from dpdb.doors.cli.checks_text import aligned
     from dpdb.doors.reports.sites import cell_words
 
     if not board.lines:
         return
     rows = [("check", "limit", *board.sites)]
     rows += [(line.name, line.limit, *(cell_words(line, site) for site in board.sites)) for line in board.lines]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    yield from aligned(rows)
 
 
 def _total_lines(totals: list[Total]) -> Iterator[str]:

@@ -6,50 +6,31 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.intermixed import harmless
-from dpdb.doors.cli.shared_options import (
-    command,
-    declared_options,
-    limit_options,
-    output_option,
-    slice_options,
-    source_options,
-    spending_options,
-    words_options,
-)
+from dpdb.doors.cli.shared_options import answer_options, command, declared_options, slice_options, source_options
 from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
     from dpdb.release import Session
 
-__all__ = ["add", "run"]
+__all__ = ["add_count"]
 
 
-def add(commands: Any) -> None:
+def add_count(commands: Any) -> None:
     """Add `dpdb count`."""
-    parser = command(
-        commands,
-        "count",
-        run,
-        "release the number of rows, with a two-sided interval, under differential privacy",
-        "dpdb count hospital.parquet --where \"state = 'AL'\" --epsilon 0.1",
-    )
+    text = "release the number of rows, with a two-sided interval, under differential privacy"
+    parser = command(commands, "count", run, text, "dpdb count hospital.parquet --where \"state = 'AL'\" --epsilon 0.1")
     source_options(parser, constraints=False)
-    harmless(
-        parser.add_argument(
-            "--constraints",
-            metavar="FILE_OR_TEXT",
-            action="append",
-            help="beside --private-parent: the rules that say which of its rows belong to a unit",
-        )
+    parser.add_argument(
+        "--constraints",
+        metavar="FILE_OR_TEXT",
+        action="append",
+        harmless=True,
+        help="beside --private-parent: the rules that say which of its rows belong to a unit",
     )
     declared_options(parser)
     slice_options(parser, epsilon=None)
     parser.add_argument("--rho", metavar="R", help="cost of Gaussian noise instead, on a ledger of notion zcdp")
-    spending_options(parser)
-    limit_options(parser)
-    words_options(parser)
-    output_option(parser)
+    answer_options(parser, verbose=True)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -10,12 +10,12 @@ from dpdb.doors.cli.answers import AnswerOutput
 from dpdb.doors.cli.shared_options import command, quiet_options
 from dpdb.errors import SourceError
 
-__all__ = ["add", "run"]
+__all__ = ["add_demo"]
 
 _PACKAGE = Path(__file__).resolve().parents[3]
 
 
-def add(commands: Any) -> None:
+def add_demo(commands: Any) -> None:
     """Add `dpdb demo`."""
     parser = command(
         commands, "demo", run, "release the three measures of the bundled real hospital table", "dpdb demo --epsilon 1"

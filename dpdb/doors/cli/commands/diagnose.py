@@ -7,40 +7,26 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.numbers import real, whole
 from dpdb.doors.cli.options import csv_line
-from dpdb.doors.cli.shared_options import (
-    command,
-    declared_options,
-    format_option,
-    limit_options,
-    output_option,
-    source_options,
-    spending_options,
-)
+from dpdb.doors.cli.shared_options import answer_options, command, table_options
 from dpdb.doors.cli.streams import say, write_output
 from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
     from dpdb.diagnosis import Diagnosis
 
-__all__ = ["add", "run"]
+__all__ = ["add_diagnose"]
 
 _STEPS = 12
 
 
-def add(commands: Any) -> None:
+def add_diagnose(commands: Any) -> None:
     """Add `dpdb diagnose`."""
-    parser = command(
-        commands,
-        "diagnose",
-        run,
-        "name the dirtiest slices of public keys, and the worst rule",
-        "dpdb diagnose hospital.parquet --constraints hospital.dcs.txt --by state --keys AL,AK --epsilon 1",
-    )
-    source_options(parser)
-    declared_options(parser)
+    text = "name the dirtiest slices of public keys, and the worst rule"
+    example = "dpdb diagnose hospital.parquet --constraints hospital.dcs.txt --by state --keys AL,AK --epsilon 1"
+    parser = command(commands, "diagnose", run, text, example)
+    table_options(parser)
     parser.add_argument("--epsilon", required=True, metavar="E", help="privacy cost of all slices and rules together")
     parser.add_argument("--by", action="append", metavar="COLUMN", help="compare the slices of this column; repeatable")
     parser.add_argument(
@@ -52,15 +38,12 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--rules", action="store_true", help="name the rule with the most rows to delete, too")
     parser.add_argument("--where", metavar="SQL", help="predicate that selects the rows that are looked at")
-    harmless(
-        parser.add_argument("--confidence", type=real, default=0.95, metavar="C", help="of all bounds together (.95)")
+    parser.add_argument(
+        "--confidence", type=real, default=0.95, metavar="C", harmless=True, help="of all bounds together (.95)"
     )
     parser.add_argument("--dry-run", action="store_true", help="show what can be told apart, and spend nothing")
     parser.add_argument("--rows", type=whole, metavar="N", help="public size of the table, to say what can be named")
-    spending_options(parser)
-    limit_options(parser)
-    format_option(parser)
-    output_option(parser)
+    answer_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -11,35 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.numbers import positive
 from dpdb.doors.cli.options import csv_line, table_settings
-from dpdb.doors.cli.shared_options import (
-    command,
-    declared_options,
-    format_option,
-    limit_options,
-    source_options,
-)
+from dpdb.doors.cli.shared_options import command, format_option, limit_options, table_options
 from dpdb.doors.cli.streams import show
 from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
     from dpdb.owner import ExactMeasures
 
-__all__ = ["add", "run"]
+__all__ = ["add_exact"]
 
 _STEPS = 4
 
 
-def add(commands: Any) -> None:
+def add_exact(commands: Any) -> None:
     """Add `dpdb exact`."""
-    parser = command(
-        commands,
-        "exact",
-        run,
-        "print the true values, which are not private: for the owner of the data only",
-        "dpdb exact hospital.parquet --constraints hospital.dcs.txt --non-private --format json",
-    )
-    source_options(parser)
-    declared_options(parser)
+    text = "print the true values, which are not private: for the owner of the data only"
+    example = "dpdb exact hospital.parquet --constraints hospital.dcs.txt --non-private --format json"
+    parser = command(commands, "exact", run, text, example)
+    table_options(parser)
     parser.add_argument("--where", metavar="SQL", help="predicate that selects the slice")
     parser.add_argument("--non-private", action="store_true", help="yes, exact values may be shown")
     parser.add_argument("--measure", metavar="M", action="append", help="compute only this measure; may be repeated")

@@ -9,31 +9,19 @@ from typing import Any
 
 from dpdb.doors.cli.numbers import whole
 from dpdb.doors.cli.options import table_settings
-from dpdb.doors.cli.shared_options import (
-    command,
-    declared_options,
-    format_option,
-    release_options,
-    setting_options,
-    source_options,
-)
+from dpdb.doors.cli.shared_options import command, format_option, release_options, setting_options, table_options
 from dpdb.doors.cli.streams import show
 from dpdb.engine import LIMITS
 
-__all__ = ["add", "run"]
+__all__ = ["add_explain"]
 
 
-def add(commands: Any) -> None:
+def add_explain(commands: Any) -> None:
     """Add `dpdb explain`."""
-    parser = command(
-        commands,
-        "explain",
-        run,
-        "show compiled SQL, plans, privacy cost and expected noise; spends nothing and shows no data",
-        "dpdb explain hospital.parquet --constraints hospital.dcs.txt --epsilon 1",
-    )
-    source_options(parser)
-    declared_options(parser)
+    text = "show compiled SQL, plans, privacy cost and expected noise; spends nothing and shows no data"
+    example = "dpdb explain hospital.parquet --constraints hospital.dcs.txt --epsilon 1"
+    parser = command(commands, "explain", run, text, example)
+    table_options(parser)
     release_options(parser, required=False)
     parser.add_argument("--rows", type=whole, metavar="N", help="a guess of the number of rows: says what else to ask")
     setting_options(parser, LIMITS)

@@ -10,26 +10,21 @@ from typing import Any
 from dpdb.doors.cli.shared_options import command, configured_owner_log
 from dpdb.errors import ParameterError
 
-__all__ = ["add", "run"]
+__all__ = ["add_mcp"]
 
 _TOKEN = "DPDB_TOKEN"
 _MOST_TOKEN = 1_000
 
 
-def add(commands: Any) -> None:
+def add_mcp(commands: Any) -> None:
     """Add `dpdb mcp`."""
-    parser = command(
-        commands,
-        "mcp",
-        run,
-        "answer one analyst's agent over standard input and output (MCP)",
-        "dpdb mcp --config serve.toml --token-file agent.token",
-        config="configuration of the server",
-    )
+    text = "answer one analyst's agent over standard input and output (MCP)"
+    example = "dpdb mcp --config serve.toml --token-file agent.token"
+    parser = command(commands, "mcp", _mcp, text, example, config="configuration of the server")
     parser.add_argument("--token-file", metavar="FILE", help=f"file with the analyst's token (environment {_TOKEN})")
 
 
-def run(options: argparse.Namespace) -> int:
+def _mcp(options: argparse.Namespace) -> int:
     """Answer until standard input ends."""
     from dpdb.doors.server.configuration import load_configuration
 

@@ -7,16 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.options import thresholds
 from dpdb.doors.cli.shared_options import (
     command,
-    declared_options,
     limit_options,
     output_option,
     release_options,
-    source_options,
     spending_options,
+    table_options,
     words_options,
 )
 from dpdb.doors.cli.streams import say
@@ -24,43 +22,23 @@ from dpdb.doors.cli.streams import say
 if TYPE_CHECKING:
     from dpdb.release import Gate, Release
 
-__all__ = ["add", "run"]
+__all__ = ["add_measure"]
 
 _STEPS = 5  # opening, reading, ranking, joining, drawing; more of a table in another engine
 
 
-def add(commands: Any) -> None:
+def add_measure(commands: Any) -> None:
     """Add `dpdb measure`."""
-    parser = command(
-        commands,
-        "measure",
-        run,
-        "release one measure, or all three, under differential privacy",
-        "dpdb measure hospital.parquet --constraints hospital.dcs.txt --measure repair --epsilon 1",
-    )
-    source_options(parser)
-    declared_options(parser)
+    text = "release one measure, or all three, under differential privacy"
+    example = "dpdb measure hospital.parquet --constraints hospital.dcs.txt --measure repair --epsilon 1"
+    parser = command(commands, "measure", run, text, example)
+    table_options(parser)
     release_options(parser)
     limit_options(parser)
     spending_options(parser)
-    harmless(
-        parser.add_argument(
-            "--fail-above",
-            metavar="MEASURE=X",
-            action="append",
-            default=[],
-            help="exit with code 1 if the released value of MEASURE is above X; may be repeated",
-        )
-    )
-    harmless(
-        parser.add_argument(
-            "--warn-above",
-            metavar="MEASURE=X",
-            action="append",
-            default=[],
-            help="say so if the released value of MEASURE is above X; may be repeated",
-        )
-    )
+    for option, what in (("--fail-above", "exit with code 1"), ("--warn-above", "say so")):
+        text = f"{what} if the released value of MEASURE is above X; may be repeated"
+        parser.add_repeated(option, metavar="MEASURE=X", harmless=True, help=text)
     words_options(parser)
     output_option(parser)
 

@@ -10,18 +10,14 @@ from dpdb.doors.cli.options import table_settings
 from dpdb.doors.cli.shared_options import command, quiet_options, source_options
 from dpdb.doors.cli.streams import show
 
-__all__ = ["add", "run"]
+__all__ = ["add_noise"]
 
 
-def add(commands: Any) -> None:
+def add_noise(commands: Any) -> None:
     """Add `dpdb noise`."""
-    parser = command(
-        commands,
-        "noise",
-        run,
-        "write a dirtied copy of a table, for experiments (paper A, section 6.1)",
-        "dpdb noise rnoise adult.parquet --constraints adult.dcs.txt --alpha 0.01 --seed 1 --out noisy.parquet",
-    )
+    text = "write a dirtied copy of a table, for experiments (paper A, section 6.1)"
+    example = "dpdb noise rnoise adult.parquet --constraints adult.dcs.txt --alpha 0.01 --seed 1 --out noisy.parquet"
+    parser = command(commands, "noise", run, text, example)
     parser.add_argument(
         "kind", choices=["rnoise", "conoise"], help="rnoise changes random cells; conoise makes random pairs violate"
     )

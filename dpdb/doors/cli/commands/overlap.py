@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.numbers import positive
 from dpdb.doors.cli.options import csv_schema
 from dpdb.doors.cli.shared_options import command, format_option
@@ -18,22 +17,18 @@ from dpdb.files.bounded_file import bounded_bytes
 if TYPE_CHECKING:
     from dpdb.overlap import OverlapReport
 
-__all__ = ["add", "run"]
+__all__ = ["add_overlap"]
 
 _LARGEST = 16 << 20
 _MOST_NAMED = 12
 _MOST_NOTES = 20
 
 
-def add(commands: Any) -> None:
+def add_overlap(commands: Any) -> None:
     """Add `dpdb overlap`."""
-    parser = command(
-        commands,
-        "overlap",
-        run,
-        "bound what a set of WHERE clauses or counting queries costs together; opens no table, spends nothing",
-        "dpdb overlap queries.sql --schema 'age INTEGER' --weights 5,5,10 --format json",
-    )
+    text = "bound what a set of WHERE clauses or counting queries costs together; opens no table, spends nothing"
+    example = "dpdb overlap queries.sql --schema 'age INTEGER' --weights 5,5,10 --format json"
+    parser = command(commands, "overlap", run, text, example)
     parser.add_argument(
         "file", metavar="FILE.sql", help="one WHERE clause or counting query per line; - reads standard input"
     )
@@ -50,7 +45,7 @@ def add(commands: Any) -> None:
         "--deadline", metavar="S", type=positive, default=10.0, help="seconds after which the search stops (10)"
     )
     columns = "all columns that the queries name, with types: 'age INTEGER, day DATE'"
-    harmless(parser.add_argument("--schema", required=True, metavar="COLS", help=columns))
+    parser.add_argument("--schema", required=True, metavar="COLS", harmless=True, help=columns)
     format_option(parser)
 
 

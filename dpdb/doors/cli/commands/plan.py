@@ -20,18 +20,14 @@ from dpdb.doors.cli.streams import show
 from dpdb.engine import LIMITS, SETTINGS
 from dpdb.errors import ParameterError
 
-__all__ = ["add", "run"]
+__all__ = ["add_plan"]
 
 
-def add(commands: Any) -> None:
+def add_plan(commands: Any) -> None:
     """Add `dpdb plan`."""
-    parser = command(
-        commands,
-        "plan",
-        run,
-        "simulate releases on a synthetic table of a guessed shape; spends nothing and reads no row",
-        "dpdb plan visits.parquet --constraints rules.txt --epsilon 1 --rows 10000 --error-rate 0.01",
-    )
+    text = "simulate releases on a synthetic table of a guessed shape; spends nothing and reads no row"
+    example = "dpdb plan visits.parquet --constraints rules.txt --epsilon 1 --rows 10000 --error-rate 0.01"
+    parser = command(commands, "plan", run, text, example)
     parser.add_argument("source", metavar="SOURCE", nargs="?", help="as of `dpdb measure`; only its schema is read")
     types = "column types, such as 'age INTEGER, day DATE': of a CSV file, or in place of SOURCE"
     shape_options(parser, types, constraints=False)
@@ -46,20 +42,10 @@ def add(commands: Any) -> None:
     parser.add_argument("--epsilon", default="1", metavar="E", help="privacy cost to plan for (1)")
     parser.add_argument("--rows", type=whole, required=True, metavar="N", help="a guess of the number of rows")
     parser.add_argument("--error-rate", type=real, metavar="A", help="guessed share of wrong cells, such as 0.01")
-    parser.add_argument(
-        "--distinct",
-        metavar="COLUMN=K",
-        action="append",
-        default=[],
-        help="a guess of the column's number of distinct values (square root of N); may be repeated",
-    )
-    parser.add_argument(
-        "--values",
-        metavar="COLUMN=V,V",
-        action="append",
-        default=[],
-        help="values that a column may have, where its rules alone do not tell any; may be repeated",
-    )
+    text = "a guess of the column's number of distinct values (square root of N); may be repeated"
+    parser.add_repeated("--distinct", metavar="COLUMN=K", help=text)
+    text = "values that a column may have, where its rules alone do not tell any; may be repeated"
+    parser.add_repeated("--values", metavar="COLUMN=V,V", help=text)
     parser.add_argument("--max-degree", type=whole, metavar="N", help="public bound of conflicts per row")
     parser.add_argument("--target", type=real, metavar="X", help="find the epsilon that gives this relative error")
     parser.add_argument("--repetitions", type=whole, default=50, metavar="R", help="simulated releases per figure (50)")

@@ -6,37 +6,33 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.shared_options import command
 from dpdb.doors.cli.streams import show
 from dpdb.errors import ParameterError
 
-__all__ = ["add", "run"]
+__all__ = ["add_report"]
 
 
-def add(commands: Any) -> None:
+def add_report(commands: Any) -> None:
     """Add `dpdb report`."""
-    parser = command(
-        commands,
-        "report",
-        run,
-        "write one HTML page about results tables; reads releases only, never the private source",
-        "dpdb report visits.duckdb orders.duckdb --out report.html",
-    )
+    text = "write one HTML page about results tables; reads releases only, never the private source"
+    parser = command(commands, "report", _report, text, "dpdb report visits.duckdb orders.duckdb --out report.html")
     text = "DuckDB file, or folder of Parquet files, of `dpdb run`; several make one page; or JSON of sites' verdicts"
     parser.add_argument("results", metavar="RESULTS", nargs="+", help=text)
     parser.add_argument("--out", required=True, metavar="FILE", help=".html file; replaced if it exists")
-    harmless(parser.add_argument("--table", metavar="T", help="results table of a DuckDB file (dpdb_results)"))
+    parser.add_argument("--table", metavar="T", harmless=True, help="results table of a DuckDB file (dpdb_results)")
     parser.add_argument("--ledger", metavar="FILE", help="show what this ledger says now, not after the last run")
-    harmless(
-        parser.add_argument(
-            "--constraints", metavar="FILE_OR_TEXT", action="append", help="show these; default: those of the last run"
-        )
+    parser.add_argument(
+        "--constraints",
+        metavar="FILE_OR_TEXT",
+        action="append",
+        harmless=True,
+        help="show these; default: those of the last run",
     )
-    harmless(parser.add_argument("--title", metavar="T", help="heading of the page (Data quality report)"))
+    parser.add_argument("--title", metavar="T", harmless=True, help="heading of the page (Data quality report)")
 
 
-def run(options: argparse.Namespace) -> int:
+def _report(options: argparse.Namespace) -> int:
     """Read results, write the page; the private source is not opened."""
     from dpdb.constraints import distinct, load_constraints
     from dpdb.doors.jobs.results import read_results, several_results

@@ -21,21 +21,16 @@ if TYPE_CHECKING:
     from dpdb.doors.jobs import Job, JobPlan
     from dpdb.doors.jobs.outcome import Outcome
 
-__all__ = ["add", "run"]
+__all__ = ["add_run"]
 
 _STEPS = 4  # of each slice: reading, ranking, joining, drawing
 _CHECK_STEPS = 24  # of each suite: counting, and a step for each level
 
 
-def add(commands: Any) -> None:
+def add_run(commands: Any) -> None:
     """Add `dpdb run`."""
-    parser = command(
-        commands,
-        "run",
-        run,
-        "run a job file: make its releases and checks, append them to its results, compare them with its gates",
-        "dpdb run visits.toml --run-id 2026-11-21",
-    )
+    text = "run a job file: make its releases and checks, append them to its results, compare them with its gates"
+    parser = command(commands, "run", run, text, "dpdb run visits.toml --run-id 2026-11-21")
     parser.add_argument("job", metavar="JOB.toml", help="job file; its paths are relative to its folder")
     parser.add_argument(
         "--run-id",
@@ -107,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _with_receipts(job: Job, options: argparse.Namespace) -> Job:
-    """Return a job whose receipts are as the command line has them, if it says something of them."""
+    """Return the job with the receipts that the command line names, if it names any."""
     if options.receipt is None and options.receipt_key is None:
         return job
     receipt, key = (None if path is None else Path(path) for path in (options.receipt, options.receipt_key))

@@ -15,20 +15,15 @@ if TYPE_CHECKING:
     from dpdb.owner import ProposedSchema
     from dpdb.sources import Faults
 
-__all__ = ["add", "run"]
+__all__ = ["add_schema"]
 
 _WIDTH = 120
 
 
-def add(commands: Any) -> None:
+def add_schema(commands: Any) -> None:
     """Add `dpdb schema`."""
-    parser = command(
-        commands,
-        "schema",
-        run,
-        "propose types for columns that have none, as a --schema option; reads rows, so it is for the owner only",
-        "dpdb schema visits.csv",
-    )
+    text = "propose types for columns that have none, as a --schema option; reads rows, so it is for the owner only"
+    parser = command(commands, "schema", run, text, "dpdb schema visits.csv")
     parser.add_argument("source", metavar="FILE", help="CSV file, or directory or glob of CSV or Parquet files")
     setting_options(parser, ("table", "delimiter"))
     limit_options(parser)

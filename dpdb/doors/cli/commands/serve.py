@@ -10,23 +10,18 @@ from dpdb.doors.cli.numbers import whole
 from dpdb.doors.cli.shared_options import command, configured_owner_log
 from dpdb.errors import ParameterError
 
-__all__ = ["add", "run"]
+__all__ = ["add_serve"]
 
 
-def add(commands: Any) -> None:
+def add_serve(commands: Any) -> None:
     """Add `dpdb serve`."""
-    parser = command(
-        commands,
-        "serve",
-        run,
-        "answer many analysts over HTTP, who reach releases and no rows",
-        "dpdb serve --config serve.toml",
-        config="configuration of the server",
-    )
+    text = "answer many analysts over HTTP, who reach releases and no rows"
+    example = "dpdb serve --config serve.toml"
+    parser = command(commands, "serve", _serve, text, example, config="configuration of the server")
     parser.add_argument("--port", metavar="N", type=whole, help="instead of the configured one; 0 takes a free one")
 
 
-def run(options: argparse.Namespace) -> int:
+def _serve(options: argparse.Namespace) -> int:
     """Answer until a signal."""
     from dpdb.doors.cli.streams import say
     from dpdb.doors.server.configuration import load_configuration

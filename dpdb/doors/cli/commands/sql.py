@@ -9,24 +9,18 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpdb.doors.cli.intermixed import harmless
-from dpdb.doors.cli.shared_options import (
-    command,
-    declared_options,
-    ledger_options,
-    limit_options,
-    source_options,
-)
+from dpdb.doors.cli.options import named_files
+from dpdb.doors.cli.shared_options import command, ledger_options, limit_options, table_options
 from dpdb.doors.cli.streams import read_input
 from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
     from dpdb.suites import RegisteredSuite
 
-__all__ = ["add", "run"]
+__all__ = ["add_sql"]
 
 
-def add(commands: Any) -> None:
+def add_sql(commands: Any) -> None:
     """Add `dpdb sql`."""
     parser = command(
         commands,
@@ -37,33 +31,19 @@ def add(commands: Any) -> None:
         "\"SELECT * FROM dp_inconsistency('visits', measure := 'repair', epsilon := 0.5)\"",
     )
     parser.intermixed = True
-    source_options(parser)
-    declared_options(parser)
+    table_options(parser)
     parser.add_argument(
         "statement", metavar="STATEMENT", nargs="?", help="one or more statements; - reads standard input"
     )
     parser.add_argument("--file", metavar="FILE", help="statements to run in order, up to the first error")
     parser.add_argument("--budget", metavar="E", help="total epsilon of this command")
     ledger_options(parser)
-    parser.add_argument(
-        "--public",
-        metavar="NAME=FILE",
-        action="append",
-        default=[],
-        help="a Parquet or CSV file for statements to read",
+    parser.add_repeated("--public", metavar="NAME=FILE", help="a Parquet or CSV file for statements to read")
+    parser.add_repeated(
+        "--suite", metavar="NAME=FILE", help="a suite of checks for statements to run: FROM dp_check('NAME')"
     )
-    parser.add_argument(
-        "--suite",
-        metavar="NAME=FILE",
-        action="append",
-        default=[],
-        help="a suite of checks for statements to run: FROM dp_check('NAME')",
-    )
-    harmless(
-        parser.add_argument(
-            "--format", choices=["table", "csv", "json", "parquet", "arrow"], default="table", help="output (table)"
-        )
-    )
+    formats = ["table", "csv", "json", "parquet", "arrow"]
+    parser.add_argument("--format", choices=formats, default="table", harmless=True, help="output (table)")
     parser.add_argument("--out", metavar="FILE", help="new file for the result, instead of standard output")
     limit_options(parser)
 
@@ -81,7 +61,8 @@ def run(options: argparse.Namespace) -> int:
         raise ParameterError(f"--format {options.format} is binary: give --out FILE")
     if options.budget is None and options.ledger is None:
         raise ParameterError("give --budget E or --ledger FILE: without either an analyst could spend without end")
-    name, public, files = _table_name(options), _named("--public", options.public), _named("--suite", options.suite)
+    name = _table_name(options)
+    public, files = named_files("--public", options.public), named_files("--suite", options.suite)
     settings: dict[str, Any] = {
         "table": options.table if has_tables(options.source) else None,
         "budget": None if options.budget is None else Budget(options.budget),
@@ -135,19 +116,6 @@ def _table_name(options: argparse.Namespace) -> str:
     if not name or "*" in name:
         raise ParameterError("give --table NAME: the name by which statements call this source")
     return name
-
-
-def _named(option: str, texts: list[str]) -> Mapping[str, str]:
-    """Read every NAME=FILE of an option."""
-    files: dict[str, str] = {}
-    for text in texts:
-        name, equals, path = text.partition("=")
-        if not (name.strip() and equals and path):
-            raise ParameterError(f"{option} {text!r}: expected NAME=FILE")
-        if name.strip() in files:
-            raise ParameterError(f"{option} {text!r}: the name is taken")
-        files[name.strip()] = path
-    return files
 
 
 def _registered(

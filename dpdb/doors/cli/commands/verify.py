@@ -12,29 +12,24 @@ from dpdb.doors.cli.streams import one_line, say, show
 if TYPE_CHECKING:
     from dpdb.receipts import Receipt, Verified
 
-__all__ = ["add", "run"]
+__all__ = ["add_verify"]
 
 
-def add(commands: Any) -> None:
+def add_verify(commands: Any) -> None:
     """Add `dpdb verify`."""
-    parser = command(
-        commands,
-        "verify",
-        run,
-        "verify receipts: signatures, inclusion and order in the log, sums; with the ledger every charge, too",
-        "dpdb verify receipts.jsonl --key receipts.key.pub",
-    )
+    text = "verify receipts: signatures, inclusion and order in the log, sums; with the ledger every charge, too"
+    parser = command(commands, "verify", _verify, text, "dpdb verify receipts.jsonl --key receipts.key.pub")
     parser.add_argument("receipts", metavar="RECEIPTS", nargs="+", help="files with one receipt on each line")
     parser.add_argument(
         "--key", metavar="PUB", action="append", required=True, help="public key of receipts; repeatable"
     )
     parser.add_argument("--ledger", metavar="FILE", help="the ledger, for its owner or an auditor; read, never changed")
-    parser.add_argument("--witness", metavar="FILE", action="append", default=[], help="a witness's file; repeatable")
+    parser.add_repeated("--witness", metavar="FILE", help="a witness's file; repeatable")
     parser.add_argument("--witness-key", metavar="PUB", help="the witness's public key: he must have cosigned all")
     format_option(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def _verify(options: argparse.Namespace) -> int:
     """Verify, and tell by the exit code: 1 if something is refused, 5 if something could not be shown."""
     from dpdb.receipts import NOT_PROVEN, load_public, read_checkpoints, read_receipts, verify
 

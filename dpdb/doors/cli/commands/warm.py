@@ -8,20 +8,15 @@ from typing import Any
 from dpdb.doors.cli.shared_options import command, quiet_options
 from dpdb.doors.cli.streams import show
 
-__all__ = ["add", "run"]
+__all__ = ["add_warm"]
 
 _NOT_COMPILED = 1
 
 
-def add(commands: Any) -> None:
+def add_warm(commands: Any) -> None:
     """Add `dpdb warm`."""
-    parser = command(
-        commands,
-        "warm",
-        run,
-        "compile everything for this machine and keep it: in the package if that can be written, else in your cache",
-        "dpdb warm",
-    )
+    text = "compile everything for this machine and keep it: in the package if that can be written, else in your cache"
+    parser = command(commands, "warm", run, text, "dpdb warm")
     parser.add_argument("--check", action="store_true", help="compile nothing; exit code 1 if something is missing")
     quiet_options(parser)
 

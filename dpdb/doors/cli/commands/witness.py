@@ -9,27 +9,23 @@ from dpdb.doors.cli.shared_options import command
 from dpdb.doors.cli.streams import show
 from dpdb.errors import ParameterError
 
-__all__ = ["add", "run"]
+__all__ = ["add_witness"]
 
 
-def add(commands: Any) -> None:
+def add_witness(commands: Any) -> None:
     """Add `dpdb witness`."""
-    parser = command(
-        commands,
-        "witness",
-        run,
-        "keep a ledger's checkpoint in another place, and notice a ledger that went back or was forked",
-        "dpdb witness /mnt/other/visits.witness --ledger visits.ledger --receipt-key keys/receipts.key",
-    )
+    text = "keep a ledger's checkpoint in another place, and notice a ledger that went back or was forked"
+    example = "dpdb witness /mnt/other/visits.witness --ledger visits.ledger --receipt-key keys/receipts.key"
+    parser = command(commands, "witness", _witness, text, example)
     parser.add_argument("file", metavar="FILE", help="file of the witness, to which checkpoints are appended")
     parser.add_argument("receipts", metavar="RECEIPTS", nargs="*", help="receipts, where the ledger cannot be read")
-    parser.add_argument("--key", metavar="PUB", action="append", default=[], help="public key of receipts; repeatable")
+    parser.add_repeated("--key", metavar="PUB", help="public key of receipts; repeatable")
     parser.add_argument("--ledger", metavar="FILE", help="the ledger, for its owner")
     parser.add_argument("--receipt-key", metavar="KEY", help="with --ledger: private key of receipts")
     parser.add_argument("--cosign", metavar="KEY", help="the witness's own private key: cosign what is kept")
 
 
-def run(options: argparse.Namespace) -> int:
+def _witness(options: argparse.Namespace) -> int:
     """Keep what was shown to follow what is kept; otherwise refuse."""
     from dpdb.receipts import Issuer, WitnessFile, load_key, load_public, open_receipt, read_receipts
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from dpdb.diagnosis import ASKED, DiagnosisAsk
 from dpdb.doors.jobs.placeholders import placeholders
-from dpdb.doors.jobs.toml_keys import TomlKeys
+from dpdb.doors.jobs.toml_keys import TomlKeys, explained
 from dpdb.errors import ParameterError
 
 __all__ = ["JobDiagnosis", "read_diagnosis"]
 
-_KEYS = ("name", *(name for name in ASKED if name != "run_id"))
+_DIAGNOSIS_KEYS = ("name", *(name for name in ASKED if name != "run_id"))
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class JobDiagnosis:
 
 def read_diagnosis(path: Path, values: Mapping[str, Any], place: str) -> JobDiagnosis:
     """Read a `[[diagnose]]` table of a job file; see `TomlKeys` for the errors."""
-    keys = TomlKeys(values, place, _KEYS)
+    keys = TomlKeys(values, place, _DIAGNOSIS_KEYS)
     name = keys.name_of_part("diagnose")
     several = keys.is_list("by")
     given = {
@@ -40,9 +40,7 @@ def read_diagnosis(path: Path, values: Mapping[str, Any], place: str) -> JobDiag
         "confidence": keys.number("confidence"),
         **{key: keys.text(key) for key in ("where", "label")},
     }
-    try:
+    with explained(f"{path}, [[diagnose]] {name!r}: ", of=ParameterError):
         ask = DiagnosisAsk.of({key: value for key, value in given.items() if value is not None})
         placeholders(ask.where or "")
-    except ParameterError as error:
-        raise ParameterError(f"{path}, [[diagnose]] {name!r}: {error}") from None
     return JobDiagnosis(name, ask)

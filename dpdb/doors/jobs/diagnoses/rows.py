@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from dpdb.diagnosis import DIAGNOSIS_SCHEMA
-from dpdb.doors.jobs.stored import DIAGNOSES_FOLDER, ResultsTable, StoredRows, open_stored
-from dpdb.errors import ParameterError
+from dpdb.doors.jobs.stored import DIAGNOSES_FOLDER, ResultsTable, filled, open_stored, read_beside, rows_beside
 
 if TYPE_CHECKING:
     from dpdb.diagnosis import Diagnosis
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["DiagnosisRow", "diagnosis_rows", "open_diagnoses", "read_diagnoses"]
 
 # Job columns, then those of a diagnosis; one row per named slice, or one without a slice.
-_SCHEMA = pa.schema(
+_DIAGNOSIS_ROWS = pa.schema(
     [
         pa.field("time", pa.timestamp("us", tz="UTC"), nullable=False),
         pa.field("job", pa.string(), nullable=False),
@@ -32,8 +30,7 @@ _SCHEMA = pa.schema(
         *(field.with_nullable(True) for field in DIAGNOSIS_SCHEMA),
     ]
 )
-_ROW_KEY = ("job", "run", "diagnosis", "place")
-_STORED = StoredRows(_SCHEMA, _ROW_KEY, _ROW_KEY, suffix="_diagnoses", folder=DIAGNOSES_FOLDER)
+_DIAGNOSES = rows_beside(_DIAGNOSIS_ROWS, ("job", "run", "diagnosis", "place"), DIAGNOSES_FOLDER)
 
 
 @dataclass(frozen=True)
@@ -43,19 +40,19 @@ class DiagnosisRow:
     Attributes
     ----------
     time : datetime
-        UTC, of the run, as of its releases.
+        In UTC, the time of the run, which its releases have, too.
     job, run, diagnosis : str
         Together the run id in the ledger.
     place : int
-        Of the slice among those named, from 1.
+        Number of the slice among those named, from 1.
     day : date
-        Of the run's data; of the run, if its run id names none.
+        The day of the run's data; that of the run, if its run id names none.
     where : str or None
         The rows that were looked at.
     by_column, key, lower, upper, slices, worst_column, worst_key, rule, rule_lower, rule_upper, statistic, expected
         See `dpdb.diagnosis.Diagnosis`.
     confidence, epsilon, guarantee
-        Of the whole diagnosis.
+        They hold for the whole diagnosis.
     """
 
     time: datetime
@@ -84,7 +81,7 @@ class DiagnosisRow:
 
 def open_diagnoses(path: Path, table: str | None = None) -> ResultsTable:
     """Return the table of diagnoses beside a results table, as `open_results` does, with its errors."""
-    return open_stored(path, table, _STORED)
+    return open_stored(path, table, _DIAGNOSES)
 
 
 def diagnosis_rows(
@@ -93,7 +90,7 @@ def diagnosis_rows(
     """Return a diagnosis as rows of its table; for the parameters see `DiagnosisRow`."""
     common = {"time": time, "job": job, "run": run_id, "diagnosis": name, "day": day, "where": where}
     rows = [{**row, **common, "place": place} for place, row in enumerate(found.to_arrow().to_pylist(), 1)]
-    return pa.Table.from_pylist(rows, schema=_SCHEMA)
+    return pa.Table.from_pylist(rows, schema=_DIAGNOSIS_ROWS)
 
 
 def read_diagnoses(path: Path, table: str | None = None) -> tuple[DiagnosisRow, ...]:
@@ -104,21 +101,7 @@ def read_diagnoses(path: Path, table: str | None = None) -> tuple[DiagnosisRow, 
     ParameterError
         The table is none of diagnoses.
     """
-    if path.is_file() and path.suffix == ".parquet":
-        return ()
-    rows = [_row(values, path) for values in open_diagnoses(path, table).read(optional=True).to_pylist()]
+    needed = [field.name for field in fields(DiagnosisRow) if "None" not in str(field.type)]
+    found = read_beside(path, table, _DIAGNOSES, "diagnoses", needed)
+    rows: list[DiagnosisRow] = [filled(DiagnosisRow, values) for values in found]
     return tuple(sorted(rows, key=lambda row: (row.day, row.time, row.job, row.run, row.diagnosis, row.place)))
-
-
-_OPTIONAL = {field.name for field in fields(DiagnosisRow) if "None" in str(field.type)}
-
-
-def _row(values: Mapping[str, Any], path: Path) -> DiagnosisRow:
-    found: dict[str, Any] = {field.name: values.get(field.name) for field in fields(DiagnosisRow)}
-    missing = [name for name, value in found.items() if value is None and name not in _OPTIONAL]
-    if missing or not isinstance(found["time"], datetime) or not isinstance(found["day"], date):
-        wrong = missing[0] if missing else "time"
-        raise ParameterError(f"{path}: not a table of diagnoses of dpdb: the column {wrong!r} is missing or NULL")
-    time = found["time"]
-    found["time"] = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
-    return DiagnosisRow(**found)

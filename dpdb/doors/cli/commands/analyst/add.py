@@ -9,18 +9,13 @@ from typing import Any
 from dpdb.doors.cli.commands.analyst.analyst_options import act_options, amount_options, server_command
 from dpdb.errors import ParameterError
 
-__all__ = ["add", "run"]
+__all__ = ["add_add"]
 
 
-def add(actions: Any) -> None:
+def add_add(actions: Any) -> None:
     """Add `dpdb analyst add`."""
-    parser = server_command(
-        actions,
-        "add",
-        run,
-        "give an analyst access and print his token, once; again: a new token, and the old one is void",
-        "dpdb analyst add ann --config serve.toml --quota 1",
-    )
+    text = "give an analyst access and print his token, once; again: a new token, and the old one is void"
+    parser = server_command(actions, "add", _add, text, "dpdb analyst add ann --config serve.toml --quota 1")
     act_options(parser)
     amount_options(parser)
     parser.add_argument("--role", choices=["analyst", "checker", "owner"], help="what he may do (analyst)")
@@ -30,7 +25,7 @@ def add(actions: Any) -> None:
     parser.add_argument("--expires", metavar="TIME", help="when his access ends, such as 2027-01-01 (UTC)")
 
 
-def run(options: argparse.Namespace) -> int:
+def _add(options: argparse.Namespace) -> int:
     """Write to every ledger, then print the token."""
     from dpdb.doors.server.analysts import add_analyst
     from dpdb.doors.server.configuration import load_configuration

@@ -14,25 +14,21 @@ from dpdb.doors.cli.shared_options import format_option
 if TYPE_CHECKING:
     from dpdb.ledger import RecordedAnalyst
 
-__all__ = ["add", "run"]
+__all__ = ["add_list"]
 
 _HEADINGS = ("analyst", "table", "role", "quota", "spent", "per statement", "expires", "access")
 
 
-def add(actions: Any) -> None:
+def add_list(actions: Any) -> None:
     """Add `dpdb analyst list`."""
-    parser = server_command(
-        actions,
-        "list",
-        run,
-        "show who may ask, and what each has spent",
-        "dpdb analyst list --config serve.toml",
-    )
+    text = "show who may ask, and what each has spent"
+    parser = server_command(actions, "list", _list, text, "dpdb analyst list --config serve.toml")
     format_option(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def _list(options: argparse.Namespace) -> int:
     """Print one line for each analyst and table."""
+    from dpdb.doors.cli.checks_text import aligned
     from dpdb.doors.server.analysts import list_analysts
     from dpdb.doors.server.configuration import load_configuration
 
@@ -41,9 +37,7 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps([_object(name, table, one) for name, of in found.items() for table, one in of.items()]))
         return 0
     lines = [_HEADINGS, *(_line(name, table, one, of) for name, of in found.items() for table, one in of.items())]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADINGS))]
-    for line in lines:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    print("\n".join(aligned(lines)))
     return 0
 
 

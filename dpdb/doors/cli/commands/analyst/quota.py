@@ -8,23 +8,18 @@ from typing import Any
 from dpdb.doors.cli.commands.analyst.analyst_options import act_options, amount_options, server_command
 from dpdb.errors import ParameterError
 
-__all__ = ["add", "run"]
+__all__ = ["add_quota"]
 
 
-def add(actions: Any) -> None:
+def add_quota(actions: Any) -> None:
     """Add `dpdb analyst quota`."""
-    parser = server_command(
-        actions,
-        "quota",
-        run,
-        "fix how much an analyst may spend; what he has spent stays spent",
-        "dpdb analyst quota ann --config serve.toml --quota 1.5",
-    )
+    text = "fix how much an analyst may spend; what he has spent stays spent"
+    parser = server_command(actions, "quota", _quota, text, "dpdb analyst quota ann --config serve.toml --quota 1.5")
     act_options(parser)
     amount_options(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def _quota(options: argparse.Namespace) -> int:
     """Write to every ledger."""
     from dpdb.doors.server.analysts import ration_analyst
     from dpdb.doors.server.configuration import load_configuration

@@ -7,22 +7,17 @@ from typing import Any
 
 from dpdb.doors.cli.commands.analyst.analyst_options import act_options, server_command
 
-__all__ = ["add", "run"]
+__all__ = ["add_revoke"]
 
 
-def add(actions: Any) -> None:
+def add_revoke(actions: Any) -> None:
     """Add `dpdb analyst revoke`."""
-    parser = server_command(
-        actions,
-        "revoke",
-        run,
-        "withdraw an analyst's access; what he has spent stays spent",
-        "dpdb analyst revoke ann --config serve.toml",
-    )
+    text = "withdraw an analyst's access; what he has spent stays spent"
+    parser = server_command(actions, "revoke", _revoke, text, "dpdb analyst revoke ann --config serve.toml")
     act_options(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def _revoke(options: argparse.Namespace) -> int:
     """Write to every ledger."""
     from dpdb.doors.server.analysts import revoke_analyst
     from dpdb.doors.server.configuration import load_configuration

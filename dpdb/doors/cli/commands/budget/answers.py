@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
+from dpdb.doors.cli.commands.budget.history import named_words
 from dpdb.doors.cli.commands.budget.ledger_option import ledger_option
 from dpdb.doors.cli.shared_options import command
 from dpdb.doors.cli.streams import show
@@ -15,24 +16,19 @@ if TYPE_CHECKING:
     from dpdb.ledger import RecordedAnswer
     from dpdb.release import Releases
 
-__all__ = ["add", "run"]
+__all__ = ["add_answers"]
 
 
-def add(actions: Any) -> None:
+def add_answers(actions: Any) -> None:
     """Add `dpdb budget answers`."""
-    parser = command(
-        actions,
-        "answers",
-        run,
-        "print recorded answers again; spends nothing and draws nothing",
-        "dpdb budget answers visits.ledger --run-id monday",
-    )
+    text = "print recorded answers again; spends nothing and draws nothing"
+    parser = command(actions, "answers", _print_answers, text, "dpdb budget answers visits.ledger --run-id monday")
     ledger_option(parser)
     parser.add_argument("--release", metavar="ID", help="only the release of this id")
     parser.add_argument("--run-id", metavar="ID", help="only what this run has released")
 
 
-def run(options: argparse.Namespace) -> int:
+def _print_answers(options: argparse.Namespace) -> int:
     """Print recorded answers; spends nothing and draws nothing."""
     from dpdb.ledger import open_to_read
 
@@ -43,14 +39,14 @@ def run(options: argparse.Namespace) -> int:
     if names and not found:
         raise ParameterError(f"{options.ledger}: no recorded answer of {names}; see `dpdb budget history`")
     if options.format == "json":
-        show(json.dumps({"answers": [_fields(answer, options.release) for answer in found]}, indent=2))
+        show(json.dumps({"answers": [_answer_fields(answer, options.release) for answer in found]}, indent=2))
         return 0
-    words = [f"{_head(answer)}\n{_text(answer, options.release)}" for answer in found]
+    words = [f"{_head(answer)}\n{_answer_text(answer, options.release)}" for answer in found]
     show("".join(words).rstrip("\n") if found else "no answers yet")
     return 0
 
 
-def _text(answer: RecordedAnswer, release_id: str | None) -> str:
+def _answer_text(answer: RecordedAnswer, release_id: str | None) -> str:
     from dpdb.doors.cli.checks_text import checks_text
     from dpdb.doors.cli.releases_text import releases_text
     from dpdb.rules import recorded_discovery
@@ -84,12 +80,11 @@ def _releases(answer: RecordedAnswer, release_id: str | None) -> Releases:
 
 def _head(answer: RecordedAnswer) -> str:
     """Name the answer, but not the time when it was recorded: that tells how long private work took."""
-    names = {"run id": answer.run_id, "analyst": answer.analyst, "label": answer.label}
-    named = "".join(f", {what} {name}" for what, name in names.items() if name is not None)
+    named = named_words({"run id": answer.run_id, "analyst": answer.analyst, "label": answer.label})
     return f"{answer.number}  {answer.reserved}{named}"
 
 
-def _fields(answer: RecordedAnswer, release_id: str | None) -> dict[str, Any]:
+def _answer_fields(answer: RecordedAnswer, release_id: str | None) -> dict[str, Any]:
     found = json.loads(answer.answer)
     shown: dict[str, Any] = {"diagnosis" if "named" in found else "suite": found}
     if "discover" in json.loads(answer.request):

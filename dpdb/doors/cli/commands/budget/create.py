@@ -9,18 +9,13 @@ from dpdb.doors.cli.commands.budget.ledger_option import allowance_options, ledg
 from dpdb.doors.cli.numbers import real
 from dpdb.doors.cli.shared_options import command
 
-__all__ = ["add", "run"]
+__all__ = ["add_create"]
 
 
-def add(actions: Any) -> None:
+def add_create(actions: Any) -> None:
     """Add `dpdb budget create`."""
-    parser = command(
-        actions,
-        "create",
-        run,
-        "make the ledger of a table; its first release binds it to the table's columns",
-        "dpdb budget create visits.ledger --epsilon 3",
-    )
+    text = "make the ledger of a table; its first release binds it to the table's columns"
+    parser = command(actions, "create", _create, text, "dpdb budget create visits.ledger --epsilon 3")
     ledger_option(parser)
     parser.add_argument("--epsilon", required=True, metavar="E", help="total privacy cost allowed")
     parser.add_argument("--notion", choices=["pure", "zcdp", "gdp"], default="pure", help="how losses add up (pure)")
@@ -29,7 +24,7 @@ def add(actions: Any) -> None:
     parser.add_argument("--append-only", action="store_true", help="rows are added and never change: no epochs needed")
 
 
-def run(options: argparse.Namespace) -> int:
+def _create(options: argparse.Namespace) -> int:
     """Make a ledger and print its summary."""
     from dpdb.doors.cli.commands.budget.summary import show_summary
     from dpdb.ledger import Ledger

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,7 +15,7 @@ from dpdb.doors.cli.streams import one_line, show
 if TYPE_CHECKING:
     from dpdb.ledger import LedgerAct, LedgerEntry
 
-__all__ = ["add", "run"]
+__all__ = ["add_history", "named_words"]
 
 T = TypeVar("T")
 
@@ -27,19 +27,14 @@ _FOUND = ("release_id", "measure", "constraint", "where", "quantity", "value", "
 _DIGEST = 12  # enough to tell the rule sets of one ledger apart
 
 
-def add(actions: Any) -> None:
+def add_history(actions: Any) -> None:
     """Add `dpdb budget history`."""
-    parser = command(
-        actions,
-        "history",
-        run,
-        "print every debit with who, rule set, label and answer, and every act of the owner",
-        "dpdb budget history visits.ledger --format csv",
-    )
+    text = "print every debit with who, rule set, label and answer, and every act of the owner"
+    parser = command(actions, "history", _history, text, "dpdb budget history visits.ledger --format csv")
     ledger_option(parser, "csv")
 
 
-def run(options: argparse.Namespace) -> int:
+def _history(options: argparse.Namespace) -> int:
     """Print every debit, answered or not, and the owner's acts in between."""
     from dpdb.doors.cli.csv_cells import csv_text
     from dpdb.ledger import open_to_read
@@ -47,14 +42,14 @@ def run(options: argparse.Namespace) -> int:
     with open_to_read(options.ledger) as ledger:
         entries, acts, parameter = ledger.history(), ledger.acts(), ledger.notion.parameter
     if options.format == "json":
-        lists = {"releases": list(map(_fields, entries)), "acts": [asdict(act) for act in acts]}
+        lists = {"releases": list(map(_entry_fields, entries)), "acts": [asdict(act) for act in acts]}
         show(json.dumps(lists, indent=2))
     elif options.format == "csv":
-        cells = [(_place(entry), _cells(entry, parameter)) for entry in entries]
+        cells = [(_place(entry), _entry_cells(entry, parameter)) for entry in entries]
         lines = _in_order([*cells, *((_place_of_act(act), _act_cells(act)) for act in acts)])
         show(csv_text(_COLUMNS, lines).removesuffix("\n"))
     else:
-        words = [(_place(entry), _words(entry, parameter)) for entry in entries]
+        words = [(_place(entry), _entry_words(entry, parameter)) for entry in entries]
         shown = _in_order([*words, *((_place_of_act(act), _act_words(act)) for act in acts)])
         show("\n".join(shown) or "no releases yet")
     return 0
@@ -73,10 +68,9 @@ def _place_of_act(act: LedgerAct) -> tuple[int, int]:
     return act.after, act.number
 
 
-def _words(entry: LedgerEntry, parameter: str) -> str:
+def _entry_words(entry: LedgerEntry, parameter: str) -> str:
     rule_set = None if entry.rule_set is None else entry.rule_set[:_DIGEST]
-    names = {"run id": entry.run_id, "by": entry.analyst, "label": entry.label, "rules": rule_set}
-    named = "".join(f", {what} {name}" for what, name in names.items() if name is not None)
+    named = named_words({"run id": entry.run_id, "by": entry.analyst, "label": entry.label, "rules": rule_set})
     answered = "answered" if entry.answered else "not answered, still spent"
     if entry.suite is not None and not entry.answered:
         answered = "open, all of it held"
@@ -90,12 +84,15 @@ def _words(entry: LedgerEntry, parameter: str) -> str:
 
 
 def _act_words(act: LedgerAct) -> str:
-    names = {"by": act.who, "label": act.label}
-    named = "".join(f", {what} {name}" for what, name in names.items() if name is not None)
-    return one_line(f"-  {act.at}  {act.words}{named}")
+    return one_line(f"-  {act.at}  {act.words}{named_words({'by': act.who, 'label': act.label})}")
 
 
-def _fields(entry: LedgerEntry) -> dict[str, Any]:
+def named_words(names: Mapping[str, str | None]) -> str:
+    """Return the names that an entry has, each behind a comma and what it is."""
+    return "".join(f", {what} {name}" for what, name in names.items() if name is not None)
+
+
+def _entry_fields(entry: LedgerEntry) -> dict[str, Any]:
     """Return a debit for JSON, with the results of each release and the id by which `dpdb budget answers` shows it."""
     answer = None if entry.answer is None else [_found(one) for one in entry.answer]
     fields = asdict(replace(entry, answer=answer))
@@ -106,7 +103,7 @@ def _found(answer: dict[str, Any]) -> dict[str, Any]:
     return answer if "verdict" in answer or "column" in answer else {name: answer.get(name) for name in _FOUND}
 
 
-def _cells(entry: LedgerEntry, parameter: str) -> list[object]:
+def _entry_cells(entry: LedgerEntry, parameter: str) -> list[object]:
     return [
         entry.reserved, "release", entry.number, entry.epoch, entry.analyst, entry.label, entry.run_id, entry.rule_set,
         parameter, entry.charge, _asked(entry), entry.rows, "yes" if entry.answered else "no",

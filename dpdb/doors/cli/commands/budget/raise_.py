@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dpdb.doors.cli.commands.budget.ledger_option import act_options, ledger_option
-from dpdb.doors.cli.shared_options import command
+from dpdb.doors.cli.commands.budget.ledger_option import act, act_options
 
-__all__ = ["add", "run"]
+if TYPE_CHECKING:
+    from dpdb.ledger import Ledger
+
+__all__ = ["add_raise"]
 
 
-def add(actions: Any) -> None:
+def add_raise(actions: Any) -> None:
     """Add `dpdb budget raise`."""
-    parser = command(
-        actions,
-        "raise",
-        run,
-        "raise the total for ever; it is recorded and never lowered",
-        "dpdb budget raise visits.ledger --to 5 --who ann --label 'second year'",
+    text = "raise the total for ever; it is recorded and never lowered"
+    parser = act(
+        actions, "raise", _raise, text, "dpdb budget raise visits.ledger --to 5 --who ann --label 'second year'"
     )
-    ledger_option(parser)
     parser.add_argument("--to", required=True, metavar="E", help="the new total, as of `dpdb budget create --epsilon`")
     act_options(parser)
 
 
-def run(options: argparse.Namespace) -> int:
-    """Raise the budget and print the ledger's summary."""
-    from dpdb.doors.cli.commands.budget.summary import show_summary
-    from dpdb.ledger import Ledger
-
-    with Ledger.open(options.ledger) as ledger:
-        ledger.raise_budget(epsilon=options.to, who=options.who, label=options.label)
-        show_summary(ledger.summary(), options.format)
-    return 0
+def _raise(ledger: Ledger, options: argparse.Namespace) -> None:
+    ledger.raise_budget(epsilon=options.to, who=options.who, label=options.label)

@@ -8,18 +8,14 @@ from typing import Any
 from dpdb.doors.cli.commands.budget.ledger_option import act_options, ledger_option
 from dpdb.doors.cli.shared_options import command
 
-__all__ = ["add", "run"]
+__all__ = ["add_rearm"]
 
 
-def add(actions: Any) -> None:
+def add_rearm(actions: Any) -> None:
     """Add `dpdb budget rearm`."""
-    parser = command(
-        actions,
-        "rearm",
-        run,
-        "let a failed check of a kept suite be tested again; only its next failure costs something",
-        "dpdb budget rearm visits.ledger nightly zip_city --label 'fixed at the source'",
-    )
+    text = "let a failed check of a kept suite be tested again; only its next failure costs something"
+    example = "dpdb budget rearm visits.ledger nightly zip_city --label 'fixed at the source'"
+    parser = command(actions, "rearm", _rearm, text, example)
     ledger_option(parser)
     parser.add_argument("name", metavar="NAME", help="the kept suite")
     parser.add_argument("check", metavar="CHECK", help="the failed check")
@@ -29,7 +25,7 @@ def add(actions: Any) -> None:
     act_options(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def _rearm(options: argparse.Namespace) -> int:
     """Re-arm a check and print the suite."""
     from dpdb.doors.cli.commands.budget.suites import show_suites
     from dpdb.ledger import Ledger

@@ -9,19 +9,19 @@ from dpdb.doors.cli.commands.budget.ledger_option import ledger_option
 from dpdb.doors.cli.numbers import real
 from dpdb.doors.cli.shared_options import command
 
-__all__ = ["add", "run"]
+__all__ = ["add_show"]
 
 
-def add(actions: Any) -> None:
+def add_show(actions: Any) -> None:
     """Add `dpdb budget show`."""
-    parser = command(actions, "show", run, "print what was spent and what is left", "dpdb budget show visits.ledger")
+    parser = command(actions, "show", _show, "print what was spent and what is left", "dpdb budget show visits.ledger")
     ledger_option(parser)
     parser.add_argument(
         "--at-delta", type=real, metavar="D", help="of a pure ledger: also the tighter epsilon at delta D"
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def _show(options: argparse.Namespace) -> int:
     """Print a ledger's summary."""
     from dpdb.doors.cli.commands.budget.summary import show_summary
     from dpdb.ledger import epsilon_at, open_to_read

@@ -14,24 +14,19 @@ from dpdb.doors.cli.streams import one_line, show
 if TYPE_CHECKING:
     from dpdb.ledger import RecordedSuite
 
-__all__ = ["add", "run", "show_suites"]
+__all__ = ["add_suites", "show_suites"]
 
 _NANO = 10**9
 
 
-def add(actions: Any) -> None:
+def add_suites(actions: Any) -> None:
     """Add `dpdb budget suites`."""
-    parser = command(
-        actions,
-        "suites",
-        run,
-        "list suites of checks: what they hold and have spent, which checks have failed or were re-armed",
-        "dpdb budget suites visits.ledger",
-    )
+    text = "list suites of checks: what they hold and have spent, which checks have failed or were re-armed"
+    parser = command(actions, "suites", _suites, text, "dpdb budget suites visits.ledger")
     ledger_option(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def _suites(options: argparse.Namespace) -> int:
     """Print the suites of a ledger."""
     from dpdb.ledger import open_to_read
 

@@ -6,10 +6,12 @@ import json
 import math
 from dataclasses import asdict
 from decimal import ROUND_FLOOR, Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.streams import show
-from dpdb.ledger import LedgerSummary, UnseenRows, is_rows_of
+
+if TYPE_CHECKING:
+    from dpdb.ledger import LedgerSummary, UnseenRows
 
 __all__ = ["show_summary"]
 
@@ -44,6 +46,8 @@ def show_summary(
 
 
 def _summary_words(summary: LedgerSummary, unseen: UnseenRows | None) -> str:
+    from dpdb.ledger import is_rows_of
+
     rows = "rows may be added, never changed" if summary.append_only else "a changed source needs a new epoch"
     lines = [
         f"budget     {summary.parameter} {summary.budget:.9g} ({summary.notion})",

@@ -8,18 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.numbers import real, whole
-from dpdb.doors.cli.shared_options import (
-    command,
-    declared_options,
-    format_option,
-    limit_options,
-    margin_option,
-    output_option,
-    setting_options,
-    spending_options,
-)
+from dpdb.doors.cli.shared_options import answer_options, command, declared_options, margin_option, setting_options
 from dpdb.doors.cli.streams import say, write_output
 from dpdb.errors import ConstraintSyntaxError
 
@@ -27,20 +17,16 @@ if TYPE_CHECKING:
     from dpdb.constraints import DenialConstraint, WrittenLines
     from dpdb.suites import CheckResults, SuitePlan
 
-__all__ = ["add", "run"]
+__all__ = ["add_check"]
 
 _STEPS = 25  # opening, counting, and a step for each level
 
 
-def add(commands: Any) -> None:
+def add_check(commands: Any) -> None:
     """Add `dpdb check`."""
-    parser = command(
-        commands,
-        "check",
-        run,
-        "test a suite of rules with limits: verdicts, paid for by the checks that fail",
-        "dpdb check hospital.parquet nightly.dcs.txt --epsilon 1 --ledger hospital.ledger",
-    )
+    text = "test a suite of rules with limits: verdicts, paid for by the checks that fail"
+    example = "dpdb check hospital.parquet nightly.dcs.txt --epsilon 1 --ledger hospital.ledger"
+    parser = command(commands, "check", run, text, example)
     parser.add_argument("source", metavar="SOURCE", help="Parquet or CSV file, directory or glob; DuckDB file; ...")
     parser.add_argument(
         "suite", metavar="SUITE", help="file of rules, whose lines may end in limits; or a folder of T.suite.txt"
@@ -51,8 +37,8 @@ def add(commands: Any) -> None:
     parser.add_argument("--where", metavar="SQL", help="predicate that selects the rows that are checked")
     parser.add_argument("--by", metavar="COLUMN", help="check each slice of this column by itself")
     parser.add_argument("--keys", metavar="V,V", help="the public list of keys, as one line of CSV")
-    harmless(
-        parser.add_argument("--confidence", type=real, default=0.99, metavar="C", help="of all verdicts together (.99)")
+    parser.add_argument(
+        "--confidence", type=real, default=0.99, metavar="C", harmless=True, help="of all verdicts together (.99)"
     )
     parser.add_argument(
         "--certain", choices=["fail", "pass"], default="fail", help="which verdict is never due to noise (fail)"
@@ -62,10 +48,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--runs", type=whole, metavar="H", help="with --keep: how often it will run (365)")
     parser.add_argument("--dry-run", action="store_true", help="show what can be told apart, and spend nothing")
     margin_option(parser)
-    spending_options(parser)
-    limit_options(parser)
-    format_option(parser)
-    output_option(parser)
+    answer_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:

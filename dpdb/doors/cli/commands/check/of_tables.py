@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["check_tables"]
 
-_STEPS = 40
+_STEPS_OF_SET = 40
 _OF_ONE_TABLE = ("where", "by", "keys", "private_parent", "max_children", "row_bound", "schema", "delimiter")
-_ASKED = ("epsilon", "confidence", "certain", "keep", "runs", "run_id", "label", "who")
+_ASKED_OF_SET = ("epsilon", "confidence", "certain", "keep", "runs", "run_id", "label", "who")
+_LIMITS = ("memory_limit", "temp_directory", "threads", "gather_rows")
 _MOST_REASONS = 5
 
 
@@ -42,15 +43,8 @@ def check_tables(options: argparse.Namespace) -> int:
     if options.unit is None:
         raise ParameterError("a set of tables needs --unit COLUMN, whose values own rows in all of them")
     settings = table_settings(options)
-    limits = {
-        name: settings[name]
-        for name in ("memory_limit", "temp_directory", "threads", "gather_rows")
-        if name in settings
-    }
-    receipt = (None, None) if options.dry_run else (options.receipt, options.receipt_key)
-    with AnswerOutput(
-        options.out, options.ledger, warn=not (options.quiet or options.dry_run), receipt=receipt
-    ) as output:
+    limits = {name: settings[name] for name in _LIMITS if name in settings}
+    with AnswerOutput.of(options) as output:
         with TableSet(
             options.source,
             options.suite,
@@ -61,11 +55,11 @@ def check_tables(options: argparse.Namespace) -> int:
             ledger=options.ledger,
             budget=None if options.dry_run else one_release(options),
             day=options.date,
-            progress=step_bar(options, _STEPS),
+            progress=step_bar(options, _STEPS_OF_SET),
             rows=not options.dry_run,
             **limits,
         ) as tables:
-            prepared = tables.prepare(**{name: getattr(options, name) for name in _ASKED})
+            prepared = tables.prepare(**{name: getattr(options, name) for name in _ASKED_OF_SET})
             clear_bar(options)
             if options.dry_run:
                 write_output(_left_out_text(tables) + plan_text(prepared, options.margin))

@@ -8,18 +8,14 @@ from typing import Any
 from dpdb.doors.cli.shared_options import command
 from dpdb.doors.cli.streams import show
 
-__all__ = ["add", "run"]
+__all__ = ["add_completion"]
 
 
-def add(commands: Any) -> None:
+def add_completion(commands: Any) -> None:
     """Add `dpdb completion`."""
-    parser = command(
-        commands,
-        "completion",
-        run,
-        "print a script by which a shell completes commands, options and their choices",
-        "dpdb completion bash > ~/.local/share/bash-completion/completions/dpdb",
-    )
+    text = "print a script by which a shell completes commands, options and their choices"
+    example = "dpdb completion bash > ~/.local/share/bash-completion/completions/dpdb"
+    parser = command(commands, "completion", run, text, example)
     parser.add_argument("shell", choices=["bash", "zsh", "fish"], help="the shell that will read the script")
 
 

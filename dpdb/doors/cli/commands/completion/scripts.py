@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from dpdb.doors.cli.intermixed import Parser
 
@@ -119,43 +119,48 @@ def _plain(parser: Parser) -> list[str]:
     return [word for action in parser._actions if not action.option_strings for word in _choices(action)]
 
 
-def _bash(parser: Parser) -> str:
-    paths, values, shown = [], [], []
+def _paths(parser: Parser, variable: str) -> Iterator[str]:
+    """Give the cases by which a script follows the words of a command into a variable."""
     for path, found in _commands(parser):
-        here = " ".join(path)
-        below, options = _below(found), _options(found)
-        paths += [
-            f"            {shlex.quote(f'{here} {name}')}) path={shlex.quote(f'{here} {name}')} ;;" for name in below
-        ]
-        for name, action in options.items():
+        for name in _below(found):
+            there = shlex.quote(" ".join([*path, name]))
+            yield f"            {there}) {variable}={there} ;;"
+
+
+def _values(parser: Parser, reply: Callable[[argparse.Action], str]) -> Iterator[str]:
+    """Give the cases that complete the value of an option."""
+    for path, found in _commands(parser):
+        for name, action in _options(found).items():
             if action.nargs != 0:
-                reply = f'COMPREPLY=($(compgen -W {shlex.quote(" ".join(_choices(action)))} -- "$word"))'
-                if not action.choices:
-                    reply = _FILES
-                values.append(f"        {shlex.quote(f'{here} {name}')}) {reply}; return ;;")
-        known = shlex.quote(" ".join([*below, *_plain(found), *options]))
-        shown.append(f'        {shlex.quote(here)}) COMPREPLY=($(compgen -W {known} -- "$word")) ;;')
-    return _BASH.format(paths="\n".join(paths), values="\n".join(values), words="\n".join(shown), files=_FILES)
+                yield f"        {shlex.quote(' '.join([*path, name]))}) {reply(action)}; return ;;"
+
+
+def _bash(parser: Parser) -> str:
+    def words(known: Iterable[str]) -> str:
+        return f'COMPREPLY=($(compgen -W {shlex.quote(" ".join(known))} -- "$word"))'
+
+    values = _values(parser, lambda action: words(_choices(action)) if action.choices else _FILES)
+    shown = (
+        f"        {shlex.quote(' '.join(path))}) {words([*_below(found), *_plain(found), *_options(found)])} ;;"
+        for path, found in _commands(parser)
+    )
+    lists = {"paths": _paths(parser, "path"), "values": values, "words": shown}
+    return _BASH.format(files=_FILES, **{name: "\n".join(lines) for name, lines in lists.items()})
 
 
 def _zsh(parser: Parser) -> str:
-    paths, values, options, words = [], [], [], []
+    options, words = [], []
     for path, found in _commands(parser):
-        here = " ".join(path)
-        paths += [
-            f"            {shlex.quote(f'{here} {name}')}) at={shlex.quote(f'{here} {name}')} ;;"
-            for name in _below(found)
-        ]
-        for name, action in _options(found).items():
-            if action.nargs != 0:
-                reply = f"compadd -- {shlex.join(_choices(action))}" if action.choices else "_files"
-                values.append(f"        {shlex.quote(f'{here} {name}')}) {reply}; return ;;")
+        here = shlex.quote(" ".join(path))
         described = [_described(name, action.help) for name, action in _options(found).items()]
-        options.append(f"        {shlex.quote(here)}) shown=({' '.join(described)}) ;;")
+        options.append(f"        {here}) shown=({' '.join(described)}) ;;")
         described = [_described(name, text) for name, text in _described_commands(found)]
         described += [_described(word, None) for word in _plain(found)]
-        words.append(f"        {shlex.quote(here)}) shown=({' '.join(described)}) ;;")
-    lists = {"paths": paths, "values": values, "options": options, "words": words}
+        words.append(f"        {here}) shown=({' '.join(described)}) ;;")
+    values = _values(
+        parser, lambda action: f"compadd -- {shlex.join(_choices(action))}" if action.choices else "_files"
+    )
+    lists = {"paths": _paths(parser, "at"), "values": values, "options": options, "words": words}
     return _ZSH.format(**{name: "\n".join(lines) for name, lines in lists.items()})
 
 

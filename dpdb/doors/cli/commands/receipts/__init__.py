@@ -1,20 +1,17 @@
-"""`dpdb receipts ACTION`, one file per action: the key of receipts, and receipts of what was spent before."""
+"""`dpdb receipts ACTION`: the key of receipts, and receipts of what was spent before."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from dpdb.doors.cli.commands.receipts import issue, key
+from dpdb.doors.cli.commands.receipts.issue import add_issue
+from dpdb.doors.cli.commands.receipts.key import add_key
+from dpdb.doors.cli.shared_options import command_of_actions
 
-__all__ = ["add"]
-
-_ACTIONS = (key, issue)
-"""In the order of `dpdb receipts --help`."""
+__all__ = ["add_receipts"]
 
 
-def add(commands: Any) -> None:
+def add_receipts(commands: Any) -> None:
     """Add `dpdb receipts` and its actions."""
-    parser = commands.add_parser("receipts", help="make the key of receipts; issue receipts of what was spent")
-    actions = parser.add_subparsers(required=True, metavar="ACTION")
-    for action in _ACTIONS:
-        action.add(actions)
+    text = "make the key of receipts; issue receipts of what was spent"
+    command_of_actions(commands, "receipts", text, add_key, add_issue)

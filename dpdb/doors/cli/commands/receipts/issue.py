@@ -9,33 +9,25 @@ from dpdb.doors.cli.shared_options import command
 from dpdb.doors.cli.streams import show
 from dpdb.errors import ParameterError
 
-__all__ = ["add", "run"]
+__all__ = ["add_issue"]
 
 
-def add(actions: Any) -> None:
+def add_issue(actions: Any) -> None:
     """Add `dpdb receipts issue`."""
-    parser = command(
-        actions,
-        "issue",
-        run,
-        "print the receipt of a run or of a release that was spent for before; spends nothing",
-        "dpdb receipts issue visits.ledger --run-id monday --receipt-key keys/receipts.key",
-    )
+    text = "print the receipt of a run or of a release that was spent for before; spends nothing"
+    example = "dpdb receipts issue visits.ledger --run-id monday --receipt-key keys/receipts.key"
+    parser = command(actions, "issue", _issue, text, example)
     parser.add_argument("ledger", metavar="LEDGER", help="file of the ledger")
     parser.add_argument("--receipt-key", metavar="KEY", required=True, help="private key of receipts")
     parser.add_argument("--run-id", metavar="ID", help="the run")
     parser.add_argument("--suite", metavar="NAME", help="the kept suite that the run is of")
     parser.add_argument("--release", metavar="ID", help="the release")
-    parser.add_argument(
-        "--after",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="receipts, or a witness's file: shown to be of the same log; repeatable",
+    parser.add_repeated(
+        "--after", metavar="FILE", help="receipts, or a witness's file: shown to be of the same log; repeatable"
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def _issue(options: argparse.Namespace) -> int:
     """Print one receipt."""
     from dpdb.receipts import Issuer, load_key, load_public, open_receipt, read_checkpoints, read_receipts
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from dpdb.doors.cli.streams import say
 from dpdb.errors import DpdbError, ParameterError
-from dpdb.receipts import ReceiptFile, load_key
 
 if TYPE_CHECKING:
     from dpdb.release import Release
@@ -35,6 +34,8 @@ class SaidReceipts:
             raise ParameterError(
                 "--receipt FILE, --receipt-key KEY and --ledger go together; `dpdb receipts key KEY` makes the key"
             )
+        from dpdb.receipts import ReceiptFile, load_key
+
         self._path, self._ledger = path, ledger
         self._file = ReceiptFile(path, load_key(key), ledger)
 

@@ -1,20 +1,18 @@
-"""`dpdb rules ACTION`, one file per action: constraints from other tools or found, and oddities in constraints."""
+"""`dpdb rules ACTION`: constraints from other tools or found, and oddities in constraints."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from dpdb.doors.cli.commands.rules import discover, import_, lint
+from dpdb.doors.cli.commands.rules.discover import add_discover
+from dpdb.doors.cli.commands.rules.import_ import add_import
+from dpdb.doors.cli.commands.rules.lint import add_lint
+from dpdb.doors.cli.shared_options import command_of_actions
 
-__all__ = ["add"]
-
-_ACTIONS = (import_, lint, discover)
-"""In the order of `dpdb rules --help`."""
+__all__ = ["add_rules"]
 
 
-def add(commands: Any) -> None:
+def add_rules(commands: Any) -> None:
     """Add `dpdb rules` and its actions."""
-    parser = commands.add_parser("rules", help="bring constraints from other tools, check and discover constraints")
-    actions = parser.add_subparsers(required=True, metavar="ACTION")
-    for action in _ACTIONS:
-        action.add(actions)
+    text = "bring constraints from other tools, check and discover constraints"
+    command_of_actions(commands, "rules", text, add_import, add_lint, add_discover)

@@ -9,35 +9,23 @@ from typing import TYPE_CHECKING, Any
 from dpdb.doors.cli.answers import AnswerOutput
 from dpdb.doors.cli.numbers import whole
 from dpdb.doors.cli.options import csv_line
-from dpdb.doors.cli.shared_options import (
-    command,
-    format_option,
-    limit_options,
-    output_option,
-    setting_options,
-    source_options,
-    spending_options,
-)
+from dpdb.doors.cli.shared_options import answer_options, command, setting_options, source_options
 from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
     from dpdb.rules import DiscoveredRules
 
-__all__ = ["add", "run"]
+__all__ = ["add_discover"]
 
 _STEPS = 3
 _SPENDING = ("epsilon", "ledger", "run_id", "label", "receipt", "receipt_key")
 
 
-def add(actions: Any) -> None:
+def add_discover(actions: Any) -> None:
     """Add `dpdb rules discover`."""
-    parser = command(
-        actions,
-        "discover",
-        run,
-        "name dependencies and keys that may hold, as a suite to edit, under differential privacy: for the owner",
-        "dpdb rules discover hospital.parquet --top 10 --epsilon 1 --ledger hospital.ledger > found.dcs.txt",
-    )
+    text = "name dependencies and keys that may hold, as a suite to edit, under differential privacy: for the owner"
+    example = "dpdb rules discover hospital.parquet --top 10 --epsilon 1 --ledger hospital.ledger > found.dcs.txt"
+    parser = command(actions, "discover", _discover, text, example)
     source_options(parser, constraints=False)
     setting_options(parser, ("rows_per_person", "unit", "max_rows"))
     parser.add_argument("--top", type=whole, default=10, metavar="N", help="dependencies to name, and N/10 keys (10)")
@@ -46,13 +34,10 @@ def add(actions: Any) -> None:
     parser.add_argument(
         "--non-private", action="store_true", help="exact scores instead, with g3 and mu+: for the owner's eyes only"
     )
-    spending_options(parser, who=False)
-    limit_options(parser)
-    format_option(parser)
-    output_option(parser)
+    answer_options(parser, who=False)
 
 
-def run(options: argparse.Namespace) -> int:
+def _discover(options: argparse.Namespace) -> int:
     """Print a suite of the names, with their cost; or, without privacy, with exact scores."""
     if options.non_private:
         given = [f"--{name.replace('_', '-')}" for name in _SPENDING if getattr(options, name) is not None]

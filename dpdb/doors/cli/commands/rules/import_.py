@@ -17,15 +17,15 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.rules import ImportedRules
 
-__all__ = ["add", "run"]
+__all__ = ["add_import"]
 
 
-def add(actions: Any) -> None:
+def add_import(actions: Any) -> None:
     """Add `dpdb rules import`."""
     parser = command(
         actions,
         "import",
-        run,
+        _import,
         "write the constraints that a dbt schema, SQL DDL, Great Expectations suite, Soda file or data contract states",
         "dpdb rules import models/schema.yml --table orders > rules.txt",
     )
@@ -40,7 +40,7 @@ def add(actions: Any) -> None:
     format_option(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def _import(options: argparse.Namespace) -> int:
     """Print a constraints file; it lists the checks that are left out, and standard error has their number."""
     from dpdb.rules import import_rules
 

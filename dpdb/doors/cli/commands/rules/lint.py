@@ -10,23 +10,18 @@ from typing import Any
 from dpdb.doors.cli.shared_options import command, format_option
 from dpdb.doors.cli.streams import show
 
-__all__ = ["add", "run"]
+__all__ = ["add_lint"]
 
 
-def add(actions: Any) -> None:
+def add_lint(actions: Any) -> None:
     """Add `dpdb rules lint`."""
-    parser = command(
-        actions,
-        "lint",
-        run,
-        "find duplicate, implied, contradicting and quadratic rules; reads no row; exit code 1 if there are any",
-        "dpdb rules lint rules.txt",
-    )
+    text = "find duplicate, implied, contradicting and quadratic rules; reads no row; exit code 1 if there are any"
+    parser = command(actions, "lint", _lint, text, "dpdb rules lint rules.txt")
     parser.add_argument("constraints", metavar="FILE_OR_TEXT", nargs="+", help="constraints files or texts")
     format_option(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def _lint(options: argparse.Namespace) -> int:
     """Print the findings."""
     from dpdb.rules import lint
 
