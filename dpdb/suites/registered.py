@@ -20,7 +20,6 @@ from dpdb.suites.suite import Suite
 
 __all__ = ["RegisteredSuite", "SuiteAsk", "SuiteOnTable", "dated_suite", "register_suite", "rules_of"]
 
-_EPSILON, _CONFIDENCE = 1, 0.99
 _KEPT_DAYS = 4
 
 
@@ -94,19 +93,10 @@ class SuiteOnTable:
             raise ParameterError(f"certain is 'fail' or 'pass', got {ask.certain!r}")
         spec = self.session.kept_suite(self.name)
         if spec is None:
-            return prepare_check(
-                self.session,
-                self.suite,
-                epsilon=_EPSILON if ask.epsilon is None else ask.epsilon,
-                confidence=_CONFIDENCE if ask.confidence is None else ask.confidence,
-                certain=ask.certain or "fail",
-                where=ask.where,
-                by=ask.by,
-                keys=ask.keys,
-                run_id=ask.run_id,
-                label=ask.label,
-                who=who,
-            )
+            given = {name: value for name, value in vars(ask).items() if value is not None}
+            del given["suite"]
+            given.pop("date", None)
+            return prepare_check(self.session, self.suite, **given, who=who)
         opened = json.loads(spec)
         self._refuse_other(ask, opened)
         return prepare_check(

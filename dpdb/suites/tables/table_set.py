@@ -28,10 +28,8 @@ from dpdb.ledger import SuiteReservation
 from dpdb.names import listed_names
 from dpdb.opening import empty_table, is_remote, open_local_table, open_remote_table
 from dpdb.predicates import Region
-from dpdb.privacy import format_epsilon, parse_epsilon
 from dpdb.release import (
     Budget,
-    Charge,
     Epsilon,
     LedgerAccount,
     PrivacyUnit,
@@ -40,15 +38,12 @@ from dpdb.release import (
     Slices,
     SuiteLevel,
     as_budget,
-    new_run_id,
     publish_suite,
     unit_of_table,
 )
 from dpdb.schema import Column, TableSchema
-from dpdb.suites.check import CONFIDENCE, RUNS_KEPT, CheckRun, share_of
-from dpdb.suites.counted import counted_suite, refuse_same_names
-from dpdb.suites.mechanism.plan import Certain
-from dpdb.suites.mechanism.planned import plan_suite
+from dpdb.suites.check import CheckRun, RunOptions
+from dpdb.suites.counted import counted_suite
 from dpdb.suites.results import CheckResults
 from dpdb.suites.tables.counted_set import CountedSet, OwnedTable, RowsUsed, owned_table
 from dpdb.suites.tables.members import Member, TableFolder, Tables, members_of
@@ -213,63 +208,23 @@ class TableSet(Closing):
 
     # -- runs ---------------------------------------------------------------------------------------------------
 
-    def prepare(
-        self,
-        *,
-        epsilon: Epsilon = 1,
-        confidence: float = CONFIDENCE,
-        certain: Certain = "fail",
-        keep: str | None = None,
-        runs: int | None = None,
-        run_id: str | None = None,
-        label: str | None = None,
-        who: str | None = None,
-    ) -> CheckRun:
+    def prepare(self, **options: Any) -> CheckRun:
         """Check everything public about a run; the result has its plan and charge. Reads no row, spends nothing.
 
-        Parameters as `Session.check`; a set has no slices.
+        Options are the fields of `dpdb.suites.check.RunOptions`; a set has no slices.
         """
-        if runs is not None and keep is None:
-            raise ParameterError("runs is for a suite that is kept: give keep= (--keep NAME)")
-        if run_id is not None and not self.has_ledger:
-            raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
-        counted, charged = self._counted_set, parse_epsilon(epsilon)
-        plan = plan_suite(
-            [each.tested for each in counted.limits],
-            charged,
-            share_of(confidence),
-            certain=certain,
-            runs=runs if runs is not None else 1 if keep is None else RUNS_KEPT,
-        )
-        digest = self._digest()
+        asked, digest = RunOptions(**options), self._digest()
+        asked.refuse_run_id(has_ledger=self.has_ledger)
         request = {
             "suite": digest,
             "tables": [member.name for member in self._members],
             "unit": self._unit,
             "max_rows": self._max_rows,
-            "epsilon": format_epsilon(charged),
-            "confidence": confidence,
-            "certain": certain,
-            "runs": plan.runs,
             "not_checked": hashlib.sha256("\n".join(each.name for each in self.not_checked).encode()).hexdigest(),
             "public_parents": [table.public_keys for table in self._read],
-            **({} if keep is None else {"keep": keep}),
         }
-        everything = Region()
-        charge = Charge(
-            (charged,),
-            self._max_rows or 1,
-            everything,
-            request,
-            run_id or new_run_id("check"),
-            None,
-            digest,
-            label,
-            who,
-        )
-        run = CheckRun(charge, keep, counted, plan, Slices((None,), None, everything, None))
-        refuse_same_names(run.names[0])
-        return run
+        slices = Slices((None,), None, Region(), None)
+        return asked.prepared(self._counted_set, slices, request, rows=self._max_rows or 1, rule_set=digest)
 
     def _digest(self) -> str:
         """The SHA-256 of the checks, each with its table: one that moves to another table is another check."""
