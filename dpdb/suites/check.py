@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from dpdb.engine import Progress, WherePredicate
 from dpdb.errors import ParameterError
 from dpdb.ledger import SuiteReservation
 from dpdb.privacy import as_float, check_samplers, format_epsilon, parse_epsilon
 from dpdb.release import Charge, Epsilon, Key, PrivateSlices, Session, Slices, checked_keys, new_run_id, parse_slices
-from dpdb.suites.counted import Counts, counted_suite, refuse_same_names
+from dpdb.suites.counted import CountedSuite, counted_suite, refuse_same_names
 from dpdb.suites.load import SuiteLike, load_suite
 from dpdb.suites.mechanism.bounds import verdicts
 from dpdb.suites.mechanism.levels import draw_secret
@@ -30,6 +30,9 @@ from dpdb.suites.progress import Standing, standing
 from dpdb.suites.reading import LevelDraws
 from dpdb.suites.results import CheckResult, CheckResults, result_of
 from dpdb.suites.suite import Suite
+
+if TYPE_CHECKING:
+    from dpdb.suites.tables.counted_set import CountedSet
 
 __all__ = ["CheckRun", "RunOptions", "prepare_check", "run_check"]
 
@@ -134,7 +137,13 @@ class RunOptions:
             raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
 
     def prepared(
-        self, counted: Counts, slices: Slices, request: Mapping[str, Any], *, rows: int, rule_set: str
+        self,
+        counted: CountedSuite | CountedSet,
+        slices: Slices,
+        request: Mapping[str, Any],
+        *,
+        rows: int,
+        rule_set: str,
     ) -> CheckRun:
         """Return a run with its plan and charge.
 
@@ -188,7 +197,7 @@ class CheckRun:
 
     charge: Charge
     name: str | None
-    counted: Counts
+    counted: CountedSuite | CountedSet
     plan: SuitePlan
     slices: Slices
 
@@ -261,7 +270,7 @@ class CheckRun:
                 checks.append(result_of(each, line.text, line.statistic, verdict, since=since, key=key))
         paid = held.spent if self.name is None else held.reserved
         return CheckResults(
-            checks,
+            tuple(checks),
             confidence=float(self.plan.confidence),
             epsilon_reserved=as_float(held.reserved),
             epsilon=as_float(paid),

@@ -46,7 +46,7 @@ from dpdb.suites.check import CheckRun, RunOptions
 from dpdb.suites.counted import counted_suite
 from dpdb.suites.results import CheckResults
 from dpdb.suites.tables.counted_set import CountedSet, OwnedTable, RowsUsed, owned_table
-from dpdb.suites.tables.members import Member, TableFolder, Tables, members_of
+from dpdb.suites.tables.members import Member, TableFolder, members_of
 from dpdb.suites.tables.remote_tables import RemoteTables
 
 __all__ = ["TableSet"]
@@ -160,6 +160,7 @@ class TableSet(Closing):
 
     def _tables_of(self, member: Member) -> tuple[Table, Table]:
         """Open a table without rows, and with them if they are read."""
+        source: Any
         source, table = self._folder.source(member.name)
         settings: dict[str, Any] = member.parents(self._folder)
         if self._max_rows is not None:
@@ -273,7 +274,7 @@ class TableSet(Closing):
             folder.close()
 
 
-def _tables(place: Any, table: str | None, given: Mapping[str, str | None]) -> Tables:
+def _tables(place: Any, table: str | None, given: Mapping[str, str | None]) -> TableFolder | RemoteTables:
     if is_remote(place):
         return RemoteTables(place, table, given)
     if table is not None:
