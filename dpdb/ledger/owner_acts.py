@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dpdb.errors import ParameterError
 from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.amounts import budget_units, in_words
@@ -115,7 +113,8 @@ def first_allowance(terms: Terms, text: str, epsilon: Number) -> tuple[object, .
     """
     units = budget_units(terms.notion, None, epsilon, terms.delta)
     detail = {"period": parse_period(text).text, "units": units}
-    return Acts().row(terms.key, Act(terms.created, 0, ALLOW, None, None, detail), 1)
+    acts = Acts()
+    return acts.row(terms.key, acts.line(Act(terms.created, 0, ALLOW, None, None, detail), 1))
 
 
 def _check_names(who: str | None, label: str | None) -> None:
@@ -126,5 +125,5 @@ def _check_names(who: str | None, label: str | None) -> None:
 
 def _write(books: Books, act: Act) -> None:
     """Write an act inside a transaction; the next read of the ledger, by `write_head`, takes it in."""
-    row: tuple[Any, ...] = books.state.acts.row(books.state.terms.key, act, books.state.next_place)
-    insert(books.file, "act", row)
+    acts = books.state.acts
+    insert(books.file, "act", acts.row(books.state.terms.key, acts.line(act, books.state.next_place)))

@@ -360,7 +360,7 @@ def test_an_act_of_a_later_version_is_not_ignored(path: Path) -> None:
         from dpdb.ledger.store.suite_lines import SuiteActLine
 
         line = SuiteActLine(1, 1, "2026-11-23T10:00:00.000+00:00", "paused", "{}", None, ledger._state.next_place)
-        row = suites.row(key, line, "suite_act", suites.known[0].sealed)
+        row = suites.row(key, line)
         ledger._file.change("INSERT INTO suite_act VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
     with pytest.raises(LedgerError, match="only a newer version of dpdb understands"):
         Ledger.open(path)

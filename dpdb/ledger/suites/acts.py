@@ -155,8 +155,8 @@ def _final(state: LedgerState, suite: KnownSuite) -> Sequence[tuple[EntryLine, i
 def _insert(books: Books, suite: KnownSuite, act: tuple[str, str, int | None], place: int) -> None:
     """Insert an act: its kind, its detail and the debit that it made."""
     state, at = books.state, max(now(), suite.at)
-    line = SuiteActLine(state.suites.next("suite_act"), suite.line.number, at, *act, place)
-    insert(books.file, "suite_act", state.suites.row(state.terms.key, line, "suite_act", suite.sealed))
+    line = SuiteActLine(state.suites.acts.last + 1, suite.line.number, at, *act, place)
+    insert(books.file, "suite_act", state.suites.row(state.terms.key, line))
 
 
 def _found(books: Books, name: str) -> KnownSuite:

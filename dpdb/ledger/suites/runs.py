@@ -237,7 +237,7 @@ def _writes(books: Books, opened: Opened) -> Callable[[Written], None]:
             raise LedgerError(f"{books.file.shown}: {opened.name!r} was opened by another process; nothing was spent")
         salt, secret = new_key(), opened.make_secret()
         line = SuiteLine(
-            number=suites.next("suite"),
+            number=suites.opened.last + 1,
             entry=made.line.number,
             at=made.line.reserved,
             name=opened.name,
@@ -245,7 +245,7 @@ def _writes(books: Books, opened: Opened) -> Callable[[Written], None]:
             commitment=_commitment(salt, secret),
             place=made.line.place + 1,
         )
-        insert(books.file, "suite", suites.row(books.state.terms.key, line, "suite", made.sealed))
+        insert(books.file, "suite", suites.opened.row(books.state.terms.key, line, made.sealed))
         insert(books.file, "suite_secret", (line.number, salt, secret))
         reached("secret written")
 
@@ -375,9 +375,9 @@ def _insert(books: Books, suite: KnownSuite, run: SuiteReservation, level: Level
     state, at = books.state, max(now(), suite.at)  # the times of a suite's lines never go back
     failed = suite.failed | dict.fromkeys(level.failed, at)
     text = json.dumps({"answer": level.answer, "analyst": run.analyst, "spent": level.spent, "failed": failed})
-    number = state.suites.next("suite_answer")
+    number = state.suites.answers.last + 1
     line = SuiteAnswerLine(number, suite.line.number, run.run_id, level.number, at, text, state.next_place)
-    insert(books.file, "suite_answer", state.suites.row(state.terms.key, line, "suite_answer", suite.sealed))
+    insert(books.file, "suite_answer", state.suites.row(state.terms.key, line))
 
 
 def _open(books: Books, run: SuiteReservation) -> KnownSuite:
