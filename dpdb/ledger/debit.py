@@ -16,6 +16,7 @@ from dpdb.ledger.store.entry_lines import EntryLine
 from dpdb.ledger.store.marks import SourceMark
 from dpdb.ledger.store.state import insert
 from dpdb.ledger.suites.held import held_for, refuse_suite
+from dpdb.names import check_name
 from dpdb.predicates import Region, region_from_text, region_to_text
 from dpdb.steps import reached
 from dpdb.stopping import unbroken
@@ -34,6 +35,13 @@ class Asked(NamedTuple):
     analyst: str | None
     label: str | None
     rule_set: str | None
+
+    def check_names(self) -> None:
+        """Raise `ParameterError` if one of the names is none that a ledger keeps."""
+        names = self.run_id, self.analyst, self.label, self.rule_set
+        for what, name in zip(("a run id", "an analyst", "a label", "a rule set"), names, strict=True):
+            if name is not None:
+                check_name(what, name)
 
 
 class Written(NamedTuple):

@@ -23,7 +23,7 @@ from dpdb.ledger.runs import earlier_try
 from dpdb.ledger.store.entry_lines import EntryLine
 from dpdb.ledger.store.leaves import leaves
 from dpdb.ledger.store.marks import SourceMark
-from dpdb.ledger.suites.acts import suite_levels, suites
+from dpdb.ledger.suites.runs import suite_levels, suites
 from dpdb.names import check_name
 from dpdb.predicates import Region, region_to_text
 from dpdb.privacy import Notion

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dpdb.errors import LedgerError, ParameterError
+from dpdb.errors import LedgerError
 from dpdb.ledger.allowances import refuse_retired
+from dpdb.ledger.amounts import check_units
 from dpdb.ledger.books import Books
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.entry_lines import EntryLine
@@ -36,8 +37,7 @@ def settle(books: Books, run: int | str, charge: int) -> None:
     charge
         In units of epsilon, at least 0; at most what was debited.
     """
-    if isinstance(charge, bool) or not isinstance(charge, int) or charge < 0:
-        raise ParameterError(f"a charge is a whole number of units, got {charge!r}")
+    check_units(charge)
     state, shown = books.state, books.file.shown
     reached("settling")
     with books.file.debited(UNSETTLED):

@@ -77,7 +77,7 @@ class LedgerState:
         self._new_places: list[int] = []
         self._is_lowered = False  # by a settlement in the current epoch, since its lines were read
         self.times = Times()
-        suites = [self.suites.opened, self.suites.acts, self.suites.answers]
+        suites: list[Chain[Any]] = [self.suites.opened, self.suites.acts, self.suites.answers]
         self.chains: list[Chain[Any]] = [
             self.debits, self.answers, self.settlements, self.acts, *suites, self.analysts,
         ]  # fmt: skip
