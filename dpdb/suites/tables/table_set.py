@@ -119,12 +119,14 @@ class TableSet(Closing):
         self._unit, self._max_rows, self._progress, self._reads_rows = unit, max_rows, progress, rows
         public = dict(public_parents or {})
         self._limits = limits
-        self._opened: list[Table] = []
         self._read: list[Table] = []
-        self._parents = ParentFiles(limits.get("temp_directory"))  # many tables look into the same ones
+        self._closing = ExitStack()
         with ExitStack() as on_error:
             on_error.callback(self.close)
             self._folder = _tables(place, table, public)
+            self._closing.callback(self._folder.close)
+            self._parents = ParentFiles(limits.get("temp_directory"))  # many tables look into the same ones
+            self._closing.callback(self._parents.close)
             self._members, self.not_checked = members_of(self._folder, Path(suites), unit, [*public], day)
             _refuse_unlike_units(unit, self._members)
             tables = [(member.name, member.suite, self._counted(member)) for member in self._members]
@@ -134,6 +136,7 @@ class TableSet(Closing):
             self.has_ledger = ledger is not None
             bound = None if ledger is None else self._ledger_account(ledger, budget)
             self._account = bound or budget
+            self._closing.callback(self._account.close)
             self._compares_rows = bound is not None and bound.compares_rows
             on_error.pop_all()
 
@@ -175,17 +178,17 @@ class TableSet(Closing):
                 progress=self._progress,
                 **settings,
             )
-            self._opened.append(there)
+            self._closing.callback(there.close)
             self._read.append(there)
             return there.without_rows(), there
         spec = TableSpec.of(source, settings, constraints=member.suite.rules, table=table)
         spec = replace(spec, parent_files=self._parents)
         empty: Table = empty_table(spec)
-        self._opened.append(empty)
+        self._closing.callback(empty.close)
         read = empty
         if self._reads_rows:
             read = open_local_table(spec, progress=self._progress)
-            self._opened.append(read)
+            self._closing.callback(read.close)
         self._read.append(read)
         return empty, read
 
@@ -263,15 +266,7 @@ class TableSet(Closing):
 
     def close(self) -> None:
         """Drop the private databases."""
-        account = self.__dict__.get("_account")
-        if account is not None:
-            account.close()
-        while self._opened:
-            self._opened.pop().close()
-        self._parents.close()
-        folder = self.__dict__.get("_folder")
-        if folder is not None:
-            folder.close()
+        self._closing.close()
 
 
 def _tables(place: Any, table: str | None, given: Mapping[str, str | None]) -> TableFolder | RemoteTables:
