@@ -168,12 +168,12 @@ class LedgerReading(Closing):
         return next((suite for suite in self.suites() if suite.name == name), None)
 
     def suite_levels(self, number: int) -> list[RecordedLevel]:
-        """What the runs of a suite have recorded, in the order of recording; public.
+        """Return the levels that the runs of a suite have recorded, in this order; public.
 
         Parameters
         ----------
         number
-            Of the suite, as in `RecordedSuite`.
+            The number of the suite, as in `RecordedSuite`.
         """
         with self._books.current():
             return suite_levels(self._books, number)

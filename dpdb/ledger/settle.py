@@ -85,7 +85,7 @@ def settlement_rows(state: LedgerState, charges: Sequence[tuple[EntryLine, int]]
     charges
         Debits, each with its settled charge.
     place
-        Of the first row among all lines of the ledger.
+        The place of the first row among all lines of the ledger.
     """
     rows: list[tuple[Any, ...]] = []
     lowered: dict[int, int] = {}

@@ -150,9 +150,9 @@ class RunOptions:
         Parameters
         ----------
         counted, slices
-            What is counted, and where.
+            The checks that are counted, and the slices.
         request
-            All else that is public about what is asked.
+            All other public values of the call.
         rows
             How many rows one unit may have in a table.
         rule_set
@@ -203,7 +203,7 @@ class CheckRun:
 
     @property
     def names(self) -> list[list[str]]:
-        """What a ledger calls each test, by slice: a check may fail in each."""
+        """The name of each test in a ledger, by slice: a check may fail in each."""
         names = [each.name for each in self.counted.limits]
         return (
             [names] if self.slices.keys is None else [[f"{name} [{key}]" for name in names] for key in self.slices.keys]

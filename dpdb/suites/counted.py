@@ -1,4 +1,4 @@
-"""What the checks of a suite count, and the exact numbers in a slice: chosen from rules and schema alone."""
+"""The counts of a suite's checks, and their exact numbers in a slice: chosen from rules and schema alone."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _KEPT_DAYS = 4
 
 @dataclass(frozen=True)
 class SuiteAsk:
-    """What a caller asks of a registered suite: of one that is kept all but the run id and the label is fixed.
+    """A call of a registered suite; if that is kept, all but the run id and the label is fixed.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class SuiteOnTable:
         )
 
     def _refuse_other(self, ask: SuiteAsk, opened: dict[str, Any]) -> None:
-        """Refuse what a kept suite was not opened with."""
+        """Refuse values other than those with which a kept suite was opened."""
         epsilon = None if ask.epsilon is None else format_epsilon(parse_epsilon(ask.epsilon))
         asked = {"epsilon": epsilon, "confidence": ask.confidence, "certain": ask.certain, "where": ask.where}
         for name, given in (asked | {"by": ask.by}).items():

@@ -46,7 +46,7 @@ class SuiteActs(LedgerSuites):
         Parameters
         ----------
         name
-            Of the kept suite.
+            The name of the kept suite.
         check
             Name of the failed check.
         charge
@@ -108,7 +108,7 @@ class SuiteActs(LedgerSuites):
         Parameters
         ----------
         name
-            Of the kept suite, or the run id.
+            The name of the kept suite, or the run id.
         who, label
             Who does it and why, for the history.
 

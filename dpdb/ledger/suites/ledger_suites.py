@@ -52,7 +52,7 @@ class LedgerSuites(LedgerAnalysts):
         Parameters
         ----------
         predicate
-            All rows that any check of the suite reads. Of a kept suite every row, unless the ledger is append-only.
+            All rows that any check of the suite reads: of a kept suite every row, unless the ledger is append-only.
         charge
             In units of epsilon: all that the suite may cost, first share and rings; the ledger must be pure.
         source
@@ -93,7 +93,7 @@ class LedgerSuites(LedgerAnalysts):
     def record_level(
         self, run: SuiteReservation, level: int, answer: str, *, spent: int, failed: Iterable[str] = ()
     ) -> None:
-        """Record what a run has found at one level, once; only afterwards may anything of it leave the process.
+        """Record the results of one level of a run, once; only afterwards may anything of them leave the process.
 
         Parameters
         ----------

@@ -50,7 +50,7 @@ _RUN = 0  # the level under which a run of a kept suite records its own answer
 
 
 class Opened(NamedTuple):
-    """What a suite is opened with.
+    """The values with which a suite is opened.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Opened(NamedTuple):
 
 
 class Level(NamedTuple):
-    """What is recorded at a level.
+    """The record of one level.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def _one_more_run(
 
 
 def _refuse_other_suite(books: Books, suite: KnownSuite, opened: Opened) -> None:
-    """Raise `LedgerError` if a kept suite was opened with something else than what is asked for now."""
+    """Raise `LedgerError` if a kept suite was opened with other values than the caller gives now."""
     entry = books.state.entry(suite.line.entry)
     settled = books.state.settlements.of(entry.number)
     debited = entry.charge if settled is None else settled.debited
@@ -218,7 +218,7 @@ def _refuse_other_suite(books: Books, suite: KnownSuite, opened: Opened) -> None
 
 
 def _writes(books: Books, opened: Opened) -> Callable[[Written], None]:
-    """What is written together with the debit: the suite, sealed, and its secret, which is in no chain."""
+    """Return a function that writes, in the debit's transaction, the suite and its secret, which is in no chain."""
 
     def write(made: Written) -> None:
         suites = books.state.suites
@@ -266,7 +266,7 @@ def _receipt(books: Books, suite: KnownSuite, asked: Asked, answer: str | None) 
 
 
 def _history(books: Books, suite: KnownSuite) -> list[RecordedLevel | RecordedRearm]:
-    """What the runs of a suite have recorded and which checks were re-armed, in order; in a transaction."""
+    """Return the recorded levels of a suite and its re-armed checks, in order; in a transaction."""
     state, found = books.state, []
     for number in sorted(n for levels in suite.runs.values() for n in levels.values()):
         line = state.suites.answer(books.file, state.terms.key, number)
@@ -293,7 +293,7 @@ def _secret(books: Books, suite: KnownSuite) -> str:
 
 
 def _recorded(books: Books, suite: KnownSuite, run_id: str) -> dict[int, str]:
-    """What a run has recorded, by level, as it was given."""
+    """Return the answers that a run has recorded, by level, as they were given."""
     key, suites = books.state.terms.key, books.state.suites
     numbers = suite.runs.get(run_id, {})
     return {
@@ -465,14 +465,14 @@ def suites(books: Books) -> list[RecordedSuite]:
 
 
 def suite_levels(books: Books, number: int) -> list[RecordedLevel]:
-    """What the runs of a suite have recorded, in order; in a transaction, after the ledger was read.
+    """Return the levels that the runs of a suite have recorded, in order; in a transaction, after the ledger was read.
 
     Parameters
     ----------
     books
         The books of the ledger.
     number
-        Of the suite.
+        The number of the suite.
     """
     known = books.state.suites.known
     if not 0 < number <= len(known):

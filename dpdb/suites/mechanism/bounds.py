@@ -1,4 +1,4 @@
-"""What a verdict says of its statistic, in rows: bounds of passes and of undecided checks, intervals of failures."""
+"""The bounds of a verdict's statistic, in rows: of passes and of undecided checks; intervals of failures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Verdict", "bound_of_undecided", "size_of_failure", "verdicts"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is published of one test.
+    """The published verdict of one test.
 
     Attributes
     ----------

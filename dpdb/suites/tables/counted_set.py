@@ -1,4 +1,4 @@
-"""What the suites of a set of tables count: rows used of each unit, or units of which rows violate."""
+"""The counts of the suites of a set of tables: rows used of each unit, or units that own violating rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RowsUsed:
 
     @property
     def limits(self) -> tuple[CheckedLimit, ...]:
-        """What is tested."""
+        """The limits that are tested."""
         return self.counted.limits
 
     def counts(self) -> list[tuple[Fraction, int]]:
@@ -55,7 +55,7 @@ class RowsUsed:
 
 @dataclass(frozen=True)
 class OwnedTable:
-    """A suite on one table of the set: units are counted of which some own rows violate.
+    """A suite on one table of the set: it counts the units that own a violating row.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class OwnedTable:
 
 
 def owned_table(suite: Suite, opened: Table, empty: Table, unit: str) -> OwnedTable:
-    """Return a suite on a table of which units are counted. Reads no row.
+    """Return a suite that counts the units of a table. Reads no row.
 
     Sensitivity
     -----------
@@ -141,7 +141,7 @@ def _tested(line: SuiteLine, limit: Limit) -> Tested:
 
 
 def _of(line: SuiteLine, limit: Limit) -> dict[object, str | None]:
-    """Return of which units a limit is a share, by what identifies them: those with a row that meets a condition."""
+    """Return the conditions of the units that a limit is a share of, by keys; a unit needs one row that meets one."""
     if limit.unit == "share":
         return {"all": None}
     if limit.unit == "share of non-null" and line.rule is not None:
