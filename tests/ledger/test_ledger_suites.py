@@ -340,6 +340,13 @@ def test_a_changed_line_is_noticed(statement: str, path: Path) -> None:
         Ledger.open(path)
 
 
+def test_a_level_that_was_changed_while_the_ledger_is_open_is_not_given_back(path: Path, ledger: Ledger) -> None:
+    ledger.record_level(start(ledger, name="nightly"), 1, "quiet", spent=TENTH)
+    change(path, "UPDATE suite_answer SET answer = replace(answer, 'quiet', 'rings')")
+    with pytest.raises(LedgerError, match="is damaged"):
+        ledger.suite_levels(1)
+
+
 def test_an_old_copy_is_noticed(path: Path, tmp_path: Path) -> None:
     """Of a kept suite whose levels were recorded since: its secret would be drawn again, or its answers again."""
     with Ledger.open(path) as ledger:
