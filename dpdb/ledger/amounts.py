@@ -9,7 +9,7 @@ from dpdb.errors import ParameterError
 from dpdb.overlap import MOST_WEIGHT
 from dpdb.privacy import GDP, PURE, Notion, Number
 
-__all__ = ["budget_units", "in_parameter", "in_words", "is_little"]
+__all__ = ["budget_units", "check_units", "in_parameter", "in_words", "is_little"]
 
 _LITTLE = 10
 
@@ -25,6 +25,12 @@ def in_words(notion: Notion, units: int) -> str:
     units = max(0, units)
     exact = Decimal(isqrt(units * 10**6)).scaleb(-9) if notion is GDP else Decimal(units) / notion.unit
     return f"{exact.normalize():f}"
+
+
+def check_units(charge: object) -> None:
+    """Raise `ParameterError` unless a charge is a whole number of units, from 0 on."""
+    if isinstance(charge, bool) or not isinstance(charge, int) or charge < 0:
+        raise ParameterError(f"a charge is a whole number of units, got {charge!r}")
 
 
 def is_little(left: float, total: float) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dpdb.errors import LedgerError
 from dpdb.ledger.allowances import refuse_retired
@@ -14,9 +14,9 @@ from dpdb.ledger.runs import earlier_try
 from dpdb.ledger.store.clock import now, present, written
 from dpdb.ledger.store.entry_lines import EntryLine
 from dpdb.ledger.store.marks import SourceMark
-from dpdb.ledger.store.seals import seal
 from dpdb.ledger.store.state import insert
 from dpdb.ledger.suites.held import held_for, refuse_suite
+from dpdb.names import check_name
 from dpdb.predicates import Region, region_from_text, region_to_text
 from dpdb.steps import reached
 from dpdb.stopping import unbroken
@@ -35,6 +35,13 @@ class Asked(NamedTuple):
     analyst: str | None
     label: str | None
     rule_set: str | None
+
+    def check_names(self) -> None:
+        """Raise `ParameterError` if one of the names is none that a ledger keeps."""
+        names = self.run_id, self.analyst, self.label, self.rule_set
+        for what, name in zip(("a run id", "an analyst", "a label", "a rule set"), names, strict=True):
+            if name is not None:
+                check_name(what, name)
 
 
 class Written(NamedTuple):
@@ -104,7 +111,8 @@ def debit(
     except RefusedError as refused:  # the message is made after the transaction, while others may spend
         raise refused.in_words(state, region_from_text(stored), charge, held_for(asked.analyst)) from None
     reached("reserved")
-    state.add([made.line], [made.sealed])
+    state.add([made.line])
+    state.debits.append(made.sealed)
     return Reservation(state.last, is_low=made.is_low, is_new=True)
 
 
@@ -151,9 +159,9 @@ def write_debit(
         **asked._asdict(),
         place=state.next_place,
     )
-    sealed = seal(state.terms.key, "entry", state.before, line)
-    insert(books.file, "entry", (*line, sealed))
-    return Written(line, sealed, fits.is_low)
+    row: tuple[Any, ...] = state.debits.row(state.terms.key, line)
+    insert(books.file, "entry", row)
+    return Written(line, row[-1], fits.is_low)
 
 
 @unbroken()

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.allowances import refuse_retired
-from dpdb.ledger.amounts import budget_units
+from dpdb.ledger.amounts import budget_units, check_units
 from dpdb.ledger.binding import other_ledgers
 from dpdb.ledger.debit import DECISION_SECONDS, Asked, debit, record
-from dpdb.ledger.owner_acts import allow, first_allowance, raise_budget, retire
+from dpdb.ledger.owner_acts import OwnerActs, first_allowance
 from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.run_lock import RUN_WAIT, RunLock
 from dpdb.ledger.settle import settle
@@ -26,9 +26,7 @@ from dpdb.ledger.store.creation import create_file
 from dpdb.ledger.store.marks import SourceMark, new_key
 from dpdb.ledger.store.terms import Epoch, Terms, epoch_row, terms_row
 from dpdb.ledger.suites.held import held_for
-from dpdb.ledger.suites.ledger_suites import LedgerSuites
 from dpdb.ledger.together import check_together
-from dpdb.names import check_name
 from dpdb.predicates import Region
 from dpdb.privacy import NOTIONS, Number
 from dpdb.stopping import unbroken
@@ -36,7 +34,7 @@ from dpdb.stopping import unbroken
 __all__ = ["Ledger"]
 
 
-class Ledger(LedgerSuites):
+class Ledger(OwnerActs):
     """An open ledger. Several may be open on one file, in one process or many; one object is not thread-safe.
 
     Use `Ledger.create` once, then `Ledger.open`.
@@ -177,12 +175,9 @@ class Ledger(LedgerSuites):
         predicate.refuse_no_row()
         if notion != self.notion.name:
             raise LedgerError(f"{self._file.shown}: a {self.notion.name} ledger takes no {notion} charges")
-        if isinstance(charge, bool) or not isinstance(charge, int) or charge < 0:
-            raise ParameterError(f"a charge is a whole number of units, got {charge!r}")
-        for what, name in (("a run id", run_id), ("an analyst", analyst), ("a label", label), ("a rule set", rule_set)):
-            if name is not None:
-                check_name(what, name)
+        check_units(charge)
         asked = Asked(request, run_id, analyst, label, rule_set)
+        asked.check_names()
         if run_id is None:
             return debit(self._books, predicate, charge, source, asked, deadline=deadline)
         lock = RunLock(self._file, run_id, wait)
@@ -310,77 +305,3 @@ class Ledger(LedgerSuites):
             number = self._books.binding.open_epoch()
         self._books.write_head()
         return number
-
-    def raise_budget(
-        self,
-        budget: Number | None = None,
-        *,
-        epsilon: Number | None = None,
-        who: str | None = None,
-        label: str | None = None,
-    ) -> None:
-        """Make the total larger, for ever: the owner's word that more may be lost. It is recorded and never lowered.
-
-        Parameters
-        ----------
-        budget, epsilon
-            The new total, as for `create`; an epsilon is meant at the ledger's own delta.
-        who, label
-            Who does it and why, for the history.
-
-        Raises
-        ------
-        ParameterError
-            It is not more than the present total, or a number or name is not usable.
-        LedgerError
-            The ledger cannot be used or was retired.
-        """
-        raise_budget(self._books, budget, epsilon, who=who, label=label)
-
-    def retire(self, *, who: str | None = None, label: str | None = None) -> None:
-        """End the ledger, for ever: nothing is debited or answered any more; its records can still be read.
-
-        A release that is under way in another process is not published.
-
-        Raises
-        ------
-        ParameterError
-            A name is not usable.
-        LedgerError
-            The ledger cannot be used or was retired before.
-        """
-        retire(self._books, who=who, label=label)
-
-    def allow(
-        self,
-        period: str,
-        budget: Number | None = None,
-        *,
-        epsilon: Number | None = None,
-        who: str | None = None,
-        label: str | None = None,
-    ) -> None:
-        """Let debits within a period cost at most so much together, from now on; the total holds beside it.
-
-        An allowance paces the debits and gives nothing back: old releases never expire. Debits that were made before
-        it count, too. Time is the machine's clock, and never goes back: a clock that is behind the newest debit counts
-        as the time of that debit, so setting it back gives nothing.
-
-        Parameters
-        ----------
-        period
-            ``30d`` (any 30 days; also ``12h``, ``4w``), ``month`` or ``year`` (of the calendar, UTC), or the days of
-            ``2026-12-01..2026-12-31``. The allowance of the same period that was there before ends; others hold, too.
-        budget, epsilon
-            How much, as for `create`; neither ends the allowance of this period.
-        who, label
-            Who does it and why, for the history.
-
-        Raises
-        ------
-        ParameterError
-            A period, number or name is not usable, or there is no such allowance to end.
-        LedgerError
-            The ledger cannot be used or was retired.
-        """
-        allow(self._books, period, budget, epsilon, who=who, label=label)

@@ -14,13 +14,7 @@ from dpdb.ledger.store.state import LedgerState
 from dpdb.overlap import MOST_WEIGHT, Deadline, Decision, OverlapIndex
 from dpdb.predicates import Region
 
-__all__ = [
-    "Fits",
-    "Limits",
-    "RefusedError",
-    "refusal",
-    "refusal_by_allowance",
-]
+__all__ = ["Fits", "Limits", "RefusedError"]
 
 
 class Fits(NamedTuple):
@@ -68,9 +62,46 @@ class RefusedError(Exception):
         words = held(state, predicate)
         if self.is_rationed:
             return total_refusal(state, charge, words)
+        requested = f"requested {state.terms.notion.parameter} {in_words(state.terms.notion, charge)}"
         if self.window is None:
-            return refusal(state, predicate, charge, self.decision, held=words)
-        return refusal_by_allowance(state, self.window, predicate, charge, self.decision, held=words)
+            left, why = self._by_total(state, predicate, charge)
+        else:
+            left, why = self._by_allowance(state, self.window, predicate, charge)
+        return BudgetExceededError(
+            f"budget refused by the ledger: {requested}, {why}; nothing was spent{words}",
+            requested=state.terms.notion.value(charge),
+            remaining=in_parameter(state.terms.notion, left),
+            overlap=_rows(self.decision),
+        )
+
+    def _by_total(self, state: LedgerState, predicate: Region, charge: int) -> tuple[int, str]:
+        """Return the units that are left for these rows, and why the total refused."""
+        notion, witness = state.terms.notion, self.decision.witness
+        left = _left(state.index, state.available, predicate, charge, self.decision)
+        releases = state.index.releases(witness.queries) if witness is not None else 0
+        epochs = f" and earlier epochs took {in_words(notion, state.closed)}" if state.closed else ""
+        return left, (
+            f"remaining {in_words(notion, left)} for these rows; decided by {_rows(self.decision)} (covered by "
+            f"{releases} earlier release{'' if releases == 1 else 's'}{epochs})"
+        )
+
+    def _by_allowance(self, state: LedgerState, window: Window, predicate: Region, charge: int) -> tuple[int, str]:
+        """Return the units that an allowance has left for these rows, and when the release fits again.
+
+        The decision has bounds over all epochs (see `Window.decide`).
+        """
+        notion, decision, earlier = state.terms.notion, self.decision, window.units - window.available
+        inside = Decision(decision.allowed, decision.upper - earlier, decision.lower - earlier, decision.witness)
+        left, again = _left(window.index, window.available, predicate, charge, inside), window.fits_again(charge)
+        when = (
+            "no period takes so much"
+            if again is None
+            else f"unless more is spent, it fits from {again:%Y-%m-%d %H:%M:%S} UTC on at the latest"
+        )
+        return left, (
+            f"and of the allowance of {in_words(notion, window.units)} within {window.period.words} "
+            f"{in_words(notion, left)} is left for these rows; {when}{window.clock_words}"
+        )
 
 
 class Limits:
@@ -172,78 +203,6 @@ class Limits:
 
 
 _REMAINING_SECONDS = 0.015
-
-
-def refusal(state: LedgerState, predicate: Region, charge: int, decision: Decision, held: str) -> BudgetExceededError:
-    """Say why a release was refused; nothing was spent.
-
-    Parameters
-    ----------
-    state
-        The ledger that refused.
-    predicate
-        The rows that the refused release covers.
-    charge
-        In units of the ledger's notion.
-    decision
-        The decision against the total.
-    held
-        Further words, on what open suites hold; may be empty.
-    """
-    notion = state.terms.notion
-    left = _left(state.index, state.available, predicate, charge, decision)
-    overlap = _rows(decision)
-    releases = state.index.releases(decision.witness.queries) if decision.witness is not None else 0
-    words = {"requested": in_words(notion, charge), "remaining": in_words(notion, left)}
-    epochs = f" and earlier epochs took {in_words(notion, state.closed)}" if state.closed else ""
-    return BudgetExceededError(
-        f"budget refused by the ledger: requested {notion.parameter} {words['requested']}, remaining "
-        f"{words['remaining']} for these rows; decided by {overlap} (covered by {releases} earlier "
-        f"release{'' if releases == 1 else 's'}{epochs}); nothing was spent{held}",
-        requested=notion.value(charge),
-        remaining=in_parameter(notion, left),
-        overlap=overlap,
-    )
-
-
-def refusal_by_allowance(
-    state: LedgerState, window: Window, predicate: Region, charge: int, decision: Decision, *, held: str
-) -> BudgetExceededError:
-    """Say which allowance refused a release, and when it fits again; nothing was spent.
-
-    Parameters
-    ----------
-    state
-        The ledger that refused.
-    window
-        The allowance that refused.
-    predicate
-        The rows that the refused release covers.
-    charge
-        In units of the ledger's notion.
-    decision
-        The decision against the allowance, with bounds over all epochs (see `Window.decide`).
-    held
-        Further words, on what open suites hold; may be empty.
-    """
-    notion, period = state.terms.notion, window.period
-    earlier = window.units - window.available
-    inside = Decision(decision.allowed, decision.upper - earlier, decision.lower - earlier, decision.witness)
-    left = _left(window.index, window.available, predicate, charge, inside)
-    again = window.fits_again(charge)
-    when = (
-        "no period takes so much"
-        if again is None
-        else f"unless more is spent, it fits from {again:%Y-%m-%d %H:%M:%S} UTC on at the latest"
-    )
-    return BudgetExceededError(
-        f"budget refused by the ledger: requested {notion.parameter} {in_words(notion, charge)}, and of the allowance "
-        f"of {in_words(notion, window.units)} within {period.words} {in_words(notion, left)} is left for these rows; "
-        f"{when}{window.clock_words}; nothing was spent{held}",
-        requested=notion.value(charge),
-        remaining=in_parameter(notion, left),
-        overlap=_rows(decision),
-    )
 
 
 def _rows(decision: Decision) -> str:

@@ -89,7 +89,7 @@ class Allowance:
     spent
         A safe bound on what any row collected within the period that the present lies in.
     remaining
-        What a release of every row may still cost now, as far as this allowance goes.
+        The most that this allowance lets a release of every row cost now.
     """
 
     period: str
@@ -125,9 +125,9 @@ class RecordedSuite:
     opened, ended
         When it was opened; since when it is closed or, where it is not kept, answered; None while it is open.
     name
-        Of a kept suite; None of another.
+        The name of a kept suite; None for another.
     run_id
-        Of a suite that is not kept; None of a kept one, whose runs have run ids of their own.
+        The run id of a suite that is not kept; None for a kept one, whose runs have run ids of their own.
     spec
         The text with which it was opened.
     runs
@@ -163,7 +163,7 @@ class RecordedSuite:
 
 @dataclass(frozen=True)
 class RecordedLevel:
-    """What a run of a suite has recorded at one level, or at level 0 when it ended; `answer` as it was given."""
+    """The record of one level of a run, or of level 0 when the run ended; `answer` as it was given."""
 
     run_id: str
     level: int
@@ -188,7 +188,7 @@ class LedgerSummary:
     spent
         Sum over epochs of a safe bound on what any row collected.
     remaining
-        What a release of every row may still cost of the budget; a release of fewer rows may cost more.
+        The most of the budget that a release of every row may still cost; a release of fewer rows may cost more.
     sequential
         What the same releases cost without parallel composition.
     epsilon

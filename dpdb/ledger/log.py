@@ -35,7 +35,7 @@ class Sums:
 
 @dataclass(frozen=True)
 class LoggedDebit:
-    """What the first lines of a log say of one debit, and of one run of its suite if it is kept.
+    """One debit as the first lines of a log record it, with one run of its suite if that is kept.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class LedgerLog:
 
     @property
     def unit(self) -> tuple[int, str | None]:
-        """What is protected: rows of a unit at most, and the unit in words, None for rows or persons."""
+        """The most rows of a unit, and the unit in words; None for rows or persons."""
         return self._books.state.terms.rows_per_person or 1, self._books.state.terms.unit
 
     def read(self) -> list[bytes]:
@@ -184,7 +184,7 @@ class LedgerLog:
         return self._books.state.entries()
 
     def closed_cost(self, epoch: int) -> int | None:
-        """Return what was recorded as the cost of a closed epoch; None of the current one."""
+        """Return the recorded cost of a closed epoch; None for the current one."""
         state = self._books.state
         return None if epoch == state.epoch.number else state.closed_cost(epoch)
 
@@ -207,16 +207,16 @@ class LedgerLog:
         return self._books.state.entry(number).analyst
 
     def debit(self, number: int, size: int, run: str | None = None) -> LoggedDebit:
-        """Return what the first `size` lines say of a debit.
+        """Return a debit as the first `size` lines record it.
 
         Parameters
         ----------
         number
-            Of the debit.
+            The number of the debit.
         size
             How many lines.
         run
-            Of a kept suite, the run whose levels are meant.
+            The run of a kept suite, whose levels are counted.
 
         Raises
         ------

@@ -23,7 +23,7 @@ from dpdb.ledger.runs import earlier_try
 from dpdb.ledger.store.entry_lines import EntryLine
 from dpdb.ledger.store.leaves import leaves
 from dpdb.ledger.store.marks import SourceMark
-from dpdb.ledger.suites.acts import suite_levels, suites
+from dpdb.ledger.suites.runs import suite_levels, suites
 from dpdb.names import check_name
 from dpdb.predicates import Region, region_to_text
 from dpdb.privacy import Notion
@@ -168,12 +168,12 @@ class LedgerReading(Closing):
         return next((suite for suite in self.suites() if suite.name == name), None)
 
     def suite_levels(self, number: int) -> list[RecordedLevel]:
-        """What the runs of a suite have recorded, in the order of recording; public.
+        """Return the levels that the runs of a suite have recorded, in this order; public.
 
         Parameters
         ----------
         number
-            Of the suite, as in `RecordedSuite`.
+            The number of the suite, as in `RecordedSuite`.
         """
         with self._books.current():
             return suite_levels(self._books, number)

@@ -41,7 +41,7 @@ def summary(state: LedgerState) -> LedgerSummary:
         unit=terms.unit,
         epoch=state.epoch.number,
         releases=state.last,
-        unanswered=state.last - state.answers,
+        unanswered=state.last - state.answers.last,
         created=terms.created,
         retired=None if retired is None else retired_words(retired),
         allowances=tuple(_allowance(window, terms.notion) for window in windows(state, present())),

@@ -56,9 +56,9 @@ class SuiteReservation:
     run_id
         Name of this run.
     name
-        Of a kept suite; None of another.
+        The name of a kept suite; None for another.
     secret
-        What `make_secret` returned when the suite was opened; never shown. Empty if the run has its answer.
+        The text that `make_secret` returned when the suite was opened; never shown. Empty if the run has its answer.
     levels
         What this run has recorded so far, by level.
     answer

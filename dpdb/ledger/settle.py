@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from dpdb.errors import LedgerError, ParameterError
+from dpdb.errors import LedgerError
 from dpdb.ledger.allowances import refuse_retired
+from dpdb.ledger.amounts import check_units
 from dpdb.ledger.books import Books
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.entry_lines import EntryLine
@@ -35,8 +37,7 @@ def settle(books: Books, run: int | str, charge: int) -> None:
     charge
         In units of epsilon, at least 0; at most what was debited.
     """
-    if isinstance(charge, bool) or not isinstance(charge, int) or charge < 0:
-        raise ParameterError(f"a charge is a whole number of units, got {charge!r}")
+    check_units(charge)
     state, shown = books.state, books.file.shown
     reached("settling")
     with books.file.debited(UNSETTLED):
@@ -72,9 +73,7 @@ def _check(state: LedgerState, shown: str, line: EntryLine, charge: int) -> None
         raise LedgerError(f"{shown}: a settlement only lowers a debit; {UNSETTLED}")
 
 
-def settlement_rows(
-    state: LedgerState, charges: Sequence[tuple[EntryLine, int]], place: int
-) -> list[tuple[object, ...]]:
+def settlement_rows(state: LedgerState, charges: Sequence[tuple[EntryLine, int]], place: int) -> list[tuple[Any, ...]]:
     """Return rows that settle debits, one after another.
 
     Each has the new cost of its debit's epoch, if that is closed, and its seal last.
@@ -86,9 +85,9 @@ def settlement_rows(
     charges
         Debits, each with its settled charge.
     place
-        Of the first row among all lines of the ledger.
+        The place of the first row among all lines of the ledger.
     """
-    rows: list[tuple[object, ...]] = []
+    rows: list[tuple[Any, ...]] = []
     lowered: dict[int, int] = {}
     costs: dict[int, int] = {}
     before = state.settlements.before
@@ -100,6 +99,6 @@ def settlement_rows(
             costs[line.epoch] = min(earlier, index.bound(_SECONDS).upper)
         number = state.settlements.last + 1 + nth
         made = SettlementLine(number, line.number, charge, now(), costs.get(line.epoch), None, place + nth)
-        before = state.settlement_seal(made, before)
-        rows.append((*made, before))
+        rows.append(state.settlements.row(state.terms.key, made, state.debits.seal_of(line.number), before=before))
+        before = rows[-1][-1]
     return rows

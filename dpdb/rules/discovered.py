@@ -16,7 +16,7 @@ __all__ = ["DiscoveredRules", "recorded_discovery", "why_no_name"]
 
 @dataclass(frozen=True)
 class DiscoveredRules:
-    """What a discovery has named, in the order in which it was named. Public: names and cost, no number of rows.
+    """The names that a discovery has chosen, in this order. Public: names and cost, no number of rows.
 
     Attributes
     ----------

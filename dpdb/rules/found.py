@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from dpdb.constraints import MAX_LENGTH, Across, RowExpression, parse_constraint
@@ -174,9 +174,7 @@ class TableRules:
         except (ParameterError, TypeError, ValueError) as error:
             self.leave(origin, str(error).splitlines()[0])
             return
-        unread = options.unread()
-        if unread:
-            self.leave(origin, f"dpdb does not know its option {', '.join(unread)}")
+        if self._left_unread(origin, options):
             return
         kept = allowed.kept(texts)
         note = "; ".join(filter(None, [kept.note, note])) or None
@@ -208,12 +206,32 @@ class TableRules:
         except (ParameterError, PredicateError, TypeError, ValueError) as error:
             self.leave(origin, str(error).splitlines()[0].removeprefix("where: "))
             return
-        unread = options.unread()
-        if unread:
-            self.leave(origin, f"dpdb does not know its option {', '.join(unread)}")
+        if self._left_unread(origin, options):
             return
         for limit in written:
             self.found.add(ImportedRule(self.name, text, origin, None, name, limit))
+
+    def _left_unread(self, origin: str, options: Options) -> bool:
+        """Leave a check out if an option of it was not read."""
+        unread = options.unread()
+        if unread:
+            self.leave(origin, f"dpdb does not know its option {', '.join(unread)}")
+        return bool(unread)
+
+    def leave_unknown(self, said: object, known: Collection[str], place: str) -> None:
+        """Leave out the keys of a table or a column that no importer reads, such as a misspelt one.
+
+        Parameters
+        ----------
+        said
+            What the file says of it.
+        known
+            The keys that are read, or that say nothing of rows.
+        place
+            Stands before the key in the origin.
+        """
+        for name in Options(said, known).unread():
+            self.leave(f"{place}{name}", "dpdb does not know this key")
 
     def leave(self, origin: str, reason: str) -> None:
         """Leave a check out, with the reason."""

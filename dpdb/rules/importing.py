@@ -219,12 +219,7 @@ def import_rules(path: str | Path, table: str | None = None, dialect: str = "pos
     found = Found()
     kind = _import_folder(Path(path), found) if Path(path).is_dir() else _import(Path(path), found, dialect)
     chosen = _chosen(found, table, path)
-    return ImportedRules(
-        kind,
-        chosen,
-        tuple(rule for rule in found.rules if rule.table == chosen),
-        tuple(item for item in found.left_out if item.table == chosen),
-    )
+    return _of_table(kind, found, chosen)
 
 
 def import_dqd(folder: str | Path, cdm: str, today: date | None = None) -> tuple[ImportedRules, ...]:
@@ -255,15 +250,17 @@ def import_dqd(folder: str | Path, cdm: str, today: date | None = None) -> tuple
     found = Found()
     files = read_check_files(Path(folder), cdm, text_of)
     import_checks(files, today, found)
-    return tuple(
-        ImportedRules(
-            f"DataQualityDashboard, CDM {cdm}",
-            table,
-            tuple(rule for rule in found.rules if rule.table == table),
-            tuple(item for item in found.left_out if item.table == table),
-        )
-        for table in dict.fromkeys([rule.table for rule in found.rules] + [item.table for item in found.left_out])
-    )
+    return tuple(_of_table(f"DataQualityDashboard, CDM {cdm}", found, table) for table in _tables(found))
+
+
+def _tables(found: Found) -> list[str]:
+    """Return the tables that have rules, then those of checks that were left out, each once."""
+    return list(dict.fromkeys([rule.table for rule in found.rules] + [item.table for item in found.left_out]))
+
+
+def _of_table(kind: str, found: Found, table: str) -> ImportedRules:
+    rules = tuple(rule for rule in found.rules if rule.table == table)
+    return ImportedRules(kind, table, rules, tuple(item for item in found.left_out if item.table == table))
 
 
 def _import_folder(folder: Path, found: Found) -> str:
@@ -293,8 +290,7 @@ def _import(path: Path, found: Found, dialect: str) -> str:
 
 
 def _chosen(found: Found, table: str | None, path: str | Path) -> str:
-    named = [rule.table for rule in found.rules] + [item.table for item in found.left_out]
-    tables = list(dict.fromkeys(named))
+    tables = _tables(found)
     if table is not None and tables != [""]:  # a file that names no table is about the one that is meant
         same = [name for name in tables if name == table] or [n for n in tables if n.casefold() == table.casefold()]
         if len(same) != 1:

@@ -28,7 +28,7 @@ _LONGEST_NUMBER = 40
 
 @dataclass(frozen=True)
 class Counted:
-    """What the number of a check counts.
+    """The number that a check counts.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a check tolerates.
+    """The bounds of a check: what it tolerates.
 
     Attributes
     ----------

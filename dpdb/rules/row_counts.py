@@ -71,7 +71,7 @@ def rows_compared(sign: str, said: object) -> RowRange:
 
 
 def rows_between(low: object, high: object, *, strict_low: bool = False, strict_high: bool = False) -> RowRange:
-    """Return the numbers of rows between two bounds, of which None is no bound."""
+    """Return the numbers of rows between two bounds; None is no bound."""
     ends = RowRange() if low is None else rows_compared(">" if strict_low else ">=", low)
     return ends if high is None else ends.both(rows_compared("<" if strict_high else "<=", high))
 

@@ -116,7 +116,7 @@ def keyed(columns: Sequence[object], where: object = None) -> str:
 
 
 def keyed_with_nulls(columns: Sequence[object], where: object = None, *, also_all_missing: bool = True) -> list[str]:
-    """Write a key of which NULL is a value, as GROUP BY takes it: one rule for each choice of columns that are NULL.
+    """Write a key in which NULL is a value, as in GROUP BY: one rule for each choice of columns that are NULL.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from dpdb.suites.deciding import deciding_epsilon, deciding_words
     from dpdb.suites.load import SuiteLike, load_suite
     from dpdb.suites.mechanism.banks import Bank, Tested
-    from dpdb.suites.mechanism.bounds import Verdict, bound_of_pass, bound_of_undecided, size_of_failure, verdicts
+    from dpdb.suites.mechanism.bounds import Verdict, bound_of_undecided, size_of_failure, verdicts
     from dpdb.suites.mechanism.levels import draw_secret, run_level
     from dpdb.suites.mechanism.plan import SuitePlan
     from dpdb.suites.mechanism.planned import plan_suite
@@ -67,7 +67,6 @@ __all__ = [
     "TableSet",
     "Tested",
     "Verdict",
-    "bound_of_pass",
     "bound_of_undecided",
     "check_words",
     "counts_words",
@@ -107,7 +106,7 @@ if not TYPE_CHECKING:
         __name__,
         {
             "mechanism.banks": "Bank Tested",
-            "mechanism.bounds": "Verdict bound_of_pass bound_of_undecided size_of_failure verdicts",
+            "mechanism.bounds": "Verdict bound_of_undecided size_of_failure verdicts",
             "check": "CheckRun prepare_check run_check",
             "mechanism.levels": "draw_secret run_level",
             "deciding": "deciding_epsilon deciding_words",

@@ -8,19 +8,19 @@ mechanism and its proof, `dpdb.ledger.suites` why the settled charge is sound).
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 from dpdb.engine import Progress, WherePredicate
 from dpdb.errors import ParameterError
 from dpdb.ledger import SuiteReservation
 from dpdb.privacy import as_float, check_samplers, format_epsilon, parse_epsilon
 from dpdb.release import Charge, Epsilon, Key, PrivateSlices, Session, Slices, checked_keys, new_run_id, parse_slices
-from dpdb.suites.counted import Counts, counted_suite, refuse_same_names
+from dpdb.suites.counted import CountedSuite, counted_suite, refuse_same_names
 from dpdb.suites.load import SuiteLike, load_suite
 from dpdb.suites.mechanism.bounds import verdicts
 from dpdb.suites.mechanism.levels import draw_secret
@@ -31,10 +31,12 @@ from dpdb.suites.reading import LevelDraws
 from dpdb.suites.results import CheckResult, CheckResults, result_of
 from dpdb.suites.suite import Suite
 
-__all__ = ["CONFIDENCE", "RUNS_KEPT", "CheckRun", "prepare_check", "run_check", "share_of"]
+if TYPE_CHECKING:
+    from dpdb.suites.tables.counted_set import CountedSet
 
-CONFIDENCE = 0.99
-RUNS_KEPT = 365
+__all__ = ["CheckRun", "RunOptions", "prepare_check", "run_check"]
+
+_RUNS_KEPT = 365
 
 
 def run_check(session: Session, run: CheckRun) -> CheckResults:
@@ -52,77 +54,137 @@ def prepare_check(
     session: Session,
     suite: Suite | SuiteLike,
     *,
-    epsilon: Epsilon = 1,
-    confidence: float = CONFIDENCE,
-    certain: Certain = "fail",
     where: str | None = None,
     by: str | None = None,
     keys: Sequence[Key] | None = None,
-    keep: str | None = None,
-    runs: int | None = None,
-    run_id: str | None = None,
-    label: str | None = None,
-    who: str | None = None,
     day: date | str | None = None,
+    **options: Any,
 ) -> CheckRun:
     """Check everything public about a run of a suite; the result has its plan and charge.
 
-    Parameters as `Session.check`. Reads no row, draws nothing, spends nothing.
+    Reads no row, draws nothing, spends nothing.
+
+    Parameters
+    ----------
+    session : Session
+        Its constraints have all rules of the suite.
+    suite : path, text or Suite
+        Rules with limits.
+    where, by, keys
+        The rows that are checked, as for releases; by keys a suite for each.
+    day : date or str, optional
+        What ``{date}`` stands for.
+    **options
+        The fields of `RunOptions`.
     """
-    table = session.public
+    asked, table = RunOptions(**options), session.public
     if not isinstance(suite, Suite):
         suite = load_suite(suite, table.opened.schema.names, date=day)
     keys = checked_keys(by, keys)
-    if keep is not None and by is not None:
+    if asked.keep is not None and by is not None:
         raise ParameterError("a kept suite has no slices; keep one suite for each key (--where)")
-    if runs is not None and keep is None:
-        raise ParameterError("runs is for a suite that is kept: give keep= (--keep NAME)")
-    if run_id is not None and not session.has_ledger:
-        raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
+    asked.refuse_run_id(has_ledger=session.has_ledger)
     counted = counted_suite(table, suite)
     if counted.needs_graph:
         table.opened.admit_graph()
     slices = parse_slices(table.opened, where, by, keys)
-    charged = parse_epsilon(epsilon)
-    plan = plan_suite(
-        [each.tested for each in counted.limits],
-        charged,
-        share_of(confidence),
-        certain=certain,
-        runs=runs if runs is not None else 1 if keep is None else RUNS_KEPT,
-        keys=len(slices.predicates),
-    )
     request = {
         "suite": suite.digest,
-        "epsilon": format_epsilon(charged),
-        "confidence": confidence,
-        "certain": certain,
-        "runs": plan.runs,
         "where": where,
         "by": by,
         "keys": slices.keys,
         "constraints_sha256": table.constraints_sha256,
         **table.unit.public,
         **({"public_parents": table.opened.public_keys} if table.opened.public_keys else {}),
-        **({} if keep is None else {"keep": keep}),
     }
-    charge = Charge(
-        (charged,),
-        table.unit.rows,
-        slices.charged,
-        request,
-        run_id or new_run_id("check"),
-        None,
-        table.constraints_sha256,
-        label,
-        who,
-    )
-    run = CheckRun(charge, keep, counted, plan, slices)
-    refuse_same_names([name for names in run.names for name in names])
-    return run
+    return asked.prepared(counted, slices, request, rows=table.unit.rows, rule_set=table.constraints_sha256)
 
 
-def share_of(confidence: float) -> Fraction:
+@dataclass(frozen=True)
+class RunOptions:
+    """The options of a run that every suite has, on a table or on a set of tables.
+
+    Attributes
+    ----------
+    epsilon : number
+        To reserve.
+    confidence : float
+        Of all verdicts together.
+    certain : str
+        ``fail`` or ``pass``: the verdict that is not due to noise.
+    keep : str, optional
+        A name under which later runs are free.
+    runs : int, optional
+        How many runs of a kept suite there will be; 365.
+    run_id, label, who : str, optional
+        As for releases.
+    """
+
+    epsilon: Epsilon = 1
+    confidence: float = 0.99
+    certain: Certain = "fail"
+    keep: str | None = None
+    runs: int | None = None
+    run_id: str | None = None
+    label: str | None = None
+    who: str | None = None
+
+    def refuse_run_id(self, *, has_ledger: bool) -> None:
+        """Refuse a number of runs without a name, and a run id without a ledger."""
+        if self.runs is not None and self.keep is None:
+            raise ParameterError("runs is for a suite that is kept: give keep= (--keep NAME)")
+        if self.run_id is not None and not has_ledger:
+            raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
+
+    def prepared(
+        self,
+        counted: CountedSuite | CountedSet,
+        slices: Slices,
+        request: Mapping[str, Any],
+        *,
+        rows: int,
+        rule_set: str,
+    ) -> CheckRun:
+        """Return a run with its plan and charge.
+
+        Parameters
+        ----------
+        counted, slices
+            The checks that are counted, and the slices.
+        request
+            All other public values of the call.
+        rows
+            How many rows one unit may have in a table.
+        rule_set
+            Digest of the rules, for the history.
+        """
+        epsilon = parse_epsilon(self.epsilon)
+        plan = plan_suite(
+            [each.tested for each in counted.limits],
+            epsilon,
+            _exact(self.confidence),
+            certain=self.certain,
+            runs=self.runs if self.runs is not None else 1 if self.keep is None else _RUNS_KEPT,
+            keys=len(slices.predicates),
+        )
+        request = {
+            **request,
+            "epsilon": format_epsilon(epsilon),
+            "confidence": self.confidence,
+            "certain": self.certain,
+            "runs": plan.runs,
+            **({} if self.keep is None else {"keep": self.keep}),
+        }
+        run_id = self.run_id or new_run_id("check")
+        charge = Charge(
+            (epsilon,), rows, slices.charged, request, run_id, rule_set=rule_set, label=self.label, who=self.who
+        )
+        run = CheckRun(charge, self.keep, counted, plan, slices)
+        refuse_same_names(name for names in run.names for name in names)
+        return run
+
+
+def _exact(confidence: float) -> Fraction:
     """Return the confidence of all verdicts as an exact number; refuse what is none."""
     if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0.5 <= confidence < 1:
         raise ParameterError(f"confidence must be at least 0.5 and below 1, got {confidence!r}")
@@ -135,13 +197,13 @@ class CheckRun:
 
     charge: Charge
     name: str | None
-    counted: Counts
+    counted: CountedSuite | CountedSet
     plan: SuitePlan
     slices: Slices
 
     @property
     def names(self) -> list[list[str]]:
-        """What a ledger calls each test, by slice: a check may fail in each."""
+        """The name of each test in a ledger, by slice: a check may fail in each."""
         names = [each.name for each in self.counted.limits]
         return (
             [names] if self.slices.keys is None else [[f"{name} [{key}]" for name in names] for key in self.slices.keys]
@@ -208,7 +270,7 @@ class CheckRun:
                 checks.append(result_of(each, line.text, line.statistic, verdict, since=since, key=key))
         paid = held.spent if self.name is None else held.reserved
         return CheckResults(
-            checks,
+            tuple(checks),
             confidence=float(self.plan.confidence),
             epsilon_reserved=as_float(held.reserved),
             epsilon=as_float(paid),

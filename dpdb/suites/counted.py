@@ -1,15 +1,15 @@
-"""What the checks of a suite count, and the exact numbers in a slice: chosen from rules and schema alone."""
+"""The counts of a suite's checks, and their exact numbers in a slice: chosen from rules and schema alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 from dpdb.constraints import DenialConstraint
 from dpdb.engine import RuleStatistic, WherePredicate, load_counting
 from dpdb.errors import ParameterError, PredicateError, UnknownColumnError
+from dpdb.names import in_double_quotes
 from dpdb.predicates import TRUE, Node, all_of
 from dpdb.release import PrivateSlices, PublicTable, load_kernels
 from dpdb.suites.mechanism.banks import Tested
@@ -18,9 +18,9 @@ from dpdb.suites.suite import Limit, Suite, SuiteLine
 __all__ = [
     "CheckedLimit",
     "CountedSuite",
-    "Counts",
     "RulePlaces",
     "counted_suite",
+    "known_rows",
     "refuse_same_names",
     "tests_without_table",
 ]
@@ -44,6 +44,12 @@ class CheckedLimit:
     limit: Limit
     name: str
     tested: Tested
+
+    @classmethod
+    def of(cls, line: SuiteLine, place: int, limit: Limit, tested: Tested) -> CheckedLimit:
+        """Return a limit of the line at a place of the suite."""
+        name = line.name if len(line.limits) == 1 else f"{line.name} ({limit.severity})"
+        return cls(place, limit, name, tested)
 
 
 @dataclass(frozen=True)
@@ -74,37 +80,6 @@ class _Counted:
     def is_cover(self) -> bool:
         """Whether the statistic is the fractional vertex cover, in halves."""
         return self.position is not None and self.statistic is None
-
-
-class Counts(Protocol):
-    """What a run counts: a suite on a table, or suites on a set of them."""
-
-    @property
-    def suite(self) -> Suite:
-        """All lines."""
-        ...
-
-    @property
-    def limits(self) -> tuple[CheckedLimit, ...]:
-        """What is tested, in the order of the lines."""
-        ...
-
-    @property
-    def protects(self) -> str:
-        """What neighbouring tables differ by, in words."""
-        ...
-
-    def rehearse(self, where: WherePredicate | None) -> None:
-        """Count over no row: what fails for public reasons fails here."""
-        ...
-
-    def load(self) -> None:
-        """Load the code of the statistics. Reads no row."""
-        ...
-
-    def counts(self, slices: PrivateSlices, where: WherePredicate | None) -> list[tuple[Fraction, int]]:
-        """Return of each limit the exact count, and what a share is of. Private."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -240,7 +215,7 @@ def counted_suite(table: PublicTable, suite: Suite) -> CountedSuite:
     places = RulePlaces(bound.constraint for bound in table.bound)
     lines = tuple(_counted(table, line, places) for line in suite.lines)
     limits = [
-        CheckedLimit(place, limit, _name(line, limit), _tested(line, limit, table.unit.rows, halves=counted.is_cover))
+        CheckedLimit.of(line, place, limit, _tested(line, limit, table.unit.rows, halves=counted.is_cover))
         for place, (line, counted) in enumerate(zip(suite.lines, lines, strict=True))
         for limit in line.limits
     ]
@@ -258,10 +233,6 @@ def refuse_same_names(names: Iterable[str]) -> None:
         seen.add(name)
 
 
-def _name(line: SuiteLine, limit: Limit) -> str:
-    return line.name if len(line.limits) == 1 else f"{line.name} ({limit.severity})"
-
-
 def _counted(table: PublicTable, line: SuiteLine, places: RulePlaces) -> _Counted:
     opened = table.opened
     if line.rule is None or line.statistic == "row_count":
@@ -272,8 +243,13 @@ def _counted(table: PublicTable, line: SuiteLine, places: RulePlaces) -> _Counte
         raise ParameterError(f"check {line.name!r}: only a key has {line.statistic}")
     known = None
     if any(limit.unit == "share of non-null" for limit in line.limits):
-        known = opened.where(" AND ".join(f"{_quoted(name)} IS NOT NULL" for name in line.rule.table_columns))
+        known = opened.where(known_rows(line.rule))
     return _Counted(position, statistic, None, known, None if line.where is None else _where(table, line))
+
+
+def known_rows(rule: DenialConstraint) -> str:
+    """Return the condition of the rows that have a value in every column of a rule."""
+    return " AND ".join(f"{in_double_quotes(name)} IS NOT NULL" for name in rule.table_columns)
 
 
 def _where(table: PublicTable, line: SuiteLine) -> WherePredicate:
@@ -319,7 +295,3 @@ def _among(where: WherePredicate | None, rows: WherePredicate | None) -> WherePr
     if where is None or rows is None:
         return rows or where
     return WherePredicate(f"({where.text}) AND ({rows.text})", all_of([where.tree, rows.tree]))
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -1,4 +1,4 @@
-"""What would decide the checks of a run that are undecided: from what was published, so it costs nothing."""
+"""The epsilon that would decide the undecided checks of a run: from published verdicts, so it costs nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TIMES = (1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 100)
 
 
 def deciding_words(plan: SuitePlan, results: CheckResults) -> str:
-    """Return which command would decide what is undecided."""
+    """Return the command that would decide the undecided checks."""
     epsilon = deciding_epsilon(plan, results)
     failed = results.count("fail")
     fewer = f"a suite without the {'rule' if failed == 1 else f'{failed} rules'} that failed"

@@ -1,4 +1,4 @@
-"""A suite's plan in words: what its verdicts will mean, what fits, and whether numbers would say more."""
+"""A suite's plan in words: the meaning of its verdicts, the failures that fit, and whether numbers would say more."""
 
 from __future__ import annotations
 

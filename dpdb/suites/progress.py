@@ -34,14 +34,14 @@ class Standing:
 
 
 class _Begun(NamedTuple):
-    """What a run has come to: by slice its last level and who was quiet, and its last reading of the rows."""
+    """The progress of a run: by slice its last level and the quiet tests, and the number of its last reading."""
 
     slices: tuple[tuple[int, tuple[int, ...]], ...]
     reading: int
 
 
 def level_text(found: Sequence[LevelVerdicts], reading: int) -> str:
-    """Return the record of what one level has found, by slice, in a reading of the rows, from 1 on."""
+    """Return the record of one level: its verdicts by slice, and the number of the reading of the rows, from 1 on."""
     return json.dumps({"reading": reading, "slices": [one.to_json() for one in found]})
 
 

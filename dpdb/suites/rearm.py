@@ -1,4 +1,4 @@
-"""What a re-arm's own epsilon must be, from the public spec of a kept suite."""
+"""The least epsilon of a re-arm, from the public spec of a kept suite."""
 
 from __future__ import annotations
 

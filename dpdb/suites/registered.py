@@ -20,13 +20,12 @@ from dpdb.suites.suite import Suite
 
 __all__ = ["RegisteredSuite", "SuiteAsk", "SuiteOnTable", "dated_suite", "register_suite", "rules_of"]
 
-_EPSILON, _CONFIDENCE = 1, 0.99
 _KEPT_DAYS = 4
 
 
 @dataclass(frozen=True)
 class SuiteAsk:
-    """What a caller asks of a registered suite: of one that is kept all but the run id and the label is fixed.
+    """A call of a registered suite; if that is kept, all but the run id and the label is fixed.
 
     Attributes
     ----------
@@ -94,19 +93,10 @@ class SuiteOnTable:
             raise ParameterError(f"certain is 'fail' or 'pass', got {ask.certain!r}")
         spec = self.session.kept_suite(self.name)
         if spec is None:
-            return prepare_check(
-                self.session,
-                self.suite,
-                epsilon=_EPSILON if ask.epsilon is None else ask.epsilon,
-                confidence=_CONFIDENCE if ask.confidence is None else ask.confidence,
-                certain=ask.certain or "fail",
-                where=ask.where,
-                by=ask.by,
-                keys=ask.keys,
-                run_id=ask.run_id,
-                label=ask.label,
-                who=who,
-            )
+            given = {name: value for name, value in vars(ask).items() if value is not None}
+            del given["suite"]
+            given.pop("date", None)
+            return prepare_check(self.session, self.suite, **given, who=who)
         opened = json.loads(spec)
         self._refuse_other(ask, opened)
         return prepare_check(
@@ -120,7 +110,7 @@ class SuiteOnTable:
         )
 
     def _refuse_other(self, ask: SuiteAsk, opened: dict[str, Any]) -> None:
-        """Refuse what a kept suite was not opened with."""
+        """Refuse values other than those with which a kept suite was opened."""
         epsilon = None if ask.epsilon is None else format_epsilon(parse_epsilon(ask.epsilon))
         asked = {"epsilon": epsilon, "confidence": ask.confidence, "certain": ask.certain, "where": ask.where}
         for name, given in (asked | {"by": ask.by}).items():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Any, overload
 
@@ -20,11 +21,13 @@ from dpdb.suites.words import counts_words
 __all__ = ["CheckResult", "CheckResults", "recorded_results", "result_of"]
 
 
+@dataclass(eq=False, repr=False)
 class CheckResults(Sequence[CheckResult]):
     """The verdicts of one run, in the order of the suite's file.
 
     Attributes
     ----------
+    checks : tuple of CheckResult
     confidence : float
         That no check within its limit failed (or, where passes are certain, that none above it passed), all together;
         with twice the doubt, all bounds hold besides.
@@ -39,42 +42,32 @@ class CheckResults(Sequence[CheckResult]):
         Of a kept suite, which run this was and how many were planned: after those only passes are as sure as before.
     """
 
-    def __init__(
-        self,
-        checks: Sequence[CheckResult],
-        *,
-        confidence: float,
-        epsilon_reserved: float,
-        epsilon: float,
-        run_id: str,
-        name: str | None = None,
-        run: int | None = None,
-        runs: int | None = None,
-        certain: str = "fail",
-        guarantee: str = "",
-    ) -> None:
-        self._checks = tuple(checks)
-        self.confidence, self.epsilon_reserved, self.epsilon = confidence, epsilon_reserved, epsilon
-        self.run_id, self.name, self.certain, self.guarantee = run_id, name, certain, guarantee
-        self.run, self.runs = run, runs
+    checks: tuple[CheckResult, ...]
+    _: KW_ONLY
+    confidence: float
+    epsilon_reserved: float
+    epsilon: float
+    run_id: str
+    name: str | None = None
+    run: int | None = None
+    runs: int | None = None
+    certain: str = "fail"
+    guarantee: str = ""
 
     @overload
     def __getitem__(self, place: int) -> CheckResult: ...
     @overload
     def __getitem__(self, place: slice) -> tuple[CheckResult, ...]: ...
     def __getitem__(self, place: int | slice) -> CheckResult | tuple[CheckResult, ...]:
-        return self._checks[place]
+        return self.checks[place]
 
     def __len__(self) -> int:
-        return len(self._checks)
-
-    def __iter__(self) -> Iterator[CheckResult]:
-        return iter(self._checks)
+        return len(self.checks)
 
     @property
     def exit_code(self) -> int:
         """0 if every `fail` check passed, 1 if one failed, 5 if none failed and one is undecided."""
-        errors = {check.verdict for check in self._checks if check.severity == "fail"}
+        errors = {check.verdict for check in self.checks if check.severity == "fail"}
         return 1 if "fail" in errors else 5 if "undecided" in errors else 0
 
     @property
@@ -84,12 +77,12 @@ class CheckResults(Sequence[CheckResult]):
 
     def count(self, verdict: object) -> int:
         """Return how many checks have a verdict."""
-        return sum(check.verdict == verdict for check in self._checks)
+        return sum(check.verdict == verdict for check in self.checks)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdicts as one JSON object."""
         return {
-            "checks": [check.to_dict() for check in self._checks],
+            "checks": [check.to_dict() for check in self.checks],
             "confidence": self.confidence,
             "certain": self.certain,
             "epsilon_reserved": self.epsilon_reserved,
@@ -106,18 +99,9 @@ class CheckResults(Sequence[CheckResult]):
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> CheckResults:
         """Return verdicts from `to_dict`."""
-        return cls(
-            [CheckResult(**check) for check in found["checks"]],
-            confidence=found["confidence"],
-            epsilon_reserved=found["epsilon_reserved"],
-            epsilon=found["epsilon"],
-            run_id=found["run_id"],
-            name=found.get("suite"),
-            run=found.get("run"),
-            runs=found.get("runs"),
-            certain=found["certain"],
-            guarantee=found["guarantee"],
-        )
+        of_run = {name: value for name, value in found.items() if name in cls.__dataclass_fields__}
+        checks = tuple(CheckResult(**check) for check in found["checks"])
+        return cls(**of_run | {"checks": checks, "name": found.get("suite")})
 
     def to_arrow(self) -> pa.Table:
         """Return one row per check, in the columns of `dpdb.suites.CHECK_SCHEMA`."""

@@ -58,6 +58,18 @@ def test_a_refusal_says_what_is_left_and_spends_nothing(ledger: Ledger, tmp_path
         assert again.summary().spent == 1.0
 
 
+def test_a_total_is_kept_to_the_last_unit(ledger: Ledger) -> None:
+    def take(where: str, units: int) -> None:
+        ledger.reserve(parse_where(where), units, source=SOURCE, request="{}").close()
+
+    take("a = 1", 10 * TENTH - 1)
+    with pytest.raises(BudgetExceededError):
+        take("a < 5", 2)
+    take("a < 5", 1)
+    with pytest.raises(BudgetExceededError):
+        take("a = 1", 1)
+
+
 def test_the_remaining_of_a_refusal_is_never_too_much(tmp_path: Path) -> None:
     """What a refusal says is left can be spent at once."""
     predicates, weights = box_workload(150, 2, 1, 0.7, seed=3)

@@ -340,6 +340,13 @@ def test_a_changed_line_is_noticed(statement: str, path: Path) -> None:
         Ledger.open(path)
 
 
+def test_a_level_that_was_changed_while_the_ledger_is_open_is_not_given_back(path: Path, ledger: Ledger) -> None:
+    ledger.record_level(start(ledger, name="nightly"), 1, "quiet", spent=TENTH)
+    change(path, "UPDATE suite_answer SET answer = replace(answer, 'quiet', 'rings')")
+    with pytest.raises(LedgerError, match="is damaged"):
+        ledger.suite_levels(1)
+
+
 def test_an_old_copy_is_noticed(path: Path, tmp_path: Path) -> None:
     """Of a kept suite whose levels were recorded since: its secret would be drawn again, or its answers again."""
     with Ledger.open(path) as ledger:
@@ -360,7 +367,7 @@ def test_an_act_of_a_later_version_is_not_ignored(path: Path) -> None:
         from dpdb.ledger.store.suite_lines import SuiteActLine
 
         line = SuiteActLine(1, 1, "2026-11-23T10:00:00.000+00:00", "paused", "{}", None, ledger._state.next_place)
-        row = suites.row(key, line, "suite_act", suites.known[0].sealed)
+        row = suites.row(key, line)
         ledger._file.change("INSERT INTO suite_act VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
     with pytest.raises(LedgerError, match="only a newer version of dpdb understands"):
         Ledger.open(path)

@@ -268,6 +268,18 @@ def test_what_was_copied_at_the_opening_is_answered_whatever_becomes_of_its_file
         assert [release.value for release in found] == [50, 0]
 
 
+def test_a_ledger_of_epochs_publishes_nothing_about_a_copy_whose_file_has_changed_meanwhile(tmp_path: Path) -> None:
+    """The next session will read other rows, and its debits shall not count beside this one in one epoch."""
+    path, other = csv(tmp_path / "t.csv", BEFORE), csv(tmp_path / "other.csv", AFTER)
+    with dpdb.open(path, constraints=RULE, **epochs(tmp_path)) as session, replaced_noise(StubNoise()):
+        with (
+            after_the_first_slice(lambda: replaced(path, other)),
+            pytest.raises(EngineError, match="failed after its budget was debited"),
+        ):
+            session.dp_inconsistency("problematic", 1, **SLICES)
+        assert session.spent() == 1
+
+
 @pytest.mark.parametrize("account", [budget, append_only])
 def test_so_are_keys_of_parents(account: Callable[[Path], dict[str, Any]], tmp_path: Path) -> None:
     path = parquet(tmp_path / "t", BEFORE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -10,12 +11,13 @@ import pytest
 
 import dpdb
 from dpdb.errors import BudgetExceededError, EngineError, LedgerError
-from dpdb.release.accounts.account import Reservation
+from dpdb.release.accounts.account import Reservation, SuiteReservation
 from dpdb.release.accounts.charge import Charge
 from dpdb.release.ask import Ask
 from dpdb.release.prepare import Prepared
-from dpdb.release.publish import publish
+from dpdb.release.publish import publish, publish_answer, publish_suite
 from dpdb.release.published.release import Releases
+from dpdb.release.runs import SuiteLevel
 
 ORDER = ["will draw", "load", "debit", "draw", "record", "close"]
 
@@ -29,12 +31,22 @@ class Noted(Reservation):
         self.steps.append("close")
 
 
+class NotedSuite(SuiteReservation):
+    """So does that of a suite."""
+
+    steps: list[str]
+
+    def close(self) -> None:
+        self.steps.append("close")
+
+
 class NotingAccount:
     """Notes every step, and fails at one of them."""
 
     def __init__(self, answer: str | None = None, fails: str = "", error: BaseException | None = None) -> None:
         self.steps: list[str] = []
         self.charges: list[Charge] = []
+        self.answers: list[str] = []
         self._answer, self._fails, self._error = answer, fails, error
 
     def note(self, step: str) -> None:
@@ -55,6 +67,24 @@ class NotingAccount:
 
     def record(self, reservation: Reservation, answer: str) -> None:
         self.note("record")
+        self.answers.append(answer)
+
+    def will_test(self, run: Any) -> bool:
+        return self.will_draw(run)
+
+    def open_suite(self, run: Any) -> SuiteReservation:
+        self.note("debit")
+        held = NotedSuite(1, 1, "run", None, "secret", {}, self._answer, 0, 9, {})
+        object.__setattr__(held, "steps", self.steps)
+        return held
+
+    def record_level(self, held: SuiteReservation, level: SuiteLevel) -> None:
+        self.note("record")
+        self.answers.append(level.answer)
+
+    def end_suite(self, held: SuiteReservation, answer: str) -> None:
+        self.note("end")
+        self.answers.append(answer)
 
     def check_together(self, charges: Sequence[Charge]) -> None: ...
     def cost_together(self, charges: Sequence[Charge]) -> float:
@@ -88,6 +118,32 @@ def test_the_order_is_always_the_same(prepared: Prepared) -> None:
     assert made(account, prepared) == ()
     assert account.steps == ORDER
     assert account.charges == [prepared.charge]
+
+
+def test_an_answer_that_is_no_release_is_recorded_before_it_is_returned(prepared: Prepared) -> None:
+    account = NotingAccount()
+
+    def draw() -> str:
+        account.note("draw")
+        return "{}"
+
+    assert publish_answer(account, prepared.charge, lambda: account.note("load"), draw) == "{}"
+    assert (account.steps, account.answers) == (ORDER, ["{}"])
+
+
+def test_each_level_of_a_suite_is_recorded_before_the_next_is_drawn_and_the_verdicts_before_they_are_returned() -> None:
+    account = NotingAccount()
+    levels = iter([SuiteLevel(1, "first", 5, ()), SuiteLevel(2, "second", 7, ("zip",)), None])
+
+    def draw() -> SuiteLevel | None:
+        account.note("draw")
+        return next(levels)
+
+    run: Any = SimpleNamespace(answer=lambda held: f"{held.levels}, {held.spent}, {[*held.failed]}")
+    verdicts = publish_suite(account, run, lambda: account.note("load"), lambda held: draw)
+    assert account.steps == [*ORDER[:3], "draw", "record", "draw", "record", "draw", "end", "close"]
+    assert verdicts == "{1: 'first', 2: 'second'}, 7, ['zip']"
+    assert account.answers == ["first", "second", verdicts]
 
 
 def test_an_answered_run_neither_loads_nor_draws(prepared: Prepared) -> None:

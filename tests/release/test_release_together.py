@@ -27,6 +27,13 @@ def opened(tmp_path: Path, notion: str, budget: float | None = None) -> dpdb.Ses
     return dpdb.open(TABLE, constraints="zip -> city", ledger=path, budget=budget)
 
 
+def test_a_budget_is_kept_to_the_last_billionth() -> None:
+    with dpdb.open(TABLE, constraints="zip -> city", budget="0.3") as session:
+        session.check_together([charge(session, epsilon="0.3")])
+        with pytest.raises(BudgetExceededError, match=r"short by 0\.000000001"):
+            session.check_together([charge(session, epsilon="0.15"), charge(session, epsilon="0.150000001")])
+
+
 def test_rho_counts_in_a_ledger(tmp_path: Path) -> None:
     with opened(tmp_path, "zcdp") as session:
         once, slice_ = charge(session, rho=0.6), charge(session, rho=0.6, where="zip = '1'")

@@ -13,7 +13,7 @@ from scipy.stats import binom
 from dpdb.privacy import NANO
 from dpdb.suites import SuitePlan
 
-__all__ = ["first_rings", "most_allowed", "quiet_years", "rates", "simulate", "wrong_years"]
+__all__ = ["first_rings", "missed_reach", "most_allowed", "quiet_years", "rates", "simulate", "wrong_years"]
 
 
 def most_allowed(trials: int, probability: float) -> int:
@@ -75,3 +75,14 @@ def quiet_years(plan: SuitePlan, excess: int, years: int, rng: np.random.Generat
     for rate, offset in zip(levels, plan.offsets[0], strict=True):
         quiet *= -np.expm1(-rate * np.maximum(0, offset + rho - excess))
     return int((rng.random(years) < -np.expm1(plan.runs * np.log1p(-quiet))).sum())
+
+
+def missed_reach(first: float, level: float, log_chance: float) -> int:
+    """Return the least x >= 0 such that one test with f = T + x is quiet with probability at most exp(-log_chance).
+
+    Quiet means nu < rho - x, of probability
+
+        sum over r > x of (1 - q1) q1^r (1 - q^(r - x)) = q1^(x + 1) (1 - q) / (1 - q1 q).
+    """
+    log_ratio = math.log(-math.expm1(-level)) - math.log(-math.expm1(-first - level))
+    return max(0, math.ceil((log_chance + log_ratio) / first - 1 + 1e-9))

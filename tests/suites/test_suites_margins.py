@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from simulated import first_rings, geometric, most_allowed, quiet_years, rates, simulate, wrong_years
+from simulated import first_rings, geometric, missed_reach, most_allowed, quiet_years, rates, simulate, wrong_years
 from suite_cases import count
 
 from dpdb.privacy import NANO
@@ -19,13 +19,13 @@ from dpdb.suites import (
     Ring,
     SuitePlan,
     SuiteState,
-    bound_of_pass,
+    bound_of_undecided,
     draw_secret,
     plan_suite,
     run_level,
     size_of_failure,
 )
-from dpdb.suites.mechanism.margins import missed_reach, quiet_reach, repeated_reach, threshold_reach
+from dpdb.suites.mechanism.margins import quiet_reach, repeated_reach, threshold_reach
 
 BETA = 0.01
 SEED = 20261123
@@ -53,7 +53,7 @@ def test_the_margins_of_the_design(checks, margin):
 
 
 def test_a_pass_of_25_checks_says_at_most_48_rows():
-    assert bound_of_pass(suite(25), 0) == (None, 48)
+    assert bound_of_undecided(suite(25), 0, 23) == (None, 48)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import combinations, product
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -15,10 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpdb.doors.cli.main import main
-from dpdb.errors import BudgetExceededError, DpdbError, LedgerError, ParameterError
+from dpdb.errors import BudgetExceededError, DpdbError, EngineError, LedgerError, ParameterError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.opening import open_local_table
-from dpdb.suites import TableSet
+from dpdb.suites import CheckRun, TableSet
 
 SCHEMAS = {
     "person": pa.schema([("person_id", pa.int64()), ("born", pa.int64())]),
@@ -196,6 +197,26 @@ def test_a_set_is_checked_by_one_debit_which_is_answered_again(tmp_path: Path) -
     _some(tmp_path, 4_004)  # the next release of the data: an epoch, as of one table
     with _opened(tables, suites, ledger=tmp_path / "set.ledger") as changed, pytest.raises(LedgerError, match="epoch"):
         changed.check(epsilon=1)
+
+
+def test_a_set_whose_files_change_answers_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables, suites = _some(tmp_path, 40)
+    Ledger.create(tmp_path / "set.ledger", 3).close()
+    read = CheckRun.read
+
+    def changing(run: CheckRun, *arguments: Any) -> Any:
+        draw = read(run, *arguments)
+        for path in tables.iterdir():
+            path.write_bytes(path.read_bytes())
+        return draw
+
+    monkeypatch.setattr(CheckRun, "read", changing)
+    with _opened(tables, suites, ledger=tmp_path / "set.ledger") as opened:
+        with pytest.raises(EngineError, match="failed after its budget was debited"):
+            opened.check(epsilon=1)
+        with pytest.raises(SourceError, match="changed after this session opened it"):
+            opened.check(epsilon=1)
+        assert opened._account.spent() == 1
 
 
 def test_a_kept_set_costs_nothing_more(tmp_path: Path) -> None:

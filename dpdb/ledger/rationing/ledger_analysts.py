@@ -63,12 +63,12 @@ class RecordedAnalyst:
 
     @property
     def remaining(self) -> float | None:
-        """What a release of every row may still cost of the quota; None without one."""
+        """The most of the quota that a release of every row may still cost; None without a quota."""
         return None if self.quota is None else max(0.0, self.quota - self.spent)
 
 
 class Access(NamedTuple):
-    """What a server asks a ledger of an analyst again and again.
+    """The facts of an analyst that a server reads again and again.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class LedgerAnalysts(LedgerReading):
             return [self._recorded(line) for _, line in sorted(self._state.analysts.newest.items())]
 
     def access(self) -> dict[str, Access]:
-        """Return how every analyst who has a token is known, and whether its time has ended."""
+        """Return the token and role of every analyst who has a token, and whether their time has ended."""
         with self._books.current():
             state, clock = self._state, present()
             return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dpdb.errors import ParameterError
@@ -39,8 +39,7 @@ class Act:
     detail: dict[str, Any]
 
 
-@dataclass
-class Acts(Chain):
+class Acts(Chain[ActLine]):
     """The acts of a ledger in order, and the limits that hold after the newest.
 
     Attributes
@@ -55,36 +54,22 @@ class Acts(Chain):
         Whether this version knows every act.
     """
 
-    done: list[Act] = field(default_factory=list)
-    budget: int | None = None
-    retired: Act | None = None
-    allowances: dict[Period, int] = field(default_factory=dict)
-    is_understood: bool = True
+    def __init__(self) -> None:
+        super().__init__("act", ActLine)
+        self.done: list[Act] = []
+        self.budget: int | None = None
+        self.retired: Act | None = None
+        self.allowances: dict[Period, int] = {}
+        self.is_understood = True
 
-    def row(self, key: bytes, act: Act, place: int) -> tuple[object, ...]:
-        """Return the row of the next act, with its seal last.
-
-        Parameters
-        ----------
-        key
-            The ledger's own key.
-        act
-            The act to write.
-        place
-            Of the line among all lines of the ledger.
-        """
+    def line(self, act: Act, place: int) -> ActLine:
+        """Return the next act as its line, at a place among all lines of the ledger."""
         of_all = {"after": act.after, "who": act.who, "label": act.label}
         detail = json.dumps(act.detail | {name: value for name, value in of_all.items() if value is not None})
-        line = ActLine(self.last + 1, act.at, act.kind, detail, place)
-        return self._sealed(key, "act", line)
+        return ActLine(self.last + 1, act.at, act.kind, detail, place)
 
-    def read(self, key: bytes, rows: list[Any]) -> None:
-        """Read rows that follow the newest act; `ValueError` if a row does not agree with its seal."""
-        for row in rows:
-            self._follow(key, "act", row)
-            self._take(ActLine(*row[:-1]))
-
-    def _take(self, line: ActLine) -> None:
+    def take(self, line: ActLine) -> None:
+        """Add the next act, whose seal was checked."""
         detail = json.loads(line.detail)
         fixed = {name: value for name, value in detail.items() if name not in _OF_ALL}
         if fixed.keys() != _KEYS.get(line.kind):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dpdb.ledger.store.seals import Chain
 
@@ -46,8 +45,7 @@ class AnalystLine(NamedTuple):
         return found
 
 
-@dataclass
-class Analysts(Chain):
+class Analysts(Chain[AnalystLine]):
     """The lines in order.
 
     Attributes
@@ -58,19 +56,14 @@ class Analysts(Chain):
         Whether this version knows every role, credential and option.
     """
 
-    newest: dict[str, AnalystLine] = field(default_factory=dict)
-    is_understood: bool = True
+    def __init__(self) -> None:
+        super().__init__("analyst", AnalystLine)
+        self.newest: dict[str, AnalystLine] = {}
+        self.is_understood = True
 
-    def row(self, key: bytes, line: AnalystLine) -> tuple[object, ...]:
-        """Return the row of the next line, with its seal last; `key` is the ledger's own."""
-        return self._sealed(key, "analyst", line)
-
-    def read(self, key: bytes, rows: list[Any]) -> None:
-        """Read rows that follow the newest line; `ValueError` if a row does not agree with its seal."""
-        for row in rows:
-            self._follow(key, "analyst", row)
-            line = AnalystLine(*row[:-1])
-            known = line.credentials is None or json.loads(line.credentials).keys() in _KEYS
-            if line.role not in ROLES or line.options is not None or not known:
-                self.is_understood = False
-            self.newest[line.name] = line
+    def take(self, line: AnalystLine) -> None:
+        """Add the next line, whose seal was checked."""
+        known = line.credentials is None or json.loads(line.credentials).keys() in _KEYS
+        if line.role not in ROLES or line.options is not None or not known:
+            self.is_understood = False
+        self.newest[line.name] = line

@@ -56,7 +56,7 @@ class LedgerHead:
         LedgerError
             It cannot be written; what was recorded stays recorded.
         """
-        chains = {chain: (last, sealed.hex()) for chain, (last, sealed) in self._state.chains().items()}
+        chains = {chain.table: (chain.last, chain.before.hex()) for chain in self._state.chains}
         text = json.dumps({"format": VERSION, "epoch": self._state.epoch.number, "chains": chains})
         sealed = self._mark(text)
         try:

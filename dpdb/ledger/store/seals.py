@@ -8,10 +8,16 @@ looks at every one.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from dpdb.ledger.store.file import LedgerFile
 
 __all__ = ["FIRST", "Chain", "seal"]
+
+Line = TypeVar("Line", bound=tuple[Any, ...])
+Bound: TypeAlias = Callable[[Any], bytes] | None
 
 FIRST = bytes(32)
 """The seal before the first line of a chain, and before a line that is in no chain."""
@@ -45,32 +51,143 @@ def seal(key: bytes, kind: str, before: bytes, line: tuple[Any, ...]) -> bytes:
     return hashlib.blake2b(message, digest_size=32, key=key, person=kind.encode()).digest()
 
 
-@dataclass
-class Chain:
-    """Lines of one kind in order, each sealed behind the one before.
+class Chain(Generic[Line]):
+    """The lines of a table in order, each sealed behind the one before, most kinds together with what they belong to.
 
-    Attributes
+    A line may be sealed together with the seal of the line that it belongs to: an answer with that of its debit.
+
+    Parameters
     ----------
-    seals : list of bytes
-        One per line.
+    table : str
+        Its name, which is the kind of line in the seals.
+    kind : type
+        Of the lines: named tuples of all columns but the seal. The first is the number, the last the place.
     """
 
-    seals: list[bytes] = field(default_factory=list)
+    def __init__(self, table: str, kind: type[Line]) -> None:
+        self.table, self._kind = table, kind
+        names = ", ".join(f'"{name}"' for name in kind._fields)  # type: ignore[attr-defined]
+        self._query = f"SELECT {names}, seal FROM {table} WHERE number"
+        self._seals: list[bytes] = []
 
     @property
     def last(self) -> int:
         """Number of the newest line."""
-        return len(self.seals)
+        return len(self._seals)
 
     @property
     def before(self) -> bytes:
         """Seal of the newest line."""
-        return self.seals[-1] if self.seals else FIRST
+        return self._before(self.last + 1)
 
-    def _sealed(self, key: bytes, kind: str, line: tuple[Any, ...]) -> tuple[object, ...]:
-        return *line, seal(key, kind, self.before, line)
+    def _before(self, number: int) -> bytes:
+        return self._seals[number - 2] if number > 1 else FIRST
 
-    def _follow(self, key: bytes, kind: str, row: tuple[Any, ...]) -> None:
-        if row[0] != self.last + 1 or self._sealed(key, kind, row[:-1]) != row:
-            raise ValueError(f"a line of the table {kind!r} does not agree with its seal")
-        self.seals.append(row[-1])
+    def seal_of(self, number: int) -> bytes:
+        """Seal of a line; `ValueError` if there is none of this number."""
+        if not 0 < number <= self.last:
+            raise ValueError(f"the table {self.table!r} has no line {number}")
+        return self._seals[number - 1]
+
+    def row(self, key: bytes, line: Line, *bound: bytes, before: bytes | None = None) -> tuple[object, ...]:
+        """Return a line as its row, with its seal last.
+
+        Parameters
+        ----------
+        key
+            The ledger's own key.
+        line
+            The next line, or one that was read.
+        *bound
+            Seal of the line that it belongs to.
+        before
+            Seal of the line before, if that was not read yet.
+        """
+        before = self._before(line[0]) if before is None else before
+        return *line, seal(key, self.table, before, (*line, *bound))
+
+    def append(self, sealed: bytes) -> None:
+        """Add the seal of a line that this process has written."""
+        self._seals.append(sealed)
+
+    def read(self, file: LedgerFile, key: bytes, bound: Bound = None) -> Iterator[list[Any]]:
+        """Give the rows that follow the newest line, in batches; a batch counts as read once the next one is asked for.
+
+        Parameters
+        ----------
+        file
+            The ledger's file.
+        key
+            The ledger's own key.
+        bound
+            Returns, of a row, the seal of the line that it belongs to.
+
+        Raises
+        ------
+        ValueError
+            A row does not agree with its seal, or is missing.
+        """
+        for rows in file.batches(f"{self._query} > ? ORDER BY number", (self.last,)):
+            before = self.before
+            for number, row in enumerate(rows, self.last + 1):
+                line = row[:-1] if bound is None else (*row[:-1], bound(row))
+                before = seal(key, self.table, before, line)
+                if row[0] != number or before != row[-1]:
+                    raise ValueError(f"a line of the table {self.table!r} does not agree with its seal")
+            yield rows
+            self._seals += [row[-1] for row in rows]
+
+    def take_new(
+        self, file: LedgerFile, key: bytes, places: list[int], take: Callable[[Line], None], bound: Bound = None
+    ) -> None:
+        """Read the lines that follow the newest.
+
+        Parameters
+        ----------
+        file, key, bound
+            As of `read`.
+        places
+            Where the place of each line is added.
+        take
+            Takes each line.
+        """
+        for rows in self.read(file, key, bound):
+            for row in rows:
+                take(self._kind(*row[:-1]))
+                places.append(row[-2])
+
+    def again(self, file: LedgerFile, key: bytes, number: int, bound: Bound = None) -> Line:
+        """Read a line again; `LedgerError` if it cannot be found or was changed.
+
+        Parameters
+        ----------
+        file, key, bound
+            As of `read`.
+        number
+            Of the line.
+        """
+        rows = file.rows(f"{self._query} = ?", (number,))
+        if len(rows) != 1:
+            raise file.damaged()
+        return self._checked(file, key, rows[0], bound)
+
+    def all_again(self, file: LedgerFile, key: bytes, first: int) -> Iterator[Line]:
+        """Read the lines from a number on again, as `again` does; lines of a kind that belongs to no other.
+
+        Parameters
+        ----------
+        file, key
+            As of `read`.
+        first
+            The first number.
+        """
+        for rows in file.batches(f"{self._query} BETWEEN ? AND ? ORDER BY number", (first, self.last)):
+            for row in rows:
+                yield self._checked(file, key, row)
+
+    def _checked(self, file: LedgerFile, key: bytes, row: Any, bound: Bound = None) -> Line:
+        line = self._kind(*row[:-1])
+        with suppress(ValueError):  # it belongs to a line that there is not
+            if self.row(key, line, *([] if bound is None else [bound(row)]))[-1] == self.seal_of(line[0]):
+                return line
+        raise file.damaged()

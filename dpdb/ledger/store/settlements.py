@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dpdb.ledger.store.entry_lines import EntryLine
-from dpdb.ledger.store.seals import Chain, seal
+from dpdb.ledger.store.seals import Chain
 
 __all__ = ["Settled", "SettlementLine", "Settlements"]
 
@@ -29,7 +29,7 @@ class Settled(NamedTuple):
     debited: int
 
 
-class Settlements(Chain):
+class Settlements(Chain[SettlementLine]):
     """The settlements in order.
 
     Attributes
@@ -39,7 +39,7 @@ class Settlements(Chain):
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__("settlement", SettlementLine)
         self.overlaps: dict[int, int] = {}
         self._of: dict[int, Settled] = {}
 
@@ -52,37 +52,10 @@ class Settlements(Chain):
         settled = self._of.get(line.number)
         return line if settled is None else line._replace(charge=settled.charge)
 
-    def seal(self, key: bytes, line: SettlementLine, before: bytes, entry_seal: bytes) -> bytes:
-        """Return the seal of a settlement.
-
-        Parameters
-        ----------
-        key
-            The ledger's own key.
-        line
-            The settlement, without its seal.
-        before
-            Seal of the settlement before.
-        entry_seal
-            Seal of the entry that it settles.
-        """
-        return seal(key, "settlement", before, (*line, entry_seal))
-
-    def take(self, line: SettlementLine, sealed: bytes, debited: EntryLine) -> None:
-        """Add the next settlement, whose seal was checked; `ValueError` if it is out of order or above the debit.
-
-        Parameters
-        ----------
-        line
-            The settlement, without its seal.
-        sealed
-            Its seal, which was checked.
-        debited
-            The entry that it settles.
-        """
-        if line.number != self.last + 1 or line.entry in self._of or not 0 <= line.charge <= debited.charge:
+    def take(self, line: SettlementLine, debited: EntryLine) -> None:
+        """Add the next settlement, whose seal was checked; `ValueError` if it settles twice or above the debit."""
+        if line.entry in self._of or not 0 <= line.charge <= debited.charge:
             raise ValueError("a settlement is out of order")
-        self.seals.append(sealed)
         self._of[line.entry] = Settled(line.charge, debited.charge)
         if line.closed_overlap is not None:
             self.overlaps[debited.epoch] = line.closed_overlap

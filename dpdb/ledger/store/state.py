@@ -4,29 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpdb.errors import LedgerError
-from dpdb.ledger.store.acts import ActLine, Acts
-from dpdb.ledger.store.analyst_lines import AnalystLine, Analysts
+from dpdb.ledger.store.acts import Acts
+from dpdb.ledger.store.analyst_lines import Analysts
 from dpdb.ledger.store.clock import Times
 from dpdb.ledger.store.entry_lines import UNKNOWN, EntryLine, EpochLines
 from dpdb.ledger.store.file import LedgerFile
-from dpdb.ledger.store.seals import FIRST, seal
+from dpdb.ledger.store.seals import FIRST, Chain
 from dpdb.ledger.store.settlements import SettlementLine, Settlements
 from dpdb.ledger.store.suite_lines import Suites
-from dpdb.ledger.store.tables import CHAINS, NOT_UNDERSTOOD
+from dpdb.ledger.store.tables import NOT_UNDERSTOOD
 from dpdb.ledger.store.terms import Epoch, epoch_row, terms_of
 from dpdb.overlap import OverlapIndex
 
 __all__ = ["LedgerState", "insert"]
 
 
-_ENTRIES = f"SELECT {', '.join(EntryLine._fields)}, seal FROM entry"
-_ANSWERS = "SELECT number, entry, answered, answer, place, seal FROM answer"
-_SETTLEMENTS = "SELECT * FROM settlement WHERE number > ? ORDER BY number"
-_ANALYSTS = f"SELECT {', '.join(AnalystLine._fields)}, seal FROM analyst WHERE number > ? ORDER BY number"
-_ACTS = f"SELECT {', '.join(ActLine._fields)}, seal FROM act WHERE number > ? ORDER BY number"
+class AnswerLine(NamedTuple):
+    """The answer of an entry as its row, without seal."""
+
+    number: int
+    entry: int
+    answered: str
+    answer: str
+    place: int
 
 
 class LedgerState:
@@ -38,8 +41,9 @@ class LedgerState:
     epochs : list of Epoch
     runs : dict of str to int
         The entry of every run id.
-    answers : int
-        How many answers are recorded; `answer_seal` is the seal of the newest.
+    debits, answers : Chain
+    chains : list of Chain
+        All of them.
     sequential : int
         Sum of all charges, as settled.
     acts : Acts
@@ -58,12 +62,11 @@ class LedgerState:
     def __init__(self, file: LedgerFile) -> None:
         self._file = file
         self._lines = EpochLines()
-        self._seals: list[bytes] = []  # of the entries
+        self.debits = Chain("entry", EntryLine)
+        self.answers = Chain("answer", AnswerLine)
         self._answer_of: list[int] = []  # per entry the number of its answer, 0 for none
         self.epochs: list[Epoch] = []
         self.runs: dict[str, int] = {}
-        self.answers = 0
-        self.answer_seal = FIRST
         self.sequential = 0
         self.acts = Acts()
         self.settlements = Settlements()
@@ -74,17 +77,16 @@ class LedgerState:
         self._new_places: list[int] = []
         self._is_lowered = False  # by a settlement in the current epoch, since its lines were read
         self.times = Times()
+        suites: list[Chain[Any]] = [self.suites.opened, self.suites.acts, self.suites.answers]
+        self.chains: list[Chain[Any]] = [
+            self.debits, self.answers, self.settlements, self.acts, *suites, self.analysts,
+        ]  # fmt: skip
         self.read()
 
     @property
     def last(self) -> int:
         """Number of the newest entry."""
-        return len(self._seals)
-
-    @property
-    def before(self) -> bytes:
-        """Seal of the newest entry."""
-        return self.seal_of(self.last) or FIRST
+        return self.debits.last
 
     @property
     def closed(self) -> int:
@@ -124,17 +126,6 @@ class LedgerState:
         """A safe bound on the overlap of the current epoch; every debit has proven that it fits."""
         return min(self.index.bound(deadline=1.0).upper, self.available) if self._lines else 0
 
-    def seal_of(self, number: int) -> bytes | None:
-        """Seal of an entry, None if there is none of this number."""
-        return self._seals[number - 1] if 0 < number <= self.last else None
-
-    def chains(self) -> dict[str, tuple[int, bytes]]:
-        """Return the number of lines and the newest seal of every chain."""
-        entries, answers = (self.last, self.before), (self.answers, self.answer_seal)
-        settlements, acts = self.settlements, self.acts
-        ends = entries, answers, (settlements.last, settlements.before), (acts.last, acts.before)
-        return dict(zip(CHAINS, [*ends, *self.suites.ends(), (self.analysts.last, self.analysts.before)], strict=True))
-
     def chain_seal(self, chain: str, number: int) -> bytes | None:
         """Return the seal of a line of a chain as it is on disk, `FIRST` of number 0, None if there is no such line."""
         rows: list[Any] = self._file.rows(f"SELECT seal FROM {chain} WHERE number = ?", (number,)) if number else []
@@ -172,12 +163,13 @@ class LedgerState:
             self._read_terms()
             self._refuse_going_back()
             self._read_epochs()
-            self._read_entries()
-            self._read_answers()
+            for rows in self.debits.read(self._file, self.terms.key):
+                self.add(rows)
+            self.answers.take_new(self._file, self.terms.key, self._new_places, self._answer, self._debit_seal)
             self._read_settlements()
-            self._read_acts()
-            self.suites.read(self._file, self.terms.key, self._seals, self._new_places)
-            self._read_analysts()
+            self.acts.take_new(self._file, self.terms.key, self._new_places, self.acts.take)
+            self.suites.read(self._file, self.terms.key, self.debits, self._new_places)
+            self.analysts.take_new(self._file, self.terms.key, self._new_places, self.analysts.take)
             self._count_places()
             known = self.terms.is_understood and self.acts.is_understood and self.suites.is_understood
             known = known and self.analysts.is_understood
@@ -190,7 +182,7 @@ class LedgerState:
                 "released, open it with that version"
             )
 
-    def add(self, lines: Sequence[tuple[Any, ...]], seals: Sequence[bytes]) -> None:
+    def add(self, lines: Sequence[tuple[Any, ...]]) -> None:
         """Add entries, after their seals were checked."""
         current = [line for line in lines if line[1] == self.epoch.number]
         self._lines.add([line[4] for line in current], [line[5] for line in current], [line[6] for line in current])
@@ -200,28 +192,16 @@ class LedgerState:
             self.times.add(line[8], line[5])
             if line[9] is not None:
                 self.asked_by.setdefault(line[9], []).append(line[0])
-        self._seals.extend(seals)
         self._new_places += [line[12] for line in lines]
         self._answer_of.extend([0] * len(lines))
 
     def entry(self, number: int) -> EntryLine:
         """Read an entry again from the file, and check that it is not damaged."""
-        rows: list[Any] = self._file.rows(f"{_ENTRIES} WHERE number = ?", (number,))
-        if len(rows) != 1:
-            raise self._file.damaged()
-        return self.settlements.applied(self._checked(rows[0]))
-
-    def _checked(self, row: Any) -> EntryLine:
-        before = self.seal_of(row[0] - 1) or FIRST
-        if seal(self.terms.key, "entry", before, row[:-1]) != self.seal_of(row[0]):
-            raise self._file.damaged()
-        return EntryLine(*row[:-1])
+        return self.settlements.applied(self.debits.again(self._file, self.terms.key, number))
 
     def entries(self, first: int = 1) -> Iterator[EntryLine]:
         """Read the entries from number `first` on again, as `entry` does."""
-        for rows in self._file.batches(f"{_ENTRIES} WHERE number BETWEEN ? AND ? ORDER BY number", (first, self.last)):
-            for row in rows:
-                yield self.settlements.applied(self._checked(row))
+        return map(self.settlements.applied, self.debits.all_again(self._file, self.terms.key, first))
 
     def answer(self, number: int) -> str | None:
         """Read the answer of an entry, None if it has none.
@@ -234,14 +214,10 @@ class LedgerState:
         sequence = self._answer_of[number - 1]
         if not sequence:
             return None
-        rows: list[Any] = self._file.rows(
-            f"{_ANSWERS} WHERE number IN (?, ?) ORDER BY number", (sequence - 1, sequence)
-        )
-        before = rows[0][-1] if sequence > 1 else FIRST
-        *line, sealed = rows[-1] if rows else (None, None)
-        if line[:2] != [sequence, number] or self._sealed_answer(before, line) != sealed:
+        line = self.answers.again(self._file, self.terms.key, sequence, self._debit_seal)
+        if line.entry != number:
             raise self._file.damaged()
-        return str(line[3])
+        return line.answer
 
     def answer_row(
         self, number: int, answered: str, answer: str, debit: tuple[bytes, int] | None = None
@@ -259,12 +235,13 @@ class LedgerState:
         debit
             Seal and place of an entry that was inserted in the same transaction, just before; None of an earlier one.
         """
-        entry_seal, place = (self._seals[number - 1], self.lines) if debit is None else debit
-        line = [self.answers + 1, number, answered, answer, place + 1]
-        return *line, seal(self.terms.key, "answer", self.answer_seal, (*line, entry_seal))
+        entry_seal, place = (self.debits.seal_of(number), self.lines) if debit is None else debit
+        line = AnswerLine(self.answers.last + 1, number, answered, answer, place + 1)
+        return self.answers.row(self.terms.key, line, entry_seal)
 
-    def _sealed_answer(self, before: bytes, line: list[Any]) -> bytes:
-        return seal(self.terms.key, "answer", before, (*line, self._seals[line[1] - 1]))
+    def _debit_seal(self, row: Any) -> bytes:
+        """Seal of the entry that a row belongs to."""
+        return self.debits.seal_of(row[1])
 
     def _read_terms(self) -> None:
         [row] = self._file.rows("SELECT * FROM terms")
@@ -272,7 +249,7 @@ class LedgerState:
 
     def _refuse_going_back(self) -> None:
         """Notice at once if an older copy was written over the file that is open."""
-        if any(self.chain_seal(chain, last) != sealed for chain, (last, sealed) in self.chains().items()):
+        if any(self.chain_seal(chain.table, chain.last) != chain.before for chain in self.chains):
             raise self._file.lost()
 
     def _read_epochs(self) -> None:
@@ -288,46 +265,25 @@ class LedgerState:
             self._lines = EpochLines()
         self.epochs = epochs
 
-    def _read_entries(self) -> None:
-        key, before = self.terms.key, self.before
-        for rows in self._file.batches(f"{_ENTRIES} WHERE number > ? ORDER BY number", (self.last,)):
-            for row in rows:
-                before = seal(key, "entry", before, row[:-1])
-                if before != row[-1]:
-                    raise ValueError("an entry does not agree with its seal")
-            if [row[0] for row in rows] != list(range(self.last + 1, self.last + len(rows) + 1)):
-                raise ValueError("an entry is missing")
-            self.add(rows, [row[-1] for row in rows])
-
-    def _read_acts(self) -> None:
-        rows: list[Any] = self._file.rows(_ACTS, (self.acts.last,))
-        self.acts.read(self.terms.key, rows)
-        self._new_places += [row[-2] for row in rows]
-
-    def _read_analysts(self) -> None:
-        rows: list[Any] = self._file.rows(_ANALYSTS, (self.analysts.last,))
-        self.analysts.read(self.terms.key, rows)
-        self._new_places += [row[-2] for row in rows]
+    def _answer(self, line: AnswerLine) -> None:
+        if self._answer_of[line.entry - 1]:
+            raise ValueError("an entry has two answers")
+        self._answer_of[line.entry - 1] = line.number
 
     def _read_settlements(self) -> None:
-        rows: list[Any] = self._file.rows(_SETTLEMENTS, (self.settlements.last,))
-        for *row, sealed in rows:
-            line = SettlementLine(*row)
-            debited = self.entry(line.entry)
-            if not self.is_answered(line.entry) or self.settlement_seal(line, self.settlements.before) != sealed:
-                raise ValueError("a settlement does not agree with its seal, or its debit has no answer")
-            self.settlements.take(line, sealed, debited)
-            self.sequential -= debited.charge - line.charge
-            self.times.settle(line.entry, line.charge)
-            self._new_places.append(line.place)
-            self._is_lowered = True
+        self.settlements.take_new(self._file, self.terms.key, self._new_places, self._settle, self._debit_seal)
         if self._is_lowered:
             self._lines = self.epoch_lines(self.epoch.number)
             self._is_lowered = False
 
-    def settlement_seal(self, line: SettlementLine, before: bytes) -> bytes:
-        """Return the seal of a settlement after the one sealed by `before`."""
-        return self.settlements.seal(self.terms.key, line, before, self._seals[line.entry - 1])
+    def _settle(self, line: SettlementLine) -> None:
+        debited = self.entry(line.entry)
+        if not self.is_answered(line.entry):
+            raise ValueError("a settled debit has no answer")
+        self.settlements.take(line, debited)
+        self.sequential -= debited.charge - line.charge
+        self.times.settle(line.entry, line.charge)
+        self._is_lowered = True
 
     def epoch_lines(self, epoch: int, lowered: Mapping[int, int] = MappingProxyType({})) -> EpochLines:
         """Return the debits of an epoch as they are charged now, some of them `lowered`."""
@@ -341,19 +297,6 @@ class LedgerState:
         if sorted(self._new_places) != list(range(self._places + 1, self.next_place)):
             raise self._file.lost()  # the remaining lines agree with their seals
         self._places, self._new_places = self.lines, []
-
-    def _read_answers(self) -> None:
-        key, seals = self.terms.key, self._seals
-        for rows in self._file.batches(f"{_ANSWERS} WHERE number > ? ORDER BY number", (self.answers,)):
-            for sequence, number, answered, answer, place, sealed in rows:
-                line = (sequence, number, answered, answer, place, seals[number - 1])
-                if sequence != self.answers + 1 or number < 1 or self._answer_of[number - 1]:
-                    raise ValueError("the answers are not in order")
-                if seal(key, "answer", self.answer_seal, line) != sealed:
-                    raise ValueError("an answer does not agree with its seal")
-                self._answer_of[number - 1] = sequence
-                self._new_places.append(place)
-                self.answers, self.answer_seal = sequence, sealed
 
 
 def insert(file: LedgerFile, table: str, row: tuple[object, ...]) -> None:

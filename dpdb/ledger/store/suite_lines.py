@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from dpdb.ledger.store.file import LedgerFile
-from dpdb.ledger.store.seals import FIRST, seal
+from dpdb.ledger.store.seals import Chain
 
 __all__ = ["CLOSE", "REARM", "KnownSuite", "SuiteActLine", "SuiteAnswerLine", "SuiteLine", "Suites", "act_detail"]
 
@@ -56,13 +56,6 @@ class SuiteAnswerLine(NamedTuple):
     place: int
 
 
-_LINES: dict[str, type[SuiteLine | SuiteActLine | SuiteAnswerLine]] = {
-    "suite": SuiteLine,
-    "suite_act": SuiteActLine,
-    "suite_answer": SuiteAnswerLine,
-}
-
-
 @dataclass
 class KnownSuite:
     """A suite as far as it was read.
@@ -70,8 +63,6 @@ class KnownSuite:
     Attributes
     ----------
     line : SuiteLine
-    sealed : bytes
-        Seal of `line`.
     runs : dict of str to dict of int to int
         Per run, per recorded level the number of its line.
     askers : dict of str to str or None
@@ -82,7 +73,6 @@ class KnownSuite:
     """
 
     line: SuiteLine
-    sealed: bytes
     runs: dict[str, dict[int, int]] = field(default_factory=dict)
     askers: dict[str, str | None] = field(default_factory=dict)
     newest: SuiteAnswerLine | None = None
@@ -128,6 +118,8 @@ class Suites:
         By each of their debits.
     is_understood : bool
         Whether this version knows every act on a suite.
+    opened, acts, answers : Chain
+        Of their lines.
     """
 
     def __init__(self) -> None:
@@ -135,38 +127,11 @@ class Suites:
         self.named: dict[str, KnownSuite] = {}
         self.by_entry: dict[int, KnownSuite] = {}
         self.is_understood = True
-        self._seals: dict[str, list[bytes]] = {chain: [] for chain in _LINES}
+        self.opened = Chain("suite", SuiteLine)
+        self.acts = Chain("suite_act", SuiteActLine)
+        self.answers = Chain("suite_answer", SuiteAnswerLine)
 
-    def ends(self) -> list[tuple[int, bytes]]:
-        """Return the number of lines and the newest seal of each chain: suites, acts, answers."""
-        return [(len(seals), seals[-1] if seals else FIRST) for seals in self._seals.values()]
-
-    def next(self, chain: str) -> int:
-        """Number of the next line of a chain."""
-        return len(self._seals[chain]) + 1
-
-    def row(
-        self, key: bytes, line: SuiteLine | SuiteActLine | SuiteAnswerLine, chain: str, bound: bytes
-    ) -> tuple[object, ...]:
-        """Return the row of the next line of a chain, with its seal last.
-
-        Parameters
-        ----------
-        key
-            The ledger's own key.
-        line
-            The line, without its seal.
-        chain
-            Its table.
-        bound
-            Seal of the line that it belongs to: of a suite its debit, of the others their suite.
-        """
-        return *line, seal(key, chain, self._before(chain, line.number), (*line, bound))
-
-    def _before(self, chain: str, number: int) -> bytes:
-        return self._seals[chain][number - 2] if number > 1 else FIRST
-
-    def read(self, file: LedgerFile, key: bytes, entry_seals: list[bytes], places: list[int]) -> None:
+    def read(self, file: LedgerFile, key: bytes, debits: Chain[Any], places: list[int]) -> None:
         """Read the lines that follow the newest. Where it fails, what was read stays read.
 
         Parameters
@@ -175,8 +140,8 @@ class Suites:
             The ledger's file.
         key
             The ledger's own key.
-        entry_seals
-            Seals of all debits.
+        debits
+            The chain of all debits.
         places
             Where the place of each line is added.
 
@@ -185,42 +150,37 @@ class Suites:
         ValueError
             A line does not agree with its seal, or is out of order.
         """
-        for chain, kind in _LINES.items():
-            seals = self._seals[chain]
-            query = f"SELECT {', '.join(kind._fields)}, seal FROM {chain} WHERE number > ? ORDER BY number"
-            for rows in file.batches(query, (len(seals),)):
-                for *row, sealed in rows:
-                    line = kind(*row)
-                    bound = entry_seals[line[1] - 1] if chain == "suite" else self.known[line[1] - 1].sealed
-                    if line[1] < 1 or line.number != len(seals) + 1 or self.row(key, line, chain, bound)[-1] != sealed:
-                        raise ValueError("a line of a suite does not agree with its seal")
-                    self._take(line, sealed)
-                    seals.append(sealed)
-                    places.append(line.place)
+        self.opened.take_new(file, key, places, self._open, lambda row: debits.seal_of(row[1]))
+        self.acts.take_new(file, key, places, self._act, self._suite_seal)
+        self.answers.take_new(file, key, places, self._answer, self._suite_seal)
 
-    def _take(self, line: Any, sealed: bytes) -> None:
-        if isinstance(line, SuiteLine):
-            made = KnownSuite(line, sealed)
-            self.known.append(made)
-            self.by_entry[line.entry] = made
-            if line.name is not None:
-                self.named[line.name] = made
-        elif isinstance(line, SuiteActLine):
-            suite = self.known[line.suite - 1]
-            suite.acts.append(line)
-            if line.entry is not None:
-                self.by_entry[line.entry] = suite
-            fixed = json.loads(line.detail).keys() - _OF_ALL
-            self.is_understood = self.is_understood and fixed == _KEYS.get(line.kind)
-        else:
-            suite = self.known[line.suite - 1]
-            if line.run_id not in suite.runs:
-                suite.askers[line.run_id] = json.loads(line.answer).get("analyst")
-            suite.runs.setdefault(line.run_id, {})[line.level] = line.number
-            suite.newest = line
+    def _suite_seal(self, row: Any) -> bytes:
+        return self.opened.seal_of(row[1])
+
+    def _open(self, line: SuiteLine) -> None:
+        made = KnownSuite(line)
+        self.known.append(made)
+        self.by_entry[line.entry] = made
+        if line.name is not None:
+            self.named[line.name] = made
+
+    def _act(self, line: SuiteActLine) -> None:
+        suite = self.known[line.suite - 1]
+        suite.acts.append(line)
+        if line.entry is not None:
+            self.by_entry[line.entry] = suite
+        fixed = json.loads(line.detail).keys() - _OF_ALL
+        self.is_understood = self.is_understood and fixed == _KEYS.get(line.kind)
+
+    def _answer(self, line: SuiteAnswerLine) -> None:
+        suite = self.known[line.suite - 1]
+        if line.run_id not in suite.runs:
+            suite.askers[line.run_id] = json.loads(line.answer).get("analyst")
+        suite.runs.setdefault(line.run_id, {})[line.level] = line.number
+        suite.newest = line
 
     def answer(self, file: LedgerFile, key: bytes, number: int) -> SuiteAnswerLine:
-        """Read the line of a level again.
+        """Read the line of a level again; `LedgerError` if it cannot be found or was changed.
 
         Parameters
         ----------
@@ -230,23 +190,13 @@ class Suites:
             The ledger's own key.
         number
             Number of the line.
-
-        Raises
-        ------
-        LedgerError
-            It cannot be found or was changed.
         """
-        query = f"SELECT {', '.join(SuiteAnswerLine._fields)} FROM suite_answer WHERE number = ?"
-        rows: list[Any] = file.rows(query, (number,))
-        line = SuiteAnswerLine(*rows[0]) if rows else None
-        seals = self._seals["suite_answer"]
-        if line is None or self._sealed_again(key, line) != seals[number - 1]:
-            raise file.damaged()
-        return line
+        return self.answers.again(file, key, number, self._suite_seal)
 
-    def _sealed_again(self, key: bytes, line: SuiteAnswerLine) -> object:
-        known = 0 < line.suite <= len(self.known)
-        return self.row(key, line, "suite_answer", self.known[line.suite - 1].sealed)[-1] if known else None
+    def row(self, key: bytes, line: SuiteActLine | SuiteAnswerLine) -> tuple[object, ...]:
+        """Return the next line of a known suite as its row, with its seal last; `key` is the ledger's own."""
+        chain: Chain[Any] = self.acts if isinstance(line, SuiteActLine) else self.answers
+        return chain.row(key, line, self.opened.seal_of(line.suite))
 
 
 def act_detail(fixed: dict[str, str], who: str | None, label: str | None) -> str:

@@ -1,4 +1,4 @@
-"""The owner's acts on the suites of a ledger: a failed check re-armed, a suite closed and settled; and their list."""
+"""The owner's acts on the suites of a ledger: a failed check re-armed, a suite closed and settled."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.books import Books
-from dpdb.ledger.debit import Asked, write_debit
+from dpdb.ledger.debit import DECISION_SECONDS, Asked, write_debit
 from dpdb.ledger.limits import RefusedError
-from dpdb.ledger.lines import RecordedLevel, RecordedSuite
-from dpdb.ledger.run_lock import RunLock
+from dpdb.ledger.run_lock import RUN_WAIT, RunLock
 from dpdb.ledger.settle import settlement_rows
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.entry_lines import EntryLine
@@ -19,94 +18,114 @@ from dpdb.ledger.store.file import UNSETTLED
 from dpdb.ledger.store.state import LedgerState, insert
 from dpdb.ledger.store.suite_lines import CLOSE, REARM, KnownSuite, SuiteActLine, act_detail
 from dpdb.ledger.suites.held import forget, held_for
-from dpdb.ledger.suites.runs import reserved, suite_history
+from dpdb.ledger.suites.ledger_suites import LedgerSuites
 from dpdb.names import check_name, listed_names
 from dpdb.predicates import region_from_text
 from dpdb.steps import reached
 from dpdb.stopping import unbroken
 
-__all__ = ["close_suite", "rearm", "suite_levels", "suites"]
+__all__ = ["SuiteActs", "check_names"]
 
 
-@unbroken()
-def rearm(
-    books: Books, name: str, check: str, charge: int | None, *, who: str | None, label: str | None, deadline: float
-) -> None:
-    """Let a failed check of a kept suite be tested again; see `Ledger.rearm`.
+class SuiteActs(LedgerSuites):
+    """A ledger with the owner's acts on its suites."""
 
-    Parameters
-    ----------
-    books
-        The books of the ledger.
-    name
-        Of the kept suite.
-    check
-        Of the failed check.
-    charge
-        Units of a further debit that pays for its rings; None to pay from what the suite has left.
-    who, label
-        Who does it and why, for the history; None for no word.
-    deadline
-        Seconds for the decision on the debit.
-    """
-    state, shown = books.state, books.file.shown
-    if charge is not None and (isinstance(charge, bool) or not isinstance(charge, int) or charge <= 0):
-        raise ParameterError(f"a charge is a positive whole number of units, got {charge!r}")
-    _check_names(who, label)
-    reached("re-arming")
-    _ = state.index
-    stored = ""
-    try:
-        with books.current():
-            suite = _to_act_on(books, name)
-            if suite.line.name is None:
-                raise LedgerError(f"{shown}: {name!r} is a run, and only checks of kept suites are re-armed")
-            if check not in suite.failed:
-                known = listed_names(list(suite.failed)) or "none"
-                raise LedgerError(
-                    f"{shown}: check {check!r} of kept suite {name!r} has not failed since it was armed (failed: "
-                    f"{known}); nothing was spent"
-                )
-            place, entry = state.next_place, None
-            if charge is not None:
-                stored = state.entry(suite.line.entry).predicate
-                request = json.dumps({"suite": name, "rearm": check})
-                asked = Asked(request, None, None, label, None)
-                made = write_debit(books, stored, charge, None, asked, deadline=deadline)
-                answer = json.dumps({"suite": name, "rearmed": check})
-                row = state.answer_row(made.line.number, made.line.reserved, answer, (made.sealed, place))
-                insert(books.file, "answer", row)
-                place, entry = place + 2, made.line.number
-            _insert(books, suite, (REARM, act_detail({"check": check}, who, label), entry), place)
-            reached("re-arming written")
-    except RefusedError as refused:
-        raise refused.in_words(state, region_from_text(stored), charge or 0, held_for(None)) from None
-    books.write_head()
-    reached("re-armed")
+    @unbroken()
+    def rearm(
+        self,
+        name: str,
+        check: str,
+        charge: int | None = None,
+        *,
+        who: str | None = None,
+        label: str | None = None,
+        deadline: float = DECISION_SECONDS,
+    ) -> None:
+        """Let a failed check of a kept suite be tested again. Free by itself: only its next ring costs something.
 
+        Parameters
+        ----------
+        name
+            The name of the kept suite.
+        check
+            Name of the failed check.
+        charge
+            Units of a new debit, in the present epoch and for the same rows, that further rings may cost. Default:
+            none, they are paid from what the suite has left.
+        who, label
+            Who does it and why, for the history.
 
-def close_suite(books: Books, name: str, *, who: str | None, label: str | None, wait: float) -> None:
-    """Settle a suite once at what its levels cost and overwrite its secret; see `Ledger.close_suite`.
+        Raises
+        ------
+        BudgetExceededError
+            The new debit does not fit; nothing was spent.
+        LedgerError
+            There is no such suite, it was closed, or the check has not failed since it was armed; nothing was spent.
+        """
+        books, state, shown = self._books, self._state, self._file.shown
+        if charge is not None and (isinstance(charge, bool) or not isinstance(charge, int) or charge <= 0):
+            raise ParameterError(f"a charge is a positive whole number of units, got {charge!r}")
+        check_names(who, label)
+        reached("re-arming")
+        _ = state.index
+        stored = ""
+        try:
+            with books.current():
+                suite = _to_act_on(books, name)
+                if suite.line.name is None:
+                    raise LedgerError(f"{shown}: {name!r} is a run, and only checks of kept suites are re-armed")
+                if check not in suite.failed:
+                    known = listed_names(list(suite.failed)) or "none"
+                    raise LedgerError(
+                        f"{shown}: check {check!r} of kept suite {name!r} has not failed since it was armed (failed: "
+                        f"{known}); nothing was spent"
+                    )
+                place, entry = state.next_place, None
+                if charge is not None:
+                    stored = state.entry(suite.line.entry).predicate
+                    request = json.dumps({"suite": name, "rearm": check})
+                    asked = Asked(request, None, None, label, None)
+                    made = write_debit(books, stored, charge, None, asked, deadline=deadline)
+                    answer = json.dumps({"suite": name, "rearmed": check})
+                    row = state.answer_row(made.line.number, made.line.reserved, answer, (made.sealed, place))
+                    insert(books.file, "answer", row)
+                    place, entry = place + 2, made.line.number
+                _insert(books, suite, (REARM, act_detail({"check": check}, who, label), entry), place)
+                reached("re-arming written")
+        except RefusedError as refused:
+            raise refused.in_words(state, region_from_text(stored), charge or 0, held_for(None)) from None
+        books.write_head()
+        reached("re-armed")
 
-    Parameters
-    ----------
-    books
-        The books of the ledger.
-    name
-        Of a kept suite, or the run id of another that was not ended.
-    who, label
-        Who does it and why, for the history; None for no word.
-    wait
-        Seconds to wait for a process that runs it.
-    """
-    _check_names(who, label)
-    books.refresh()
-    kept = name in books.state.suites.named
-    lock = RunLock(books.file, name, wait, "suite" if kept else "run")
-    try:
-        _close(books, name, who, label)
-    finally:
-        lock.close()
+    def close_suite(
+        self, name: str, *, who: str | None = None, label: str | None = None, wait: float = RUN_WAIT
+    ) -> None:
+        """Close a kept suite, for ever: settle it once at what its levels cost, and overwrite its secret.
+
+        Also a suite that is not kept whose process was killed, by its run id, where that is not asked for again: it
+        publishes nothing more. Asked again, only what a killed process has left undone is done.
+
+        Parameters
+        ----------
+        name
+            The name of the kept suite, or the run id.
+        who, label
+            Who does it and why, for the history.
+
+        Raises
+        ------
+        LedgerError
+            There is no such suite, another process runs it, or the ledger cannot be used or was retired.
+        """
+        check_names(who, label)
+        books = self._books
+        books.refresh()
+        kept = name in books.state.suites.named
+        lock = RunLock(books.file, name, wait, "suite" if kept else "run")
+        try:
+            _close(books, name, who, label)
+        finally:
+            lock.close()
 
 
 @unbroken()
@@ -155,8 +174,8 @@ def _final(state: LedgerState, suite: KnownSuite) -> Sequence[tuple[EntryLine, i
 def _insert(books: Books, suite: KnownSuite, act: tuple[str, str, int | None], place: int) -> None:
     """Insert an act: its kind, its detail and the debit that it made."""
     state, at = books.state, max(now(), suite.at)
-    line = SuiteActLine(state.suites.next("suite_act"), suite.line.number, at, *act, place)
-    insert(books.file, "suite_act", state.suites.row(state.terms.key, line, "suite_act", suite.sealed))
+    line = SuiteActLine(state.suites.acts.last + 1, suite.line.number, at, *act, place)
+    insert(books.file, "suite_act", state.suites.row(state.terms.key, line))
 
 
 def _found(books: Books, name: str) -> KnownSuite:
@@ -178,50 +197,8 @@ def _to_act_on(books: Books, name: str) -> KnownSuite:
     return suite
 
 
-def _check_names(who: str | None, label: str | None) -> None:
+def check_names(who: str | None, label: str | None) -> None:
+    """Raise `ParameterError` if who acts or why is no name that a ledger keeps."""
     for what, name in (("who", who), ("a label", label)):
         if name is not None:
             check_name(what, name)
-
-
-def suites(books: Books) -> list[RecordedSuite]:
-    """Every suite of a ledger, oldest first; in a transaction, after the ledger was read."""
-    state, found = books.state, []
-    for suite in state.suites.known:
-        line, entry = suite.line, state.entry(suite.line.entry)
-        answered = state.answered_at(line.entry)
-        settled = [state.settlements.of(number) for number in suite.entries]
-        rearmed = [(json.loads(act.detail)["check"], act.at) for act in suite.acts if act.kind == REARM]
-        found.append(
-            RecordedSuite(
-                number=line.number,
-                entry=line.entry,
-                opened=line.at,
-                ended=answered,
-                name=line.name,
-                run_id=entry.run_id,
-                spec=line.spec,
-                runs=len(suite.runs),
-                reserved=reserved(books, suite),
-                spent=suite.spent if answered is None else sum(one.charge for one in settled if one is not None),
-                failed=tuple(suite.failed.items()),
-                rearmed=tuple(rearmed),
-            )
-        )
-    return found
-
-
-def suite_levels(books: Books, number: int) -> list[RecordedLevel]:
-    """What the runs of a suite have recorded, in order; in a transaction, after the ledger was read.
-
-    Parameters
-    ----------
-    books
-        The books of the ledger.
-    number
-        Of the suite.
-    """
-    known = books.state.suites.known
-    if not 0 < number <= len(known):
-        raise ParameterError(f"{books.file.shown}: no suite {number!r}")
-    return [each for each in suite_history(books, known[number - 1]) if isinstance(each, RecordedLevel)]

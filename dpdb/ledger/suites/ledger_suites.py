@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from dpdb.errors import ParameterError
+from dpdb.ledger.amounts import check_units
 from dpdb.ledger.debit import DECISION_SECONDS, Asked
 from dpdb.ledger.rationing.ledger_analysts import LedgerAnalysts
 from dpdb.ledger.reservation import SuiteReservation
 from dpdb.ledger.run_lock import RUN_WAIT
 from dpdb.ledger.store.marks import SourceMark
-from dpdb.ledger.suites.acts import close_suite, rearm
 from dpdb.ledger.suites.runs import Level, Opened, end_suite, open_suite, record_level
 from dpdb.names import check_name
 from dpdb.predicates import Region
@@ -25,7 +24,7 @@ __all__ = ["LedgerSuites"]
 
 
 class LedgerSuites(LedgerAnalysts):
-    """A ledger as far as it is about suites; `Ledger` adds releases and the owner's other acts."""
+    """A ledger as far as it is about runs of suites."""
 
     def open_suite(
         self,
@@ -53,7 +52,7 @@ class LedgerSuites(LedgerAnalysts):
         Parameters
         ----------
         predicate
-            All rows that any check of the suite reads. Of a kept suite every row, unless the ledger is append-only.
+            All rows that any check of the suite reads: of a kept suite every row, unless the ledger is append-only.
         charge
             In units of epsilon: all that the suite may cost, first share and rings; the ledger must be pure.
         source
@@ -83,21 +82,18 @@ class LedgerSuites(LedgerAnalysts):
             The predicate covers no row.
         """
         predicate.refuse_no_row()
-        if isinstance(charge, bool) or not isinstance(charge, int) or charge < 0:
-            raise ParameterError(f"a charge is a whole number of units, got {charge!r}")
-        check_name("a run id", run_id)
-        names = (("a suite's name", name), ("an analyst", analyst), ("a label", label), ("a rule set", rule_set))
-        for what, given in names:
-            if given is not None:
-                check_name(what, given)
-        opened = Opened(predicate, charge, spec, make_secret, name)
+        check_units(charge)
         asked = Asked(request, run_id, analyst, label, rule_set)
+        asked.check_names()
+        if name is not None:
+            check_name("a suite's name", name)
+        opened = Opened(predicate, charge, spec, make_secret, name)
         return open_suite(self._books, opened, source, asked, deadline=deadline, wait=wait)
 
     def record_level(
         self, run: SuiteReservation, level: int, answer: str, *, spent: int, failed: Iterable[str] = ()
     ) -> None:
-        """Record what a run has found at one level, once; only afterwards may anything of it leave the process.
+        """Record the results of one level of a run, once; only afterwards may anything of them leave the process.
 
         Parameters
         ----------
@@ -144,58 +140,3 @@ class LedgerSuites(LedgerAnalysts):
             A charge is given for a run of a kept suite.
         """
         end_suite(self._books, run, answer, charge)
-
-    def rearm(
-        self,
-        name: str,
-        check: str,
-        charge: int | None = None,
-        *,
-        who: str | None = None,
-        label: str | None = None,
-        deadline: float = DECISION_SECONDS,
-    ) -> None:
-        """Let a failed check of a kept suite be tested again. Free by itself: only its next ring costs something.
-
-        Parameters
-        ----------
-        name
-            Of the kept suite.
-        check
-            Name of the failed check.
-        charge
-            Units of a new debit, in the present epoch and for the same rows, that further rings may cost. Default:
-            none, they are paid from what the suite has left.
-        who, label
-            Who does it and why, for the history.
-
-        Raises
-        ------
-        BudgetExceededError
-            The new debit does not fit; nothing was spent.
-        LedgerError
-            There is no such suite, it was closed, or the check has not failed since it was armed; nothing was spent.
-        """
-        rearm(self._books, name, check, charge, who=who, label=label, deadline=deadline)
-
-    def close_suite(
-        self, name: str, *, who: str | None = None, label: str | None = None, wait: float = RUN_WAIT
-    ) -> None:
-        """Close a kept suite, for ever: settle it once at what its levels cost, and overwrite its secret.
-
-        Also a suite that is not kept whose process was killed, by its run id, where that is not asked for again: it
-        publishes nothing more. Asked again, only what a killed process has left undone is done.
-
-        Parameters
-        ----------
-        name
-            Of the kept suite, or the run id.
-        who, label
-            Who does it and why, for the history.
-
-        Raises
-        ------
-        LedgerError
-            There is no such suite, another process runs it, or the ledger cannot be used or was retired.
-        """
-        close_suite(self._books, name, who=who, label=label, wait=wait)

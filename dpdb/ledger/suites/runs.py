@@ -18,7 +18,7 @@ from dpdb.errors import LedgerError, ParameterError, RunIdError, SuiteEndedError
 from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.books import Books
 from dpdb.ledger.debit import Asked, Written, debit
-from dpdb.ledger.lines import RecordedLevel, RecordedRearm
+from dpdb.ledger.lines import RecordedLevel, RecordedRearm, RecordedSuite
 from dpdb.ledger.rationing.quotas import refuse_rights
 from dpdb.ledger.reservation import SuiteReservation
 from dpdb.ledger.run_lock import RunLock
@@ -41,9 +41,8 @@ __all__ = [
     "end_suite",
     "open_suite",
     "record_level",
-    "refuse_other_suite",
-    "reserved",
-    "suite_history",
+    "suite_levels",
+    "suites",
 ]
 
 _SLACK = timedelta(minutes=1)  # by which a clock may be behind the suite's newest line
@@ -51,7 +50,7 @@ _RUN = 0  # the level under which a run of a kept suite records its own answer
 
 
 class Opened(NamedTuple):
-    """What a suite is opened with.
+    """The values with which a suite is opened.
 
     Parameters
     ----------
@@ -75,7 +74,7 @@ class Opened(NamedTuple):
 
 
 class Level(NamedTuple):
-    """What is recorded at a level.
+    """The record of one level.
 
     Parameters
     ----------
@@ -184,7 +183,7 @@ def _one_more_run(
     if asked.analyst not in (None, suite.askers.get(run_id, asked.analyst)):  # the owner may read every run
         raise used_by_another(run_id)
     answer = _recorded(books, suite, run_id).get(_RUN)
-    refuse_other_suite(books, suite, opened)
+    _refuse_other_suite(books, suite, opened)
     if answer is not None:
         return _receipt(books, suite, asked, answer)
     refuse_retired(state, shown)
@@ -200,18 +199,8 @@ def _one_more_run(
     return _receipt(books, suite, asked, None)
 
 
-def refuse_other_suite(books: Books, suite: KnownSuite, opened: Opened) -> None:
-    """Raise `LedgerError` if a kept suite was opened with something else than what is asked for now.
-
-    Parameters
-    ----------
-    books
-        The books of the ledger, inside a transaction.
-    suite
-        The kept suite.
-    opened
-        What is asked for.
-    """
+def _refuse_other_suite(books: Books, suite: KnownSuite, opened: Opened) -> None:
+    """Raise `LedgerError` if a kept suite was opened with other values than the caller gives now."""
     entry = books.state.entry(suite.line.entry)
     settled = books.state.settlements.of(entry.number)
     debited = entry.charge if settled is None else settled.debited
@@ -229,7 +218,7 @@ def refuse_other_suite(books: Books, suite: KnownSuite, opened: Opened) -> None:
 
 
 def _writes(books: Books, opened: Opened) -> Callable[[Written], None]:
-    """What is written together with the debit: the suite, sealed, and its secret, which is in no chain."""
+    """Return a function that writes, in the debit's transaction, the suite and its secret, which is in no chain."""
 
     def write(made: Written) -> None:
         suites = books.state.suites
@@ -237,7 +226,7 @@ def _writes(books: Books, opened: Opened) -> Callable[[Written], None]:
             raise LedgerError(f"{books.file.shown}: {opened.name!r} was opened by another process; nothing was spent")
         salt, secret = new_key(), opened.make_secret()
         line = SuiteLine(
-            number=suites.next("suite"),
+            number=suites.opened.last + 1,
             entry=made.line.number,
             at=made.line.reserved,
             name=opened.name,
@@ -245,7 +234,7 @@ def _writes(books: Books, opened: Opened) -> Callable[[Written], None]:
             commitment=_commitment(salt, secret),
             place=made.line.place + 1,
         )
-        insert(books.file, "suite", suites.row(books.state.terms.key, line, "suite", made.sealed))
+        insert(books.file, "suite", suites.opened.row(books.state.terms.key, line, made.sealed))
         insert(books.file, "suite_secret", (line.number, salt, secret))
         reached("secret written")
 
@@ -269,23 +258,15 @@ def _receipt(books: Books, suite: KnownSuite, asked: Asked, answer: str | None) 
         levels=levels,
         answer=answer,
         spent=suite.spent,
-        reserved=reserved(books, suite),
+        reserved=_reserved(books, suite),
         failed=suite.failed,
-        history=() if answer is not None else suite_history(books, suite),
+        history=() if answer is not None else _history(books, suite),
         analyst=suite.askers.get(run_id, asked.analyst),
     )
 
 
-def suite_history(books: Books, suite: KnownSuite) -> list[RecordedLevel | RecordedRearm]:
-    """Return what the runs of a suite have recorded and which checks were re-armed, in order; in a transaction.
-
-    Parameters
-    ----------
-    books
-        The books of the ledger, read.
-    suite
-        The suite.
-    """
+def _history(books: Books, suite: KnownSuite) -> list[RecordedLevel | RecordedRearm]:
+    """Return the recorded levels of a suite and its re-armed checks, in order; in a transaction."""
     state, found = books.state, []
     for number in sorted(n for levels in suite.runs.values() for n in levels.values()):
         line = state.suites.answer(books.file, state.terms.key, number)
@@ -312,7 +293,7 @@ def _secret(books: Books, suite: KnownSuite) -> str:
 
 
 def _recorded(books: Books, suite: KnownSuite, run_id: str) -> dict[int, str]:
-    """What a run has recorded, by level, as it was given."""
+    """Return the answers that a run has recorded, by level, as they were given."""
     key, suites = books.state.terms.key, books.state.suites
     numbers = suite.runs.get(run_id, {})
     return {
@@ -321,7 +302,7 @@ def _recorded(books: Books, suite: KnownSuite, run_id: str) -> dict[int, str]:
     }
 
 
-def reserved(books: Books, suite: KnownSuite) -> int:
+def _reserved(books: Books, suite: KnownSuite) -> int:
     """Units that were debited for a suite, at the opening and for re-armed checks."""
     state, total = books.state, 0
     for number in suite.entries:
@@ -355,7 +336,7 @@ def record_level(books: Books, run: SuiteReservation, level: Level) -> None:
                 raise LedgerError(
                     f"{shown}: level {level.number} of this run is recorded already; the new one is not published"
                 )
-            if not suite.spent <= level.spent <= reserved(books, suite):
+            if not suite.spent <= level.spent <= _reserved(books, suite):
                 raise LedgerError(
                     f"{shown}: a suite costs more with every level and at most what was debited for it; this level is "
                     "not published"
@@ -375,9 +356,9 @@ def _insert(books: Books, suite: KnownSuite, run: SuiteReservation, level: Level
     state, at = books.state, max(now(), suite.at)  # the times of a suite's lines never go back
     failed = suite.failed | dict.fromkeys(level.failed, at)
     text = json.dumps({"answer": level.answer, "analyst": run.analyst, "spent": level.spent, "failed": failed})
-    number = state.suites.next("suite_answer")
+    number = state.suites.answers.last + 1
     line = SuiteAnswerLine(number, suite.line.number, run.run_id, level.number, at, text, state.next_place)
-    insert(books.file, "suite_answer", state.suites.row(state.terms.key, line, "suite_answer", suite.sealed))
+    insert(books.file, "suite_answer", state.suites.row(state.terms.key, line))
 
 
 def _open(books: Books, run: SuiteReservation) -> KnownSuite:
@@ -454,3 +435,46 @@ def _end_run(books: Books, run: SuiteReservation, answer: str, charge: int | Non
             reached("end written")
         books.write_head()
     reached("ended")
+
+
+def suites(books: Books) -> list[RecordedSuite]:
+    """Every suite of a ledger, oldest first; in a transaction, after the ledger was read."""
+    state, found = books.state, []
+    for suite in state.suites.known:
+        line, entry = suite.line, state.entry(suite.line.entry)
+        answered = state.answered_at(line.entry)
+        settled = [state.settlements.of(number) for number in suite.entries]
+        rearmed = [(json.loads(act.detail)["check"], act.at) for act in suite.acts if act.kind == REARM]
+        found.append(
+            RecordedSuite(
+                number=line.number,
+                entry=line.entry,
+                opened=line.at,
+                ended=answered,
+                name=line.name,
+                run_id=entry.run_id,
+                spec=line.spec,
+                runs=len(suite.runs),
+                reserved=_reserved(books, suite),
+                spent=suite.spent if answered is None else sum(one.charge for one in settled if one is not None),
+                failed=tuple(suite.failed.items()),
+                rearmed=tuple(rearmed),
+            )
+        )
+    return found
+
+
+def suite_levels(books: Books, number: int) -> list[RecordedLevel]:
+    """Return the levels that the runs of a suite have recorded, in order; in a transaction, after the ledger was read.
+
+    Parameters
+    ----------
+    books
+        The books of the ledger.
+    number
+        The number of the suite.
+    """
+    known = books.state.suites.known
+    if not 0 < number <= len(known):
+        raise ParameterError(f"{books.file.shown}: no suite {number!r}")
+    return [each for each in _history(books, known[number - 1]) if isinstance(each, RecordedLevel)]

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from dpdb.errors import ParameterError
 from dpdb.rules.found import ACROSS_TABLES, WHOLE_TABLE, Found, TableRules
-from dpdb.rules.importers.dbt_expectations import ROW_COUNTS, expectation, limits_of_rows, row_condition, why_no_rule
+from dpdb.rules.importers.dbt_expectations import (
+    ROW_COUNTS,
+    Write,
+    between_values,
+    column_of,
+    columns_of,
+    expectation,
+    limits_of_rows,
+    row_condition,
+    why_no_rule,
+)
 from dpdb.rules.importers.dbt_failures import allowed_failures, test_name
 from dpdb.rules.importers.shapes import mapping, sequence, single, texts
-from dpdb.rules.importers.sql_parts import identifier, is_always, listed, raw
+from dpdb.rules.importers.sql_parts import identifier, is_always, listed
 from dpdb.rules.options import Options
 from dpdb.rules.texts import (
     both,
@@ -27,7 +37,6 @@ from dpdb.rules.texts import (
 
 __all__ = ["import_schema", "is_schema"]
 
-_Write: TypeAlias = Callable[[Options, str | None], str | list[str]]
 _RESOURCES = ("models", "seeds", "snapshots")
 _WITHOUT_RULES = ("semantic_models", "metrics", "unit_tests", "exposures", "macros", "groups")
 # Without influence on which rows fail.
@@ -66,7 +75,7 @@ def import_schema(document: object, found: Found) -> None:
     for item, source in resources:
         resource = mapping(item)
         table = found.table(str(resource.get("name", "")))
-        _tell_unknown("", resource, _SILENT_OF_RESOURCE, table)
+        table.leave_unknown(resource, _SILENT_OF_RESOURCE, "")
         for test in _tests(resource):
             _test(test, None, table, source)
         for constraint in sequence(resource.get("constraints")):
@@ -74,17 +83,11 @@ def import_schema(document: object, found: Found) -> None:
         for entry in sequence(resource.get("columns")):
             column = mapping(entry)
             name = str(column.get("name", ""))
-            _tell_unknown(f"{name}: ", column, _SILENT_OF_COLUMN, table)
+            table.leave_unknown(column, _SILENT_OF_COLUMN, f"{name}: ")
             for test in _tests(column):
                 _test(test, name, table, source)
             for constraint in sequence(column.get("constraints")):
                 _constraint(constraint, [name], table)
-
-
-def _tell_unknown(place: str, said: Mapping[str, Any], known: set[str], table: TableRules) -> None:
-    """Leave out the keys of a table or a column that no importer reads, such as a misspelt one."""
-    for name in Options(said, known).unread():
-        table.leave(f"{place}{name}", "dpdb does not know this key")
 
 
 def _get(item: object, key: str) -> Any:
@@ -141,7 +144,7 @@ def _flat(said: object, column: str | None) -> object:
     return given
 
 
-def _writer(name: str) -> tuple[_Write | None, str]:
+def _writer(name: str) -> tuple[Write | None, str]:
     """Return the function that writes a test, or the reason why there is none."""
     package, _, short = name.rpartition(".")
     if package == "dbt_expectations":
@@ -149,28 +152,16 @@ def _writer(name: str) -> tuple[_Write | None, str]:
     return _GENERIC_TESTS.get(short), _WHY_NOT.get(short, "dpdb does not know this test")
 
 
-def _column(options: Options) -> str:
-    return column_name(options.need("column_name"))
+def _accepted_values(sign: str) -> Write:
+    def write(options: Options, where: str | None) -> str:
+        name, values = column_of(options), listed(options.need("values"), options.flag("quote", True))
+        return checked(f"{name} {sign} ({values})", where)
 
-
-def _accepted_values(options: Options, where: str | None) -> str:
-    name, values = _column(options), listed(options.need("values"), options.flag("quote", True))
-    return checked(f"{name} IN ({values})", where)
-
-
-def _not_accepted_values(options: Options, where: str | None) -> str:
-    name, values = _column(options), listed(options.need("values"), options.flag("quote", True))
-    return checked(f"{name} NOT IN ({values})", where)
+    return write
 
 
 def _range(options: Options, where: str | None) -> str:
-    signs = (">=", "<=") if options.flag("inclusive", True) else (">", "<")
-    ends = options.get("min_value"), options.get("max_value")
-    name = _column(options)
-    parts = [f"{name} {sign} {raw(end)}" for sign, end in zip(signs, ends, strict=True) if end is not None]
-    if not parts:
-        raise ParameterError("neither a smallest nor a largest value is given")
-    return checked(" AND ".join(parts), where)
+    return between_values(column_of(options), options, where, strict=not options.flag("inclusive", True))
 
 
 def _expression(options: Options, where: str | None) -> str:
@@ -179,15 +170,13 @@ def _expression(options: Options, where: str | None) -> str:
 
 
 def _not_empty(options: Options, where: str | None) -> str:
-    name = _column(options)
+    name = column_of(options)
     return checked(f"trim({name}) <> ''" if options.flag("trim_whitespace", True) else f"{name} <> ''", where)
 
 
 def _combination(options: Options, where: str | None) -> list[str]:
     """Write a key of which NULL is a value: the test groups by its columns."""
-    quoted = options.flag("quote_columns")
-    columns = texts(options.need("combination_of_columns"))
-    return keyed_with_nulls(columns if quoted else [identifier(column) for column in columns], where)
+    return keyed_with_nulls(columns_of(options, texts(options.need("combination_of_columns"))), where)
 
 
 def _ranges(options: Options, where: str | None) -> list[str]:
@@ -248,12 +237,12 @@ def _written(options: Options, where: str | None) -> str:
     return str(options.need("constraint"))
 
 
-_GENERIC_TESTS: dict[str, _Write] = {
+_GENERIC_TESTS: dict[str, Write] = {
     "unique": lambda o, where: keyed([o.need("column_name")], where),
     "not_null": lambda o, where: present(o.need("column_name"), where),
-    "accepted_values": _accepted_values,
+    "accepted_values": _accepted_values("IN"),
     "unique_combination_of_columns": _combination,
-    "not_accepted_values": _not_accepted_values,
+    "not_accepted_values": _accepted_values("NOT IN"),
     "accepted_range": _range,
     "expression_is_true": _expression,
     "not_empty_string": _not_empty,

@@ -20,7 +20,10 @@ from dpdb.rules.options import Options
 from dpdb.rules.row_counts import RowRange, rows_between, rows_compared
 from dpdb.rules.texts import both, checked, column_name, keyed, keyed_with_nulls, missing, present
 
-__all__ = ["ROW_COUNTS", "expectation", "limits_of_rows", "row_condition", "why_no_rule"]
+__all__ = [
+    "ROW_COUNTS", "Write", "between_values", "column_of", "columns_of", "expectation", "limits_of_rows",
+    "row_condition", "why_no_rule",
+]  # fmt: skip
 
 Write: TypeAlias = Callable[[Options, str | None], str | list[str]]
 
@@ -53,22 +56,40 @@ def why_no_rule(name: str) -> str:
     return WHOLE_TABLE if name == "expect_multicolumn_sum_to_equal" else why_not(name)
 
 
-def _column(options: Options) -> str:
+def column_of(options: Options) -> str:
+    """Return the column of a test, as SQL writes it."""
     return column_name(options.need("column_name"))
 
 
 def _in_set(options: Options, where: str | None) -> str:
-    name, values = _column(options), listed(options.need("value_set"), options.flag("quote_values", True))
+    name, values = column_of(options), listed(options.need("value_set"), options.flag("quote_values", True))
     return checked(f"{name} IS NOT NULL AND {name} IN ({values})", where)
 
 
 def _not_in_set(options: Options, where: str | None) -> str:
     values = listed(options.need("value_set"), options.flag("quote_values", True))
-    return checked(f"{_column(options)} NOT IN ({values})", where)
+    return checked(f"{column_of(options)} NOT IN ({values})", where)
 
 
 def _between(term: str, options: Options, where: str | None) -> str:
-    signs = (">", "<") if options.flag("strictly") else (">=", "<=")
+    return between_values(term, options, where, strict=options.flag("strictly"))
+
+
+def between_values(term: str, options: Options, where: str | None, *, strict: bool) -> str:
+    """Write that a term lies between `min_value` and `max_value`, which are SQL.
+
+    Parameters
+    ----------
+    term
+        As SQL writes it.
+    options
+        Of the test.
+    where
+        The rows that it looks at.
+    strict
+        Whether the bounds themselves are excluded.
+    """
+    signs = (">", "<") if strict else (">=", "<=")
     ends = [options.get("min_value"), options.get("max_value")]
     parts = [f"{term} {sign} {raw(end)}" for sign, end in zip(signs, ends, strict=True) if end is not None]
     if not parts:
@@ -78,7 +99,7 @@ def _between(term: str, options: Options, where: str | None) -> str:
 
 def _like(sign: str) -> Write:
     def write(options: Options, where: str | None) -> str:
-        return checked(like(_column(options), sign, options.need("like_pattern")), where)
+        return checked(like(column_of(options), sign, options.need("like_pattern")), where)
 
     return write
 
@@ -86,16 +107,19 @@ def _like(sign: str) -> Write:
 def _like_list(sign: str) -> Write:
     def write(options: Options, where: str | None) -> str:
         joint = " AND " if options.choice("match_on", "any", "all") == "all" else " OR "
-        patterns = [like(_column(options), sign, item) for item in sequence(options.need("like_pattern_list"))]
+        patterns = [like(column_of(options), sign, item) for item in sequence(options.need("like_pattern_list"))]
         return checked(joint.join(patterns), where)
 
     return write
 
 
+def columns_of(options: Options, columns: list[str]) -> list[str]:
+    """Return columns by their names, which the file writes as SQL unless `quote_columns`."""
+    return columns if options.flag("quote_columns") else [identifier(column) for column in columns]
+
+
 def _columns(options: Options) -> list[str]:
-    quoted = options.flag("quote_columns")
-    columns = sequence(options.need("column_list"))
-    return columns if quoted else [identifier(column) for column in columns]
+    return columns_of(options, sequence(options.need("column_list")))
 
 
 def _ignored_rows(options: Options) -> str:
@@ -147,14 +171,14 @@ ROW_COUNTS: dict[str, Callable[[Options], RowRange]] = {
 }
 _TESTS: dict[str, Write] = {
     "expect_column_values_to_not_be_null": lambda o, where: present(o.need("column_name"), where),
-    "expect_column_values_to_be_null": lambda o, where: checked(f"{_column(o)} IS NULL", where),
+    "expect_column_values_to_be_null": lambda o, where: checked(f"{column_of(o)} IS NULL", where),
     "expect_column_values_to_be_unique": lambda o, where: keyed([o.need("column_name")], where),
     "expect_column_values_to_be_in_set": _in_set,
     "expect_column_values_to_not_be_in_set": _not_in_set,
-    "expect_column_values_to_be_between": lambda o, where: _between(_column(o), o, where),
-    "expect_column_value_lengths_to_be_between": lambda o, where: _between(f"length({_column(o)})", o, where),
+    "expect_column_values_to_be_between": lambda o, where: _between(column_of(o), o, where),
+    "expect_column_value_lengths_to_be_between": lambda o, where: _between(f"length({column_of(o)})", o, where),
     "expect_column_value_lengths_to_equal": lambda o, where: checked(
-        f"length({_column(o)}) = {raw(o.need('value'))}", where
+        f"length({column_of(o)}) = {raw(o.need('value'))}", where
     ),
     "expect_column_values_to_match_like_pattern": _like("LIKE"),
     "expect_column_values_to_not_match_like_pattern": _like("NOT LIKE"),

@@ -23,15 +23,8 @@ _Options: TypeAlias = Mapping[str, Any]
 
 # Without influence on which rows fail.
 _ABOUT = {
-    "id",
-    "name",
-    "description",
-    "businessName",
-    "tags",
-    "customProperties",
-    "authoritativeDefinitions",
-    "deprecated",
-}
+    "id", "name", "description", "businessName", "tags", "customProperties", "authoritativeDefinitions", "deprecated",
+}  # fmt: skip
 _SILENT_OF_TABLE = _ABOUT | {
     "physicalName", "physicalType", "logicalType", "dataGranularityDescription", "properties", "quality",
     "relationships", "contextualDefinition",
@@ -68,7 +61,7 @@ def import_contract(document: object, found: Found) -> None:
     names = _physical_names(entries)
     for entry in entries:
         table = found.table(_physical(entry))
-        _tell_unknown("table", entry, _SILENT_OF_TABLE, table)
+        table.leave_unknown(entry, _SILENT_OF_TABLE, "table: ")
         properties = [mapping(item) for item in sequence(entry.get("properties"))]
         _primary_key(properties, table)
         for each in properties:
@@ -79,12 +72,6 @@ def import_contract(document: object, found: Found) -> None:
             sources = texts(mapping(relation).get("from"))
             columns = [_target(source, names)[1] for source in sources]
             _relationship(columns, relation, table, names, f"relationship from {', '.join(sources)}")
-
-
-def _tell_unknown(place: str, said: _Options, known: set[str], table: TableRules) -> None:
-    """Leave out the keys of a table or a column that no importer reads."""
-    for name in Options(said, known).unread():
-        table.leave(f"{place}: {name}", "dpdb does not know this key")
 
 
 def _physical(entry: _Options) -> str:
@@ -143,7 +130,7 @@ def _relationship(
 
 def _property(entry: _Options, table: TableRules, names: Mapping[str, Any]) -> None:
     column = _physical(entry)
-    _tell_unknown(column, entry, _SILENT_OF_PROPERTY, table)
+    table.leave_unknown(entry, _SILENT_OF_PROPERTY, f"{column}: ")
     if entry.get("required") is True:
         table.take(lambda: present(column), f"{column}: required", Options(None))
     if entry.get("unique") is True:

@@ -12,7 +12,7 @@ from dpdb.rules.found import ACROSS_TABLES, WHOLE_TABLE, Found, TableRules
 from dpdb.rules.importers.shapes import mapping, sequence, single, texts
 from dpdb.rules.importers.soda_rows import limits_of_contract_rows, limits_of_rows
 from dpdb.rules.importers.soda_rules import WRITERS, failing, several_duplicates
-from dpdb.rules.importers.soda_thresholds import threshold_of_contract, threshold_of_metric
+from dpdb.rules.importers.soda_thresholds import spaced, threshold_of_contract, threshold_of_metric
 from dpdb.rules.options import Options
 from dpdb.rules.texts import both, found_in, one_line
 
@@ -73,11 +73,6 @@ def import_soda(document: object, found: Found) -> None:
         _contract(file, found.table(str(file["dataset"]).rsplit("/", 1)[-1]))
 
 
-def _spaced(options: object) -> dict[str, Any]:
-    """Return options under SodaCL's names: contracts write `valid_values`, SodaCL `valid values`."""
-    return {key.replace("_", " "): item for key, item in mapping(options).items()}
-
-
 # -- SodaCL -------------------------------------------------------------------------------------------------------
 
 
@@ -110,7 +105,7 @@ class _Table:
 
     def options(self, said: object, metric: str, columns: list[str], strange: Collection[str]) -> Options:
         """Return the options of a check and the configurations of its column; checks of duplicates have none."""
-        given, unknown = _spaced(said), list(strange)
+        given, unknown = spaced(said), list(strange)
         for key, configured in {} if metric == "duplicate" else self._configured.items():
             name, _, column = key.partition(" for ")
             if name not in (*_MISSING, *_VALID):
@@ -172,10 +167,10 @@ def _reference(check: str, where: str | None) -> str:
 
 def _contract(file: Mapping[str, Any], table: TableRules) -> None:
     """Take all checks; keys of the contract that no importer reads count as unread options of each check."""
-    whole = Options(_spaced(file), _SILENT_OF_CONTRACT)
+    whole = Options(spaced(file), _SILENT_OF_CONTRACT)
     strange, where = whole.unread(), whole.shown("filter")
     for entry in sequence(file.get("columns")):
-        column = Options(_spaced(entry), _SILENT_OF_COLUMN)
+        column = Options(spaced(entry), _SILENT_OF_COLUMN)
         beside = {name: column.shown(name) for name in column.unread()}
         for check in sequence(mapping(entry).get("checks")):
             take_check(check, str(column.shown("name") or ""), table, beside=beside, where=where, strange=strange)
@@ -214,7 +209,7 @@ def take_check(
         name, said, others = str(mapping(check)["type"]), check, []
     kind = name.removeprefix("no_").removeprefix("multiple_column_")
     kind = re.sub(r"(_values|_count|_percent|s)$", "", kind)
-    given = _spaced(said)
+    given = spaced(said)
     if kind in WRITERS:
         given = {**_inherited(kind, beside or {}, given), **given}
     options = Options(given if isinstance(said, Mapping) or said is None else said, _SILENT, [*others, *strange])

@@ -141,7 +141,7 @@ def threshold_of_contract(name: str, options: Options, *, among: bool, excludes_
 
 
 def spaced(said: object) -> dict[str, Any]:
-    """Return options with blanks in their names; none for what is no mapping."""
+    """Return options under SodaCL's names: contracts write `valid_values`, SodaCL `valid values`."""
     return {key.replace("_", " "): item for key, item in mapping(said).items()}
 
 

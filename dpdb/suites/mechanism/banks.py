@@ -1,4 +1,4 @@
-"""What a suite tests, and in which banks: tests whose statistics one row moves the same way share a threshold noise."""
+"""The tests of a suite and their banks: tests whose statistics one row moves the same way share a threshold noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a verdict says of its statistic, in rows: bounds of passes and of undecided checks, intervals of failures."""
+"""The bounds of a verdict's statistic, in rows: of passes and of undecided checks; intervals of failures."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dpdb.suites.mechanism.margins import repeated_reach
 from dpdb.suites.mechanism.plan import SuitePlan
 from dpdb.suites.mechanism.state import Ring, SuiteState
 
-__all__ = ["Verdict", "bound_of_pass", "bound_of_undecided", "size_of_failure", "verdicts"]
+__all__ = ["Verdict", "bound_of_undecided", "size_of_failure", "verdicts"]
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is published of one test.
+    """The published verdict of one test.
 
     Attributes
     ----------
@@ -55,13 +55,12 @@ def _verdict(plan: SuitePlan, state: SuiteState, test: int) -> Verdict:
     return Verdict("pass" if passed else "undecided", quiet, *bound_of_undecided(plan, test, quiet))
 
 
-def bound_of_pass(plan: SuitePlan, test: int) -> tuple[Fraction | None, Fraction | None]:
-    """Return the bounds of a pass: at most (or, below, at least) so many rows; the other one is not known."""
-    return bound_of_undecided(plan, test, len(plan.levels))
-
-
 def bound_of_undecided(plan: SuitePlan, test: int, quiet: int) -> tuple[Fraction | None, Fraction | None]:
-    """Return the bounds of a check whose last quiet level was `quiet`: f < T + o + ln(n / beta) / e1, all together."""
+    """Return the bounds of a check whose last quiet level was `quiet`: f < T + o + ln(n / beta) / e1, all together.
+
+    A pass, quiet at every level, has at most (or, where it fails below, at least) so many rows; nothing is known of the
+    other bound.
+    """
     if quiet == 0:
         return None, None
     offset = plan.offsets[plan.bank_of[test]][quiet - 1]

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["missed_reach", "quiet_reach", "repeated_reach", "threshold_reach"]
+__all__ = ["quiet_reach", "repeated_reach", "threshold_reach"]
 
 _SLACK = 1e-9
 
@@ -47,17 +47,6 @@ def quiet_reach(first: float, level: float, log_chance: float) -> int:
 def threshold_reach(first: float, log_chance: float) -> int:
     """Return the largest x below log_chance / first: Pr[rho > x] <= exp(-log_chance)."""
     return math.ceil(_up(log_chance / first)) - 1
-
-
-def missed_reach(first: float, level: float, log_chance: float) -> int:
-    """Return the least x >= 0 such that one test with f = T + x is quiet with probability at most exp(-log_chance).
-
-    Quiet means nu < rho - x, of probability
-
-        sum over r > x of (1 - q1) q1^r (1 - q^(r - x)) = q1^(x + 1) (1 - q) / (1 - q1 q).
-    """
-    log_ratio = math.log(-math.expm1(-level)) - math.log(-math.expm1(-first - level))
-    return max(0, math.ceil(_up((log_chance + log_ratio) / first - 1)))
 
 
 def repeated_reach(level: float, number: int, log_chance: float) -> int:

@@ -1,14 +1,12 @@
-"""`SuitePlan`: all that is public about how a suite is tested, and its record."""
+"""`SuitePlan`: all that is public about how a suite is tested."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
-from dpdb.errors import ParameterError
 from dpdb.suites.mechanism.banks import Bank, Tested, oriented_range
 
 __all__ = ["Certain", "SuitePlan"]
@@ -103,35 +101,3 @@ class SuitePlan:
         if steps != int(steps):
             raise ValueError("a statistic lies between two steps of its lattice")
         return int(steps)
-
-    def to_json(self) -> str:
-        """Return the record of the plan: a run that continues reads it, and never plans again."""
-        tests = [astuple(test) for test in self.tests]
-        return json.dumps({**asdict(self), "tests": tests}, default=str, separators=(",", ":"))
-
-    @classmethod
-    def from_json(cls, text: str) -> SuitePlan:
-        """Return the plan that was recorded.
-
-        Raises
-        ------
-        ParameterError
-            If the text is no record of a plan.
-        """
-        try:
-            record = json.loads(text)
-            record["tests"] = tuple(_tested(test) for test in record["tests"])
-            record["banks"] = tuple(Bank(**{**bank, "tests": tuple(bank["tests"])}) for bank in record["banks"])
-            record["confidence"] = Fraction(record["confidence"])
-            record["offsets"] = tuple(tuple(offsets) for offsets in record["offsets"])
-            for name in ("levels", "margins", "thresholds"):
-                record[name] = tuple(record[name])
-            return cls(**record)
-        except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
-            raise ParameterError("the recorded plan of the suite cannot be read") from None
-
-
-def _tested(record: list[Any]) -> Tested:
-    low, high, direction, limit, severity, rate, halves, name = record
-    share = None if rate is None else Fraction(rate)
-    return Tested(Fraction(low), Fraction(high), direction, Fraction(limit), severity, share, halves, name)

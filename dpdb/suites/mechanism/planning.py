@@ -1,4 +1,4 @@
-"""What a suite can be expected to say, before anything is spent: from its public plan alone."""
+"""The precision that a suite can be expected to have, before anything is spent: from its public plan alone."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def numbers_instead(plan: SuitePlan) -> Numbers:
 
 
 def _gaussian_mu(epsilon: float) -> float:
-    """Return the largest mu of which (epsilon, 10^-6) is a promise."""
+    """Return the largest mu that promises (epsilon, 10^-6)."""
     least, most = 0.0, 2 * epsilon + 10
     for _ in range(60):
         middle = (least + most) / 2

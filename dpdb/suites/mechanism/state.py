@@ -1,4 +1,4 @@
-"""What the recorded levels of a suite say: who rang, who was quiet, what is left. All of it is public.
+"""The state of a suite after its recorded levels: tests that rang, quiet tests, epsilon left. All of it is public.
 
 A suite's state is a fold over its records: `state.after(plan, verdicts)` for each level, `next_run` between the runs of
 a kept suite, `rearmed` for a check that its owner re-armed. Nothing secret enters it.
@@ -18,7 +18,7 @@ __all__ = ["LevelVerdicts", "Ring", "SuiteState", "spent", "state_of"]
 
 @dataclass(frozen=True)
 class LevelVerdicts:
-    """What one level answered, to be recorded before anything of it is shown.
+    """The answers of one level, to be recorded before anything of them is shown.
 
     Attributes
     ----------

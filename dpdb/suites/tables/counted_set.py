@@ -1,4 +1,4 @@
-"""What the suites of a set of tables count: rows used of each unit, or units of which rows violate."""
+"""The counts of the suites of a set of tables: rows used of each unit, or units that own violating rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dpdb.constraints import Statistic
 from dpdb.engine import OwnerQuestion, Table, WherePredicate, unit_column
 from dpdb.errors import ParameterError
 from dpdb.release import PrivateSlices
-from dpdb.suites.counted import CheckedLimit, CountedSuite, RulePlaces
+from dpdb.suites.counted import CheckedLimit, CountedSuite, RulePlaces, known_rows
 from dpdb.suites.mechanism.banks import Tested
 from dpdb.suites.suite import Limit, Suite, SuiteLine
 
@@ -35,7 +35,7 @@ class RowsUsed:
 
     @property
     def limits(self) -> tuple[CheckedLimit, ...]:
-        """What is tested."""
+        """The limits that are tested."""
         return self.counted.limits
 
     def counts(self) -> list[tuple[Fraction, int]]:
@@ -55,7 +55,7 @@ class RowsUsed:
 
 @dataclass(frozen=True)
 class OwnedTable:
-    """A suite on one table of the set: units are counted of which some own rows violate.
+    """A suite on one table of the set: it counts the units that own a violating row.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class OwnedTable:
 
 
 def owned_table(suite: Suite, opened: Table, empty: Table, unit: str) -> OwnedTable:
-    """Return a suite on a table of which units are counted. Reads no row.
+    """Return a suite that counts the units of a table. Reads no row.
 
     Sensitivity
     -----------
@@ -114,7 +114,7 @@ def owned_table(suite: Suite, opened: Table, empty: Table, unit: str) -> OwnedTa
     f - p n by -p to 1.
     """
     limits = tuple(
-        CheckedLimit(place, limit, _name(line, limit), _tested(line, limit))
+        CheckedLimit.of(line, place, limit, _tested(line, limit))
         for place, line in enumerate(suite.lines)
         for limit in line.limits
     )
@@ -123,7 +123,7 @@ def owned_table(suite: Suite, opened: Table, empty: Table, unit: str) -> OwnedTa
         counted = [line.where] if line.rule is None else []
         for where in [*counted, *(text for limit in line.limits for text in _of(line, limit).values())]:
             if where not in wheres:
-                wheres[where] = _where(opened, where)
+                wheres[where] = None if where is None else opened.selected(where)
     return OwnedTable(suite, limits, opened, empty, unit_column(unit, opened.schema), wheres)
 
 
@@ -140,30 +140,18 @@ def _tested(line: SuiteLine, limit: Limit) -> Tested:
     )
 
 
-def _name(line: SuiteLine, limit: Limit) -> str:
-    return line.name if len(line.limits) == 1 else f"{line.name} ({limit.severity})"
-
-
 def _of(line: SuiteLine, limit: Limit) -> dict[object, str | None]:
-    """Return of which units a limit is a share, by what identifies them: those with a row that meets a condition."""
+    """Return the conditions of the units that a limit is a share of, by keys; a unit needs one row that meets one."""
     if limit.unit == "share":
         return {"all": None}
     if limit.unit == "share of non-null" and line.rule is not None:
-        known = " AND ".join(f"{_quoted(name)} IS NOT NULL" for name in line.rule.table_columns)
+        known = known_rows(line.rule)
         return {("known", known): known}
     return {("selected", line.where): line.where} if limit.unit == "share of selected" else {}
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _where(table: Table, text: str | None) -> WherePredicate | None:
-    return None if text is None else table.selected(text)
-
-
 class CountedSet:
-    """The suites of all tables as one (see `dpdb.suites.counted.Counts`).
+    """The suites of all tables as one for a run, as `CountedSuite` is that of one table.
 
     Parameters
     ----------
@@ -185,7 +173,7 @@ class CountedSet:
             for each in counted.limits:
                 line = lines[first + each.line]
                 tested = replace(each.tested, name=line.name)
-                limits.append(CheckedLimit(first + each.line, each.limit, _name(line, each.limit), tested))
+                limits.append(CheckedLimit.of(line, first + each.line, each.limit, tested))
         self.suite, self.limits = Suite(tuple(lines)), tuple(limits)
 
     def rehearse(self, where: WherePredicate | None) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from dpdb.constraints import load_constraints
 from dpdb.errors import ParameterError, SourceError
@@ -20,7 +20,10 @@ from dpdb.schema import TableSchema
 from dpdb.suites.load import load_suite
 from dpdb.suites.suite import Suite, SuiteLine
 
-__all__ = ["Member", "NotChecked", "TableFolder", "Tables", "members_of"]
+if TYPE_CHECKING:
+    from dpdb.suites.tables.remote_tables import RemoteTables
+
+__all__ = ["Member", "NotChecked", "TableFolder", "members_of"]
 
 _ENDING = ".suite.txt"
 _FILES = (".parquet", ".csv")
@@ -55,45 +58,12 @@ class Member:
     public: tuple[str, ...]
     private: tuple[str, ...]
 
-    def parents(self, tables: Tables) -> dict[str, Any]:
+    def parents(self, tables: TableFolder | RemoteTables) -> dict[str, Any]:
         """Return the settings that declare these tables."""
         return {
             f"{kind}_parents": {tables.spelled(name): tables.beside(name) for name in names}
             for kind, names in (("public", self.public), ("private", self.private))
         }
-
-
-class Tables(Protocol):
-    """Where the tables of a set are."""
-
-    @property
-    def place(self) -> object:
-        """For messages."""
-        ...
-
-    def source(self, name: str) -> tuple[Any, str | None]:
-        """Return where a table is, and its name there if that is a database."""
-        ...
-
-    def beside(self, name: str) -> str | None:
-        """Return the source of a table for rules of another one; None if it is a table of the same database."""
-        ...
-
-    def spelled(self, name: str) -> str:
-        """Return the name of a parent by which it is found beside the others."""
-        ...
-
-    def schema(self, name: str) -> TableSchema | None:
-        """Return the columns of a table, None if there is no such table. Reads no row."""
-        ...
-
-    def refused(self, name: str, lines: list[SuiteLine], parents: dict[str, Any]) -> dict[int, str]:
-        """Return the places of lines that are not counted there, and why."""
-        ...
-
-    def close(self) -> None:
-        """Let go of the place. May be called twice."""
-        ...
 
 
 class TableFolder:
@@ -170,7 +140,7 @@ class TableFolder:
 
 
 def members_of(
-    tables: Tables, suites: Path, unit: str, public: Sequence[str], day: date | str | None
+    tables: TableFolder | RemoteTables, suites: Path, unit: str, public: Sequence[str], day: date | str | None
 ) -> tuple[list[Member], list[NotChecked]]:
     """Return the tables that are checked, in the order of their names, and the checks that are not run.
 
@@ -210,7 +180,7 @@ def members_of(
 class _Choice:
     """Chooses the lines that can be checked."""
 
-    def __init__(self, tables: Tables, unit: str, public: set[str]) -> None:
+    def __init__(self, tables: TableFolder | RemoteTables, unit: str, public: set[str]) -> None:
         self._tables, self._unit, self._public = tables, unit, public
         self.left_out: list[NotChecked] = []
 

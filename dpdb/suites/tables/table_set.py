@@ -28,10 +28,8 @@ from dpdb.ledger import SuiteReservation
 from dpdb.names import listed_names
 from dpdb.opening import empty_table, is_remote, open_local_table, open_remote_table
 from dpdb.predicates import Region
-from dpdb.privacy import format_epsilon, parse_epsilon
 from dpdb.release import (
     Budget,
-    Charge,
     Epsilon,
     LedgerAccount,
     PrivacyUnit,
@@ -40,18 +38,15 @@ from dpdb.release import (
     Slices,
     SuiteLevel,
     as_budget,
-    new_run_id,
     publish_suite,
     unit_of_table,
 )
 from dpdb.schema import Column, TableSchema
-from dpdb.suites.check import CONFIDENCE, RUNS_KEPT, CheckRun, share_of
-from dpdb.suites.counted import counted_suite, refuse_same_names
-from dpdb.suites.mechanism.plan import Certain
-from dpdb.suites.mechanism.planned import plan_suite
+from dpdb.suites.check import CheckRun, RunOptions
+from dpdb.suites.counted import counted_suite
 from dpdb.suites.results import CheckResults
 from dpdb.suites.tables.counted_set import CountedSet, OwnedTable, RowsUsed, owned_table
-from dpdb.suites.tables.members import Member, TableFolder, Tables, members_of
+from dpdb.suites.tables.members import Member, TableFolder, members_of
 from dpdb.suites.tables.remote_tables import RemoteTables
 
 __all__ = ["TableSet"]
@@ -124,12 +119,14 @@ class TableSet(Closing):
         self._unit, self._max_rows, self._progress, self._reads_rows = unit, max_rows, progress, rows
         public = dict(public_parents or {})
         self._limits = limits
-        self._opened: list[Table] = []
         self._read: list[Table] = []
-        self._parents = ParentFiles(limits.get("temp_directory"))  # many tables look into the same ones
+        self._closing = ExitStack()
         with ExitStack() as on_error:
             on_error.callback(self.close)
             self._folder = _tables(place, table, public)
+            self._closing.callback(self._folder.close)
+            self._parents = ParentFiles(limits.get("temp_directory"))  # many tables look into the same ones
+            self._closing.callback(self._parents.close)
             self._members, self.not_checked = members_of(self._folder, Path(suites), unit, [*public], day)
             _refuse_unlike_units(unit, self._members)
             tables = [(member.name, member.suite, self._counted(member)) for member in self._members]
@@ -139,6 +136,7 @@ class TableSet(Closing):
             self.has_ledger = ledger is not None
             bound = None if ledger is None else self._ledger_account(ledger, budget)
             self._account = bound or budget
+            self._closing.callback(self._account.close)
             self._compares_rows = bound is not None and bound.compares_rows
             on_error.pop_all()
 
@@ -165,6 +163,7 @@ class TableSet(Closing):
 
     def _tables_of(self, member: Member) -> tuple[Table, Table]:
         """Open a table without rows, and with them if they are read."""
+        source: Any
         source, table = self._folder.source(member.name)
         settings: dict[str, Any] = member.parents(self._folder)
         if self._max_rows is not None:
@@ -179,17 +178,17 @@ class TableSet(Closing):
                 progress=self._progress,
                 **settings,
             )
-            self._opened.append(there)
+            self._closing.callback(there.close)
             self._read.append(there)
             return there.without_rows(), there
         spec = TableSpec.of(source, settings, constraints=member.suite.rules, table=table)
         spec = replace(spec, parent_files=self._parents)
         empty: Table = empty_table(spec)
-        self._opened.append(empty)
+        self._closing.callback(empty.close)
         read = empty
         if self._reads_rows:
             read = open_local_table(spec, progress=self._progress)
-            self._opened.append(read)
+            self._closing.callback(read.close)
         self._read.append(read)
         return empty, read
 
@@ -213,63 +212,23 @@ class TableSet(Closing):
 
     # -- runs ---------------------------------------------------------------------------------------------------
 
-    def prepare(
-        self,
-        *,
-        epsilon: Epsilon = 1,
-        confidence: float = CONFIDENCE,
-        certain: Certain = "fail",
-        keep: str | None = None,
-        runs: int | None = None,
-        run_id: str | None = None,
-        label: str | None = None,
-        who: str | None = None,
-    ) -> CheckRun:
+    def prepare(self, **options: Any) -> CheckRun:
         """Check everything public about a run; the result has its plan and charge. Reads no row, spends nothing.
 
-        Parameters as `Session.check`; a set has no slices.
+        Options are the fields of `dpdb.suites.check.RunOptions`; a set has no slices.
         """
-        if runs is not None and keep is None:
-            raise ParameterError("runs is for a suite that is kept: give keep= (--keep NAME)")
-        if run_id is not None and not self.has_ledger:
-            raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
-        counted, charged = self._counted_set, parse_epsilon(epsilon)
-        plan = plan_suite(
-            [each.tested for each in counted.limits],
-            charged,
-            share_of(confidence),
-            certain=certain,
-            runs=runs if runs is not None else 1 if keep is None else RUNS_KEPT,
-        )
-        digest = self._digest()
+        asked, digest = RunOptions(**options), self._digest()
+        asked.refuse_run_id(has_ledger=self.has_ledger)
         request = {
             "suite": digest,
             "tables": [member.name for member in self._members],
             "unit": self._unit,
             "max_rows": self._max_rows,
-            "epsilon": format_epsilon(charged),
-            "confidence": confidence,
-            "certain": certain,
-            "runs": plan.runs,
             "not_checked": hashlib.sha256("\n".join(each.name for each in self.not_checked).encode()).hexdigest(),
             "public_parents": [table.public_keys for table in self._read],
-            **({} if keep is None else {"keep": keep}),
         }
-        everything = Region()
-        charge = Charge(
-            (charged,),
-            self._max_rows or 1,
-            everything,
-            request,
-            run_id or new_run_id("check"),
-            None,
-            digest,
-            label,
-            who,
-        )
-        run = CheckRun(charge, keep, counted, plan, Slices((None,), None, everything, None))
-        refuse_same_names(run.names[0])
-        return run
+        slices = Slices((None,), None, Region(), None)
+        return asked.prepared(self._counted_set, slices, request, rows=self._max_rows or 1, rule_set=digest)
 
     def _digest(self) -> str:
         """The SHA-256 of the checks, each with its table: one that moves to another table is another check."""
@@ -307,18 +266,10 @@ class TableSet(Closing):
 
     def close(self) -> None:
         """Drop the private databases."""
-        account = self.__dict__.get("_account")
-        if account is not None:
-            account.close()
-        while self._opened:
-            self._opened.pop().close()
-        self._parents.close()
-        folder = self.__dict__.get("_folder")
-        if folder is not None:
-            folder.close()
+        self._closing.close()
 
 
-def _tables(place: Any, table: str | None, given: Mapping[str, str | None]) -> Tables:
+def _tables(place: Any, table: str | None, given: Mapping[str, str | None]) -> TableFolder | RemoteTables:
     if is_remote(place):
         return RemoteTables(place, table, given)
     if table is not None:
