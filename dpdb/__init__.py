@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dpdb.errors import BudgetExceededError, DpdbError
     from dpdb.owner.expected_error import plan
     from dpdb.release import Release, Releases
-    from dpdb.release.one_shot import dp_inconsistency
+    from dpdb.release.session import dp_inconsistency
     from dpdb.suites import CheckResult, CheckResults, Session
     from dpdb.suites import open_session as open  # noqa: A004 - the public name is dpdb.open
 
@@ -60,7 +60,7 @@ _HOMES = {
     "Release": ("dpdb.release", "Release"),
     "Releases": ("dpdb.release", "Releases"),
     "Session": ("dpdb.suites", "Session"),
-    "dp_inconsistency": ("dpdb.release.one_shot", "dp_inconsistency"),
+    "dp_inconsistency": ("dpdb.release.session", "dp_inconsistency"),
     "open": ("dpdb.suites", "open_session"),
     "plan": ("dpdb.owner", "plan"),
     "progress_bar": ("dpdb.doors.notebook", "progress_bar"),

@@ -1,12 +1,16 @@
-"""The one family of errors dpdb raises on purpose.
+"""The one family of errors dpdb raises on purpose, and the owner's log.
 
 A message says what was wrong, where, and what to do; it never carries a value, a count or a row of the private table.
-`exit_code` is what the command line returns for it.
+`exit_code` is what the command line returns for it. Details of failures, which name values of the private table, go to
+the owner's log, which is silent unless the owner listens.
 """
 
 from __future__ import annotations
 
+import logging
+
 __all__ = [
+    "OWNER_LOG",
     "BudgetExceededError",
     "ConstraintSyntaxError",
     "ConstraintTypeError",
@@ -28,6 +32,7 @@ __all__ = [
     "StatementRefusedError",
     "SuiteEndedError",
     "UnknownColumnError",
+    "tell_owner",
 ]
 
 
@@ -177,3 +182,15 @@ class BudgetExceededError(DpdbError):
         self.requested = requested
         self.remaining = remaining
         self.overlap = overlap
+
+
+OWNER_LOG = logging.getLogger("dpdb.owner")
+OWNER_LOG.addHandler(logging.NullHandler())
+OWNER_LOG.propagate = False
+
+
+def tell_owner(name: str) -> None:
+    """Send the errors in a library's log to the owner alone, and the rest to nobody."""
+    log, handler = logging.getLogger(name), logging.Handler(logging.ERROR)
+    handler.emit = OWNER_LOG.handle  # type: ignore[method-assign]
+    log.handlers, log.propagate = [handler], False

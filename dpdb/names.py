@@ -1,4 +1,8 @@
-"""Names: as the database compares them, the nearest known name to a misspelled one, and valid names in a ledger."""
+"""Names, and the characters in them that need care.
+
+Names as the database compares them, the nearest known name to a misspelled one, and valid names in a ledger. Characters
+that no encoding has, and those that a terminal would obey or hide.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +19,16 @@ __all__ = [
     "close_name",
     "folded",
     "in_double_quotes",
+    "in_html",
+    "is_encodable",
     "is_one_word",
     "listed_names",
     "most_similar_name",
     "nearest_words",
+    "printable",
     "quoted_name",
 ]
+
 
 _ONE_WORD = re.compile(r"(?![0-9]+(?:[eE][0-9]+)?$)\w+")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -107,3 +115,26 @@ def check_name(what: str, name: object) -> None:
     """Raise `ParameterError` unless a run id, an asker or a label is a short text of printable characters."""
     if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= LONGEST_NAME:
         raise ParameterError(f"{what} has 1 to {LONGEST_NAME} printable characters")
+
+
+def is_encodable(text: str) -> bool:
+    """Return whether the text can be written as UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def printable(text: str) -> str:
+    r"""Return a text whose characters that a terminal would obey or hide are written as in `\x1b`."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
+def in_html(text: str) -> str:
+    """Return a text escaped for HTML, also in an attribute; its direction signs affect no other text."""
+    from html import escape
+
+    return escape("\n".join(map(printable, text.split("\n"))))

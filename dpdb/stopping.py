@@ -1,8 +1,13 @@
-"""Signals: how a command stops, and which blocks no signal may interrupt.
+"""How acts end: signals that stop a command, blocks that no signal may interrupt, steps of acts that survive a kill.
 
 In a library the handlers are the caller's. A command has its own, `SignalsEndTheCommand`: an exception in the main
 thread, as always in Python, and beside it a thread that ends the process where the exception does not come through (a
 native call that takes long, code that swallows it). `unbroken` is for both.
+
+A debit, a settlement and a job report their steps as they reach them. Nobody listens, except tests, which end the
+process there, press Ctrl-C, or let others spend in between. A list of the process and no parameter: the ledger that a
+command debits is opened by a session inside a job, and a parameter for tests would stand in the signature of every door
+down to it.
 
 Loads nothing but small modules of the standard library: a command catches signals before it imports anything else.
 """
@@ -16,22 +21,27 @@ import sys
 import threading
 import time
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, Self
 
 __all__ = [
+    "Closing",
     "SignalsEndTheCommand",
     "Terminated",
     "asked_to_stop",
     "at_forced_end",
     "debit_begins",
     "let_through",
+    "reached",
     "unbroken",
+    "watchers",
     "went_on",
     "what_is_spent",
 ]
+
 
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -304,3 +314,29 @@ class SignalsEndTheCommand:
 
 
 _commands: list[SignalsEndTheCommand] = []
+
+
+watchers: list[Callable[[str], None]] = []
+"""Called with the name of every step, in this process."""
+
+
+def reached(step: str) -> None:
+    """Say that a step is reached."""
+    for watch in watchers:
+        watch(step)
+
+
+class Closing(ABC):
+    """A context manager that gives itself, and is closed at the end of the block."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close it. May be called twice."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *why: object) -> None:
+        self.close()

@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.graph import twice_truncated_edges
-from dpdb.graph.adjacency import Adjacency
-from dpdb.measures.mechanisms.projected import EDGES, WITNESSES, ProjectedStatistic
+from dpdb.graph.edge_graph import Adjacency
+from dpdb.measures.answer import EDGES, WITNESSES, ProjectedStatistic
 from dpdb.release.statistics import SliceStatistics
 
 __all__ = ["CHALLENGERS", "Challenged"]

@@ -33,8 +33,8 @@ from accuracy import TABLES, true_values
 from scipy.stats import binom, binomtest
 
 from dpdb.errors import ParameterError
+from dpdb.measures.answer import STATISTICS
 from dpdb.measures.mechanism import Mechanism
-from dpdb.measures.mechanisms.projected import STATISTICS
 from dpdb.measures.registry import MEASURES
 from dpdb.owner.dirt import write_noisy
 from dpdb.release import Ask, Release, Session

@@ -14,12 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpdb.measures.answer import Answer
-from dpdb.measures.degree_cap import DegreeCap, release_degree_cap
-from dpdb.measures.estimate import with_theta_limits
+from dpdb.measures.answer import STATISTICS, Answer, DegreeCap, release_degree_cap
 from dpdb.measures.measure import Measure
-from dpdb.measures.mechanism import Run
-from dpdb.measures.mechanisms.projected import STATISTICS
+from dpdb.measures.mechanism import Run, with_theta_limits
 from dpdb.measures.registry import MEASURES
 from dpdb.privacy.epsilon import parse_epsilon
 from dpdb.release import Session

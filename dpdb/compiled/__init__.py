@@ -14,8 +14,8 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.compiled.kernel import Kernel, kernel
+    from dpdb.compiled.object_file import NotCompiledError, compiled_so_far, nothing_compiled, tell_when_long
     from dpdb.compiled.portable_code import written_to
-    from dpdb.compiled.progress import NotCompiledError, compiled_so_far, nothing_compiled, tell_when_long
 
 __all__ = [
     "Kernel",
@@ -31,8 +31,8 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
+            "object_file": "NotCompiledError compiled_so_far nothing_compiled tell_when_long",
             "portable_code": "written_to",
-            "progress": "NotCompiledError compiled_so_far nothing_compiled tell_when_long",
         },
     )
     from dpdb.compiled.kernel import Kernel, kernel

@@ -18,9 +18,16 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from dpdb.compiled.kernel_source import KernelSource, Kinds
-from dpdb.compiled.object_file import ObjectCode, read_object, write_object
-from dpdb.compiled.processor import loading_machine, platform_name
-from dpdb.compiled.progress import cannot_be_kept, compiling, found_on_disk, kept_in
+from dpdb.compiled.object_file import (
+    ObjectCode,
+    cannot_be_kept,
+    compiling,
+    found_on_disk,
+    kept_in,
+    read_object,
+    write_object,
+)
+from dpdb.compiled.portable_code import loading_machine, platform_name
 
 __all__ = ["load", "made_from"]
 

@@ -4,28 +4,45 @@ A file's name has the kernel, its types and the processor; its first line has th
 from (the platform, too), and a checksum of all that. Code of another kernel, or from another version of a source file,
 of numba or of llvmlite is compiled again and replaced; so is a damaged file. `code_file` says whose files
 are read.
+
+The kernels that this process compiles: announced to a caller, counted, or refused.
+
+All of it is public: which kernels a call needs follows from the shapes of constraints and the mechanisms.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from dpdb.errors import DpdbError
 from dpdb.files.owned_file import check_folder, check_unchanged, open_owned
 
 __all__ = [
+    "Compiled",
+    "NotCompiledError",
     "ObjectCode",
+    "cannot_be_kept",
     "check_code_folder",
+    "compiled_so_far",
+    "compiling",
     "folders",
+    "found_on_disk",
+    "kept_in",
+    "nothing_compiled",
     "read_code",
     "read_object",
+    "tell_when_long",
     "write_object",
 ]
 
@@ -166,3 +183,89 @@ def _replace(path: Path, content: bytes) -> None:
         with suppress(OSError):
             Path(partial).unlink()
         raise
+
+
+_LONG = 1.0  # seconds of compiling before `tell` is called
+_LOG = logging.getLogger("dpdb")
+
+
+@dataclass
+class Compiled:
+    """Kernels that this process has loaded so far: found on disk, compiled, and the folder of the compiled ones."""
+
+    found: int = 0
+    made: int = 0
+    seconds: float = 0.0
+    folder: Path | None = None
+    why_not_kept: str | None = None
+
+
+class NotCompiledError(DpdbError):
+    """A kernel is not on disk, within `nothing_compiled`."""
+
+
+compiled_so_far = Compiled()
+_tellers: list[Callable[[], None]] = []
+_told: list[bool] = []
+_forbidden: list[bool] = []
+
+
+def tell_when_long(tell: Callable[[], None]) -> None:
+    """Have `tell` called, once in this process and from another thread, when compiling has taken a second."""
+    _tellers[:] = [tell]
+
+
+@contextmanager
+def nothing_compiled() -> Iterator[None]:
+    """Raise `NotCompiledError` in the block instead of compiling."""
+    _forbidden.append(True)
+    try:
+        yield
+    finally:
+        _forbidden.pop()
+
+
+def found_on_disk() -> None:
+    """Count a kernel that was found on disk."""
+    compiled_so_far.found += 1
+
+
+@contextmanager
+def compiling(name: str) -> Iterator[None]:
+    """Count a kernel that is compiled in the block, and call `tell` if that takes long."""
+    if _forbidden:
+        raise NotCompiledError(f"{name} is not compiled")
+    timer = threading.Timer(max(0.0, _LONG - compiled_so_far.seconds), _tell)
+    timer.daemon = True
+    start = time.perf_counter()
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        compiled_so_far.made += 1
+        compiled_so_far.seconds += time.perf_counter() - start
+
+
+def kept_in(folder: Path) -> None:
+    """Note where the machine code of a kernel was written."""
+    compiled_so_far.folder = folder
+
+
+def cannot_be_kept(reason: str) -> None:
+    """Say once per process that compiling will be repeated; public, because it knows no table."""
+    if compiled_so_far.why_not_kept is not None:
+        return
+    compiled_so_far.why_not_kept = reason.splitlines()[0] if reason else "no reason given"
+    _LOG.warning(
+        "dpdb: compiled code cannot be kept on disk, so every start compiles again, for some seconds "
+        "(%s); NUMBA_CACHE_DIR may name a folder that can be written",
+        compiled_so_far.why_not_kept,
+    )
+
+
+def _tell() -> None:
+    if not _told:
+        _told.append(True)
+        for tell in _tellers:
+            tell()

@@ -3,6 +3,8 @@
 Most of the time in which numba compiles goes into the types of Python's code. That part is the same on all machines of
 64 bits, so wheels carry its result, and the rest, for one processor, takes a fifth of the time. Where there is
 none (in a checkout, or for other types), or where llvmlite cannot read it, numba compiles as before.
+
+The processor of this machine, as LLVM knows it. Imports llvmlite.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +22,20 @@ import llvmlite.binding as llvm
 from llvmlite.binding import create_pass_builder, create_pipeline_tuning_options
 
 from dpdb.compiled.object_file import ObjectCode, read_object, write_object
-from dpdb.compiled.processor import any_machine, this_machine
 
-__all__ = ["compiled_here", "found", "keep", "portable", "wanted", "written_to"]
+__all__ = [
+    "any_machine",
+    "compiled_here",
+    "found",
+    "keep",
+    "loading_machine",
+    "platform_name",
+    "portable",
+    "this_machine",
+    "wanted",
+    "written_to",
+]
+
 
 FOLDER = Path(__file__).resolve().with_name("portable")
 _SUFFIX = f"-{sys.byteorder}-{sys.maxsize.bit_length() + 1}.ll.z"
@@ -101,3 +115,40 @@ def _pass_builder(machine: Any, level: int, *, vectors: bool) -> Any:
     options = create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization, options.slp_vectorization = vectors, False
     return create_pass_builder(machine, options)
+
+
+@cache
+def platform_name() -> str:
+    """Return the platform of machine code: system, processor and its extensions."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {_extensions()}"
+
+
+def loading_machine() -> Any:
+    """Return the target machine that loads object files."""
+    platform_name()
+    return llvm.Target.from_default_triple().create_target_machine(jit=True)
+
+
+def this_machine() -> Any:
+    """Return the target machine that compiles for this processor, with numba's options, so that the code is as fast."""
+    platform_name()
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    moving = {"x86": "static", "ppc": "pic"}.get(target.name[:3], "default")
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=_extensions(), opt=3, reloc=moving, codemodel="jitdefault", jit=True
+    )
+
+
+def any_machine() -> Any:
+    """Return the target machine that simplifies code for any processor of this family."""
+    platform_name()
+    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(opt=3)
+
+
+def _extensions() -> str:
+    try:
+        return str(llvm.get_host_cpu_features().flatten())
+    except RuntimeError:  # LLVM does not know how to find out
+        return ""

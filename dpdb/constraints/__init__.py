@@ -3,11 +3,26 @@
 Pure: no database, no table, no randomness.
 """
 
-from dpdb.constraints.across import Across, ConditionAcross, Inclusion, LookUp, Member
-from dpdb.constraints.block_shape import BlockShape, block_shape, column_signs, compares_every_pair
-from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression, computed
-from dpdb.constraints.comparisons import COMPARISONS, OPERATORS
-from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
+from dpdb.constraints.column_ref import (
+    Across,
+    ColumnRef,
+    ComputedRef,
+    ConditionAcross,
+    Inclusion,
+    LookUp,
+    Member,
+    RowExpression,
+    computed,
+)
+from dpdb.constraints.denial import (
+    COMPARISONS,
+    MAX_PREDICATES,
+    OPERATORS,
+    Constant,
+    DenialConstraint,
+    Operator,
+    Predicate,
+)
 from dpdb.constraints.load import (
     ConstraintsLike,
     WrittenLines,
@@ -16,10 +31,13 @@ from dpdb.constraints.load import (
     never_a_path,
     written_lines,
 )
-from dpdb.constraints.predicate import Constant, Operator, Predicate
 from dpdb.constraints.shape import (
+    BlockShape,
     FunctionalDependency,
     OrderDependency,
+    block_shape,
+    column_signs,
+    compares_every_pair,
     describe,
     distinct,
     equality_columns,
@@ -32,20 +50,20 @@ from dpdb.constraints.shape import (
     places_among_distinct,
 )
 from dpdb.constraints.sorted_shape import SortedKind, SortedShape, sorted_shape
-from dpdb.constraints.text.lexer import MAX_LENGTH
-from dpdb.constraints.text.limits import (
+from dpdb.constraints.text.lexer import MAX_LENGTH, shortened
+from dpdb.constraints.text.line import (
     DUPLICATE_VALUES,
     MOST_ROWS,
     ROW_COUNT,
     ROWS_IN_DUPLICATES,
     VIOLATIONS,
+    ConstraintLine,
     Limit,
     Statistic,
+    without_comment,
 )
-from dpdb.constraints.text.line import ConstraintLine, without_comment
 from dpdb.constraints.text.member_text import condition_with_members
 from dpdb.constraints.text.parser import parse_constraint
-from dpdb.constraints.text.source import shortened
 from dpdb.names import quoted_name
 
 __all__ = [

@@ -4,19 +4,43 @@ A computed column is a term or condition over one tuple, such as `b + 60` or `ca
 canonical text with its columns apart; `dpdb.predicates` gives it types and meaning when a constraint meets a table. Its
 value depends on one row only, so all facts about columns (codes, ranks, groups, sensitivities) hold for it. An `Across`
 depends on a parent table, too; `dpdb.engine.parents` says when these facts hold for it.
+
+`Across`: a condition over one tuple that rows of another table, the parent, decide.
+
+The parent's rows are no part of a constraint; the engine reads them (`dpdb.engine.parents`).
+
+An inclusion, a foreign key, is that the parent lacks a row's values of some columns: `customer_id IN customers.id`. A
+look-up is that some row of the parent has a row's key and breaks what a rule says of both: `CHECK (visit_start <=
+person.death_date) BY person_id = person.person_id`, no visit after the person's death. As in SQL NULL violates nothing:
+not in a key, nor in what is compared; nor does a look-up say anything of a row whose key no row of the parent has.
+
+A member, `concept_id IN (SELECT id FROM concept WHERE standard)`, is no rule of its own but a part of conditions: NULL
+if the tuple has no value, else whether the parent has it. NULLs of the parent equal nothing, also under NOT IN.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
+from typing import Self
 
-from dpdb.constraints.across import Across, Member, columns_read, members_among
 from dpdb.errors import ParameterError
 from dpdb.names import in_double_quotes, quoted_name
 
-__all__ = ["ColumnRef", "ComputedRef", "RowExpression", "computed"]
+__all__ = [
+    "Across",
+    "ColumnRef",
+    "ComputedRef",
+    "ConditionAcross",
+    "Inclusion",
+    "LookUp",
+    "Member",
+    "RowExpression",
+    "columns_read",
+    "computed",
+    "members_among",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,3 +188,278 @@ class ComputedRef(ColumnRef):
 def computed(tuple_index: int, expression: RowExpression | Across) -> ComputedRef:
     """Return the computed column of an expression; its name is the expression's text."""
     return ComputedRef(tuple_index, expression.written(), expression)
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionAcross:
+    """A condition over a tuple and one row of a parent.
+
+    Parameters
+    ----------
+    pieces
+        Its text before, between and after the columns.
+    columns
+        The columns in the order written: whether each is the parent's, and its name; a member is the tuple's.
+    """
+
+    pieces: tuple[str, ...]
+    columns: tuple[tuple[bool, str | Member], ...]
+
+    @property
+    def own_columns(self) -> tuple[str, ...]:
+        """The tuple's columns, each once."""
+        return columns_read(name for is_parents, name in self.columns if not is_parents)
+
+    @property
+    def parent_columns(self) -> tuple[str, ...]:
+        """The parent's columns, each once."""
+        return columns_read(name for is_parents, name in self.columns if is_parents)
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """The members in it."""
+        return members_among(name for _, name in self.columns)
+
+    def written(self, parent: str, before: str = "") -> str:
+        """Return the text as it is written in a constraint, with `before` before each column of the tuple."""
+
+        def shown(is_parents: bool, name: str | Member) -> str:
+            if isinstance(name, Member):
+                return name.written(before)
+            return (f"{_table(parent)}." if is_parents else before) + quoted_name(name)
+
+        return self._joined(shown)
+
+    def sql(self, own: Mapping[Across, str], parents: Mapping[str, str]) -> str:
+        """Return the text with every column in double quotes, members and the parent's by other names; to be parsed."""
+
+        def named(is_parents: bool, name: str | Member) -> str:
+            if isinstance(name, Member):
+                return in_double_quotes(own[name])
+            return in_double_quotes(parents[name] if is_parents else name)
+
+        return self._joined(named)
+
+    def renamed(self, own: Mapping[str, str], parents: Mapping[str, str]) -> ConditionAcross:
+        """Return the condition with columns renamed; a name that a mapping lacks stays."""
+
+        def of(theirs: bool, name: str | Member) -> str | Member:
+            if isinstance(name, Member):
+                return name.renamed({column: own.get(column, column) for column in name.columns})
+            return (parents if theirs else own).get(name, name)
+
+        return replace(self, columns=tuple((theirs, of(theirs, name)) for theirs, name in self.columns))
+
+    def with_members(self, change: Callable[[Member], Member]) -> ConditionAcross:
+        """Return the condition with other members."""
+        columns = ((theirs, change(name) if isinstance(name, Member) else name) for theirs, name in self.columns)
+        return replace(self, columns=tuple(columns))
+
+    def _joined(self, shown: Callable[[bool, str | Member], str]) -> str:
+        names = [shown(*column) for column in self.columns]
+        return "".join(part for both in zip_longest(self.pieces, names, fillvalue="") for part in both)
+
+
+@dataclass(frozen=True, slots=True)
+class Across:
+    """A condition over one tuple: what rows of a parent with its key say of it.
+
+    Parameters
+    ----------
+    columns
+        The key: columns of the tuple.
+    parent
+        The name of the other table.
+    parent_columns
+        Its columns, each compared with the one at the same place.
+    among
+        Which rows of the parent count: those for which this is true, over the parent's columns alone. None: all.
+    """
+
+    columns: tuple[str, ...]
+    parent: str
+    parent_columns: tuple[str, ...]
+    among: ConditionAcross | None = None
+
+    @property
+    def is_condition(self) -> bool:
+        """Return True: its form is that of a condition."""
+        return True
+
+    @property
+    def table_columns(self) -> tuple[str, ...]:
+        """The tuple's columns that it reads."""
+        return self.columns
+
+    @property
+    def parents_columns(self) -> tuple[str, ...]:
+        """The parent's columns that it reads, each once."""
+        read = [name for condition in self.conditions for name in condition.parent_columns]
+        return tuple(dict.fromkeys((*self.parent_columns, *read)))
+
+    @property
+    def conditions(self) -> tuple[ConditionAcross, ...]:
+        """What it says of rows of the parent beside their key."""
+        return () if self.among is None else (self.among,)
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """The members in what it says."""
+        return tuple(member for condition in self.conditions for member in condition.members)
+
+    def with_members(self, change: Callable[[Member], Member]) -> Self:
+        """Return the condition with other members."""
+        del change
+        return self
+
+    @property
+    def table(self) -> str:
+        """The parent as it is written in a constraint."""
+        return _table(self.parent)
+
+    @property
+    def among_words(self) -> str:
+        """Which rows of the parent count, as it is written behind WHERE; empty for all."""
+        return "" if self.among is None else self.among.written(self.parent)
+
+    def written(self, before: str = "") -> str:
+        """Return the text of the condition, with `before` (such as ``t1.``) before each column of the tuple."""
+        raise NotImplementedError
+
+    @property
+    def rule(self) -> str:
+        """The text of the constraint that forbids it, without what stands behind WHERE."""
+        raise NotImplementedError
+
+    @property
+    def words(self) -> str:
+        """The constraint that forbids it, for readers."""
+        raise NotImplementedError
+
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        """Return the condition with the tuple's columns renamed; `names` has every one of them."""
+        return replace(self, columns=tuple(names[name] for name in self.columns))
+
+    def of_parent(self, parent: str, names: Mapping[str, str]) -> Self:
+        """Return the condition with the parent and its columns as it spells them."""
+        among = None if self.among is None else self.among.renamed({}, names)
+        return replace(
+            self, parent=parent, parent_columns=tuple(names[name] for name in self.parent_columns), among=among
+        )
+
+    def _among_parent(self) -> str:
+        return f" WHERE {self.among_words}" if self.among is not None else ""
+
+    def _key(self, before: str) -> str:
+        names = [before + quoted_name(name) for name in self.columns]
+        return names[0] if len(names) == 1 else f"({', '.join(names)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Inclusion(Across):
+    """The condition over one tuple that no row of a parent (that counts) has its values: the tuple is an orphan."""
+
+    @property
+    def target(self) -> str:
+        """The parent with its columns, as it is written in a constraint."""
+        if len(self.columns) == 1:
+            return f"{self.table}.{quoted_name(self.parent_columns[0])}"
+        return f"{self.table}({', '.join(map(quoted_name, self.parent_columns))})"
+
+    def written(self, before: str = "") -> str:
+        """Return the text of the condition, with `before` (such as ``t1.``) before each column of the tuple."""
+        return f"{self._key(before)} NOT IN {self.target}{self._among_parent()}"
+
+    @property
+    def rule(self) -> str:
+        """The text of the constraint that forbids it, without what stands behind WHERE."""
+        return f"{self._key('')} IN {self.target}"
+
+    @property
+    def words(self) -> str:
+        """The constraint that forbids it, for readers."""
+        return f"every {self._key('')} must be found in {self.target}"
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp(Across):
+    """The condition over one tuple that some row of a parent (that counts) has its key, and makes `condition` false.
+
+    Parameters
+    ----------
+    condition
+        What the rule says of the tuple and each row of the parent with its key. It has a column of the parent.
+    """
+
+    condition: ConditionAcross = field(kw_only=True)
+
+    @property
+    def table_columns(self) -> tuple[str, ...]:
+        """The tuple's columns that it reads."""
+        return tuple(dict.fromkeys((*self.columns, *self.condition.own_columns)))
+
+    @property
+    def conditions(self) -> tuple[ConditionAcross, ...]:
+        """What it says of rows of the parent beside their key."""
+        return (self.condition,) if self.among is None else (self.among, self.condition)
+
+    def written(self, before: str = "") -> str:
+        """Return the text of the condition, with `before` (such as ``t1.``) before each column of the tuple."""
+        return f"NOT ({self.condition.written(self.parent, before)}) BY {self._equal(before)}{self._among_parent()}"
+
+    @property
+    def rule(self) -> str:
+        """The text of the constraint that forbids it, without what stands behind WHERE."""
+        return f"CHECK ({self._checked}) BY {self._equal('')}"
+
+    @property
+    def words(self) -> str:
+        """The constraint that forbids it, for readers."""
+        return f"every row must satisfy {self._checked} with all rows of {self.table} that have its {self._key('')}"
+
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        """Return the condition with the tuple's columns renamed; `names` has every one of them."""
+        columns = tuple(names[name] for name in self.columns)
+        return replace(self, columns=columns, condition=self.condition.renamed(names, {}))
+
+    def of_parent(self, parent: str, names: Mapping[str, str]) -> Self:
+        """Return the condition with the parent and its columns as it spells them."""
+        spelled = Across.of_parent(self, parent, names)
+        return replace(spelled, condition=self.condition.renamed({}, names))
+
+    def with_members(self, change: Callable[[Member], Member]) -> Self:
+        """Return the condition with other members."""
+        return replace(self, condition=self.condition.with_members(change))
+
+    @property
+    def _checked(self) -> str:
+        return self.condition.written(self.parent)
+
+    def _equal(self, before: str) -> str:
+        pairs = zip(self.columns, self.parent_columns, strict=True)
+        return " AND ".join(f"{before}{quoted_name(own)} = {self.table}.{quoted_name(their)}" for own, their in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Member(Across):
+    """The condition over one tuple that some row of a parent (that counts) has its value; NULL if it has none."""
+
+    def written(self, before: str = "") -> str:
+        """Return the text of the condition, with `before` (such as ``t1.``) before the column of the tuple."""
+        [wanted] = self.parent_columns
+        return f"{self._key(before)} IN (SELECT {quoted_name(wanted)} FROM {self.table}{self._among_parent()})"
+
+
+def columns_read(names: Iterable[str | Member]) -> tuple[str, ...]:
+    """Return the columns that some columns and members are, or are told from, each once."""
+    read = ((name,) if isinstance(name, str) else name.columns for name in names)
+    return tuple(dict.fromkeys(column for each in read for column in each))
+
+
+def members_among(names: Iterable[str | Member]) -> tuple[Member, ...]:
+    """Return the members among columns, each once."""
+    return tuple(dict.fromkeys(name for name in names if isinstance(name, Member)))
+
+
+def _table(parent: str) -> str:
+    return ".".join(map(quoted_name, parent.split(".")))

@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from dpdb.constraints.denial import DenialConstraint
-from dpdb.constraints.text.cursor import Cursor
-from dpdb.constraints.text.lexer import Kind
+from dpdb.constraints.text.cursor import ColumnNames, Cursor
+from dpdb.constraints.text.lexer import Kind, Source, shortened
 from dpdb.constraints.text.line import ConstraintLine, read_line
-from dpdb.constraints.text.names import ColumnNames
-from dpdb.constraints.text.source import Source, shortened
 from dpdb.errors import ConstraintSyntaxError, IgnoredLimitsWarning, ParameterError, UnknownColumnError
 
 __all__ = ["ConstraintsLike", "WrittenLines", "load_constraints", "load_lines", "never_a_path", "written_lines"]

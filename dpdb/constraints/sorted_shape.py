@@ -1,8 +1,8 @@
 """The shapes of constraints whose fewest deletions one sort of the rows gives: orders, two columns, intervals.
 
 Of such a constraint a largest set of rows without conflict is found while the rows, or their values, pass by in order
-(`dpdb.graph.one_sort`), however many pairs violate it. Which shape it has is a public fact of the constraint. A pair of
-rows is in conflict if it violates the constraint in one of its two orders, so that it is all the same which row is
+(`dpdb.graph.deletions`), however many pairs violate it. Which shape it has is a public fact of the constraint. A pair
+of rows is in conflict if it violates the constraint in one of its two orders, so that it is all the same which row is
 called t1.
 """
 
@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from dpdb.constraints.block_shape import OrderedColumns, between_tuples, block_shape, column_signs, row_conditions
-from dpdb.constraints.denial import DenialConstraint
-from dpdb.constraints.predicate import Operator, Predicate
+from dpdb.constraints.denial import DenialConstraint, Operator, Predicate
+from dpdb.constraints.shape import OrderedColumns, between_tuples, block_shape, column_signs, row_conditions
 
 __all__ = ["SortedKind", "SortedShape", "sorted_shape"]
 

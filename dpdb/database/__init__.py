@@ -11,8 +11,7 @@ with unbroken():  # an exception of a signal in the middle of its initialisation
     import duckdb  # noqa: F401
 
 if TYPE_CHECKING:
-    from dpdb.database.database import BATCH_ROWS, WRITTEN, Database
-    from dpdb.database.sql_files import sql_file, sql_statement
+    from dpdb.database.database import BATCH_ROWS, WRITTEN, Database, sql_file, sql_statement
     from dpdb.database.sql_functions import (
         add_function,
         add_text_function,
@@ -38,8 +37,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
     __getattr__ = lazy_names(
         __name__,
         {
-            "database": "BATCH_ROWS Database WRITTEN",
-            "sql_files": "sql_file sql_statement",
+            "database": "BATCH_ROWS Database WRITTEN sql_file sql_statement",
             "sql_functions": "add_function add_text_function refuse_unusable remove_function remove_macros",
         },
     )

@@ -2,32 +2,54 @@
 
 It owns a private in-memory DuckDB and a private temporary directory (mode 0700) for what does not fit in memory. Both
 are gone after `close()`, which also runs at interpreter exit, so Ctrl-C leaves nothing behind.
+
+Ctrl-C while DuckDB works, or another database.
+
+DuckDB looks at Python's signals only between the tasks of a query, and one task can take hours; even then it reports
+the signal as a `RuntimeError`. So the main thread, the only one that gets signals, waits while another one works.
+
+How much memory this process may still take: what the machine has left, its control groups and its own limits.
+
+The SQL that is not generated: named files, shipped in the wheel as `dpdb/sql`, in a checkout in `sql/`.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
+import re
+import threading
 import weakref
+from _thread import start_new_thread
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import duckdb
 import pyarrow as pa
+import sqlglot
 from sqlglot import exp
 
-from dpdb.closing import Closing
-from dpdb.database.available_memory import available_memory
-from dpdb.database.interruptible import interruptible
-from dpdb.database.sql_files import sql_file
-from dpdb.errors import EngineError, OutOfMemoryError, ParameterError
+from dpdb.errors import OWNER_LOG, EngineError, OutOfMemoryError, ParameterError
 from dpdb.files.new_file import WorkFolder
-from dpdb.owner_log import OWNER_LOG
+from dpdb.stopping import Closing
 
-__all__ = ["BATCH_ROWS", "MOST_THREADS", "WRITTEN", "Database"]
+__all__ = [
+    "BATCH_ROWS",
+    "MOST_THREADS",
+    "WRITTEN",
+    "Database",
+    "Interrupted",
+    "available_memory",
+    "interruptible",
+    "sql_file",
+    "sql_statement",
+]
+
 
 # Batches of 122,880 rows (DuckDB's own) stream 2.7 times slower than these.
 BATCH_ROWS = 1_000_000
@@ -303,3 +325,175 @@ def _quoted(name: str) -> str:
 
 def _text(query: str | exp.Expr) -> str:
     return query if isinstance(query, str) else query.sql("duckdb", normalize_functions=False)
+
+
+T = TypeVar("T")
+
+_LOOK = 0.2
+"""Seconds after which the main thread looks for signals, though it does nothing else."""
+
+
+class Interrupted(Protocol):
+    """What works, such as a connection of DuckDB."""
+
+    def interrupt(self) -> None:
+        """Stop what it does; nothing, if it does nothing."""
+
+
+def interruptible(connection: Interrupted, work: Callable[[], T]) -> T:
+    """Return what `work` returns, or raise what it raises; an exception of a signal handler stops its query first."""
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    task = _Task(work)
+    try:
+        start_new_thread(task.run, ())
+        # A signal that comes just before the wait begins does not end it, and is only seen between two of them.
+        while not task.end.acquire(timeout=_LOOK):
+            pass
+    finally:
+        task.is_stopped = True
+        while task.has_begun and not task.has_ended:  # left by a signal
+            connection.interrupt()  # again and again: a query that is only just starting forgets it
+            task.end.acquire(timeout=0.02)
+    return task.outcome()
+
+
+class _Task(Generic[T]):
+    """Work for a thread, waited for by one lock.
+
+    The main thread gets an exception of a signal handler between any two of its steps. In the midst of a `Condition`,
+    on which threads, events and futures are built, it would leave with the lock that the worker needs to say that it
+    has begun or ended, and wait for it for ever. To acquire one lock is one step.
+    """
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        self._work = work
+        self._values: list[T] = []
+        self._error: BaseException | None = None
+        self.has_begun = self.is_stopped = self.has_ended = False
+        self.end = threading.Lock()
+        self.end.acquire()
+
+    def run(self) -> None:
+        """Work, unless the signal came while this thread was starting."""
+        self.has_begun = True  # before it looks whether it is stopped: else nobody might wait for it
+        try:
+            if not self.is_stopped:
+                self._values.append(self._work())
+        except BaseException as error:
+            self._error = error
+        finally:
+            self.has_ended = True
+            self.end.release()
+
+    def outcome(self) -> T:
+        """Return what came of it."""
+        error, self._error = self._error, None  # which holds frames that hold this
+        try:
+            if error is not None:
+                raise error
+            return self._values.pop()
+        finally:
+            del error
+
+
+_UNLIMITED = 1 << 60
+"""Control groups without a limit say a number near 2^63, or `max`."""
+
+
+def available_memory(root: Path = Path("/")) -> int | None:
+    """Return bytes, or None where nothing tells.
+
+    Parameters
+    ----------
+    root : path
+        Where `proc` and `sys` are.
+    """
+    return min((max(0, left) for left in _limits(root)), default=None)
+
+
+def _limits(root: Path) -> Iterator[int]:
+    yield from _of_machine(root)
+    yield from _of_control_groups(root)
+    yield from _of_process(root)
+
+
+def _of_machine(root: Path) -> Iterator[int]:
+    known = re.search(r"^MemAvailable:\s*(\d+) kB", _content_of(root / "proc/meminfo"), re.MULTILINE)
+    if known:
+        yield int(known[1]) << 10
+    else:
+        with suppress(ValueError, OSError, AttributeError):  # not everywhere
+            yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+
+def _of_control_groups(root: Path) -> Iterator[int]:
+    """Of each group that this process is in, and those that hold it; in a container the own one is the topmost."""
+    groups = root / "sys/fs/cgroup"
+    for line in _content_of(root / "proc/self/cgroup").splitlines():
+        _, kinds, path = line.split(":", 2)
+        inside = Path(path.lstrip("/"))
+        if not kinds:
+            base, limit, used = groups, "memory.max", "memory.current"
+        elif "memory" in kinds.split(","):
+            base, limit, used = groups / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
+        else:
+            continue
+        for each in (inside, *inside.parents):
+            most, taken = _number(base / each / limit), _number(base / each / used)
+            if most is not None and most < _UNLIMITED:
+                # Pages of files count as used, and go when others need memory.
+                file = re.search(
+                    r"^(?:total_)?inactive_file (\d+)", _content_of(base / each / "memory.stat"), re.MULTILINE
+                )
+                yield most - (taken or 0) + (int(file[1]) if file else 0)
+
+
+def _of_process(root: Path) -> Iterator[int]:
+    """`ulimit -v`."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if most != resource.RLIM_INFINITY:
+            taken = re.search(r"^VmSize:\s*(\d+) kB", _content_of(root / "proc/self/status"), re.MULTILINE)
+            yield most - ((int(taken[1]) << 10) if taken else 0)
+
+
+def _number(path: Path) -> int | None:
+    text = _content_of(path).strip()
+    return int(text) if text.isdigit() else None
+
+
+def _content_of(path: Path) -> str:
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+@cache
+def sql_file(name: str) -> str:
+    """Return the text of `sql/<name>.sql`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If neither the wheel nor the checkout has the file: a packaging mistake.
+    """
+    for folder in (_PACKAGE / "sql", _PACKAGE.parent / "sql"):
+        path = folder / f"{name}.sql"
+        if path.is_file():
+            return path.read_text(encoding="utf-8")
+    raise FileNotFoundError(f"{name}.sql is missing from the installed package")
+
+
+def sql_statement(name: str, schema: str) -> exp.Expr:
+    """Return the one statement of `sql/<name>.sql` with its tables moved into `schema`."""
+    statement = sqlglot.parse_one(sql_file(name), dialect="duckdb")
+    for table in statement.find_all(exp.Table):
+        table.set("db", exp.to_identifier(schema, quoted=True))
+    return statement

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dpdb.characters import printable
+from dpdb.names import printable
 from dpdb.release import PreviewPart, preview_html
 
 __all__ = [

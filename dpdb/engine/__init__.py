@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.engine.bound_table import BoundTable
     from dpdb.engine.closed_forms import (
         GroupForm,
         RuleStatistic,
@@ -25,7 +24,19 @@ if TYPE_CHECKING:
         exact_statistic,
     )
     from dpdb.engine.count_all import key_histogram, load_counting, of_key
+    from dpdb.engine.count_classes import HASH, Hashes, count_keys
     from dpdb.engine.dependency_counts import DependencyCounts, Direction, PairCounts, count_dependencies
+    from dpdb.engine.for_owner import (
+        arrow_forgets,
+        count_cells,
+        export_edges,
+        listed_rows,
+        read_rows,
+        source_rows,
+        suggestions,
+        violating_pairs,
+        write_rows,
+    )
     from dpdb.engine.interface import (
         Edges,
         Engine,
@@ -36,36 +47,40 @@ if TYPE_CHECKING:
         Thinning,
         no_progress,
     )
-    from dpdb.engine.key_counts import HASH, Hashes, count_keys
-    from dpdb.engine.owners import OwnerQuestion
-    from dpdb.engine.parents.binding import BoundInclusion
-    from dpdb.engine.parents.children import ChildKey, child_key, kept_children, kept_children_sql, limited_keys
-    from dpdb.engine.parents.declared import DeclaredParent
-    from dpdb.engine.parents.files import ParentFiles
-    from dpdb.engine.parents.measured import same_name
-    from dpdb.engine.parents.opened import ParentTable
-    from dpdb.engine.parents.orphans import CHILD_ROW, PARENT_ROW, AcrossColumn, KeyPair
-    from dpdb.engine.parents.rules import folded_parents, refuse_undeclared, resolved
-    from dpdb.engine.setting_groups import ProtectedChange, PublicSizes, Setting, SettingKind
-    from dpdb.engine.shared_keys import disjoint_pairs, key_of, sharing_queries
-    from dpdb.engine.slice import LocalSlice
-    from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
+    from dpdb.engine.owners import OwnerQuestion, disjoint_pairs, key_of, sharing_queries
+    from dpdb.engine.parents.across import BoundInclusion
+    from dpdb.engine.parents.declared import DeclaredParent, ParentFiles, same_name
+    from dpdb.engine.parents.opened import ParentTable, folded_parents, refuse_undeclared, resolved
+    from dpdb.engine.slice import LocalSlice, explained_constraint
+    from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, coincidences
     from dpdb.engine.sql.class_histograms import ClassHistogram, class_histograms, has_class_histogram
-    from dpdb.engine.sql.constraint_sql import coincidences
+    from dpdb.engine.sql.comparison import untyped_problem
     from dpdb.engine.sql.degree_bound import CrossTerm, GroupTerm, degree_terms
-    from dpdb.engine.sql.explained import explained_constraint
-    from dpdb.engine.sql.for_owner.suggestions import suggestions
-    from dpdb.engine.sql.for_owner.text_cells import count_cells
-    from dpdb.engine.sql.for_owner.violations import export_edges, listed_rows, source_rows, violating_pairs
+    from dpdb.engine.sql.input_rows import CHILD_ROW, PARENT_ROW, AcrossColumn, KeyPair
     from dpdb.engine.sql.joins import NESTED_LOOP_ROWS, refuse_nested_loops
-    from dpdb.engine.sql.rule_counts import group_count
-    from dpdb.engine.sql.untyped import untyped_problem
+    from dpdb.engine.sql.rule_counts import group_count, stepped_count
     from dpdb.engine.sql.where import WherePredicate, comparable_column, unit_column
-    from dpdb.engine.steps.stepped_counts import stepped_count
-    from dpdb.engine.table import LocalEngine, LocalTable, described, own_database
-    from dpdb.engine.table_spec import LIMITS, SETTINGS, TableSettings, TableSpec, with_settings
-    from dpdb.engine.unit_rows import kept_rows, kept_rows_sql
-    from dpdb.engine.whole_table import arrow_forgets, read_rows, write_rows
+    from dpdb.engine.table import BoundTable, LocalEngine, LocalTable, described, own_database
+    from dpdb.engine.table_spec import (
+        LIMITS,
+        SETTINGS,
+        ProtectedChange,
+        PublicSizes,
+        Setting,
+        SettingKind,
+        TableSettings,
+        TableSpec,
+        with_settings,
+    )
+    from dpdb.engine.unit_rows import (
+        ChildKey,
+        child_key,
+        kept_children,
+        kept_children_sql,
+        kept_rows,
+        kept_rows_sql,
+        limited_keys,
+    )
 
 __all__ = [
     "CHILD_ROW",
@@ -163,40 +178,32 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
     __getattr__ = lazy_names(
         __name__,
         {
-            "bound_table": "BoundTable",
             "closed_forms": "GroupForm RuleStatistic SortedForm StatisticKind SteppedForm exact_statistic",
             "count_all": "key_histogram load_counting of_key",
-            "key_counts": "HASH Hashes count_keys",
+            "count_classes": "HASH Hashes count_keys",
             "dependency_counts": "DependencyCounts Direction PairCounts count_dependencies",
+            "for_owner": (
+                "arrow_forgets count_cells export_edges listed_rows read_rows source_rows suggestions "
+                "violating_pairs write_rows"
+            ),
             "interface": "Edges Engine Partners Progress Slice Table Thinning no_progress",
-            "owners": "OwnerQuestion",
-            "parents.binding": "BoundInclusion",
-            "parents.children": "ChildKey child_key kept_children kept_children_sql limited_keys",
-            "parents.declared": "DeclaredParent",
-            "parents.files": "ParentFiles",
-            "parents.measured": "same_name",
-            "parents.opened": "ParentTable",
-            "parents.orphans": "CHILD_ROW PARENT_ROW AcrossColumn KeyPair",
-            "parents.rules": "folded_parents refuse_undeclared resolved",
-            "shared_keys": "disjoint_pairs key_of sharing_queries",
-            "slice": "LocalSlice",
-            "sql.bind": "BoundConstraint BoundPredicate",
+            "owners": "OwnerQuestion disjoint_pairs key_of sharing_queries",
+            "parents.across": "BoundInclusion",
+            "parents.declared": "DeclaredParent ParentFiles same_name",
+            "parents.opened": "ParentTable folded_parents refuse_undeclared resolved",
+            "slice": "LocalSlice explained_constraint",
+            "sql.bind": "BoundConstraint BoundPredicate coincidences",
             "sql.class_histograms": "ClassHistogram class_histograms has_class_histogram",
-            "sql.constraint_sql": "coincidences",
+            "sql.comparison": "untyped_problem",
             "sql.degree_bound": "CrossTerm GroupTerm degree_terms",
-            "sql.explained": "explained_constraint",
-            "sql.for_owner.suggestions": "suggestions",
-            "sql.for_owner.text_cells": "count_cells",
-            "sql.for_owner.violations": "export_edges listed_rows source_rows violating_pairs",
+            "sql.input_rows": "AcrossColumn CHILD_ROW KeyPair PARENT_ROW",
             "sql.joins": "NESTED_LOOP_ROWS refuse_nested_loops",
-            "sql.rule_counts": "group_count",
-            "steps.stepped_counts": "stepped_count",
-            "sql.untyped": "untyped_problem",
+            "sql.rule_counts": "group_count stepped_count",
             "sql.where": "WherePredicate comparable_column unit_column",
-            "table": "LocalEngine LocalTable described own_database",
-            "table_spec": "LIMITS SETTINGS TableSettings TableSpec with_settings",
-            "setting_groups": "ProtectedChange PublicSizes Setting SettingKind",
-            "unit_rows": "kept_rows kept_rows_sql",
-            "whole_table": "arrow_forgets read_rows write_rows",
+            "table": "BoundTable LocalEngine LocalTable described own_database",
+            "table_spec": (
+                "LIMITS ProtectedChange PublicSizes SETTINGS Setting SettingKind TableSettings TableSpec with_settings"
+            ),
+            "unit_rows": "ChildKey child_key kept_children kept_children_sql kept_rows kept_rows_sql limited_keys",
         },
     )

@@ -26,7 +26,7 @@ from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, Sides, never_m
 from dpdb.schema import TableSchema
 
 if TYPE_CHECKING:
-    from dpdb.engine.steps.simplified import Step
+    from dpdb.engine.simplified import Step
 
 __all__ = ["Form", "GroupForm", "RuleStatistic", "SortedForm", "StatisticKind", "SteppedForm", "exact_statistic"]
 
@@ -119,7 +119,7 @@ class SortedForm:
 
 @dataclass(frozen=True)
 class SteppedForm:
-    """A set of dependencies and keys that comes apart into steps (`dpdb.engine.steps.simplified`). Public.
+    """A set of dependencies and keys that comes apart into steps (`dpdb.engine.simplified`). Public.
 
     Attributes
     ----------
@@ -276,7 +276,7 @@ def _stepped(
     least = [side for side in sides if not any(other < side for other in sides)]
     if len(least) > 2 and not frozenset.intersection(*sides):
         return None  # no first step: most sets, which need not load what follows
-    from dpdb.engine.steps.simplified import of_two_keys, steps_of
+    from dpdb.engine.simplified import of_two_keys, steps_of
 
     steps = steps_of(shapes, declared) or of_two_keys(shapes)
     if steps is None:

@@ -12,11 +12,10 @@ from sqlglot import exp
 from dpdb.constraints import SortedKind, sorted_shape
 from dpdb.database import Database
 from dpdb.engine.closed_forms import Form, GroupForm, RuleStatistic, SortedForm, StatisticKind, SteppedForm
-from dpdb.engine.key_counts import LocalKeys, count_keys
+from dpdb.engine.count_classes import LocalKeys, count_keys
 from dpdb.engine.parents.by_key import Readable, readable
-from dpdb.engine.sql.bind import BoundConstraint
+from dpdb.engine.sql.bind import BoundConstraint, not_alone, self_conflict
 from dpdb.engine.sql.class_histograms import CLASS_ROWS, ClassHistogram
-from dpdb.engine.sql.constraint_sql import not_alone, self_conflict
 from dpdb.engine.sql.rule_counts import group_count
 from dpdb.engine.sql.sorted_rows import numbered, sorted_rows
 from dpdb.engine.sql.where import WherePredicate
@@ -90,8 +89,8 @@ def load_counting(constraints: Iterable[BoundConstraint]) -> None:
         load_one_sort()
     shapes = [bound.shape for bound in constraints if bound.shape is not None]
     if len(shapes) > 1:
-        import dpdb.engine.steps.count_stepped  # noqa: F401 - before the debit
-        from dpdb.engine.steps.simplified import may_match
+        import dpdb.engine.sql.rule_counts  # noqa: F401 - before the debit
+        from dpdb.engine.simplified import may_match
 
         if may_match(shapes):
             load_greatest_matching()
@@ -131,7 +130,7 @@ class _Counting:
         if isinstance(form, SortedForm):
             return {"violations": count_sorted(self._database, form, rows, conditions)}
         if isinstance(form, SteppedForm):
-            from dpdb.engine.steps.count_stepped import count_stepped  # few rules need it
+            from dpdb.engine.sql.rule_counts import count_stepped  # few rules need it
 
             return {"violations": count_stepped(self._database, form, rows, conditions)}
         if form.is_key and form.equal:

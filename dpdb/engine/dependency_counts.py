@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from sqlglot import exp
 
-from dpdb.engine.sql.known import is_known
+from dpdb.engine.sql.comparison import is_known
 
 __all__ = [
     "DependencyCounts",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dpdb.engine.closed_forms import RuleStatistic, StatisticKind
     from dpdb.engine.dependency_counts import DependencyCounts
     from dpdb.engine.owners import OwnerQuestion
-    from dpdb.engine.parents.binding import BoundInclusion
+    from dpdb.engine.parents.across import BoundInclusion
     from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
     from dpdb.engine.sql.where import WherePredicate
     from dpdb.engine.table_spec import TableSpec
@@ -235,7 +235,7 @@ class Table(Protocol):
 
 
 class Edges(Protocol):
-    """The edges of a conflict graph in canonical order (see `dpdb.engine.sql.rank`); what `dpdb.graph` scans."""
+    """The edges of a conflict graph in canonical order (see `dpdb.engine.sql.coded_rows`); what `dpdb.graph` scans."""
 
     @property
     def node_count(self) -> int:

@@ -14,9 +14,8 @@ import duckdb
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from dpdb.database.interruptible import interruptible
-from dpdb.errors import ParameterError, SourceError
-from dpdb.owner_log import OWNER_LOG
+from dpdb.database.database import interruptible
+from dpdb.errors import OWNER_LOG, ParameterError, SourceError
 from dpdb.schema import comparison_type
 from dpdb.sources import rows_digest
 

@@ -2,11 +2,14 @@
 
 A slice is an induced subgraph: both rows of a conflict lie in it. Everything is made in a schema of its own and dropped
 with `close()`.
+
+The evaluation of a constraint, for readers: its SQL, and DuckDB's query plan of it over a table without rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -15,20 +18,21 @@ from sqlglot import exp
 
 from dpdb.database import Database, sql_statement
 from dpdb.engine.interface import Progress, no_progress
-from dpdb.engine.parents.orphans import AcrossColumn
 from dpdb.engine.sql import degree_bound
-from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
-from dpdb.engine.sql.coded_rows import ROW, CodedRows
-from dpdb.engine.sql.codes import coded_columns
-from dpdb.engine.sql.constraint_sql import not_alone, self_conflict
-from dpdb.engine.sql.input_rows import in_schema_order, read_columns
+from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, not_alone, self_conflict
+from dpdb.engine.sql.coded_rows import ROW, CodedRows, TableEdges, coded_columns, edge_order, refuse_repeated
+from dpdb.engine.sql.input_rows import AcrossColumn, in_schema_order, read_columns, violates_across
 from dpdb.engine.sql.joins import JoinPlan, join_plan
-from dpdb.engine.sql.rank import TableEdges, edge_order, refuse_repeated
 from dpdb.engine.sql.where import WherePredicate
 from dpdb.schema import TableSchema, free_name
 from dpdb.sources import Rows, Source
 
-__all__ = ["LocalSlice"]
+__all__ = [
+    "ExplainedConstraint",
+    "LocalSlice",
+    "explained_constraint",
+]
+
 
 _LISTED_MEMORY = 1 << 30
 """Bytes of listed edges, and of all else in the database that lists them, beyond which they are kept on disk."""
@@ -314,3 +318,41 @@ class LocalSlice:
 
 def _constrained_columns(constraints: Sequence[BoundConstraint], schema: TableSchema) -> tuple[str, ...]:
     return in_schema_order({name for dc in constraints for name in dc.columns}, schema)
+
+
+@dataclass(frozen=True)
+class ExplainedConstraint:
+    """The statements that find a constraint's violations, the operator expected at realistic sizes, the query plan."""
+
+    sql: str
+    operator: str
+    plan: list[str]
+
+
+def explained_constraint(empty: LocalSlice, position: int) -> ExplainedConstraint:
+    """Explain one constraint of a slice of a table without rows: DuckDB chooses joins by row counts, which are private.
+
+    Parameters
+    ----------
+    position : int
+        Of the constraint.
+    """
+    bound = empty.constraints[position]
+    statements: list[exp.Expr]
+    if bound.constraint.is_single_tuple:
+        query = exp.select("*").from_(empty.tuples.copy()).where(self_conflict([bound], "tuple_row"))
+        read = [column for column in empty.orphans if column.name in bound.columns]
+        found = [violates_across(column, empty.table("input_row")) for column in read]
+        statements, operator = [*found, query], "FILTER"
+    else:
+        members = empty.table(f"member_{position}")
+        plan = empty.planned_join([k for k, _ in empty.pairwise].index(position), members)
+        statements, operator = [plan.edges], plan.operator
+        if plan.members is not None:
+            empty.database.execute(plan.members.ctas(members.copy()))
+            statements.insert(0, plan.members)
+    return ExplainedConstraint(
+        ";\n".join(s.sql("duckdb", normalize_functions=False, pretty=True) for s in statements),
+        operator,
+        empty.database.operators(statements[-1]),
+    )

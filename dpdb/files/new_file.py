@@ -16,10 +16,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from dpdb.closing import Closing
 from dpdb.errors import DpdbError, ParameterError
 from dpdb.files.disk import sync
-from dpdb.stopping import at_forced_end
+from dpdb.stopping import Closing, at_forced_end
 
 try:
     import fcntl

@@ -2,6 +2,8 @@
 
 The owner is that of the opened file, never looked up by name. `check_owned` is for files that only their owner may
 read (a ledger, his log), `check_unchanged` for files that everybody may read (settings, code).
+
+A lock between processes, as a file.
 """
 
 from __future__ import annotations
@@ -10,14 +12,18 @@ import errno
 import os
 import re
 import stat
+import time
+import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dpdb.files import disk
 from dpdb.files.disk import sync
+from dpdb.stopping import Closing
 
 __all__ = [
+    "FileLock",
     "check_folder",
     "check_owned",
     "check_unchanged",
@@ -29,6 +35,7 @@ __all__ = [
     "read_owned",
     "replace_owned",
 ]
+
 
 _PARTIAL = ".partial"
 _NOT_PLAIN = "it is not a plain file"
@@ -232,3 +239,52 @@ def _check_folder(path: str, found: os.stat_result, owner: int | None, *, is_las
 def _check_owner(path: str, found: os.stat_result, owner: int | None) -> None:
     if found.st_uid not in {os.geteuid(), 0, owner}:
         raise PermissionError(errno.EPERM, f"another user owns {path}")
+
+
+_PAUSE = 0.02
+
+
+class FileLock(Closing):
+    """An exclusive lock on a file made for it, held until `close` or the end of the process, however it ends.
+
+    The file belongs to this user alone: another user could hold or remove a lock file of his own.
+
+    Raises
+    ------
+    TimeoutError
+        Another process keeps it for more than `wait` seconds.
+    OSError
+        The file cannot be made, or belongs to another user.
+    """
+
+    def __init__(self, path: Path, wait: float, owner: int | None = None) -> None:
+        self._path = path
+        self._owner = owner
+        end = time.monotonic() + wait
+        while (descriptor := self._try()) is None:
+            if time.monotonic() > end:
+                raise TimeoutError(f"{path} is locked by another process")
+            time.sleep(_PAUSE)
+        self._finalizer = weakref.finalize(self, _let_go, descriptor, path)
+
+    def close(self) -> None:
+        """Release the lock. May be called twice."""
+        self._finalizer()
+
+    def _try(self) -> int | None:
+        descriptor = open_owned(self._path, os.O_CREAT | os.O_RDWR, self._owner)
+        try:
+            disk.lock(descriptor)
+            # Its last holder may have removed the file in between; then this lock guards nothing.
+            if os.fstat(descriptor).st_ino == self._path.lstat().st_ino:
+                return descriptor
+        except OSError:
+            pass
+        os.close(descriptor)
+        return None
+
+
+def _let_go(descriptor: int, path: Path) -> None:
+    with suppress(OSError):
+        disk.unlink(path)
+    os.close(descriptor)

@@ -11,17 +11,39 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpdb.faces import lazy_names
-from dpdb.graph.fractional_cover import FractionalCover, fractional_cover, twice_fractional_cover
-from dpdb.graph.listed_scans import DegreeSummary, degree_summary
+from dpdb.graph.edge_graph import FractionalCover, fractional_cover, twice_fractional_cover
+from dpdb.graph.listed_edges import DegreeSummary, degree_summary
 
 if TYPE_CHECKING:
-    from dpdb.graph.adjacency import Adjacency, adjacency_of
-    from dpdb.graph.edge_graph import EdgeGraph
-    from dpdb.graph.edges import EdgeArrays, OrderedEdges
-    from dpdb.graph.exact.cover import CoverBounds, minimum_vertex_cover
-    from dpdb.graph.exact.maximal_consistent import count_maximal_independent_sets
+    from dpdb.graph.block_constraint import (
+        BlockConstraint,
+        ListedConstraint,
+        all_of_rows,
+        by_class,
+        by_edges,
+        by_order,
+        by_two_classes,
+    )
+    from dpdb.graph.block_graph import BlockGraph
+    from dpdb.graph.deletions import (
+        deletions_of_chain,
+        deletions_of_cross,
+        deletions_of_intervals,
+        greatest_matching,
+        load_greatest_matching,
+        load_one_sort,
+    )
+    from dpdb.graph.edge_graph import Adjacency, EdgeGraph, adjacency_of
+    from dpdb.graph.exact import CoverBounds, count_maximal_independent_sets, minimum_vertex_cover
     from dpdb.graph.histogram import Histogram
-    from dpdb.graph.listed_scans import ProjectedCounts, greedy_cover_size, projected_counts, witness_counts
+    from dpdb.graph.listed_edges import (
+        EdgeArrays,
+        OrderedEdges,
+        ProjectedCounts,
+        greedy_cover_size,
+        projected_counts,
+        witness_counts,
+    )
     from dpdb.graph.loading import (
         load_all_kernels,
         load_block_kernels,
@@ -29,19 +51,8 @@ if TYPE_CHECKING:
         load_edge_kernels,
     )
     from dpdb.graph.lp_truncation import twice_truncated_edges
-    from dpdb.graph.one_sort import deletions_of_chain, deletions_of_cross, deletions_of_intervals, load_one_sort
     from dpdb.graph.steps import called_all
     from dpdb.graph.thinned import CertifiedCover, ChainPartners, UncertifiedError, chain_partners
-    from dpdb.graph.unlisted_edges.block_constraint import (
-        BlockConstraint,
-        all_of_rows,
-        by_class,
-        by_order,
-        by_two_classes,
-    )
-    from dpdb.graph.unlisted_edges.block_graph import BlockGraph
-    from dpdb.graph.unlisted_edges.listed_constraint import ListedConstraint, by_edges
-    from dpdb.graph.weighted_matching import greatest_matching, load_greatest_matching
 
 __all__ = [
     "Adjacency",
@@ -92,21 +103,21 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            "adjacency": "Adjacency adjacency_of",
-            "edge_graph": "EdgeGraph",
-            "edges": "EdgeArrays OrderedEdges",
-            "exact.cover": "CoverBounds minimum_vertex_cover",
-            "exact.maximal_consistent": "count_maximal_independent_sets",
+            "block_constraint": (
+                "BlockConstraint ListedConstraint all_of_rows by_class by_edges by_order by_two_classes"
+            ),
+            "block_graph": "BlockGraph",
+            "deletions": (
+                "deletions_of_chain deletions_of_cross deletions_of_intervals greatest_matching "
+                "load_greatest_matching load_one_sort"
+            ),
+            "edge_graph": "Adjacency EdgeGraph adjacency_of",
+            "exact": "CoverBounds count_maximal_independent_sets minimum_vertex_cover",
             "histogram": "Histogram",
+            "listed_edges": "EdgeArrays OrderedEdges ProjectedCounts greedy_cover_size projected_counts witness_counts",
             "loading": "load_all_kernels load_block_kernels load_counted_projection load_edge_kernels",
             "lp_truncation": "twice_truncated_edges",
-            "one_sort": "deletions_of_chain deletions_of_cross deletions_of_intervals load_one_sort",
-            "listed_scans": "ProjectedCounts greedy_cover_size projected_counts witness_counts",
             "steps": "called_all",
             "thinned": "CertifiedCover ChainPartners UncertifiedError chain_partners",
-            "unlisted_edges.block_constraint": "BlockConstraint all_of_rows by_class by_order by_two_classes",
-            "unlisted_edges.block_graph": "BlockGraph",
-            "unlisted_edges.listed_constraint": "ListedConstraint by_edges",
-            "weighted_matching": "greatest_matching load_greatest_matching",
         },
     )

@@ -42,7 +42,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.graph.thetas import check_theta
+from dpdb.graph.listed_edges import check_theta
 from dpdb.thresholds import SMALL_SQUARES
 
 __all__ = ["Histogram"]

@@ -12,18 +12,15 @@ from functools import cache
 
 import numpy as np
 
-from dpdb.graph.adjacency import Adjacency
-from dpdb.graph.edges import EdgeArrays
-from dpdb.graph.fractional_cover import complete_matching, twice_fractional_cover
+from dpdb.graph.block_constraint import BlockConstraint, ListedConstraint, by_class, by_edges, by_order
+from dpdb.graph.block_degrees import counted_by_sums, counted_from_minority
+from dpdb.graph.block_graph import BlockGraph
+from dpdb.graph.block_scans import Matching, witness_count
+from dpdb.graph.edge_graph import Adjacency, complete_matching, twice_fractional_cover
 from dpdb.graph.grouping import factorize
-from dpdb.graph.listed_scans import greedy_cover_size, projected_counts, witness_counts
+from dpdb.graph.listed_edges import EdgeArrays, greedy_cover_size, projected_counts, witness_counts
+from dpdb.graph.range_matching import range_matching
 from dpdb.graph.steps import finished
-from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint, by_class, by_order
-from dpdb.graph.unlisted_edges.block_degrees import counted_by_sums, counted_from_minority
-from dpdb.graph.unlisted_edges.block_graph import BlockGraph
-from dpdb.graph.unlisted_edges.block_scans import Matching, witness_count
-from dpdb.graph.unlisted_edges.listed_constraint import ListedConstraint, by_edges
-from dpdb.graph.unlisted_edges.range_matching import range_matching
 
 __all__ = ["load_all_kernels", "load_block_kernels", "load_counted_projection", "load_edge_kernels"]
 
@@ -69,7 +66,7 @@ def load_block_kernels(statistic: str, *, ordered: bool, listed: bool, alone: bo
 @cache
 def load_counted_projection() -> None:
     """Load the kernels by which a `BlockGraph` counts the edges of large projections faster."""
-    from dpdb.graph.unlisted_edges.counted_projection import CountedProjection
+    from dpdb.graph.block_scans import CountedProjection
 
     zeros, codes = np.zeros(4, np.int32), np.array([0, 0, 1, 2], np.int32)
     graph = BlockGraph(4, [by_class([zeros], codes, 4)])
@@ -100,8 +97,10 @@ def load_all_kernels() -> None:
             load_block_kernels(statistic, ordered=ordered, listed=listed, alone=alone)
         load_edge_kernels(statistic)
     load_counted_projection()
-    from dpdb.graph.one_sort import load_one_sort  # few rules need it, or the next
-    from dpdb.graph.weighted_matching import load_greatest_matching
+    from dpdb.graph.deletions import (
+        load_greatest_matching,
+        load_one_sort,  # few rules need it, or the next
+    )
 
     load_one_sort()
     load_greatest_matching()

@@ -16,11 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.graph.adjacency import Adjacency, adjacency_of, false_twin_classes
-from dpdb.graph.edges import OrderedEdges
-from dpdb.graph.programs import PackingLP
-from dpdb.graph.solver import solve
-from dpdb.graph.thetas import check_theta
+from dpdb.graph.edge_graph import Adjacency, adjacency_of, false_twin_classes
+from dpdb.graph.listed_edges import OrderedEdges, check_theta
+from dpdb.graph.solver import PackingLP, solve
 
 __all__ = [
     "PackingProgram",

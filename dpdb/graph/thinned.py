@@ -32,16 +32,16 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpdb.graph.block_constraint import BlockConstraint
 from dpdb.graph.grouping import sorted_by
-from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint
 from dpdb.thresholds import WHOLE_VALUES
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from dpdb.graph.block_graph import BlockGraph
     from dpdb.graph.edge_graph import EdgeGraph
-    from dpdb.graph.unlisted_edges.block_graph import BlockGraph
 
 __all__ = [
     "CertifiedCover",
@@ -97,7 +97,7 @@ class CertifiedCover:
 
 def _most(graph: BlockGraph | EdgeGraph, open_rows: NDArray[np.bool_]) -> int:
     """Return 2 tau* of the graph with a row for each open one, in conflict with that alone."""
-    from dpdb.graph.unlisted_edges.block_graph import BlockGraph
+    from dpdb.graph.block_graph import BlockGraph
 
     if not isinstance(graph, BlockGraph):
         raise NotImplementedError("rows are missing only where every constraint has blocks")

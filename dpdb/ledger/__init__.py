@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.ledger.copied import open_to_read
     from dpdb.ledger.ledger import Ledger
+    from dpdb.ledger.ledger_analysts import RecordedAnalyst
     from dpdb.ledger.lines import (
         Allowance,
         LedgerAct,
@@ -21,12 +21,11 @@ if TYPE_CHECKING:
         UnseenRows,
     )
     from dpdb.ledger.log import LedgerLog, LoggedDebit, Sums
-    from dpdb.ledger.rationing.ledger_analysts import RecordedAnalyst
-    from dpdb.ledger.reading import LedgerReading
+    from dpdb.ledger.reading import LedgerReading, open_to_read
     from dpdb.ledger.report import epsilon_at
     from dpdb.ledger.reservation import Reservation, SuiteReservation
-    from dpdb.ledger.store.entry_lines import EntryLine
-    from dpdb.ledger.store.marks import SourceMark, is_rows_of, rows_of
+    from dpdb.ledger.store.rows import EntryLine
+    from dpdb.ledger.store.seals import SourceMark, is_rows_of, rows_of
 
 __all__ = [
     "Allowance",
@@ -58,16 +57,17 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            "rationing.ledger_analysts": "RecordedAnalyst",
-            "log": "LedgerLog LoggedDebit Sums",
-            "reading": "LedgerReading",
-            "copied": "open_to_read",
             "ledger": "Ledger",
-            "lines": "Allowance LedgerAct LedgerEntry LedgerSummary RecordedAnswer RecordedLevel RecordedRearm "
-            "RecordedSuite UnseenRows",
+            "ledger_analysts": "RecordedAnalyst",
+            "lines": (
+                "Allowance LedgerAct LedgerEntry LedgerSummary RecordedAnswer RecordedLevel RecordedRearm "
+                "RecordedSuite UnseenRows"
+            ),
+            "log": "LedgerLog LoggedDebit Sums",
+            "reading": "LedgerReading open_to_read",
             "report": "epsilon_at",
             "reservation": "Reservation SuiteReservation",
-            "store.marks": "SourceMark is_rows_of rows_of",
-            "store.entry_lines": "EntryLine",
+            "store.rows": "EntryLine",
+            "store.seals": "SourceMark is_rows_of rows_of",
         },
     )

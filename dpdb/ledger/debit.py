@@ -1,27 +1,45 @@
-"""One release in a ledger: its debit, in one transaction before any noise is drawn, and the record of its answer."""
+"""One release in a ledger: its debit, in one transaction before any noise is drawn, and the record of its answer.
+
+A retry of a run spends nothing. A settlement lowers a debit to its real cost, once. Debits of suites are held while the
+suite is open; only its own runs answer and settle them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from dpdb.errors import LedgerError
-from dpdb.ledger.allowances import refuse_retired
+from dpdb.errors import LedgerError, RunIdError
+from dpdb.ledger.amounts import check_units, in_words
 from dpdb.ledger.books import Books
-from dpdb.ledger.limits import Limits, RefusedError
+from dpdb.ledger.limits import Limits, RefusedError, refuse_retired
 from dpdb.ledger.reservation import Reservation
-from dpdb.ledger.runs import earlier_try
 from dpdb.ledger.store.clock import now, present, written
-from dpdb.ledger.store.entry_lines import EntryLine
-from dpdb.ledger.store.marks import SourceMark
-from dpdb.ledger.store.state import insert
-from dpdb.ledger.suites.held import held_for, refuse_suite
+from dpdb.ledger.store.file import UNSETTLED
+from dpdb.ledger.store.rows import EntryLine, SettlementLine
+from dpdb.ledger.store.seals import SourceMark
+from dpdb.ledger.store.state import LedgerState, insert
 from dpdb.names import check_name
 from dpdb.predicates import Region, region_from_text, region_to_text
-from dpdb.steps import reached
-from dpdb.stopping import unbroken
+from dpdb.privacy import PURE
+from dpdb.stopping import reached, unbroken
 
-__all__ = ["DECISION_SECONDS", "Asked", "Written", "debit", "record", "write_debit"]
+__all__ = [
+    "DECISION_SECONDS",
+    "Asked",
+    "Written",
+    "debit",
+    "earlier_try",
+    "forget",
+    "held_for",
+    "record",
+    "refuse_suite",
+    "settle",
+    "settlement_rows",
+    "used_by_another",
+    "write_debit",
+]
+
 
 DECISION_SECONDS = 0.1
 """For the decision on a debit."""
@@ -188,3 +206,212 @@ def record(books: Books, reservation: Reservation, answer: str) -> None:
             reached("written")
         books.write_head()
     reached("recorded")
+
+
+def earlier_try(
+    state: LedgerState, run_id: str, asked: tuple[str, str | None], charged: tuple[str, int], rows_mark: bytes
+) -> Reservation | None:
+    """The reservation of an earlier try of the same run, None if this is the first.
+
+    The request decides whether the run is the same: an answer that an earlier version recorded is returned even if this
+    version would charge other rows or another amount. Without an answer it would have to be drawn now, and then the
+    debit must be enough: the same rows, at least the same amount.
+
+    Parameters
+    ----------
+    state
+        The ledger.
+    run_id
+        Name of the run.
+    asked
+        Its request and analyst; with a recorded, hence paid, answer nothing else is compared.
+    charged
+        The stored predicate and the charge of a draw now.
+    rows_mark
+        Mark of the present state of the rows.
+
+    Raises
+    ------
+    RunIdError
+        If it was another request, or has no answer and cannot get one: the rows changed, or the charge would differ.
+    """
+    number = state.runs.get(run_id)
+    if number is None:
+        return None
+    line = state.entry(number)
+    if line.analyst != asked[1]:
+        raise used_by_another(run_id)
+    if line.request != asked[0]:
+        raise RunIdError(f"run id {run_id!r} was used for another request; give every request its own run id")
+    answer = state.answer(number)
+    if answer is not None:
+        return Reservation(number, answer)
+    if line.predicate != charged[0] or line.charge < charged[1]:
+        raise RunIdError(
+            f"run id {run_id!r} ended without an answer, and the same request is charged otherwise now; ask again "
+            "under a new run id"
+        )
+    same_rows = line.epoch == state.epoch.number and line.source_mark == rows_mark
+    if not (state.terms.append_only or same_rows):
+        raise RunIdError(
+            f"run id {run_id!r} ended without an answer before the source changed; ask again under a new run id"
+        )
+    return Reservation(number)
+
+
+def used_by_another(run_id: str) -> RunIdError:
+    """Return the refusal of a run id that is another asker's; it does not say whose.
+
+    Parameters
+    ----------
+    run_id
+        Name of the run.
+    """
+    return RunIdError(f"run id {run_id!r} was used under another name (--who, who=); run ids are one asker's")
+
+
+_SECONDS = 1.0  # for a bound on the cost of a closed epoch, which may be loose but never too low
+
+
+@unbroken()
+def settle(books: Books, run: int | str, charge: int) -> None:
+    """Lower the charge of a debit, by its number or run id; see `Ledger.settle`.
+
+    Parameters
+    ----------
+    books
+        The books of the ledger.
+    run
+        Number of the debit, or its run id.
+    charge
+        In units of epsilon, at least 0; at most what was debited.
+    """
+    check_units(charge)
+    state, shown = books.state, books.file.shown
+    reached("settling")
+    with books.file.debited(UNSETTLED):
+        with books.current():
+            refuse_retired(state, shown)
+            line = _debit(state, shown, run)
+            refuse_suite(books, line.number)
+            earlier = state.settlements.of(line.number)
+            if earlier is None:
+                _check(state, shown, line, charge)
+                for row in settlement_rows(state, [(line, charge)], state.next_place):
+                    insert(books.file, "settlement", row)
+                reached("settlement written")
+            elif earlier.charge != charge:
+                raise LedgerError(f"{shown}: debit {line.number} was settled before, at another charge; that one stays")
+        books.write_head()
+    reached("settled")
+
+
+def _debit(state: LedgerState, shown: str, run: int | str) -> EntryLine:
+    number = state.runs.get(run) if isinstance(run, str) else run if 0 < run <= state.last else None
+    if number is None:
+        raise LedgerError(f"{shown}: no debit {run!r}, so nothing can be settled")
+    return state.entry(number)
+
+
+def _check(state: LedgerState, shown: str, line: EntryLine, charge: int) -> None:
+    if state.terms.notion is not PURE:
+        raise LedgerError(f"{shown}: a {state.terms.notion.name} ledger settles nothing; only a pure one does")
+    if not state.is_answered(line.number):
+        raise LedgerError(f"{shown}: debit {line.number} has no answer yet; it is settled once that is recorded")
+    if charge > line.charge:
+        raise LedgerError(f"{shown}: a settlement only lowers a debit; {UNSETTLED}")
+
+
+def settlement_rows(state: LedgerState, charges: Sequence[tuple[EntryLine, int]], place: int) -> list[tuple[Any, ...]]:
+    """Return rows that settle debits, one after another.
+
+    Each has the new cost of its debit's epoch, if that is closed, and its seal last.
+
+    Parameters
+    ----------
+    state
+        The ledger.
+    charges
+        Debits, each with its settled charge.
+    place
+        The place of the first row among all lines of the ledger.
+    """
+    rows: list[tuple[Any, ...]] = []
+    lowered: dict[int, int] = {}
+    costs: dict[int, int] = {}
+    before = state.settlements.before
+    for nth, (line, charge) in enumerate(charges):
+        lowered[line.number] = charge
+        if line.epoch != state.epoch.number:
+            index = state.epoch_lines(line.epoch, lowered).index
+            earlier = costs.get(line.epoch, state.closed_cost(line.epoch))
+            costs[line.epoch] = min(earlier, index.bound(_SECONDS).upper)
+        number = state.settlements.last + 1 + nth
+        made = SettlementLine(number, line.number, charge, now(), costs.get(line.epoch), None, place + nth)
+        rows.append(state.settlements.row(state.terms.key, made, state.debits.seal_of(line.number), before=before))
+        before = rows[-1][-1]
+    return rows
+
+
+_MOST_NAMED = 3
+
+
+def held_for(analyst: str | None) -> Callable[[LedgerState, Region], str]:
+    """Return a function that says, for a refusal, which open suites hold how much of these rows' budget.
+
+    Parameters
+    ----------
+    analyst
+        Who was refused: he is told of his own runs only; None for the owner, who is told of all.
+    """
+
+    def words(state: LedgerState, predicate: Region) -> str:
+        notion, held = state.terms.notion, []
+        for suite in state.suites.known:
+            if state.is_answered(suite.line.entry):
+                continue
+            for entry in map(state.entry, suite.entries):
+                if analyst in {None, entry.analyst} and region_from_text(entry.predicate).overlaps(predicate):
+                    kept = suite.line.name
+                    by = f"run {entry.run_id!r}" if kept is None else f"kept suite {kept!r}"
+                    held.append(f"{notion.parameter} {in_words(notion, entry.charge)} is held by {by}")
+        more = [f"more by {len(held) - _MOST_NAMED} others"] if len(held) > _MOST_NAMED else []
+        return f"; {', '.join([*held[:_MOST_NAMED], *more])}" if held else ""
+
+    return words
+
+
+def forget(books: Books, suite: int | None = None) -> bool:
+    """Overwrite salt and secret of a suite, or of all; the caller truncates the log after the commit.
+
+    Parameters
+    ----------
+    books
+        The books of the ledger, inside a transaction.
+    suite
+        Number of the suite; None for all.
+
+    Returns
+    -------
+    bool
+        Whether there was a secret.
+    """
+    of = "secret IS NOT NULL" if suite is None else f"suite = {suite}"
+    return books.file.change(f"UPDATE suite_secret SET salt = NULL, secret = NULL WHERE {of}") > 0
+
+
+def refuse_suite(books: Books, entry: int) -> None:
+    """Raise `LedgerError` if a debit is of a suite: only the suite's own runs and acts answer and settle it.
+
+    Parameters
+    ----------
+    books
+        The books of the ledger, inside a transaction.
+    entry
+        Number of the debit.
+    """
+    if entry in books.state.suites.by_entry:
+        raise LedgerError(
+            f"{books.file.shown}: debit {entry} is of a suite of checks, which its own runs answer and settle; nothing "
+            "was released"
+        )

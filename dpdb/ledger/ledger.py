@@ -13,20 +13,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from dpdb.errors import LedgerError, ParameterError
-from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.amounts import budget_units, check_units
-from dpdb.ledger.binding import other_ledgers
-from dpdb.ledger.debit import DECISION_SECONDS, Asked, debit, record
+from dpdb.ledger.books import other_ledgers
+from dpdb.ledger.debit import DECISION_SECONDS, Asked, debit, held_for, record, settle
+from dpdb.ledger.limits import check_together, refuse_retired
 from dpdb.ledger.owner_acts import OwnerActs, first_allowance
 from dpdb.ledger.reservation import Reservation
-from dpdb.ledger.run_lock import RUN_WAIT, RunLock
-from dpdb.ledger.settle import settle
 from dpdb.ledger.store.clock import now
-from dpdb.ledger.store.creation import create_file
-from dpdb.ledger.store.marks import SourceMark, new_key
-from dpdb.ledger.store.terms import Epoch, Terms, epoch_row, terms_row
-from dpdb.ledger.suites.held import held_for
-from dpdb.ledger.together import check_together
+from dpdb.ledger.store.file import RUN_WAIT, RunLock
+from dpdb.ledger.store.head import create_file
+from dpdb.ledger.store.rows import Epoch, Terms, epoch_row, terms_row
+from dpdb.ledger.store.seals import SourceMark, new_key
 from dpdb.predicates import Region
 from dpdb.privacy import NOTIONS, Number
 from dpdb.stopping import unbroken

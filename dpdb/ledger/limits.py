@@ -1,20 +1,37 @@
-"""`Limits`: the total, the allowances and a quota, which decide about one more debit, or a look ahead."""
+"""`Limits`: the total, the allowances and a quota, which decide about one more debit, or a look ahead.
+
+The allowances of a ledger: at most so much within a period, inside the one total. Old releases never expire.
+
+An allowance paces; the total protects. Within a period no row collects more than the allowance from its debits, counted
+as the total is: by overlap within an epoch, added up over epochs. Debits outside the period stay spent of the total.
+
+The check whether the debits of several releases would fit a ledger together; spends nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from dpdb.errors import BudgetExceededError, LedgerError
-from dpdb.ledger.allowances import Window, windows
 from dpdb.ledger.amounts import in_parameter, in_words, is_little
-from dpdb.ledger.rationing.quotas import cap_refusal, own_debits, quota_refusal, refuse_rights, total_refusal
+from dpdb.ledger.quotas import Counted, cap_refusal, own_debits, quota_refusal, refuse_rights, total_refusal
+from dpdb.ledger.store.clock import Period, present
+from dpdb.ledger.store.rows import Act
 from dpdb.ledger.store.state import LedgerState
 from dpdb.overlap import MOST_WEIGHT, Deadline, Decision, OverlapIndex
-from dpdb.predicates import Region
+from dpdb.predicates import Region, region_from_text, region_to_text
 
-__all__ = ["Fits", "Limits", "RefusedError"]
+__all__ = [
+    "Fits",
+    "Limits",
+    "RefusedError",
+    "Window",
+    "check_together",
+    "refuse_retired",
+    "windows",
+]
 
 
 class Fits(NamedTuple):
@@ -220,3 +237,128 @@ def _left(index: OverlapIndex, available: int, predicate: Region, charge: int, d
         inside = min(inside, found.upper - guess)
         guess = min(available - (found.lower - guess), guess - 1)
     return max(0, min(charge - 1, guess, available - inside))
+
+
+class Window(Counted):
+    """The debits that one allowance counts at some time, and the decision about one more.
+
+    Attributes
+    ----------
+    period : Period
+    clock : datetime
+        The time of the machine's clock.
+    now : datetime
+        The time of the decision: see `Times`.
+    """
+
+    def __init__(self, state: LedgerState, period: Period, units: int, clock: datetime, begin: datetime) -> None:
+        self.period, self.clock = period, clock
+        self.now = state.times.now(clock)
+        self._first = first = state.times.first_since(begin)
+        self._charges = state.times.charges(first)
+        super().__init__(state, units, sum(self._charges), lambda: state.entries(first))
+
+    @property
+    def clock_words(self) -> str:
+        """Say that the clock is behind the newest debit; empty otherwise."""
+        if self.now == self.clock:
+            return ""
+        return f" (the clock is behind the newest debit, of {self.now:%Y-%m-%d %H:%M} UTC, which counts as the present)"
+
+    def fits_again(self, charge: int) -> datetime | None:
+        """Return a whole second from which a charge surely fits if no other debit is made; None if it never fits."""
+        if charge > self.units and not self.period.is_once:
+            return None
+        if self.period.length is None:
+            return self.period.end(self.now)
+        left, number = self.sequential, 0
+        while left + charge > self.units:
+            left -= self._charges[number]
+            number += 1
+        last = self.period.end(self._state.times.of(self._first + number - 1))  # when it still counts
+        return last.replace(microsecond=0) + timedelta(seconds=1)
+
+
+def windows(state: LedgerState, clock: datetime) -> Iterator[Window]:
+    """Give the window of every allowance that holds now, by the clock or by the newest debit."""
+    for period, units in state.acts.allowances.items():
+        begin = period.begin(state.times.now(clock))
+        if begin is not None:
+            yield Window(state, period, units, clock, begin)
+
+
+def refuse_retired(state: LedgerState, shown: str) -> None:
+    """Raise `LedgerError` if the owner has retired the ledger."""
+    act = state.acts.retired
+    if act is not None:
+        raise LedgerError(
+            f"{shown}: the ledger was retired {retired_words(act)}; no further release is made from it and nothing was "
+            f"spent. What was released stays: dpdb budget answers {shown}"
+        )
+
+
+def retired_words(act: Act) -> str:
+    """Say when, by whom and why a ledger was retired, as far as the owner said."""
+    who = "" if act.who is None else f" by {act.who}"
+    return f"on {act.at[:10]}{who}" + ("" if act.label is None else f" ({act.label})")
+
+
+def check_together(
+    state: LedgerState,
+    shown: str,
+    releases: Sequence[tuple[Region, int]],
+    deadline: float,
+    *,
+    new_epoch: bool,
+    held: Callable[[LedgerState, Region], str],
+    analyst: str | None = None,
+) -> None:
+    """Decide on a copy of the index, one release after another, as `Ledger.reserve` would.
+
+    In a `new_epoch` every row has collected what the current one comes to. (An allowance
+    that counts disjoint slices of the current epoch is checked less closely here than by the debit.)
+
+    Parameters
+    ----------
+    state
+        The ledger; it is not changed.
+    shown
+        Name of the ledger's file, for messages.
+    releases
+        Predicate and charge of each release, in the order of their debits.
+    deadline
+        Seconds for each decision.
+    new_epoch
+        Whether they would be debited in a new epoch.
+    held
+        Says what open suites hold; see `held_for`.
+    analyst
+        Who asks; None for the owner.
+
+    Raises
+    ------
+    BudgetExceededError
+        One of them is refused, alone or with those before it.
+    LedgerError
+        The ledger is full or was retired.
+    """
+    refuse_retired(state, shown)
+    index = OverlapIndex([(Region(), state.overlap())]) if new_epoch else state.index.copy()
+    limits = Limits(state, shown, present(), index, analyst)
+    for number, (asked, charge) in enumerate(releases, 1):
+        predicate = region_from_text(region_to_text(asked))  # as `reserve` will store it
+        try:
+            limits.add(predicate, charge, limits.decide(predicate, charge, deadline))
+        except RefusedError as refused:
+            if number == 1:
+                raise refused.in_words(state, predicate, charge, held) from None
+            notion, window = state.terms.notion, refused.window
+            limit = "the budget"
+            if window is not None and not refused.is_rationed:
+                limit = f"the allowance of {in_words(notion, window.units)} within {window.period.words}"
+            raise BudgetExceededError(
+                f"budget refused by the ledger: release {number} of {len(releases)} requests {notion.parameter} "
+                f"{in_words(notion, charge)}, and after those before it some row would collect more than {limit}; "
+                f"nothing was spent{held(state, predicate)}",
+                requested=notion.value(charge),
+            ) from None

@@ -1,22 +1,209 @@
-"""The owner's acts on a ledger: raising its budget, retiring it, fixing allowances; each is one sealed line."""
+"""The owner's acts, each a sealed line: a budget raised, allowances, retirement; checks re-armed, suites closed."""
 
 from __future__ import annotations
 
-from dpdb.errors import ParameterError
-from dpdb.ledger.allowances import refuse_retired
+import json
+from collections.abc import Sequence
+
+from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.amounts import budget_units, in_words
 from dpdb.ledger.books import Books
-from dpdb.ledger.store.acts import ALLOW, RAISE, RETIRE, Act, Acts
-from dpdb.ledger.store.clock import now
-from dpdb.ledger.store.periods import parse_period
-from dpdb.ledger.store.state import insert
-from dpdb.ledger.store.terms import Terms
-from dpdb.ledger.suites.acts import SuiteActs, check_names
-from dpdb.ledger.suites.held import forget
+from dpdb.ledger.debit import DECISION_SECONDS, Asked, forget, held_for, settlement_rows, write_debit
+from dpdb.ledger.ledger_suites import LedgerSuites
+from dpdb.ledger.limits import RefusedError, refuse_retired
+from dpdb.ledger.store.clock import now, parse_period
+from dpdb.ledger.store.file import RUN_WAIT, UNSETTLED, RunLock
+from dpdb.ledger.store.rows import ALLOW, RAISE, RETIRE, Act, Acts, EntryLine, Terms
+from dpdb.ledger.store.state import LedgerState, insert
+from dpdb.ledger.store.suite_lines import CLOSE, REARM, KnownSuite, SuiteActLine, act_detail
+from dpdb.names import check_name, listed_names
+from dpdb.predicates import region_from_text
 from dpdb.privacy import Number
-from dpdb.stopping import unbroken
+from dpdb.stopping import reached, unbroken
 
-__all__ = ["OwnerActs", "first_allowance"]
+__all__ = [
+    "OwnerActs",
+    "SuiteActs",
+    "check_names",
+    "first_allowance",
+]
+
+
+class SuiteActs(LedgerSuites):
+    """A ledger with the owner's acts on its suites."""
+
+    @unbroken()
+    def rearm(
+        self,
+        name: str,
+        check: str,
+        charge: int | None = None,
+        *,
+        who: str | None = None,
+        label: str | None = None,
+        deadline: float = DECISION_SECONDS,
+    ) -> None:
+        """Let a failed check of a kept suite be tested again. Free by itself: only its next ring costs something.
+
+        Parameters
+        ----------
+        name
+            The name of the kept suite.
+        check
+            Name of the failed check.
+        charge
+            Units of a new debit, in the present epoch and for the same rows, that further rings may cost. Default:
+            none, they are paid from what the suite has left.
+        who, label
+            Who does it and why, for the history.
+
+        Raises
+        ------
+        BudgetExceededError
+            The new debit does not fit; nothing was spent.
+        LedgerError
+            There is no such suite, it was closed, or the check has not failed since it was armed; nothing was spent.
+        """
+        books, state, shown = self._books, self._state, self._file.shown
+        if charge is not None and (isinstance(charge, bool) or not isinstance(charge, int) or charge <= 0):
+            raise ParameterError(f"a charge is a positive whole number of units, got {charge!r}")
+        check_names(who, label)
+        reached("re-arming")
+        _ = state.index
+        stored = ""
+        try:
+            with books.current():
+                suite = _to_act_on(books, name)
+                if suite.line.name is None:
+                    raise LedgerError(f"{shown}: {name!r} is a run, and only checks of kept suites are re-armed")
+                if check not in suite.failed:
+                    known = listed_names(list(suite.failed)) or "none"
+                    raise LedgerError(
+                        f"{shown}: check {check!r} of kept suite {name!r} has not failed since it was armed (failed: "
+                        f"{known}); nothing was spent"
+                    )
+                place, entry = state.next_place, None
+                if charge is not None:
+                    stored = state.entry(suite.line.entry).predicate
+                    request = json.dumps({"suite": name, "rearm": check})
+                    asked = Asked(request, None, None, label, None)
+                    made = write_debit(books, stored, charge, None, asked, deadline=deadline)
+                    answer = json.dumps({"suite": name, "rearmed": check})
+                    row = state.answer_row(made.line.number, made.line.reserved, answer, (made.sealed, place))
+                    insert(books.file, "answer", row)
+                    place, entry = place + 2, made.line.number
+                _insert(books, suite, (REARM, act_detail({"check": check}, who, label), entry), place)
+                reached("re-arming written")
+        except RefusedError as refused:
+            raise refused.in_words(state, region_from_text(stored), charge or 0, held_for(None)) from None
+        books.write_head()
+        reached("re-armed")
+
+    def close_suite(
+        self, name: str, *, who: str | None = None, label: str | None = None, wait: float = RUN_WAIT
+    ) -> None:
+        """Close a kept suite, for ever: settle it once at what its levels cost, and overwrite its secret.
+
+        Also a suite that is not kept whose process was killed, by its run id, where that is not asked for again: it
+        publishes nothing more. Asked again, only what a killed process has left undone is done.
+
+        Parameters
+        ----------
+        name
+            The name of the kept suite, or the run id.
+        who, label
+            Who does it and why, for the history.
+
+        Raises
+        ------
+        LedgerError
+            There is no such suite, another process runs it, or the ledger cannot be used or was retired.
+        """
+        check_names(who, label)
+        books = self._books
+        books.refresh()
+        kept = name in books.state.suites.named
+        lock = RunLock(books.file, name, wait, "suite" if kept else "run")
+        try:
+            _close(books, name, who, label)
+        finally:
+            lock.close()
+
+
+@unbroken()
+def _close(books: Books, name: str, who: str | None, label: str | None) -> None:
+    state = books.state
+    reached("closing")
+    with books.file.debited(UNSETTLED):
+        with books.current():
+            suite = _found(books, name)
+            if not state.is_answered(suite.line.entry):
+                refuse_retired(state, books.file.shown)
+                _write_end(books, suite, who, label)
+                reached("closing written")
+        books.write_head()
+        reached("secret overwritten")
+        books.file.truncate_log()
+    reached("closed")
+
+
+def _write_end(books: Books, suite: KnownSuite, who: str | None, label: str | None) -> None:
+    """In one transaction: the answer of its first debit, the settlement of each, the act, the end of the secret."""
+    state = books.state
+    at = max(now(), suite.at)
+    answer = state.answer_row(suite.line.entry, at, json.dumps({"suite": suite.line.name, "closed": at}))
+    insert(books.file, "answer", answer)
+    rows = settlement_rows(state, _final(state, suite), state.next_place + 1)
+    for row in rows:
+        insert(books.file, "settlement", row)
+    _insert(books, suite, (CLOSE, act_detail({}, who, label), None), state.next_place + 1 + len(rows))
+    forget(books, suite.line.number)
+
+
+def _final(state: LedgerState, suite: KnownSuite) -> Sequence[tuple[EntryLine, int]]:
+    """What each debit of a suite finally costs: together what its levels cost, the oldest first.
+
+    All of them are charged for the same rows, for life, so only their sum matters.
+    """
+    left, charges = suite.spent, []
+    for number in suite.entries:
+        entry = state.entry(number)
+        charges.append((entry, min(entry.charge, left)))
+        left -= charges[-1][1]
+    return charges
+
+
+def _insert(books: Books, suite: KnownSuite, act: tuple[str, str, int | None], place: int) -> None:
+    """Insert an act: its kind, its detail and the debit that it made."""
+    state, at = books.state, max(now(), suite.at)
+    line = SuiteActLine(state.suites.acts.last + 1, suite.line.number, at, *act, place)
+    insert(books.file, "suite_act", state.suites.row(state.terms.key, line))
+
+
+def _found(books: Books, name: str) -> KnownSuite:
+    state = books.state
+    suite = state.suites.named.get(name) or state.suites.by_entry.get(state.runs.get(name, 0))
+    if suite is None:
+        known = listed_names(list(state.suites.named)) or "none"
+        raise LedgerError(f"{books.file.shown}: no kept suite {name!r} (there are: {known}), and no run of a suite")
+    return suite
+
+
+def _to_act_on(books: Books, name: str) -> KnownSuite:
+    """An open suite, by its name or run id."""
+    suite = _found(books, name)
+    refuse_retired(books.state, books.file.shown)
+    if books.state.is_answered(suite.line.entry):
+        at = suite.acts[-1].at if suite.acts else suite.at
+        raise LedgerError(f"{books.file.shown}: {name!r} was closed on {at[:10]}; nothing was spent")
+    return suite
+
+
+def check_names(who: str | None, label: str | None) -> None:
+    """Raise `ParameterError` if who acts or why is no name that a ledger keeps."""
+    for what, name in (("who", who), ("a label", label)):
+        if name is not None:
+            check_name(what, name)
 
 
 class OwnerActs(SuiteActs):

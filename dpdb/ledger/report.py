@@ -1,25 +1,43 @@
-"""The report of a ledger to its owner: a summary, the budget left for which rows, and the history of its debits."""
+"""The report of a ledger to its owner: a summary, the budget left for which rows, and the history of its debits.
+
+A tight report of composed pure releases by privacy loss distributions, where Google's dp-accounting is installed.
+
+For reports only: filters by privacy loss distributions are not valid for releases chosen adaptively.
+"""
 
 from __future__ import annotations
 
 import json
+import math
+from collections import Counter
 from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from dpdb.errors import ParameterError
-from dpdb.ledger.allowances import Window, retired_words, windows
 from dpdb.ledger.amounts import in_parameter, in_words, is_little
+from dpdb.ledger.limits import Window, retired_words, windows
 from dpdb.ledger.lines import Allowance, LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer, UnseenRows
-from dpdb.ledger.pld import reported_epsilon
-from dpdb.ledger.store.acts import ALLOW, RAISE
-from dpdb.ledger.store.clock import present
+from dpdb.ledger.store.clock import parse_period, present
 from dpdb.ledger.store.file import LedgerFile
-from dpdb.ledger.store.periods import parse_period
+from dpdb.ledger.store.rows import ALLOW, RAISE
 from dpdb.ledger.store.state import LedgerState
 from dpdb.predicates import Region, ValueSet, region_from_text
 from dpdb.privacy import Notion
 
-__all__ = ["acts", "epsilon_at", "history", "little_left", "recorded_answers", "summary", "unseen_rows"]
+__all__ = [
+    "acts",
+    "epsilon_at",
+    "history",
+    "little_left",
+    "recorded_answers",
+    "reported_epsilon",
+    "summary",
+    "tight_epsilon",
+    "unseen_rows",
+]
+
 
 _SECONDS = 0.1  # for a bound on the budget left for rows, which may be loose but never too high
 
@@ -254,3 +272,66 @@ def _published(answer: str | None) -> list[dict[str, Any]] | None:
     if isinstance(found, dict):
         listed = found.get("checks", found.get("named", []))
     return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+
+
+_FINEST = 1e-4
+_MOST_STEPS = 1_000_000
+"""Losses are rounded up to multiples of this, or of the sum cut into so many steps: memory stays small."""
+
+
+def tight_epsilon(epsilons: Sequence[float], delta: float) -> float:
+    """Epsilon at `delta` of pure releases that all cover one row, computed with pessimistic rounding.
+
+    Each release is taken for the worst mechanism with its epsilon, randomized response (Kairouz, Oh, Viswanath 2015),
+    so the answer holds for every mechanism.
+
+    Raises
+    ------
+    ParameterError
+        dp-accounting is not installed, or an epsilon or `delta` is out of range.
+    """
+    _check(epsilons, delta)
+    found = _modules()
+    if found is None:
+        raise ParameterError(
+            "the tight report needs the package dp-accounting, which is not installed; "
+            "install it (pip install 'dpdb[pld]') or use the report by the sum"
+        )
+    common, distributions = found
+    interval = max(_FINEST, sum(epsilons) / _MOST_STEPS)
+    together = None
+    for epsilon, times in sorted(Counter(epsilon for epsilon in epsilons if epsilon).items()):
+        one = distributions.from_privacy_parameters(
+            common.DifferentialPrivacyParameters(epsilon, 0.0), value_discretization_interval=interval
+        )
+        one = one.self_compose(times) if times > 1 else one
+        together = one if together is None else together.compose(one)
+    return 0.0 if together is None else float(together.get_epsilon_for_delta(delta))
+
+
+def reported_epsilon(epsilons: Sequence[float], delta: float) -> float:
+    """Return the smaller of the plain sum and the tight report; the sum if dp-accounting is not installed.
+
+    Raises
+    ------
+    ParameterError
+        An epsilon or `delta` is out of range.
+    """
+    _check(epsilons, delta)
+    added = math.fsum(epsilons)
+    return added if delta == 0 or _modules() is None else min(added, tight_epsilon(epsilons, delta))
+
+
+def _check(epsilons: Sequence[float], delta: float) -> None:
+    if any(not 0 <= epsilon < math.inf for epsilon in epsilons):
+        raise ParameterError("every epsilon of the report must be a number from 0 on")
+    if not 0 <= delta < 1:
+        raise ParameterError(f"delta must be at least 0 and below 1, got {delta!r}")
+
+
+def _modules() -> tuple[ModuleType, ModuleType] | None:
+    """Return the modules of dp-accounting that are used here, None if it is not installed."""
+    try:
+        return import_module("dp_accounting.pld.common"), import_module("dp_accounting.pld.privacy_loss_distribution")
+    except ImportError:
+        return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # a session without a ledger loads no lock
     from dpdb.ledger.lines import RecordedLevel, RecordedRearm
-    from dpdb.ledger.run_lock import RunLock
+    from dpdb.ledger.store.file import RunLock
 
 __all__ = ["Reservation", "SuiteReservation"]
 

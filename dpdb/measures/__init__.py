@@ -11,18 +11,12 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.measures.answer import Answer, GraphStatistics, why_no_upper
-    from dpdb.measures.count import noisy_count
-    from dpdb.measures.degree_cap import release_degree_cap
-    from dpdb.measures.estimate import with_estimate, with_theta_limits
+    from dpdb.measures.answer import Answer, GraphStatistics, release_degree_cap, why_no_upper
+    from dpdb.measures.count import noisy_count, rate_answer, rate_beta, rate_shares
     from dpdb.measures.measure import Measure
-    from dpdb.measures.mechanism import Mechanism, Run, Words
-    from dpdb.measures.mechanisms.fewest_deletions import FEWEST_DELETIONS
-    from dpdb.measures.mechanisms.fixed_theta import at_theta, takes_theta
-    from dpdb.measures.mechanisms.two_sided import declared
-    from dpdb.measures.mechanisms.violating_rows import VIOLATING_ROWS
-    from dpdb.measures.one_scan import read_together
-    from dpdb.measures.rate import rate_answer, rate_beta, rate_shares
+    from dpdb.measures.mechanism import Mechanism, Run, Words, read_together, with_estimate, with_theta_limits
+    from dpdb.measures.mechanisms.at_one_theta import at_theta, declared, takes_theta
+    from dpdb.measures.mechanisms.exact_counts import FEWEST_DELETIONS, VIOLATING_ROWS
     from dpdb.measures.registry import MEASURES, MeasureName, counted, measure_named, measures_named
 
 __all__ = [
@@ -57,18 +51,12 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            "answer": "Answer GraphStatistics why_no_upper",
-            "count": "noisy_count",
-            "degree_cap": "release_degree_cap",
-            "estimate": "with_estimate with_theta_limits",
+            "answer": "Answer GraphStatistics release_degree_cap why_no_upper",
+            "count": "noisy_count rate_answer rate_beta rate_shares",
             "measure": "Measure",
-            "mechanism": "Mechanism Run Words",
-            "mechanisms.fewest_deletions": "FEWEST_DELETIONS",
-            "mechanisms.fixed_theta": "at_theta takes_theta",
-            "mechanisms.two_sided": "declared",
-            "mechanisms.violating_rows": "VIOLATING_ROWS",
-            "one_scan": "read_together",
-            "rate": "rate_answer rate_beta rate_shares",
+            "mechanism": "Mechanism Run Words read_together with_estimate with_theta_limits",
+            "mechanisms.at_one_theta": "at_theta declared takes_theta",
+            "mechanisms.exact_counts": "FEWEST_DELETIONS VIOLATING_ROWS",
             "registry": "MEASURES MeasureName counted measure_named measures_named",
         },
     )

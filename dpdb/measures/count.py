@@ -1,13 +1,22 @@
-"""count: the number of rows of a slice. Needs no constraint."""
+"""count: the number of rows of a slice, without any constraint; rate: a measure of rows, as a share of them."""
 
 from __future__ import annotations
+
+import math
 
 from dpdb.measures.answer import Answer
 from dpdb.measures.measure import Counted
 from dpdb.measures.mechanism import Words
-from dpdb.privacy import discrete_gaussian, discrete_laplace, gaussian_tail, laplace_tail
+from dpdb.privacy import discrete_gaussian, discrete_laplace, gaussian_tail, laplace_tail, split
 
-__all__ = ["COUNT", "noisy_count"]
+__all__ = [
+    "COUNT",
+    "noisy_count",
+    "rate_answer",
+    "rate_beta",
+    "rate_shares",
+]
+
 
 _ESTIMAND = "number of rows in the slice"
 
@@ -41,3 +50,56 @@ def noisy_count(count: int, cost: int, beta: float, *, gaussian: bool = False) -
         value=noisy, lower=low, upper=high, noise_scale=scale, estimand=_ESTIMAND, estimate_lower=low,
         estimate_upper=high,
     )  # fmt: skip
+
+
+# Epsilon of the private row count and of the measure. With n rows, a true share p and numerator noise of s rows per
+# 1/epsilon, the relative errors are 1 / (c n epsilon) and s / ((1 - c) p n epsilon); the sum of their squares is least
+# at c / (1 - c) = (p / s)^(2/3), whatever n and epsilon: 5% is the optimum where p / s is about 1.2%, an ordinary dirty
+# table. It costs the measure 5% of its accuracy and keeps the count's noise below 1% of the count from
+# n epsilon = 2,000 on.
+_COUNT, _MEASURE = 5, 95
+
+# Of 1 - confidence, the count's interval gets a tenth: by the same figures its tail is the smaller one.
+_COUNT_BETA = 0.1
+
+
+def rate_shares(epsilon: int) -> tuple[int, int]:
+    """Split nano-epsilon exactly between the row count and the measure."""
+    count, measure = split(epsilon, (_COUNT, _MEASURE))
+    return count, measure
+
+
+def rate_beta(beta: float) -> tuple[float, float]:
+    """Split beta between the intervals of the row count and of the measure (Bonferroni).
+
+    The sum does not exceed `beta` but for floating-point rounding, which the slack of `laplace_tail` covers.
+    """
+    return _COUNT_BETA * beta, (1 - _COUNT_BETA) * beta
+
+
+def rate_answer(measure: Answer, count: Answer) -> Answer:
+    """Divide a measure by the row count of its slice: post-processing of two releases, which costs nothing more.
+
+    The rate of a slice without rows is 0. Whenever both intervals hold, so does lower / (upper count) <= rate <=
+    upper / (lower count), with counts of at least 1 and rates of at most 1; the same for the interval of the estimand.
+
+    `noise_scale` is that of the quotient to first order, sqrt(s^2 + (value b)^2) / count, for the published scales s of
+    the measure and b of the count and the released value and count: it reads nothing that is private.
+    """
+    rows, low, high = max(1, count.value), measure.estimate_lower, measure.estimate_upper
+    value = min(1, measure.value / rows)
+    assert count.upper is not None, "a count has a two-sided interval"
+    return Answer(
+        value=value,
+        lower=min(1, measure.lower / max(1, count.upper)),
+        upper=None if measure.upper is None else min(1, measure.upper / max(1, count.lower)),
+        upper_reason=measure.upper_reason,
+        theta=measure.theta,
+        noise_scale=math.hypot(measure.noise_scale, value * count.noise_scale) / rows,
+        estimand=f"{measure.estimand}; divided by the number of rows in the slice",
+        raw=measure.unclamped / rows,
+        estimate_lower=None if low is None else min(1, low / max(1, count.upper)),
+        estimate_upper=None if high is None else min(1, high / max(1, count.lower)),
+        estimate_reason=measure.estimate_reason,
+        theta_limits=measure.theta_limits,
+    )

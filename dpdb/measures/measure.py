@@ -60,7 +60,7 @@ class Measure(Counted):
     truth : function of GraphStatistics to number
         The exact value of the default mechanism's estimand, private: for the owner's simulations.
     weight : int
-        Its part of epsilon when all measures are released together; see `dpdb.release.prepared.shares`.
+        Its part of epsilon when all measures are released together; see `dpdb.release.measure_part`.
     rate_weight : int or None
         The same for rates; None if the measure has no rate, because pairs of rows are no share of the rows.
     """

@@ -5,19 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from dpdb.measures.answer import EDGES
 from dpdb.measures.measure import Measure
 from dpdb.measures.mechanism import Words
-from dpdb.measures.mechanisms.bound import bound
+from dpdb.measures.mechanisms.at_one_theta import bound, two_sided
 from dpdb.measures.mechanisms.by_rule import by_rule
-from dpdb.measures.mechanisms.gem import gem
+from dpdb.measures.mechanisms.chosen_theta import Marginal, gem, progressive
+from dpdb.measures.mechanisms.exact_counts import VIOLATING_ROWS
 from dpdb.measures.mechanisms.ladder import Ladder, Rungs, Settings, Top
-from dpdb.measures.mechanisms.marginal import Marginal
-from dpdb.measures.mechanisms.paper_mechanisms import paper_mechanisms
-from dpdb.measures.mechanisms.progressive import progressive
-from dpdb.measures.mechanisms.projected import EDGES
-from dpdb.measures.mechanisms.r2t import R2T
-from dpdb.measures.mechanisms.two_sided import two_sided
-from dpdb.measures.mechanisms.violating_rows import VIOLATING_ROWS
+from dpdb.measures.mechanisms.published_mechanisms import R2T, paper_mechanisms
 from dpdb.privacy import NANO
 
 __all__ = ["LADDER", "MARGINAL", "MARGINAL_ORDER", "MEASURE"]

@@ -1,7 +1,7 @@
 """`MEASURES`: the measures that are released. Each is one file with its `MEASURE`, and one line here.
 
-A new measure is such a file beside the others, and its name in `MeasureName` and `MEASURES` here; a new mechanism is a
-file in `dpdb.measures.mechanisms`, named by its measure.
+A new measure is such a file beside the others, and its name in `MeasureName` and `MEASURES` here; a new mechanism
+stands beside those of its subject in `dpdb.measures.mechanisms`, named by its measure.
 """
 
 from __future__ import annotations

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dpdb.measures.measure import Measure
 from dpdb.measures.mechanism import Words
-from dpdb.measures.mechanisms.fewest_deletions import FEWEST_DELETIONS
-from dpdb.measures.mechanisms.fractional import FRACTIONAL, fractional_cover
-from dpdb.measures.mechanisms.greedy import GREEDY
-from dpdb.measures.mechanisms.violating_rows import VIOLATING_ROWS
+from dpdb.measures.mechanisms.covers import FRACTIONAL, GREEDY, fractional_cover
+from dpdb.measures.mechanisms.exact_counts import FEWEST_DELETIONS, VIOLATING_ROWS
 
 __all__ = ["MEASURE"]
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.overlap.bounds.bound import Bound, Deadline, Witness
-    from dpdb.overlap.growing.online import Added, Decision, OverlapIndex
-    from dpdb.overlap.instance import MOST_WEIGHT
+    from dpdb.overlap.instance import MOST_WEIGHT, Bound, Deadline, Witness
+    from dpdb.overlap.online import Added, Decision, OverlapIndex
     from dpdb.overlap.report import OverlapReport, overlap_report
     from dpdb.overlap.solver import METHODS, maximum_overlap
 
@@ -35,9 +34,8 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            "bounds.bound": "Bound Deadline Witness",
-            "growing.online": "Added Decision OverlapIndex",
-            "instance": "MOST_WEIGHT",
+            "instance": "Bound Deadline MOST_WEIGHT Witness",
+            "online": "Added Decision OverlapIndex",
             "report": "OverlapReport overlap_report",
             "solver": "METHODS maximum_overlap",
         },

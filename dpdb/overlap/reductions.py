@@ -12,9 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.overlap.bounds.coverage import Coverage, coverage
-from dpdb.overlap.bounds.relaxation import Relaxation
-from dpdb.overlap.instance import Instance
+from dpdb.overlap.instance import Coverage, Instance, Relaxation, coverage
 
 __all__ = ["Family", "Problem", "maximal_columns", "reduce", "restrict", "unmerged"]
 

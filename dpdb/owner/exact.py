@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Unpack
@@ -17,13 +17,18 @@ from dpdb.errors import ParameterError
 from dpdb.graph import BlockGraph, EdgeGraph, count_maximal_independent_sets, minimum_vertex_cover
 from dpdb.names import nearest_words
 from dpdb.opening import is_remote, open_local_table, open_table
-from dpdb.owner.exact_values import EXACT_MEASURES, ExactMeasures, RuleMeasures
 from dpdb.owner.listing import Listing
 from dpdb.release import FewestDeletions
 from dpdb.release.conflict_graph import conflict_graph
 from dpdb.sources import SourceLike
 
-__all__ = ["exact_measures"]
+__all__ = [
+    "EXACT_MEASURES",
+    "ExactMeasures",
+    "RuleMeasures",
+    "exact_measures",
+]
+
 
 # The exact repair and maximal_consistency hold the graph in memory; beyond this many edges they are not tried.
 _LARGEST_IN_MEMORY = 20_000_000
@@ -246,3 +251,99 @@ def _consistent_subsets(graph: EdgeGraph | BlockGraph, edges: int, reasons: dict
 
 def _half(value: Fraction) -> float:
     return int(value) if value.denominator == 1 else float(value)
+
+
+EXACT_MEASURES = {
+    "drastic": ("drastic",),
+    "minimal_inconsistency": ("minimal_inconsistency",),
+    "problematic": ("problematic",),
+    "repair": ("repair_fractional", "repair_lower", "repair_upper"),
+    "maximal_consistency": ("maximal_consistency",),
+}
+"""The measures by name, each with the fields that hold it."""
+
+
+@dataclass(frozen=True)
+class ExactMeasures:
+    """True values of one slice. Private: for the owner. The fields of measures that were not requested are None.
+
+    Attributes
+    ----------
+    rows : int
+    self_conflicts : int
+        Rows that violate a single-tuple constraint; they count once in each measure and leave the graph.
+    drastic : int
+        1 if there is any conflict.
+    minimal_inconsistency, problematic : int
+    repair_fractional : float
+        tau* plus self-conflicts.
+    repair_lower, repair_upper : int
+        Equal where a solver proved the repair exactly.
+    maximal_consistency : int or None
+    max_degree : int
+    reasons : dict
+        For each field that is None or not proved: why.
+    by_constraint : tuple of RuleMeasures, optional
+        The measures of each written constraint by itself.
+    measures : tuple of str
+        The requested measures.
+    not_of_type : dict of str to int
+        For each column of text cells (CSV) with a declared type: cells that are NULL because they have no value of it.
+    """
+
+    rows: int
+    self_conflicts: int
+    drastic: int | None
+    minimal_inconsistency: int | None
+    problematic: int | None
+    repair_fractional: float | None
+    repair_lower: int | None
+    repair_upper: int | None
+    maximal_consistency: int | None
+    max_degree: int
+    reasons: dict[str, str] = field(default_factory=dict)
+    by_constraint: tuple[RuleMeasures, ...] | None = None
+    measures: tuple[str, ...] = tuple(EXACT_MEASURES)
+    not_of_type: dict[str, int] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the requested fields, ready for JSON."""
+        fields = asdict(replace(self, by_constraint=None))
+        del fields["measures"], fields["by_constraint"]
+        for name, own in EXACT_MEASURES.items():
+            if name not in self.measures:
+                for unasked in own:
+                    del fields[unasked]
+        if not self.not_of_type:
+            del fields["not_of_type"]
+        if self.by_constraint is not None:
+            fields["by_constraint"] = [rule.to_dict() for rule in self.by_constraint]
+        return fields
+
+
+@dataclass(frozen=True)
+class RuleMeasures:
+    """True values of one constraint by itself, whatever other constraints its rows violate. Private.
+
+    Attributes
+    ----------
+    constraint : str
+        As it was written.
+    violations : int
+        Pairs of rows that violate it; of a constraint over one tuple, rows.
+    measured : ExactMeasures, optional
+        The requested measures.
+    """
+
+    constraint: str
+    violations: int
+    measured: ExactMeasures | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the requested fields, ready for JSON; `reasons` only if it is not empty."""
+        fields: dict[str, Any] = {"constraint": self.constraint, "violations": self.violations}
+        if self.measured is not None:
+            found = self.measured.to_dict()
+            fields |= {own: found[own] for name in self.measured.measures for own in EXACT_MEASURES[name]}
+            fields |= {"reasons": found["reasons"]} if found["reasons"] else {}
+        return fields

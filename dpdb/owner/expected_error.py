@@ -11,8 +11,7 @@ from dpdb.engine import NESTED_LOOP_ROWS, ProtectedChange, PublicSizes, TableSet
 from dpdb.errors import ParameterError
 from dpdb.measures import FEWEST_DELETIONS, MEASURES, measure_named
 from dpdb.opening import declared_table, empty_table
-from dpdb.owner.plan_words import Plan, Rung
-from dpdb.owner.simulation import ExpectedError, Simulation
+from dpdb.owner.simulation import ExpectedError, Plan, Rung, Simulation
 from dpdb.privacy import as_float
 from dpdb.release import Ask, Epsilon, Session, by_rule_offer, risk_of
 from dpdb.sources import SourceLike

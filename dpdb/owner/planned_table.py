@@ -23,8 +23,8 @@ from dpdb.errors import ParameterError
 from dpdb.opening import open_local_table
 from dpdb.owner.dirt import rnoise
 from dpdb.owner.dirt.parameters import Purpose, check_count, check_real, check_seed, fresh_seed, generator
-from dpdb.owner.synthetic.allowed import allowed_domains
-from dpdb.owner.synthetic.table import SyntheticTable, synthesize
+from dpdb.owner.synthetic_domains import allowed_domains
+from dpdb.owner.synthetic_table import SyntheticTable, synthesize
 from dpdb.release.conflict_graph import conflict_graph
 
 __all__ = [

@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.predicates.attribute_sets import Cut, ValueSet
     from dpdb.predicates.bind import refuse_unknown_parts
-    from dpdb.predicates.boxes import Box, hull, meet
-    from dpdb.predicates.coverage import covered, covered_groups
     from dpdb.predicates.nodes import (
         TRUE,
         And,
@@ -39,7 +36,16 @@ if TYPE_CHECKING:
         columns_in,
         columns_of,
     )
-    from dpdb.predicates.region import Region, region_from_text, region_to_text
+    from dpdb.predicates.region import (
+        Box,
+        Region,
+        covered,
+        covered_groups,
+        hull,
+        meet,
+        region_from_text,
+        region_to_text,
+    )
     from dpdb.predicates.sql import condition, data_type, in_type, literal_sql, term_sql
     from dpdb.predicates.terms import (
         LONGEST_ENUM,
@@ -50,6 +56,7 @@ if TYPE_CHECKING:
         orders_alike,
         type_words,
     )
+    from dpdb.predicates.value_sets import Cut, ValueSet
 
 __all__ = [
     "LONGEST_ENUM",
@@ -103,14 +110,14 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            "attribute_sets": "Cut ValueSet",
             "bind": "refuse_unknown_parts",
-            "boxes": "Box hull meet",
-            "coverage": "covered covered_groups",
-            "terms": "LONGEST_ENUM enum_type enum_values equality_type is_enum orders_alike type_words",
-            "nodes": "And Arithmetic Call Column Comparison Constant Flag Like Literal LiteralValue Membership Node "
-            "Not NullTest Or TRUE Term TermComparison Value all_of columns_in columns_of",
-            "region": "Region region_from_text region_to_text",
+            "nodes": (
+                "And Arithmetic Call Column Comparison Constant Flag Like Literal LiteralValue Membership "
+                "Node Not NullTest Or TRUE Term TermComparison Value all_of columns_in columns_of"
+            ),
+            "region": "Box Region covered covered_groups hull meet region_from_text region_to_text",
             "sql": "condition data_type in_type literal_sql term_sql",
+            "terms": "LONGEST_ENUM enum_type enum_values equality_type is_enum orders_alike type_words",
+            "value_sets": "Cut ValueSet",
         },
     )

@@ -29,7 +29,7 @@ from dpdb.predicates.nodes import (
     columns_in,
     negation,
 )
-from dpdb.predicates.parse import parse, refused
+from dpdb.predicates.sql import parse, refused
 from dpdb.predicates.terms import (
     arithmetic,
     call,

@@ -1,6 +1,6 @@
 """The nodes of a bound predicate: a WHERE clause whose columns, literals and types of comparison are known.
 
-One tree says which rows are read (`dpdb.predicates.sql`) and which are charged (`dpdb.predicates.coverage`). Trees are
+One tree says which rows are read (`dpdb.predicates.sql`) and which are charged (`dpdb.predicates.region`). Trees are
 put together by the functions at the end, which fold every part whose truth value is known: TRUE and FALSE remain only
 as a whole tree, which has no column.
 """

@@ -1,4 +1,11 @@
-"""The bound tree into SQL over unqualified columns, with total casts: no row can make it fail."""
+"""The bound tree into SQL over unqualified columns, with total casts: no row can make it fail.
+
+The text of a predicate into sqlglot's tree, refusing texts that are too large or more than one predicate.
+
+This is the first half of a default-deny grammar of row-local, deterministic, total predicates: anything else could read
+another row (`a > (SELECT avg(a) ...)` breaks every sensitivity proof), fail on a private value, or differ between two
+readings. The second half, `dpdb.predicates.bind`, takes the tree node by node; no text of the user reaches SQL.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +13,12 @@ from collections.abc import Callable
 from functools import cache
 
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
-from dpdb.constraints import COMPARISONS
+from dpdb.bounded_parser import NotOneConditionError, TooMuchWorkError, parse_condition
+from dpdb.constraints import COMPARISONS, shortened
+from dpdb.errors import PredicateError
+from dpdb.names import is_encodable
 from dpdb.predicates.nodes import (
     And,
     Arithmetic,
@@ -27,7 +38,15 @@ from dpdb.predicates.nodes import (
     TermComparison,
 )
 
-__all__ = ["condition", "data_type", "in_type", "literal_sql", "term_sql"]
+__all__ = [
+    "condition",
+    "data_type",
+    "in_type",
+    "literal_sql",
+    "parse",
+    "refused",
+    "term_sql",
+]
 
 
 def condition(tree: Node) -> exp.Expr:  # noqa: C901, PLR0911 - one line per kind of node
@@ -182,3 +201,71 @@ def _membership(term: Term, literals: tuple[Literal, ...]) -> exp.Expr:
         for kind in kinds
     ]
     return exp.or_(*(exp.paren(items, copy=False) for items in lists), copy=False) if len(lists) > 1 else lists[0]
+
+
+_ALLOWED = (
+    "columns, literals, comparisons, AND, OR, NOT, IN (list), BETWEEN, IS [NOT] NULL, LIKE with a literal, "
+    "+ - * / // %, lower, upper, trim, length, abs, year, month, day, make_date, coalesce, CAST"
+)
+_MAX_LENGTH = 100_000
+_MAX_NODES = 10_000
+# The arguments that nodes of the grammar may have; a node with any other argument is refused.
+_KNOWN_ARGS = {
+    "this",
+    "expression",
+    "expressions",
+    "low",
+    "high",
+    "to",
+    "negate",
+    "is_string",
+    "quoted",
+    "nested",
+    "unit",
+    "safe",
+    "year",
+    "month",
+    "day",
+}
+
+
+def parse(text: str) -> exp.Expr:
+    """Parse one predicate.
+
+    Raises
+    ------
+    PredicateError
+        If it is no text, cannot be encoded, is too large, or is not one SQL condition.
+    """
+    if not isinstance(text, str) or not text.strip():
+        raise PredicateError("where: expected a predicate such as \"state = 'CA'\"")
+    if not is_encodable(text):
+        raise PredicateError(f"where: {shortened(text)} has a character that is not valid Unicode")
+    if len(text) > _MAX_LENGTH:
+        raise PredicateError(f"where: more than {_MAX_LENGTH} characters; shorten the predicate")
+    tree = _condition(text)
+    if sum(1 for _ in tree.walk()) > _MAX_NODES:
+        raise PredicateError(f"where: more than {_MAX_NODES} parts; shorten the predicate")
+    for node in tree.walk():
+        if any(value for key, value in node.args.items() if key not in _KNOWN_ARGS):
+            raise refused(node)
+    return tree
+
+
+def refused(node: exp.Expr) -> PredicateError:
+    """Return the error of a part of a predicate that is outside the grammar."""
+    shown = shortened(node.sql("duckdb", comments=False))
+    return PredicateError(f"where: {shown} is not allowed; allowed are {_ALLOWED}")
+
+
+def _condition(text: str) -> exp.Expr:
+    try:
+        return parse_condition(text)
+    except NotOneConditionError:
+        raise PredicateError(f"where: {shortened(text)} is more than one predicate; allowed are {_ALLOWED}") from None
+    except TooMuchWorkError as error:
+        raise PredicateError(f"where: {shortened(text)} {error}") from None
+    except (SqlglotError, RecursionError) as error:
+        details = getattr(error, "errors", None)
+        where = f": {details[0]['description']}, near {shortened(details[0]['highlight'])}" if details else ""
+        raise PredicateError(f"where: {shortened(text)} is not a predicate{where}") from None

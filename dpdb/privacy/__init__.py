@@ -11,29 +11,47 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.privacy.climbing import UNIT, HiddenNoise, climb, draw_hidden_noise, height_above, in_units
+    from dpdb.privacy.climbing import (
+        UNIT,
+        HandicappedNoise,
+        HiddenNoise,
+        climb,
+        difference_tail,
+        draw_hidden_noise,
+        height_above,
+        in_units,
+    )
     from dpdb.privacy.epsilon import (
+        GDP,
         NANO,
+        NOTIONS,
+        PURE,
+        ZCDP,
+        Notion,
+        Number,
         as_float,
         as_fraction,
         format_epsilon,
         format_rho,
+        gdp_delta,
         parse_epsilon,
         parse_rho,
         rho_as_float,
         split,
     )
-    from dpdb.privacy.handicapped_noise import HandicappedNoise, difference_tail
     from dpdb.privacy.noise import (
         check_samplers,
         discrete_gaussian,
         discrete_laplace,
         discrete_laplaces,
+        gaussian_tail,
+        laplace_difference_tail,
         laplace_scale,
+        laplace_sum_tail,
+        laplace_tail,
         noisy_max,
+        one_sided_noises,
     )
-    from dpdb.privacy.notions import GDP, NOTIONS, PURE, ZCDP, Notion, Number, gdp_delta
-    from dpdb.privacy.one_sided import one_sided_noises
     from dpdb.privacy.selection import (
         generalized_exponential_mechanism,
         marginal_choice,
@@ -44,7 +62,6 @@ if TYPE_CHECKING:
         thirds_grid,
         tripling_grid,
     )
-    from dpdb.privacy.tails import gaussian_tail, laplace_difference_tail, laplace_sum_tail, laplace_tail
 
 __all__ = [
     "GDP",
@@ -96,14 +113,21 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            "climbing": "HiddenNoise UNIT climb draw_hidden_noise height_above in_units",
-            "epsilon": "NANO as_float as_fraction format_epsilon format_rho parse_epsilon parse_rho rho_as_float split",
-            "handicapped_noise": "HandicappedNoise difference_tail",
-            "noise": "check_samplers discrete_gaussian discrete_laplace discrete_laplaces laplace_scale noisy_max",
-            "notions": "GDP NOTIONS Notion Number PURE ZCDP gdp_delta",
-            "one_sided": "one_sided_noises",
-            "selection": "generalized_exponential_mechanism paper_exponential_mechanism paper_grid power_grid peeled "
-            "marginal_choice thirds_grid tripling_grid",
-            "tails": "gaussian_tail laplace_difference_tail laplace_tail laplace_sum_tail",
+            "climbing": (
+                "HandicappedNoise HiddenNoise UNIT climb difference_tail draw_hidden_noise height_above in_units"
+            ),
+            "epsilon": (
+                "GDP NANO NOTIONS Notion Number PURE ZCDP as_float as_fraction format_epsilon format_rho "
+                "gdp_delta parse_epsilon parse_rho rho_as_float split"
+            ),
+            "noise": (
+                "check_samplers discrete_gaussian discrete_laplace discrete_laplaces gaussian_tail "
+                "laplace_difference_tail laplace_scale laplace_sum_tail laplace_tail noisy_max "
+                "one_sided_noises"
+            ),
+            "selection": (
+                "generalized_exponential_mechanism marginal_choice paper_exponential_mechanism paper_grid "
+                "peeled power_grid thirds_grid tripling_grid"
+            ),
         },
     )

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.receipts.checkpoint import Checkpoint, parse_checkpoint
     from dpdb.receipts.issue import Issuer
     from dpdb.receipts.keys import SigningKey, load_key, load_public, new_key_file
-    from dpdb.receipts.receipt import Receipt, open_receipt, read_receipts
-    from dpdb.receipts.receipt_file import ReceiptFile
+    from dpdb.receipts.notes import Checkpoint, parse_checkpoint
+    from dpdb.receipts.receipt import Receipt, ReceiptFile, open_receipt, read_receipts
     from dpdb.receipts.verification import NOT_PROVEN, Verified, verify
     from dpdb.receipts.witness import WitnessFile, read_checkpoints
 
@@ -24,11 +23,10 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            "checkpoint": "Checkpoint parse_checkpoint",
             "issue": "Issuer",
             "keys": "SigningKey load_key load_public new_key_file",
-            "receipt": "Receipt open_receipt read_receipts",
-            "receipt_file": "ReceiptFile",
+            "notes": "Checkpoint parse_checkpoint",
+            "receipt": "Receipt ReceiptFile open_receipt read_receipts",
             "verification": "NOT_PROVEN Verified verify",
             "witness": "WitnessFile read_checkpoints",
         },

@@ -7,15 +7,22 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from dpdb.closing import Closing
 from dpdb.errors import LedgerError, RollbackError
 from dpdb.ledger import LedgerReading
-from dpdb.receipts.checkpoint import Checkpoint, sign_checkpoint
-from dpdb.receipts.ed25519 import signature
-from dpdb.receipts.envelope import canonical, envelope, pae
 from dpdb.receipts.keys import SigningKey, signing
 from dpdb.receipts.merkle import Tree
-from dpdb.receipts.statement import PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE, claims, subjects
+from dpdb.receipts.notes import Checkpoint, sign_checkpoint, signature
+from dpdb.receipts.statement import (
+    PAYLOAD_TYPE,
+    PREDICATE_TYPE,
+    STATEMENT_TYPE,
+    canonical,
+    claims,
+    envelope,
+    pae,
+    subjects,
+)
+from dpdb.stopping import Closing
 
 __all__ = ["Issuer", "LedgerTree"]
 

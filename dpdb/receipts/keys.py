@@ -18,9 +18,18 @@ from pathlib import Path
 from dpdb.errors import ParameterError
 from dpdb.files.bounded_file import bounded_bytes
 from dpdb.files.owned_file import open_owned, read_owned, replace_owned
-from dpdb.receipts.checkpoint import Checkpoint, parse_checkpoint
-from dpdb.receipts.ed25519 import SEED_BYTES, new_seed, public_of
-from dpdb.receipts.notes import COSIGNATURE, SIGNATURE, NoteError, NoteKey, parse_vkey
+from dpdb.receipts.notes import (
+    COSIGNATURE,
+    SEED_BYTES,
+    SIGNATURE,
+    Checkpoint,
+    NoteError,
+    NoteKey,
+    new_seed,
+    parse_checkpoint,
+    parse_vkey,
+    public_of,
+)
 
 __all__ = ["SigningKey", "load_key", "load_public", "new_key_file", "signing"]
 

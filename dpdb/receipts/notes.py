@@ -1,18 +1,81 @@
-"""Signed notes (C2SP signed-note, Go's `sumdb/note`): text with one signature a line, and those who sign."""
+"""Signed notes (C2SP signed-note, Go's `sumdb/note`): text with one signature a line, those who sign, and checkpoints.
+
+Signatures are Ed25519 (RFC 8032) by the package cryptography, which is loaded here and nowhere else. A checkpoint (C2SP
+tlog-checkpoint) is a log's size and root as a signed note; witnesses add cosignatures (C2SP tlog-cosignature).
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import re
+import secrets
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from dpdb.receipts.ed25519 import is_signed, signature
+from dpdb.errors import ParameterError
 
 __all__ = [
-    "COSIGNATURE", "SIGNATURE", "NoteError", "NoteKey", "NoteSignature", "open_note", "parse_vkey", "plain_base64",
+    "COSIGNATURE",
+    "SEED_BYTES",
+    "SIGNATURE",
+    "Checkpoint",
+    "NoteError",
+    "NoteKey",
+    "NoteSignature",
+    "cosign",
+    "cosigned_at",
+    "is_signed",
+    "new_seed",
+    "open_checkpoint",
+    "open_note",
+    "parse_checkpoint",
+    "parse_vkey",
+    "plain_base64",
+    "public_of",
+    "sign_checkpoint",
     "sign_note",
-]  # fmt: skip
+    "signature",
+]
+
+
+SEED_BYTES = 32
+
+
+def new_seed() -> bytes:
+    """Return a new private key, from the operating system's randomness."""
+    return secrets.token_bytes(SEED_BYTES)
+
+
+def public_of(seed: bytes) -> bytes:
+    """Return the public key of a private one; `ParameterError` without the package."""
+    return bytes(_ed25519().Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw())
+
+
+def signature(seed: bytes, message: bytes) -> bytes:
+    """Return the signature of a message; `ParameterError` without the package."""
+    return bytes(_ed25519().Ed25519PrivateKey.from_private_bytes(seed).sign(message))
+
+
+def is_signed(public: bytes, signed: bytes, message: bytes) -> bool:
+    """Return whether a signature is that of a public key for a message; `ParameterError` without the package."""
+    keys = _ed25519()
+    from cryptography.exceptions import InvalidSignature
+
+    try:
+        keys.Ed25519PublicKey.from_public_bytes(public).verify(signed, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def _ed25519() -> Any:
+    try:
+        from cryptography.hazmat.primitives.asymmetric import ed25519
+    except ImportError:
+        raise ParameterError("receipts need the package cryptography: pip install 'dpdb[receipts]'") from None
+    return ed25519
+
 
 SIGNATURE, COSIGNATURE = 0x01, 0x04
 """Types of keys: Ed25519 signatures of the text, and timestamped cosignatures of a checkpoint."""
@@ -167,3 +230,101 @@ def plain_base64(coded: str) -> bytes:
     except ValueError:
         return b""
     return content if base64.b64encode(content).decode() == coded else b""
+
+
+_ROOT_BYTES, _TIME_BYTES = 32, 8
+_SIZE = re.compile("0|[1-9][0-9]{0,18}")
+
+
+class Checkpoint(NamedTuple):
+    """A log as it was: its name, its number of leaves, its root."""
+
+    origin: str
+    size: int
+    root: bytes
+
+    @property
+    def text(self) -> str:
+        """The text that is signed."""
+        return f"{self.origin}\n{self.size}\n{base64.b64encode(self.root).decode()}\n"
+
+
+def parse_checkpoint(text: str) -> Checkpoint:
+    """Read the text of a checkpoint; extension lines are passed over. `NoteError` if it is none."""
+    lines = text.split("\n")
+    if len(lines) < 4 or lines[-1] or not all(lines[:-1]):
+        raise NoteError("the checkpoint is malformed")
+    origin, size, root = lines[:3]
+    content = plain_base64(root)
+    if not _SIZE.fullmatch(size) or int(size) >= 1 << 63 or len(content) != _ROOT_BYTES:
+        raise NoteError("the checkpoint is malformed")
+    return Checkpoint(origin, int(size), content)
+
+
+def sign_checkpoint(checkpoint: Checkpoint, seed: bytes, public: bytes) -> str:
+    """Return the signed note of a checkpoint; the name of the key that signs it is the log's.
+
+    Parameters
+    ----------
+    checkpoint
+        The log as it is; it must be consistent with all that the key has signed.
+    seed, public
+        The private and the public key.
+    """
+    return sign_note(checkpoint.text, NoteKey(checkpoint.origin, public), seed)
+
+
+def open_checkpoint(note: str, publics: list[bytes]) -> Checkpoint:
+    """Return the checkpoint of a note that one of some keys has signed, as the log's.
+
+    Raises
+    ------
+    NoteError
+        It is malformed, or none of the keys has signed it.
+    """
+    origin = note.partition("\n")[0]
+    text, verified, _ = open_note(note, [NoteKey(origin, public) for public in publics])
+    if not verified:
+        raise NoteError("the checkpoint is signed by none of the keys that were given")
+    return parse_checkpoint(text)
+
+
+def cosign(note: str, key: NoteKey, seed: bytes, time: int) -> str:
+    """Return a checkpoint's note with one more line: a witness has seen it, consistent with all that he saw before.
+
+    Parameters
+    ----------
+    note
+        The signed checkpoint.
+    key
+        The witness's public key, of the type of cosignatures.
+    seed
+        His private key.
+    time
+        Seconds of Unix time.
+    """
+    text = f"{note.rpartition(chr(10) * 2)[0]}\n"
+    signed = time.to_bytes(_TIME_BYTES, "big") + signature(seed, _cosigned(text, time))
+    return note + NoteSignature(key.name, key.id, signed).line
+
+
+def cosigned_at(note: str, key: NoteKey) -> int | None:
+    """Return when a witness has cosigned a checkpoint, in Unix time; None if he has not.
+
+    Raises
+    ------
+    NoteError
+        The note is malformed, or his cosignature is not valid.
+    """
+
+    def verifies(known: NoteKey, text: str, signed: bytes) -> bool:
+        time = int.from_bytes(signed[:_TIME_BYTES], "big")
+        message = _cosigned(text, time)
+        return known.kind == COSIGNATURE and time < 1 << 63 and is_signed(key.public, signed[_TIME_BYTES:], message)
+
+    _, verified, _ = open_note(note, [key], verifies)
+    return int.from_bytes(verified[0].signature[:_TIME_BYTES], "big") if verified else None
+
+
+def _cosigned(text: str, time: int) -> bytes:
+    return f"cosignature/v1\ntime {time}\n{text}".encode()

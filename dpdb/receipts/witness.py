@@ -14,10 +14,9 @@ from pathlib import Path
 from dpdb.errors import ParameterError, RollbackError
 from dpdb.files.bounded_file import bounded_bytes
 from dpdb.files.owned_file import open_owned
-from dpdb.receipts.checkpoint import Checkpoint, cosign, cosigned_at, open_checkpoint
 from dpdb.receipts.issue import Issuer
 from dpdb.receipts.keys import SigningKey
-from dpdb.receipts.notes import COSIGNATURE, NoteError, NoteKey
+from dpdb.receipts.notes import COSIGNATURE, Checkpoint, NoteError, NoteKey, cosign, cosigned_at, open_checkpoint
 from dpdb.receipts.receipt import Receipt
 from dpdb.receipts.verification import linked
 

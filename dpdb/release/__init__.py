@@ -10,24 +10,39 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.release.accounts.budget import Budget, as_budget
-    from dpdb.release.accounts.charge import Charge, pure_units
-    from dpdb.release.accounts.ledger_account import LedgerAccount
-    from dpdb.release.ask import COUNT, COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, Ask, Epsilon, Key, Kind, checked_keys
-    from dpdb.release.conflict_graph import load_kernels
-    from dpdb.release.expected_time import by_rule_offer
-    from dpdb.release.prepared.parts import PublicTable
-    from dpdb.release.prepared.slices import Slices, parse_slices
-    from dpdb.release.preview import NOTHING_SPENT, PreviewPart, cost_preview, preview_html, preview_text
-    from dpdb.release.private_slices import PrivateSlices
-    from dpdb.release.public_numbers import PublicTheta, parse_confidence, parse_share
+    from dpdb.release.account import AnswerRun, Budget, SuiteLevel, SuiteRun, as_budget, new_run_id
+    from dpdb.release.ask import (
+        COUNT,
+        COUNT_OPTIONS,
+        MEASURE_OPTIONS,
+        OPTIONS,
+        Ask,
+        Epsilon,
+        Key,
+        Kind,
+        PublicTheta,
+        checked_keys,
+        parse_confidence,
+        parse_share,
+    )
+    from dpdb.release.conflict_graph import by_rule_offer, load_kernels
+    from dpdb.release.costs import Charge, Risk, pure_units, risk_of
+    from dpdb.release.ledger_account import LedgerAccount
+    from dpdb.release.parts import PublicTable, Slices, parse_slices
+    from dpdb.release.privacy_unit import PrivacyUnit, unit_of_table
     from dpdb.release.publish import publish_suite
-    from dpdb.release.published.change import Change
-    from dpdb.release.published.gates import Gate, GateResult, check_gates, parse_gate
-    from dpdb.release.published.html import releases_table
+    from dpdb.release.published.comparisons import Change, Gate, GateResult, check_gates, parse_gate
+    from dpdb.release.published.layouts import (
+        NOTHING_SPENT,
+        PreviewPart,
+        cost_preview,
+        preview_html,
+        preview_text,
+        releases_table,
+    )
     from dpdb.release.published.release import Release, Releases, constraints_digest, recorded_releases
-    from dpdb.release.published.release_fields import RELEASE_SCHEMA, release_table
-    from dpdb.release.published.words import (
+    from dpdb.release.published.release_fields import (
+        RELEASE_SCHEMA,
         SHARE,
         bounds_words,
         is_within_noise,
@@ -36,18 +51,15 @@ if TYPE_CHECKING:
         noise_words,
         number_words,
         promise_words,
+        release_table,
         releases_words,
         sure_words,
         theta_words,
         value_words,
         words_of,
     )
-    from dpdb.release.risk import Risk, risk_of
-    from dpdb.release.runs import AnswerRun, SuiteLevel, SuiteRun, new_run_id
     from dpdb.release.session import Session
-    from dpdb.release.statistics import FewestDeletions
-    from dpdb.release.units.privacy_unit import PrivacyUnit
-    from dpdb.release.units.private_parents import unit_of_table
+    from dpdb.release.statistics import FewestDeletions, PrivateSlices
 
 __all__ = [
     "COUNT",
@@ -120,30 +132,26 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            "accounts.budget": "Budget as_budget",
-            "accounts.charge": "Charge pure_units",
-            "accounts.ledger_account": "LedgerAccount",
-            "ask": "Ask COUNT COUNT_OPTIONS Epsilon Key Kind MEASURE_OPTIONS OPTIONS checked_keys",
-            "conflict_graph": "load_kernels",
-            "expected_time": "by_rule_offer",
-            "public_numbers": "parse_confidence parse_share PublicTheta",
-            "prepared.parts": "PublicTable",
-            "prepared.slices": "Slices parse_slices",
-            "preview": "NOTHING_SPENT PreviewPart cost_preview preview_html preview_text",
-            "private_slices": "PrivateSlices",
+            "account": "AnswerRun Budget SuiteLevel SuiteRun as_budget new_run_id",
+            "ask": (
+                "Ask COUNT COUNT_OPTIONS Epsilon Key Kind MEASURE_OPTIONS OPTIONS PublicTheta checked_keys "
+                "parse_confidence parse_share"
+            ),
+            "conflict_graph": "by_rule_offer load_kernels",
+            "costs": "Charge Risk pure_units risk_of",
+            "ledger_account": "LedgerAccount",
+            "parts": "PublicTable Slices parse_slices",
+            "privacy_unit": "PrivacyUnit unit_of_table",
             "publish": "publish_suite",
-            "published.change": "Change",
-            "published.gates": "Gate GateResult check_gates parse_gate",
-            "published.html": "releases_table",
+            "published.comparisons": "Change Gate GateResult check_gates parse_gate",
+            "published.layouts": "NOTHING_SPENT PreviewPart cost_preview preview_html preview_text releases_table",
             "published.release": "Release Releases constraints_digest recorded_releases",
-            "published.release_fields": "RELEASE_SCHEMA release_table",
-            "published.words": "SHARE bounds_words is_within_noise measured_words missing_words noise_words "
-            "number_words promise_words releases_words sure_words theta_words value_words words_of",
-            "risk": "Risk risk_of",
+            "published.release_fields": (
+                "RELEASE_SCHEMA SHARE bounds_words is_within_noise measured_words missing_words noise_words "
+                "number_words promise_words release_table releases_words sure_words theta_words value_words "
+                "words_of"
+            ),
             "session": "Session",
-            "statistics": "FewestDeletions",
-            "runs": "SuiteLevel SuiteRun AnswerRun new_run_id",
-            "units.privacy_unit": "PrivacyUnit",
-            "units.private_parents": "unit_of_table",
+            "statistics": "FewestDeletions PrivateSlices",
         },
     )

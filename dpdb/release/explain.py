@@ -34,8 +34,7 @@ from dpdb.privacy import as_float
 from dpdb.release.ask import Ask
 from dpdb.release.conflict_graph import has_blocks
 from dpdb.release.prepare import PublicTable, prepare
-from dpdb.release.units.privacy_unit import PrivacyUnit, unit_of
-from dpdb.release.units.private_parents import unit_of_table
+from dpdb.release.privacy_unit import PrivacyUnit, unit_of, unit_of_table
 from dpdb.sources import SourceLike
 
 __all__ = ["explain"]

@@ -11,12 +11,10 @@ from dpdb.engine import BoundConstraint
 from dpdb.errors import ParameterError
 from dpdb.measures import measure_named, takes_theta
 from dpdb.privacy import format_epsilon, format_rho, split
-from dpdb.release.accounts.charge import Charge
-from dpdb.release.ask import Ask
-from dpdb.release.prepared.measure_part import MeasurePart
-from dpdb.release.prepared.parts import CountPart, Part, Prepared, PublicTable
-from dpdb.release.prepared.slices import Slices, parse_slices
-from dpdb.release.public_numbers import parse_share
+from dpdb.release.ask import Ask, parse_share
+from dpdb.release.costs import Charge
+from dpdb.release.measure_part import MeasurePart
+from dpdb.release.parts import CountPart, Part, Prepared, PublicTable, Slices, parse_slices
 
 __all__ = ["Prepared", "PublicTable", "measure_part", "prepare"]
 

@@ -11,15 +11,13 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dpdb.errors import EngineError, SourceError
-from dpdb.owner_log import OWNER_LOG
+from dpdb.errors import OWNER_LOG, EngineError, SourceError
 from dpdb.release.published.release import Releases, recorded_releases
 from dpdb.stopping import debit_begins
 
 if TYPE_CHECKING:
-    from dpdb.release.accounts.account import Account, SuiteReservation
-    from dpdb.release.accounts.charge import Charge
-    from dpdb.release.runs import SuiteLevel, SuiteRun
+    from dpdb.release.account import Account, SuiteLevel, SuiteReservation, SuiteRun
+    from dpdb.release.costs import Charge
 
 __all__ = ["publish", "publish_answer", "publish_suite"]
 

@@ -1,4 +1,4 @@
-"""`Session`: one table, its constraints, its budget."""
+"""`Session`: one table, its constraints, its budget; `dp_inconsistency`: one release in a session of its own."""
 
 from __future__ import annotations
 
@@ -6,31 +6,33 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar, Unpack, overload
 
-from dpdb.closing import Closing
 from dpdb.constraints import ConstraintsLike
 from dpdb.engine import Progress, TableSettings, TableSpec, no_progress, with_settings
 from dpdb.errors import LittleBudgetWarning, ParameterError
 from dpdb.opening import open_table
-from dpdb.release.accounts.budget import Budget, as_budget
-from dpdb.release.accounts.charge import Charge
-from dpdb.release.ask import Ask, Epsilon
+from dpdb.release.account import Budget, as_budget
+from dpdb.release.ask import OPTIONS, Ask, Epsilon, EveryMeasureOption, Key, Measure
+from dpdb.release.costs import Charge
 from dpdb.release.prepare import Prepared, PublicTable, prepare
-from dpdb.release.private_slices import PrivateSlices
+from dpdb.release.privacy_unit import unit_of, unit_of_table
 from dpdb.release.publish import publish, publish_answer, publish_suite
-from dpdb.release.published.release import Releases
-from dpdb.release.units.privacy_unit import unit_of
-from dpdb.release.units.private_parents import unit_of_table
-from dpdb.release.verbs import Verbs
+from dpdb.release.published.release import Release, Releases
+from dpdb.release.statistics import PrivateSlices
+from dpdb.release.verbs import Verbs, spelled
 from dpdb.sources import SourceLike
+from dpdb.stopping import Closing
 
 if TYPE_CHECKING:
     from dpdb.engine import Table
-    from dpdb.release.accounts.account import Account
-    from dpdb.release.runs import AnswerRun, SuiteRun
+    from dpdb.release.account import Account, AnswerRun, SuiteRun
 
-__all__ = ["Session"]
+__all__ = [
+    "Session",
+    "dp_inconsistency",
+]
+
 
 _Given = ParamSpec("_Given")
 _Read = TypeVar("_Read")
@@ -105,7 +107,7 @@ class Session(Verbs, Closing):
             protected = unit_of_table(unit_of(spec.change), table)
             table.admit(spec.sizes.row_bound)
             if ledger is not None:
-                from dpdb.release.accounts.ledger_account import LedgerAccount  # loads ledger and solver
+                from dpdb.release.ledger_account import LedgerAccount  # loads ledger and solver
 
                 self._account = LedgerAccount(
                     ledger,
@@ -300,3 +302,62 @@ class Session(Verbs, Closing):
 
     def __repr__(self) -> str:
         return f"<dpdb.Session {self._table.description}: {len(self.constraints)} constraints, {self._account!r}>"
+
+
+@overload
+def dp_inconsistency(
+    source: SourceLike, constraints: ConstraintsLike, measure: Measure = ..., epsilon: Epsilon = ..., *,
+    by: None = ..., keys: None = ..., each_constraint: Literal[False] = ..., **settings: Any,
+) -> Release: ...  # fmt: skip
+@overload
+def dp_inconsistency(
+    source: SourceLike, constraints: ConstraintsLike, measure: Literal["all"], epsilon: Epsilon = ..., *,
+    by: str | None = ..., keys: Sequence[Key] | None = ..., each_constraint: bool = ..., **settings: Any,
+) -> Releases: ...  # fmt: skip
+@overload
+def dp_inconsistency(
+    source: SourceLike, constraints: ConstraintsLike, measure: str = ..., epsilon: Epsilon = ..., *,
+    by: str, keys: Sequence[Key], each_constraint: bool = ..., **settings: Any,
+) -> Releases: ...  # fmt: skip
+@overload
+def dp_inconsistency(
+    source: SourceLike, constraints: ConstraintsLike, measure: str = ..., epsilon: Epsilon = ..., *,
+    by: str | None = ..., keys: Sequence[Key] | None = ..., each_constraint: Literal[True], **settings: Any,
+) -> Releases: ...  # fmt: skip
+@overload
+def dp_inconsistency(
+    source: SourceLike, constraints: ConstraintsLike, measure: str, epsilon: Epsilon = ..., *,
+    by: str | None = ..., keys: Sequence[Key] | None = ..., each_constraint: bool = ..., **settings: Any,
+) -> Release | Releases: ...  # fmt: skip
+@spelled(EveryMeasureOption)
+def dp_inconsistency(
+    source: SourceLike,
+    constraints: ConstraintsLike,
+    measure: str = Ask.measure,
+    epsilon: Any = Ask.epsilon,
+    **settings: Any,
+) -> Release | Releases:
+    """Make one release of a table: open a `Session`, release, close.
+
+    Cost and errors as `Session.dp_inconsistency`.
+
+    Parameters
+    ----------
+    source, constraints
+        The table and its rules, as for `Session`.
+    measure, epsilon
+        As for `Session.dp_inconsistency`.
+    **settings
+        Options of the release as for `Session.dp_inconsistency`; other settings as for `Session`.
+
+    Examples
+    --------
+    >>> import dpdb
+    >>> r = dpdb.dp_inconsistency("examples/data/hospital.parquet", constraints="examples/data/hospital.dcs.txt")
+    >>> r.measure, r.epsilon
+    ('repair', 1.0)
+    """
+    asked = {name: settings.pop(name) for name in (*OPTIONS, "who") if name in settings}
+    with Session(source, constraints=constraints, **settings) as session:
+        released: Release | Releases = session.dp_inconsistency(measure, epsilon, **asked)
+        return released

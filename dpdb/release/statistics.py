@@ -1,22 +1,45 @@
-"""The exact statistics of one slice, each computed at most once: of its conflict graph, or without one. Private."""
+"""The exact statistics of slices, each computed at most once; `PrivateSlices`: those of the last few slices. Private.
+
+`SliceStatistics` reads a conflict graph, `RuleStatistics` class histograms, `FewestDeletions` closed forms.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.engine import Partners, RuleStatistic, Slice, Table, Thinning, WherePredicate, degree_terms
-from dpdb.graph import BlockConstraint, CertifiedCover, EdgeGraph, ProjectedCounts, UncertifiedError, chain_partners
+from dpdb.errors import DpdbError
+from dpdb.graph import (
+    BlockConstraint,
+    CertifiedCover,
+    EdgeGraph,
+    Histogram,
+    ProjectedCounts,
+    UncertifiedError,
+    chain_partners,
+)
+from dpdb.predicates import TRUE, Node
 from dpdb.release.conflict_graph import ConflictGraph, block_graph, conflict_graph, order_block
 from dpdb.thresholds import THINNED_ROUNDS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from dpdb.engine import DependencyCounts
 
 __all__ = [
     "ROUNDS",
     "FewestDeletions",
+    "PrivateSlices",
+    "RuleStatistics",
     "SliceStatistics",
     "thinned_cover",
 ]
@@ -236,3 +259,168 @@ def _between(known: Mapping[int, int], theta: int, most: int) -> tuple[int, int]
     """Bound a statistic that never falls as theta grows, from its value at other thetas and its greatest one."""
     low = max((value for other, value in known.items() if other <= theta), default=0)
     return low, min(most, *(value for other, value in known.items() if other >= theta), most)
+
+
+_KEPT = 4
+
+
+@dataclass(frozen=True)
+class _Known:
+    """The statistics of one slice: by the position of a constraint that is alone, or None for all constraints."""
+
+    graphs: dict[int | None, tuple[Slice, SliceStatistics]] = field(default_factory=dict)
+    counted: dict[int | None, FewestDeletions] = field(default_factory=dict)
+    by_rule: dict[int | None, RuleStatistics] = field(default_factory=dict)
+
+
+class PrivateSlices:
+    """A cache of the exact statistics of a table's last few slices.
+
+    For draws, which run after a debit, and for who owns the rows; nothing of it reaches an analyst.
+
+    Parameters
+    ----------
+    table
+        Where the slices are made, under its constraints.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._kept: OrderedDict[Node, _Known] = OrderedDict()
+
+    def __len__(self) -> int:
+        """Return the number of slices in the cache."""
+        return len(self._kept)
+
+    def _known(self, predicate: WherePredicate | None) -> _Known:
+        """Return what is known of a slice, which becomes the last one that was used; drop the oldest one."""
+        key = TRUE if predicate is None else predicate.tree
+        if key not in self._kept:
+            if len(self._kept) >= _KEPT:
+                for oldest, _ in self._kept.popitem(last=False)[1].graphs.values():
+                    oldest.close()
+            self._kept[key] = _Known()
+        self._kept.move_to_end(key)
+        return self._kept[key]
+
+    def statistics(self, predicate: WherePredicate | None = None, position: int | None = None) -> SliceStatistics:
+        """Return the statistics of a slice, with all constraints or with the one at `position` alone.
+
+        The conflict graph is built unless the slice is one of the last few. All graphs of a slice are kept and dropped
+        together, so that a breakdown of many constraints drops none of its own; they are about as large as the slice's
+        graph of all constraints.
+        """
+        graphs = self._known(predicate).graphs
+        if position not in graphs:
+            made = self._table.slice(predicate, position=position)
+            graphs[position] = made, SliceStatistics(made, self.counted(predicate, position))
+        return graphs[position][1]
+
+    def counted(self, predicate: WherePredicate | None = None, position: int | None = None) -> FewestDeletions:
+        """Return the statistics that are counted without a conflict graph; parameters as `statistics`."""
+        counted = self._known(predicate).counted
+        return counted.setdefault(position, FewestDeletions(self._table, predicate, position))
+
+    def by_rule(self, predicate: WherePredicate | None = None, position: int | None = None) -> RuleStatistics:
+        """Return the statistics of a slice's class histograms, without a conflict graph; parameters as `statistics`."""
+        by_rule = self._known(predicate).by_rule
+        if position not in by_rule:
+            by_rule[position] = RuleStatistics(*self._table.class_histograms(predicate, position=position))
+        return by_rule[position]
+
+    def exact(self, predicate: WherePredicate | None, asked: Sequence[RuleStatistic]) -> Sequence[int]:
+        """Return exact statistics of rules in a slice, counted together; no graph is built for them."""
+        return self._table.count_all(predicate, asked) if asked else []
+
+    def dependencies(self, columns: Sequence[str], pairs: Sequence[tuple[str, str]]) -> DependencyCounts:
+        """Return the counts of columns and pairs of them, over all rows."""
+        return self._table.count_dependencies(columns, pairs)
+
+    def counts(self, predicates: Sequence[WherePredicate | None]) -> Sequence[int]:
+        """Return the number of rows of each slice."""
+        return self._table.count_rows(predicates)
+
+    @contextmanager
+    def forgotten_if_unpublished(self) -> Iterator[None]:
+        """Forget all slices if a signal or a failure stops their release.
+
+        It may leave one in the middle of being made; and rows that have changed since the table was opened may have
+        them again when somebody looks next.
+        """
+        try:
+            yield
+        except BaseException:
+            self._table.forget_rows()
+            self.forget()
+            raise
+
+    def forget(self) -> None:
+        """Drop all slices."""
+        forgotten, self._kept = self._kept, OrderedDict()
+        for known in forgotten.values():
+            for made, _ in known.graphs.values():
+                with suppress(DpdbError):
+                    made.close()
+
+
+class RuleStatistics:
+    """The statistics of `by_rule`, under the names that `dpdb.measures.GraphStatistics` has for those of one graph.
+
+    Parameters
+    ----------
+    self_conflicts : int
+    tables : sequence of pyarrow.Table
+        As `dpdb.engine.Table.class_histograms` returns them.
+    """
+
+    scans_once = False
+
+    def __init__(self, self_conflicts: int, tables: Sequence[pa.Table]) -> None:
+        self.self_conflicts = self_conflicts
+        self._histograms = [_histogram(table) for table in tables]
+        self._known: dict[tuple[str, int], int] = {}
+
+    @property
+    def degree_sensitivity(self) -> int:
+        """Sensitivity of `degree_bound`: a row makes one group of each histogram larger by 1. Public."""
+        return 1 if self._histograms else 0
+
+    def degree_bound(self) -> int:
+        """Upper bound of the maximum degree in any one histogram."""
+        return max([0, *(histogram.largest_group - 1 for histogram in self._histograms)])
+
+    def projected_edges(self, thetas: Sequence[int]) -> list[int]:
+        """Conflicts of at most theta of each row and histogram, for each theta: half the sum of all 2 Q(theta)."""
+        return [twice // 2 for twice in self._summed("twice_truncated_edges", thetas)]
+
+    def witnesses(self, thetas: Sequence[int]) -> list[int]:
+        """Rows in conflict, of at most 1 + theta for each that is not of a largest class: the sum of all W*(theta)."""
+        return self._summed("witness_bounds", thetas)
+
+    def projected_edges_between(self, theta: int) -> tuple[int, int]:
+        """Return the exact number twice: histograms give it at once."""
+        [exact] = self.projected_edges([theta])
+        return exact, exact
+
+    def witnesses_between(self, theta: int) -> tuple[int, int]:
+        """Return the exact number twice, as `projected_edges_between`."""
+        [exact] = self.witnesses([theta])
+        return exact, exact
+
+    def _summed(self, statistic: str, thetas: Sequence[int]) -> list[int]:
+        missing = [theta for theta in thetas if (statistic, theta) not in self._known]
+        found = [getattr(histogram, statistic)(missing) for histogram in self._histograms]
+        self._known |= {(statistic, theta): sum(each[k] for each in found) for k, theta in enumerate(missing)}
+        return [self._known[statistic, theta] for theta in thetas]
+
+
+def _histogram(table: pa.Table) -> Histogram:
+    sizes, singles, groups = (table[name].combine_chunks() for name in ("sizes", "singles", "groups"))
+    lengths = np.diff(_integers(sizes.offsets)) * _integers(sizes.is_valid().cast("int8"))
+    starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    return Histogram(_integers(sizes.flatten()), starts, _integers(singles), _integers(groups))
+
+
+def _integers(values: pa.Array) -> NDArray[Any]:
+    """Read integers without NULL (`to_numpy` would import pandas where it is installed)."""
+    return np.from_dlpack(values)

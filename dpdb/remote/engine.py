@@ -20,8 +20,8 @@ __all__ = ["REMOTE_KINDS", "RemoteEngine"]
 
 # Named by module and class. Every source is shown to all of them, so what asks an engine is loaded when they open one.
 REMOTE_KINDS = (
-    "spark_source.SparkSource",
-    "postgres_source.PostgresSource",
+    "foreign_sources.SparkSource",
+    "foreign_sources.PostgresSource",
     "duckdb.DuckDBSource",
     "table.SetSource",
 )

@@ -2,7 +2,7 @@
 
 What a rule says of a parent is joined to the rows, so that no row of either table comes for it: to an orphan no key of
 the parent is joined, and to a row that breaks a look-up its own values, as one of those that break it. What is joined
-is distinct, so every row is there once. It is the column of `dpdb.engine.parents.orphans`, whose proof holds.
+is distinct, so every row is there once. It is the column of `dpdb.engine.sql.input_rows`, whose proof holds.
 """
 
 from __future__ import annotations

@@ -32,11 +32,18 @@ from dpdb.engine import (
 )
 from dpdb.engine.sql import ROW, BoundConstraint, BoundPredicate, WherePredicate, degree_bound, largest_group_size
 from dpdb.engine.sql.class_histograms import HISTOGRAM, class_histogram, class_histograms
-from dpdb.remote.fetched import Asking, fetched, in_parts, stored_columns
-from dpdb.remote.in_conflict.gather import rows_in_conflict
-from dpdb.remote.in_conflict.thinning import RemoteThinning, may_be_thinned
-from dpdb.remote.queries import hash_counts, self_conflict_counts, slice_tuples
+from dpdb.remote.asking import (
+    Asking,
+    fetched,
+    hash_counts,
+    in_parts,
+    self_conflict_counts,
+    slice_tuples,
+    stored_columns,
+)
+from dpdb.remote.gather import rows_in_conflict
 from dpdb.remote.table import new_name
+from dpdb.remote.thinning import RemoteThinning, may_be_thinned
 from dpdb.thresholds import MOST_SHARED
 
 if TYPE_CHECKING:
@@ -72,7 +79,7 @@ class _RemoteGroups:
 
 @dataclass(frozen=True)
 class _RemoteKeys:
-    """Hashes of rows, compared there (implements `dpdb.engine.key_counts.KeyRows`)."""
+    """Hashes of rows, compared there (implements `dpdb.engine.count_classes.KeyRows`)."""
 
     asking: Asking
 

@@ -1,13 +1,31 @@
-"""The options of a check, which record the options that were read: an importer may drop no unread option."""
+"""The options of a check, which record the options that were read: an importer may drop no unread option.
+
+Careful readings of values in files of other tools, which anybody may have written.
+
+Texts that other tools paste into their SQL unchanged: names of columns, values, patterns and conditions.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from dpdb.errors import ParameterError
+from dpdb.rules.texts import value
 
-__all__ = ["Options"]
+__all__ = [
+    "Options",
+    "identifier",
+    "is_always",
+    "like",
+    "listed",
+    "mapping",
+    "raw",
+    "sequence",
+    "single",
+    "texts",
+]
 
 
 class Options:
@@ -128,3 +146,94 @@ def _words(value: object) -> str:
     if isinstance(value, Mapping):
         return " ".join(f"{key} {_words(item)}" for key, item in value.items())
     return ", ".join(map(_words, value)) if isinstance(value, list) else str(value)
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """Return a mapping with text keys; an empty one for any other value."""
+    return {str(key): item for key, item in value.items()} if isinstance(value, Mapping) else {}
+
+
+def sequence(value: object) -> list[Any]:
+    """Return a list; an empty one for None, and a list of one item for any other value."""
+    if isinstance(value, list):
+        return value
+    return [] if value is None else [value]
+
+
+def texts(value: object) -> list[str]:
+    """Return the texts among the items of a list."""
+    return [item for item in sequence(value) if isinstance(item, str)]
+
+
+def single(value: object) -> tuple[str, object, list[str]]:
+    """Read `name` or `{name: options}`, as YAML files write a check, and return its name, options and further keys."""
+    if isinstance(value, str):
+        return value, None, []
+    items = list(mapping(value).items())
+    name, said = items[0] if items else ("", None)
+    return name, said, [key for key, _ in items[1:]]
+
+
+def identifier(said: object) -> str:
+    """Read a column's name as SQL writes it, in quotes or not.
+
+    Raises
+    ------
+    ParameterError
+        If it is another expression.
+    """
+    text = said.strip() if isinstance(said, str) else ""
+    if re.fullmatch(r"[^\W\d]\w*", text):
+        return text
+    quoted = re.fullmatch(r"\"((?:[^\"]|\"\")+)\"|`([^`]+)`", text)
+    if quoted is None:
+        raise ParameterError(f"{said} is no column but an expression")
+    return str(quoted[2] or quoted[1].replace('""', '"'))
+
+
+def is_always(condition: object) -> bool:
+    """Return True for `1=1`, which takes all rows."""
+    said = re.fullmatch(r"\s*(\d+)\s*=\s*(\d+)\s*", str(condition))
+    return said is not None and said[1] == said[2]
+
+
+def raw(item: object) -> str:
+    """Write a value; a text is SQL already."""
+    return item if isinstance(item, str) else value(item)
+
+
+def like(name: str, sign: str, pattern: object) -> str:
+    """Write that a column is like a pattern, or not.
+
+    Parameters
+    ----------
+    name
+        The column, as SQL writes it.
+    sign
+        The operator, such as `LIKE` or `NOT LIKE`.
+    pattern
+        The pattern, which becomes a quoted text.
+
+    Raises
+    ------
+    ParameterError
+        If databases differ in what the pattern means.
+    """
+    for character in r"[\^" if isinstance(pattern, str) else "":
+        if character in str(pattern):
+            raise ParameterError(f"databases differ in what {character} means in a pattern of LIKE")
+    return f"{name} {sign} {value(pattern)}"
+
+
+def listed(values: object, quote: bool) -> str:
+    """Write a list of values, as text or as SQL.
+
+    Raises
+    ------
+    ParameterError
+        If it is empty.
+    """
+    written = [value(str(item)) if quote and value(item) else raw(item) for item in sequence(values)]
+    if not written:
+        raise ParameterError("the list of values is empty")
+    return ", ".join(written)

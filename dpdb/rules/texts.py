@@ -12,10 +12,9 @@ from unicodedata import category
 
 from sqlglot.dialects.duckdb import DuckDB
 
-from dpdb.characters import is_encodable
 from dpdb.constraints import parse_constraint, without_comment
 from dpdb.errors import ParameterError
-from dpdb.names import in_double_quotes
+from dpdb.names import in_double_quotes, is_encodable
 
 __all__ = [
     "among", "between", "both", "checked", "column_name", "comment", "dependency", "found_in", "keyed",

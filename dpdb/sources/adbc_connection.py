@@ -10,10 +10,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.errors import SourceError
-from dpdb.sources.addresses.urls import AdbcAddress
-from dpdb.sources.arrow import validated
-from dpdb.sources.extras import needed, reason_in_log
-from dpdb.sources.stream_source import Stream, StreamSource
+from dpdb.sources.open import AdbcAddress
+from dpdb.sources.source import needed, reason_in_log
+from dpdb.sources.stream_source import Stream, StreamSource, validated
 
 __all__ = ["AdbcConnection"]
 

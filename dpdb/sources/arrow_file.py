@@ -10,14 +10,10 @@ import pyarrow as pa
 
 from dpdb.database import Database
 from dpdb.errors import SourceError
-from dpdb.sources.arrow import validated
-from dpdb.sources.extras import reason_in_log
-from dpdb.sources.file_source import FileSource, refuse_change
 from dpdb.sources.files import Files
-from dpdb.sources.source import Reading, Source, Wanted
-from dpdb.sources.stream_source import Stream, copied_stream, without_batches
-from dpdb.sources.table_choice import refuse_table_name
-from dpdb.sources.text_columns import declared_types
+from dpdb.sources.kinds import FileSource, refuse_change
+from dpdb.sources.source import Reading, Source, Wanted, declared_types, reason_in_log, refuse_table_name
+from dpdb.sources.stream_source import Stream, copied_stream, validated, without_batches
 
 __all__ = ["ArrowFile"]
 

@@ -11,9 +11,8 @@ from sqlglot import exp
 from dpdb.database import BATCH_ROWS
 from dpdb.errors import SourceError
 from dpdb.predicates import is_enum
-from dpdb.sources.extras import reason_in_log
+from dpdb.sources.source import choose_table, reason_in_log, refuse_table_name
 from dpdb.sources.stream_source import Stream, StreamSource
-from dpdb.sources.table_choice import choose_table, refuse_table_name
 
 __all__ = ["DuckDBConnection", "DuckDBRelation", "are_of_one_database"]
 

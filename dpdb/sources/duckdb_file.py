@@ -9,11 +9,9 @@ from sqlglot import exp
 from dpdb.database import Database
 from dpdb.errors import EngineError, SourceError
 from dpdb.schema import TableSchema
-from dpdb.sources.file_source import FileSource
 from dpdb.sources.files import Files
-from dpdb.sources.source import Source, Wanted, scanned
-from dpdb.sources.table_choice import choose_table
-from dpdb.sources.text_columns import declared_types
+from dpdb.sources.kinds import FileSource
+from dpdb.sources.source import Source, Wanted, choose_table, declared_types, scanned
 
 __all__ = ["DuckDBFile"]
 

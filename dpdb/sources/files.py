@@ -1,37 +1,48 @@
 """`Files`: the files of a table, which a path names, and the state of their rows.
 
 Nothing here reads a row. The files of a table, and so the values in names of folders, are as private as its rows.
+
+Files that may be compressed, as their names say.
 """
 
 from __future__ import annotations
 
 import glob
+import gzip
 import json
 import os
 import re
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, cast
 from urllib.parse import unquote
 
-from dpdb.errors import SourceError
-from dpdb.owner_log import OWNER_LOG
+import pyarrow as pa
+
+from dpdb.errors import OWNER_LOG, SourceError
 from dpdb.schema import refuse_duplicate_names
 
 __all__ = [
+    "COMPRESSED",
+    "DAMAGED",
     "FileColumns",
     "Files",
     "is_many",
     "listed",
     "named_place",
+    "opened",
     "partitions",
     "refuse_logs",
     "refuse_underscores",
     "root_of",
     "state_of_files",
+    "without_compression",
 ]
+
 
 # What such folders hold besides their Parquet files: a log that says which files are the table. The others were
 # deleted or replaced, and reading them all counts rows that are no longer there.
@@ -279,3 +290,33 @@ def _value(text: str) -> str | None:
         return None if text in _NULL_PARTITIONS else unquote(text, errors="strict")
     except UnicodeDecodeError:
         return None
+
+
+COMPRESSED = (".gz", ".zst")
+
+# What reading a file that is cut short or damaged raises, besides `ShortError`, which is an OSError.
+DAMAGED = (OSError, EOFError, zlib.error)
+
+
+def without_compression(path: str) -> str:
+    """Return a path in lower case without the ending of its compression."""
+    name = path.lower()
+    return next((name.removesuffix(ending) for ending in COMPRESSED if name.endswith(ending)), name)
+
+
+@contextmanager
+def opened(path: str) -> Iterator[BinaryIO]:
+    """Open a file for reading its bytes, decompressed.
+
+    Raises
+    ------
+    OSError, EOFError, zlib.error
+        If the file cannot be read, is damaged or cut short; the latter two while it is read.
+    """
+    name = path.lower()
+    if name.endswith(".zst"):
+        with pa.OSFile(path) as file, pa.CompressedInputStream(file, "zstd") as stream:
+            yield cast(BinaryIO, stream)
+    else:
+        with gzip.open(path) if name.endswith(".gz") else Path(path).open("rb") as stream:
+            yield cast(BinaryIO, stream)

@@ -2,29 +2,47 @@
 
 Each is named by its module in this folder and its class there, and loaded when it is asked: who measures a Parquet file
 loads no reader of CSV.
+
+`FileSource`: the steps that all kinds of files have in common.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sqlglot import exp
+
+from dpdb.database import Database
+from dpdb.errors import EngineError, SourceError
+from dpdb.sources.files import Files
+from dpdb.sources.source import Reading, Source, Wanted, copied, unreadable, without_rows
 
 if TYPE_CHECKING:
-    from dpdb.sources.file_source import FileSource
     from dpdb.sources.source import SourceKind
 
-__all__ = ["FILES", "SOURCES", "file_kinds", "kind_of"]
+__all__ = [
+    "FILES",
+    "SOURCES",
+    "FileSource",
+    "file_kinds",
+    "kind_of",
+    "refuse_change",
+]
+
 
 # What reads a path: `FileSource`s.
 FILES = (
     "parquet.ParquetFiles",
-    "csv.files.CsvFiles",
-    "cells.json_lines.JsonLines",
-    "cells.excel.ExcelFile",
+    "csv_files.CsvFiles",
+    "json_lines.JsonLines",
+    "excel.ExcelFile",
     "arrow_file.ArrowFile",
-    "cells.sqlite_file.SQLiteFile",
+    "sqlite_file.SQLiteFile",
     "duckdb_file.DuckDBFile",
 )
 
@@ -34,9 +52,9 @@ SOURCES = (
     "lakes.IcebergTable",
     "duckdb_connection.DuckDBConnection",
     "duckdb_connection.DuckDBRelation",
-    "data_frame.DataFrame",
+    "stream_source.DataFrame",
     "adbc_connection.AdbcConnection",
-    "arrow.ArrowStream",  # the last one: it refuses what is no source
+    "stream_source.ArrowStream",  # the last one: it refuses what is no source
 )
 
 
@@ -55,3 +73,116 @@ def kind_of(target: object) -> SourceKind:
 def _loaded(name: str) -> Any:
     module, _, known_as = name.rpartition(".")
     return getattr(import_module(f"dpdb.sources.{module}"), known_as)()
+
+
+class FileSource(ABC):
+    """A kind of files.
+
+    Attributes
+    ----------
+    kind : str
+        As in `Files.kind`.
+    title, endings : str
+        Its name in messages, and the endings of file names where these tell the kind.
+    known_by_name : bool
+        Whether a file that begins like no kind is of this one if its name says so.
+    many : bool
+        Whether a folder or a glob of such files is one table.
+    takes_delimiter : bool
+        Whether its files are text that is cut at a delimiter.
+    """
+
+    kind: ClassVar[str]
+    title: ClassVar[str]
+    endings: ClassVar[str] = ""
+    known_by_name: ClassVar[bool] = False
+    many: ClassVar[bool] = True
+    takes_delimiter: ClassVar[bool] = False
+
+    def begins(self, head: bytes) -> bool:
+        """Say whether a file whose first 12 bytes are these is of this kind: never, where others begin alike."""
+        del head
+        return False
+
+    def is_named(self, path: str) -> bool:
+        """Say whether a file's name tells that it is of this kind: never, where the first bytes do."""
+        del path
+        return False
+
+    @abstractmethod
+    def describe(self, database: Database, files: Files, wanted: Wanted) -> Source:
+        """Describe files as a source without reading a row.
+
+        Parameters
+        ----------
+        database
+            Where the source is to be readable.
+        files
+            The files of the source.
+        wanted
+            What the owner has said of the table, and which rows are wanted.
+        """
+
+    def read(self, database: Database, source: Source, files: Files, wanted: Wanted) -> Source:
+        """Read every value that a release can read, as it will read them, and keep nothing but the files.
+
+        Parameters
+        ----------
+        database
+            Where the source is readable.
+        source
+            What `describe` has returned.
+        files, wanted
+            As of `describe`.
+        """
+        del wanted
+        if source.schema.usable:
+            # One column at a time: where a file has dictionaries, only their values are hashed then.
+            digests = [
+                exp.Anonymous(this="bit_xor", expressions=[exp.func("hash", exp.column(name, quoted=True))])
+                for name in source.schema.usable
+            ]
+            try:
+                database.execute(exp.select(*digests).from_(source.scan.copy()))
+            except EngineError:
+                raise unreadable(source) from None
+        return replace(source, files=files)
+
+    def reads(self, target: object) -> bool:
+        """Say whether the target is files of this kind."""
+        return isinstance(target, Files) and target.kind == self.kind
+
+    def open(self, database: Database, target: Files, wanted: Wanted) -> Source:
+        """Describe the files, then read or copy them unless no row is wanted; see `open_source`.
+
+        Parameters
+        ----------
+        database, target, wanted
+            As of `SourceKind.open`.
+        """
+        state = None if wanted.rows is Reading.NONE else target.settled_state()
+        found = self._described(database, target, wanted)
+        if wanted.rows is Reading.NONE:
+            return copied(database, replace(found, scan=without_rows(found.schema)))
+        if found.is_computed:
+            return copied(database, found)
+        found = replace(found, path=target.path, state=state)
+        if wanted.rows is Reading.COMPUTED and found.path is not None:
+            return replace(found, scan=without_rows(found.schema))
+        found = self.read(database, found, target, wanted)
+        refuse_change(target, state)
+        return found
+
+    def _described(self, database: Database, files: Files, wanted: Wanted) -> Source:
+        try:
+            return self.describe(database, files, wanted)
+        except EngineError as error:
+            # Names of folders may be private.
+            problem = str(error).splitlines()[0] if len(files.paths) == 1 else "the reason is in the owner's log"
+            raise SourceError(f"{files.place}: cannot be read as a {self.kind} file: {problem}") from None
+
+
+def refuse_change(files: Files, state: str | None) -> None:
+    """Raise `SourceError` if files are not in the state in which they were found."""
+    if files.state() != state:
+        raise SourceError(f"{files.place}: changed while it was opened; open it again when nobody writes to its files")

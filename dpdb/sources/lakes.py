@@ -14,12 +14,10 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from dpdb.errors import SourceError
-from dpdb.sources.arrow import validated
-from dpdb.sources.extras import needed, reason_in_log
 from dpdb.sources.files import Files
-from dpdb.sources.places import ICEBERG
-from dpdb.sources.stream_source import Stream, StreamSource
-from dpdb.sources.table_choice import refuse_table_name
+from dpdb.sources.open import ICEBERG
+from dpdb.sources.source import needed, reason_in_log, refuse_table_name
+from dpdb.sources.stream_source import Stream, StreamSource, validated
 
 __all__ = ["DeltaTable", "IcebergTable", "Lake"]
 

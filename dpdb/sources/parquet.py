@@ -13,14 +13,20 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.database import Database
-from dpdb.errors import SourceError
-from dpdb.owner_log import OWNER_LOG
+from dpdb.errors import OWNER_LOG, SourceError
 from dpdb.schema import TableSchema, TypeOrigin, refuse_duplicate_names
-from dpdb.sources.file_source import FileSource
 from dpdb.sources.files import FileColumns, Files
-from dpdb.sources.source import Source, Wanted, scanned, text_column
-from dpdb.sources.table_choice import refuse_table_name
-from dpdb.sources.text_columns import declared_types, has_ordered_categories, typed
+from dpdb.sources.kinds import FileSource
+from dpdb.sources.source import (
+    Source,
+    Wanted,
+    declared_types,
+    has_ordered_categories,
+    refuse_table_name,
+    scanned,
+    text_column,
+    typed,
+)
 
 __all__ = ["ParquetFiles", "parquet_columns", "parquet_scan"]
 

@@ -1,37 +1,59 @@
-"""`Source`: a table as our own database reads it; how one is described and copied; what every kind can do."""
+"""`Source`: a table as our own database reads it; how one is described and copied; what every kind can do.
+
+Columns that are text until the owner gives them a type: cells of CSV files, and names of folders.
+
+The choice of the table or view of a database that is meant.
+
+Packages that only some kinds of sources need, which an extra of dpdb installs; and what fails in them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from sqlglot import exp
+import pyarrow as pa
+from sqlglot import exp, tokenize
 
 from dpdb.database import Database
-from dpdb.errors import EngineError, SourceError
-from dpdb.schema import Column, TableSchema, TypeOrigin
+from dpdb.errors import OWNER_LOG, EngineError, SourceError
+from dpdb.names import listed_names
+from dpdb.schema import Column, TableSchema, TypeOrigin, comparison_type, free_name
 
 if TYPE_CHECKING:
-    from dpdb.sources.csv.lines import Faults
+    from dpdb.sources.csv_lines import Faults
     from dpdb.sources.files import Files
 
 __all__ = [
+    "UNTYPED",
     "Reading",
     "Rows",
     "Source",
     "SourceKind",
     "SourceLike",
     "Wanted",
+    "choose_table",
+    "column_definition",
     "copied",
+    "declared_types",
+    "has_ordered_categories",
+    "named_columns",
+    "needed",
     "nothing_usable",
     "presence",
+    "reason_in_log",
+    "refuse_table_name",
     "scanned",
     "text_column",
+    "typed",
     "unreadable",
     "without_rows",
 ]
+
 
 _COPY = exp.to_table("source_row")
 
@@ -208,3 +230,171 @@ def nothing_usable(description: str) -> SourceError:
 def unreadable(source: Source) -> SourceError:
     """Make the error of a source whose rows cannot be read; the reason may print them."""
     return SourceError(f"{source.description}: reading its rows failed; the reason is in the owner's log")
+
+
+# Where columns have no type of their own.
+UNTYPED = "of CSV, JSON-lines and Excel files, and keys of folders (year=2024/)"
+_WITH_NAN = ("FLOAT", "DOUBLE")
+
+
+def declared_types(
+    database: Database, place: str, columns: Collection[str], types: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the types that the owner declares for text columns, in DuckDB's spelling.
+
+    Parameters
+    ----------
+    database
+        Its parser reads the types.
+    place
+        What messages call the source.
+    columns
+        Columns without a type.
+    types
+        SQL types by column name.
+
+    Raises
+    ------
+    SourceError
+        If a declared column is none of `columns`, or its type is no SQL type that constraints can compare.
+    """
+    unknown = sorted(set(types) - set(columns))
+    if unknown and not columns:
+        raise SourceError(f"{place}: a schema applies to columns without a type: {UNTYPED}")
+    if unknown:
+        raise SourceError(f"{place}: the schema names {unknown[0]!r}, which is no column without a type (header line)")
+    kinds = {}
+    for name, declared in types.items():
+        try:
+            kind = database.describe(exp.select(exp.cast(exp.null(), declared, dialect="duckdb")))[0][1]
+        except Exception:
+            kind = ""
+        if comparison_type(kind) is None:
+            raise SourceError(f"{place}: column {name!r}: {declared!r} is not a SQL type that constraints can compare")
+        kinds[name] = kind
+    return kinds
+
+
+def column_definition(name: str, kind: str) -> str:
+    """Write a column and its type as a schema option reads them: words of SQL, and odd names, in quotes."""
+    words = tokenize(name, dialect="duckdb") if name.isidentifier() and name.isascii() else []
+    plain = len(words) == 1 and words[0].token_type.name == "VAR"
+    return f"{exp.to_identifier(name, quoted=not plain).sql('duckdb')} {kind}"
+
+
+def typed(text: exp.Expr, kind: str | None) -> exp.Expr:
+    """Convert a text to a declared type. What does not convert is NULL: one row can neither fail nor change another.
+
+    So is NaN, however it is spelled: in text it stands for a number that is missing, as an empty cell does. This is the
+    one place that says so; `dpdb schema` counts with it, too.
+    """
+    if kind is None:
+        return text
+    value = exp.TryCast(this=text, to=exp.DataType.build(kind, dialect="duckdb"))
+    if kind not in _WITH_NAN:
+        return value
+    nan = exp.cast(exp.Literal.string("NaN"), kind, dialect="duckdb")
+    return exp.Nullif(this=value, expression=nan)  # to the engine NaN equals NaN
+
+
+def named_columns(names: Sequence[str], keys: Sequence[str] = ()) -> tuple[str, ...]:
+    """Name the columns whose cell in a header line is empty, or blank: `column0`, `column1`, ..., by their places.
+
+    Where another column, or a key of folders, has that name, up to case, underscores follow until none has. Names
+    alone decide, which are public.
+    """
+    taken = [*(name for name in names if name.strip()), *keys]
+    return tuple(name if name.strip() else free_name(f"column{at}", taken) for at, name in enumerate(names))
+
+
+def has_ordered_categories(kind: pa.DataType) -> bool:
+    """Say whether Arrow calls values ordered. Which order that is stands in the rows, so it is not known."""
+    return bool(pa.types.is_dictionary(kind) and kind.ordered)
+
+
+def choose_table(
+    description: str, found: list[tuple[str, str, bool]], wanted: str | None, *, preferred: Sequence[str]
+) -> tuple[str, str, bool]:
+    """Pick the wanted one of (schema, table, is view), or the only one.
+
+    Parameters
+    ----------
+    description
+        What messages call the source.
+    found
+        The tables that it has.
+    wanted
+        The name that was given, with or without a schema; None for the only table.
+    preferred
+        Schemas that go first where a name is in several.
+    """
+    names = listed_names([f"{schema}.{name}" for schema, name, _ in found]) or "none"
+    if wanted is None:
+        chosen = found
+        problem = f"name one with table= (it has: {names})"
+    else:
+        key = wanted.casefold()
+        chosen = [row for row in found if row[1].casefold() == key or f"{row[0]}.{row[1]}".casefold() == key]
+        if len(chosen) > 1:
+            best = next((schema for schema in preferred if any(row[0] == schema for row in chosen)), None)
+            chosen = [row for row in chosen if row[0] == best]
+        problem = f"no table or view {wanted!r} (it has: {names})"
+    if len(chosen) != 1:
+        raise SourceError(f"{description}: {problem}")
+    return chosen[0]
+
+
+def refuse_table_name(description: str, wanted: str | None) -> None:
+    """Raise `SourceError` if the user names a table of a source that is one table itself."""
+    if wanted is not None:
+        raise SourceError(f"{description}: a table name applies to databases and workbooks only")
+
+
+@contextmanager
+def reason_in_log(problem: str, *errors: type[Exception], where: str = "") -> Iterator[None]:
+    """Turn errors of a block, which may print values, into one that names the problem; the owner's log has the reason.
+
+    Parameters
+    ----------
+    problem
+        The message, such as "place: cannot be read".
+    errors
+        Their classes.
+    where
+        What the log calls the place; else it has the message.
+
+    Raises
+    ------
+    SourceError
+        For one of the errors; a `SourceError` of the block is raised as it is.
+    """
+    try:
+        yield
+    except SourceError:
+        raise
+    except errors as error:
+        OWNER_LOG.error("%s: %s", where or problem, error)
+        raise SourceError(f"{problem}; the reason is in the owner's log") from None
+
+
+def needed(module: str, extra: str, place: str) -> Any:
+    """Import a module.
+
+    Parameters
+    ----------
+    module
+        Its name.
+    extra
+        The extra of dpdb that installs it.
+    place
+        What cannot be read without it, for the message.
+
+    Raises
+    ------
+    SourceError
+        If it is not installed; says which extra installs it.
+    """
+    try:
+        return import_module(module)
+    except ImportError:
+        raise SourceError(f"{place}: reading it needs {module}: pip install 'dpdb[{extra}]'") from None

@@ -8,17 +8,22 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.suites.check import CheckRun, prepare_check, run_check
-    from dpdb.suites.deciding import deciding_epsilon, deciding_words
-    from dpdb.suites.load import SuiteLike, load_suite
-    from dpdb.suites.mechanism.banks import Bank, Tested
     from dpdb.suites.mechanism.bounds import Verdict, bound_of_undecided, size_of_failure, verdicts
     from dpdb.suites.mechanism.levels import draw_secret, run_level
-    from dpdb.suites.mechanism.plan import SuitePlan
+    from dpdb.suites.mechanism.plan import Bank, SuitePlan, Tested
     from dpdb.suites.mechanism.planned import plan_suite
-    from dpdb.suites.mechanism.planning import Numbers, epsilon_for, numbers_instead, surely_found, unsure_rows
-    from dpdb.suites.mechanism.state import LevelVerdicts, Ring, SuiteState, spent, state_of
-    from dpdb.suites.plan_text import plan_words, planned_words
-    from dpdb.suites.rearm import refuse_small_epsilon
+    from dpdb.suites.mechanism.state import LevelVerdicts, Ring, SuiteState, refuse_small_epsilon, spent, state_of
+    from dpdb.suites.planning import (
+        Numbers,
+        deciding_epsilon,
+        deciding_words,
+        epsilon_for,
+        numbers_instead,
+        plan_words,
+        planned_words,
+        surely_found,
+        unsure_rows,
+    )
     from dpdb.suites.registered import (
         RegisteredSuite,
         SuiteAsk,
@@ -27,14 +32,9 @@ if TYPE_CHECKING:
         register_suite,
         rules_of,
     )
-    from dpdb.suites.result import CheckResult
-    from dpdb.suites.results import CheckResults, recorded_results
-    from dpdb.suites.session import Session, open_session
-    from dpdb.suites.suite import Limit, Suite, SuiteLine
-    from dpdb.suites.table import CHECK_SCHEMA
-    from dpdb.suites.tables.table_set import TableSet
-    from dpdb.suites.words import (
+    from dpdb.suites.result import (
         WHERE_IT_IS,
+        CheckResult,
         check_words,
         counts_words,
         how_many,
@@ -43,6 +43,10 @@ if TYPE_CHECKING:
         undecided_words,
         verdict_words,
     )
+    from dpdb.suites.results import CHECK_SCHEMA, CheckResults, recorded_results
+    from dpdb.suites.session import Session, open_session
+    from dpdb.suites.suite import Limit, Suite, SuiteLike, SuiteLine, load_suite
+    from dpdb.suites.tables.table_set import TableSet
 
 __all__ = [
     "CHECK_SCHEMA",
@@ -105,25 +109,24 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            "mechanism.banks": "Bank Tested",
-            "mechanism.bounds": "Verdict bound_of_undecided size_of_failure verdicts",
             "check": "CheckRun prepare_check run_check",
+            "mechanism.bounds": "Verdict bound_of_undecided size_of_failure verdicts",
             "mechanism.levels": "draw_secret run_level",
-            "deciding": "deciding_epsilon deciding_words",
-            "load": "SuiteLike load_suite",
-            "mechanism.plan": "SuitePlan",
-            "plan_text": "plan_words planned_words",
+            "mechanism.plan": "Bank SuitePlan Tested",
             "mechanism.planned": "plan_suite",
-            "mechanism.planning": "Numbers epsilon_for numbers_instead surely_found unsure_rows",
-            "rearm": "refuse_small_epsilon",
+            "mechanism.state": "LevelVerdicts Ring SuiteState refuse_small_epsilon spent state_of",
+            "planning": (
+                "Numbers deciding_epsilon deciding_words epsilon_for numbers_instead plan_words "
+                "planned_words surely_found unsure_rows"
+            ),
             "registered": "RegisteredSuite SuiteAsk SuiteOnTable dated_suite register_suite rules_of",
-            "result": "CheckResult",
-            "results": "CheckResults recorded_results",
+            "result": (
+                "CheckResult WHERE_IT_IS check_words counts_words how_many limit_words spoken "
+                "undecided_words verdict_words"
+            ),
+            "results": "CHECK_SCHEMA CheckResults recorded_results",
             "session": "Session open_session",
-            "mechanism.state": "LevelVerdicts Ring SuiteState spent state_of",
-            "suite": "Limit Suite SuiteLine",
-            "table": "CHECK_SCHEMA",
+            "suite": "Limit Suite SuiteLike SuiteLine load_suite",
             "tables.table_set": "TableSet",
-            "words": "WHERE_IT_IS check_words counts_words how_many limit_words spoken undecided_words verdict_words",
         },
     )

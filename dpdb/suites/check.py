@@ -3,38 +3,62 @@
 The debit of all epsilon and the hidden thresholds are one transaction; each level is recorded before anything of it is
 shown; at the end the charge is lowered to the first share and the rings (`dpdb.suites.mechanism.levels` has the
 mechanism and its proof, `dpdb.ledger.suites` why the settled charge is sound).
+
+`LevelDraws`: the levels that one process draws from one reading of the rows.
+
+Where a suite stands, from what a ledger has recorded of it: levels of its runs, and checks that were re-armed.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from dpdb.engine import Progress, WherePredicate
 from dpdb.errors import ParameterError
-from dpdb.ledger import SuiteReservation
+from dpdb.ledger import RecordedLevel, RecordedRearm, SuiteReservation
 from dpdb.privacy import as_float, check_samplers, format_epsilon, parse_epsilon
-from dpdb.release import Charge, Epsilon, Key, PrivateSlices, Session, Slices, checked_keys, new_run_id, parse_slices
+from dpdb.release import (
+    Charge,
+    Epsilon,
+    Key,
+    PrivateSlices,
+    Session,
+    Slices,
+    SuiteLevel,
+    checked_keys,
+    new_run_id,
+    parse_slices,
+)
 from dpdb.suites.counted import CountedSuite, counted_suite, refuse_same_names
-from dpdb.suites.load import SuiteLike, load_suite
 from dpdb.suites.mechanism.bounds import verdicts
-from dpdb.suites.mechanism.levels import draw_secret
+from dpdb.suites.mechanism.levels import draw_secret, run_level
 from dpdb.suites.mechanism.plan import Certain, SuitePlan
 from dpdb.suites.mechanism.planned import plan_suite
-from dpdb.suites.progress import Standing, standing
-from dpdb.suites.reading import LevelDraws
+from dpdb.suites.mechanism.state import LevelVerdicts, SuiteState, spent
 from dpdb.suites.results import CheckResult, CheckResults, result_of
-from dpdb.suites.suite import Suite
+from dpdb.suites.suite import Suite, SuiteLike, load_suite
 
 if TYPE_CHECKING:
     from dpdb.suites.tables.counted_set import CountedSet
 
-__all__ = ["CheckRun", "RunOptions", "prepare_check", "run_check"]
+__all__ = [
+    "CheckRun",
+    "LevelDraws",
+    "RunOptions",
+    "Standing",
+    "level_text",
+    "prepare_check",
+    "recorded_verdicts",
+    "run_check",
+    "standing",
+]
+
 
 _RUNS_KEPT = 365
 
@@ -193,7 +217,7 @@ def _exact(confidence: float) -> Fraction:
 
 @dataclass(frozen=True)
 class CheckRun:
-    """A run of a suite, checked and ready for its debit (implements `dpdb.release.runs.SuiteRun`)."""
+    """A run of a suite, checked and ready for its debit (implements `dpdb.release.account.SuiteRun`)."""
 
     charge: Charge
     name: str | None
@@ -283,3 +307,142 @@ class CheckRun:
             f"{self.counted.protects} (pure differential privacy; the loss is that of what was published), for any "
             "unknown number of rows",
         ).to_json()
+
+
+class LevelDraws:
+    """Draws level after level, of every slice together; each is to be recorded before the next. Private.
+
+    Parameters
+    ----------
+    plan : SuitePlan
+    secret : str
+        The hidden thresholds.
+    names : sequence of sequence of str
+        What the ledger calls each test, by slice.
+    now : Standing
+        What was recorded so far.
+    statistics : sequence of sequence of int
+        By slice and test, in steps.
+    progress : Progress
+        Told of each level.
+    """
+
+    def __init__(
+        self,
+        plan: SuitePlan,
+        secret: str,
+        names: Sequence[Sequence[str]],
+        now: Standing,
+        statistics: Sequence[Sequence[int]],
+        *,
+        progress: Progress,
+    ) -> None:
+        self._plan, self._secret, self._names, self._progress = plan, secret, names, progress
+        self._states, self._statistics, self._reading = [*now.states], statistics, now.reading + 1
+
+    def __call__(self) -> SuiteLevel | None:
+        """Test what is due at the next level, in every slice; None after the last level."""
+        level = self._states[0].level + 1
+        if level > len(self._plan.levels):
+            return None
+        self._progress("drawing noise")
+        found = [
+            run_level(self._plan, self._secret, level, exact, state, key=key)
+            for key, (exact, state) in enumerate(zip(self._statistics, self._states, strict=True))
+        ]
+        self._states = [state.after(self._plan, one) for state, one in zip(self._states, found, strict=True)]
+        failed = {self._names[key][test] for key, one in enumerate(found) for test in one.rings}
+        cost = max(spent(self._plan, state) for state in self._states)
+        return SuiteLevel(level, level_text(found, self._reading), cost, tuple(sorted(failed)))
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a suite stands at one point of one run.
+
+    Attributes
+    ----------
+    states : tuple of SuiteState
+        By slice.
+    since : dict of int to str
+        When each test failed whose failure is of an earlier run.
+    reading : int
+        How often the run has read the rows; 0 if it has recorded no level.
+    """
+
+    states: tuple[SuiteState, ...]
+    since: dict[int, str]
+    reading: int
+
+
+class _Begun(NamedTuple):
+    """The progress of a run: by slice its last level and the quiet tests, and the number of its last reading."""
+
+    slices: tuple[tuple[int, tuple[int, ...]], ...]
+    reading: int
+
+
+def level_text(found: Sequence[LevelVerdicts], reading: int) -> str:
+    """Return the record of one level: its verdicts by slice, and the number of the reading of the rows, from 1 on."""
+    return json.dumps({"reading": reading, "slices": [one.to_json() for one in found]})
+
+
+def recorded_verdicts(answer: str) -> tuple[list[LevelVerdicts], int]:
+    """Return what `level_text` recorded: the verdicts by slice, and the number of the reading."""
+    record = json.loads(answer)
+    return [LevelVerdicts.from_json(text) for text in record["slices"]], int(record["reading"])
+
+
+def standing(
+    plan: SuitePlan, names: Sequence[str], history: Sequence[RecordedLevel | RecordedRearm], run_id: str
+) -> Standing:
+    """Replay what was recorded, in order, up to now, as a run sees it.
+
+    What is left, failures and re-armed checks belong to the suite; the level and who was quiet to each run. A run that
+    was killed may be finished after others, and on other rows: to have been quiet before says nothing of those.
+
+    Parameters
+    ----------
+    plan
+        How the suite is tested.
+    names
+        Of the tests, as a ledger knows them.
+    history
+        What was recorded, in order.
+    run_id
+        The run that goes on.
+    """
+    states = [SuiteState.start(plan) for _ in range(plan.keys)]
+    runs: dict[str, int] = {}
+    begun: dict[str, _Begun] = {}
+    failed: dict[int, tuple[str, str]] = {}
+    nobody = (0,) * len(plan.tests)
+    fresh = _Begun(((0, nobody),) * plan.keys, 0)
+    for record in history:
+        if isinstance(record, RecordedRearm):
+            test = names.index(record.check)
+            states = [state.rearmed(plan, test, record.charge) for state in states]
+            failed.pop(test, None)
+            continue
+        if record.level == 0:  # a run's answer
+            continue
+        run = runs.setdefault(record.run_id, len(runs) + 1)
+        found, reading = recorded_verdicts(record.answer)
+        earlier = begun.get(record.run_id, fresh)
+        if reading != earlier.reading:
+            earlier = _Begun(tuple((level, nobody) for level, _ in earlier.slices), reading)
+        states = _of_run(states, run, earlier)
+        states = [state.after(plan, one) for state, one in zip(states, found, strict=True)]
+        begun[record.run_id] = _Begun(tuple((state.level, state.quiet) for state in states), reading)
+        failed |= {test: (record.run_id, record.answered) for one in found for test in one.rings}
+    now = begun.get(run_id, fresh)
+    states = _of_run(states, runs.get(run_id, len(runs) + 1), now)
+    since = {test: at for test, (run, at) in failed.items() if run != run_id}
+    return Standing(tuple(states), since, now.reading)
+
+
+def _of_run(states: Sequence[SuiteState], run: int, begun: _Begun) -> list[SuiteState]:
+    return [
+        replace(state, run=run, level=level, quiet=quiet)
+        for state, (level, quiet) in zip(states, begun.slices, strict=True)
+    ]

@@ -12,7 +12,7 @@ from dpdb.errors import ParameterError, PredicateError, UnknownColumnError
 from dpdb.names import in_double_quotes
 from dpdb.predicates import TRUE, Node, all_of
 from dpdb.release import PrivateSlices, PublicTable, load_kernels
-from dpdb.suites.mechanism.banks import Tested
+from dpdb.suites.mechanism.plan import Tested
 from dpdb.suites.suite import Limit, Suite, SuiteLine
 
 __all__ = [
@@ -203,8 +203,8 @@ def counted_suite(table: PublicTable, suite: Suite) -> CountedSuite:
     One row changes the fewest rows to delete (exact or the fractional cover), `row_count` and duplicate values by 0 or
     1, rows in duplicates by 0 to 2; f - p n, for a share p of n rows, by -p to (that) - p if no row is counted in f
     that is not counted in n, else by -p to (that). A unit of k rows: k times as much. So it is beside private parents:
-    what is read of a table and of one without a unit (`dpdb.release.units.private_parents`), or of two that differ in a
-    row of either table (`dpdb.release.units.limited_children`, whose d is k here), are the ends of a path of at most k
+    what is read of a table and of one without a unit (`dpdb.release.privacy_unit`), or of two that differ in a
+    row of either table (`dpdb.release.limited_children`, whose d is k here), are the ends of a path of at most k
     steps of one row each, and a transcript loses at each step at most what it loses by one row.
 
     Raises

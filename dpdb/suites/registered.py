@@ -13,10 +13,9 @@ from dpdb.errors import ParameterError
 from dpdb.privacy import format_epsilon, parse_epsilon
 from dpdb.release import Epsilon, Key, Session, checked_keys
 from dpdb.suites.check import CheckRun, prepare_check, run_check
-from dpdb.suites.load import ANY_DAY, SuiteLike, load_suite, needs_day
 from dpdb.suites.mechanism.plan import Certain
 from dpdb.suites.results import CheckResults
-from dpdb.suites.suite import Suite
+from dpdb.suites.suite import ANY_DAY, Suite, SuiteLike, load_suite, needs_day
 
 __all__ = ["RegisteredSuite", "SuiteAsk", "SuiteOnTable", "dated_suite", "register_suite", "rules_of"]
 

@@ -1,11 +1,35 @@
-"""`CheckResult`: the verdict of one limit of one check."""
+"""`CheckResult`: the verdict of one limit of one check.
+
+Verdicts in words, as every door says them.
+
+How sure the verdicts of a run are, in words.
+
+Verdicts as HTML for notebooks: escaped, no script, nothing loaded; a colour never says more than its words.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import ceil, floor
 from typing import Any, Literal
 
-__all__ = ["CheckResult"]
+from dpdb.names import in_html
+
+__all__ = [
+    "WHERE_IT_IS",
+    "CheckResult",
+    "certainty_words",
+    "check_words",
+    "checks_html",
+    "counts_words",
+    "how_many",
+    "limit_words",
+    "spoken",
+    "undecided_words",
+    "verdict_words",
+]
 
 
 @dataclass(frozen=True)
@@ -63,3 +87,183 @@ class CheckResult:
         if self.key is None:
             del fields["key"]
         return fields
+
+
+_FEW = 10**5
+_DECIMALS = 6  # of bounds at most, so that none is rounded away because floats are binary
+_SAID = {"pass": "passed", "WARN": "warned", "FAIL": "failed", "undecided": "undecided"}
+
+_COMMAND = "dpdb diagnose SOURCE --constraints SUITE --by COLUMN --keys V,V --epsilon E"
+WHERE_IT_IS = f"Where it is: `{_COMMAND}` names the dirtiest slices."
+"""After a failed check."""
+
+
+def verdict_words(check: CheckResult) -> str:
+    """Return the verdict in a word: `pass`, `FAIL`, `WARN` or `undecided`."""
+    failed = "FAIL" if check.severity == "fail" else "WARN"
+    return {"pass": "pass", "fail": failed, "undecided": "undecided"}[check.verdict]
+
+
+def counts_words(checks: Sequence[CheckResult]) -> str:
+    """Return how many checks there are and how many have each verdict: `3 checks: 2 passed, 1 warned`."""
+    found = Counter(map(verdict_words, checks))
+    counts = [f"{found[verdict]} {said}" for verdict, said in _SAID.items() if found[verdict]]
+    return f"{len(checks)} check{'s' * (len(checks) != 1)}: {', '.join(counts)}"
+
+
+def undecided_words(checks: Sequence[CheckResult]) -> str | None:
+    """Return how many checks are undecided and why; None if none is."""
+    undecided = sum(check.verdict == "undecided" for check in checks)
+    if undecided == 0:
+        return None
+    failed = sum(check.verdict == "fail" for check in checks)
+    failures, them = f"{failed} failure{'s' * (failed != 1)}", "it" if undecided == 1 else "them"
+    return (
+        f"{undecided} undecided, which may fail or pass: the {failures} found before left too little epsilon to test "
+        f"{them} to the end."
+    )
+
+
+def limit_words(check: CheckResult) -> str:
+    """Return severity and limit, as a suite's file has them."""
+    if check.unit == "rows":
+        return f"{check.severity} {check.direction} {check.limit:,.0f}"
+    of = check.unit.removeprefix("share")
+    return f"{check.severity} {check.direction} {100 * check.limit:g}%{of}"
+
+
+def how_many(check: CheckResult) -> str:
+    """Return the bounds of a check's statistic in words."""
+    if check.since is not None:
+        return f"failed on {check.since[:10]}, not re-armed"
+    if check.upper is None and not check.lower:
+        return "not known"
+    return _rows(check) if check.unit == "rows" else _share(check)
+
+
+def check_words(check: CheckResult) -> str:
+    """Return a check with its verdict, bounds and limit in one line."""
+    said = {**_SAID, "WARN": "warns"}[verdict_words(check)]
+    where = "" if check.key is None else f" [{check.key}]"
+    return f"check {said}: {check.name}{where}: {how_many(check)} ({limit_words(check)})"
+
+
+def spoken(checks: Iterable[CheckResult]) -> list[dict[str, str]]:
+    """Return for each check its name, verdict, bounds and limit in words, for pages that show them."""
+    return [
+        {
+            "name": check.name if check.key is None else f"{check.name} [{check.key}]",
+            "rule": check.rule,
+            "verdict": verdict_words(check),
+            "how_many": how_many(check),
+            "limit": limit_words(check),
+        }
+        for check in checks
+    ]
+
+
+def _rows(check: CheckResult) -> str:
+    what = check.statistic if check.statistic in ("rows in duplicates", "duplicate values", "units") else "rows"
+    if check.upper is None:
+        return f"at least {_number(check.lower or 0, floor)} {what}"
+    return f"{f'{_number(check.lower, floor)} to' if check.lower else 'at most'} {_number(check.upper, ceil)} {what}"
+
+
+def _share(check: CheckResult) -> str:
+    """A share is not released: only how many rows there are above the limit's share of the rows."""
+    share, lower, upper = f"{100 * check.limit:g}%", check.lower, check.upper
+    what = "units" if check.statistic == "units" else "rows"
+    if lower is not None and lower >= 0 and upper is not None:
+        return f"{_number(lower, floor)} to {_number(upper, ceil)} {what} above {share}"
+    if upper is None:
+        return f"at least {_number(lower or 0, floor)} {what} above {share}"
+    return f"at most {share}" + (
+        f" and {_number(upper, ceil)} {what}" if upper > 0 else f" less {_number(-upper, floor)} {what}"
+    )
+
+
+def _number(value: float, away: Callable[[float], int]) -> str:
+    """Return a bound with at most one decimal, which is all that is useful, rounded away from the statistic."""
+    if abs(value) >= _FEW:
+        return f"{away(value):,}"
+    return f"{away(round(10 * value, _DECIMALS)) / 10:,g}"
+
+
+def certainty_words(found: Mapping[str, Any]) -> str:
+    """Return what holds with which confidence, 1 - beta or less.
+
+    Three things may go wrong, with probability beta each. (A) In the runs that were planned some noise of a test is
+    beyond the margin s: then a check within its limit may fail, and the lower end of a failure's size be too high.
+    (B) A hidden threshold is beyond its own margin: then a pass, and the upper end of a size, may be wrong. (C) In a
+    later run the noise of a ring is beyond what its number among all tests allows, which only the lower end of that
+    failure's size needs. So (A) and (B) are all there is up to the last run that was planned. After it nothing is said
+    of (A) but for failures that stand since, and all numbers together need (C) besides.
+
+    Parameters
+    ----------
+    found
+        The verdicts of a run, as `CheckResults.to_dict` gives them.
+    """
+    doubt, run, runs = 1 - found["confidence"], found.get("run"), found.get("runs")
+    passes = "none passed beyond its limit"
+    if run is None or runs is None or run <= runs:
+        sure = "none failed within its limit" if found["certain"] == "fail" else passes
+        return f"With {_percent(1 - doubt)} {sure}; with {_percent(1 - 2 * doubt)} all numbers hold, too."
+    sure = "the bounds of what passed hold" if found["certain"] == "fail" else passes
+    return (
+        f"This was run {run} of {runs} that were planned: by now a check may fail within its limit. With "
+        f"{_percent(1 - doubt)} {sure}; with {_percent(max(0, 1 - 3 * doubt))} all numbers hold, too."
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g}%"
+
+
+# Readable on white and on black; what is undecided is neither green nor red.
+_COLOURS = {"pass": "#2e9b57", "FAIL": "#d6494a", "WARN": "#c9822b", "undecided": "#8a7cc7"}
+_CELL = "padding:3px 12px 3px 0;text-align:left;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.3)"
+_FAINT = "opacity:.75;font-size:90%"
+
+
+def checks_html(found: Mapping[str, Any]) -> str:
+    """Return the verdicts of a run as a table, with what holds for all of them in folded details.
+
+    Parameters
+    ----------
+    found
+        The verdicts, as `CheckResults.to_dict` gives them.
+    """
+    checks = [CheckResult(**check) for check in found["checks"]]
+    slices = any(check.key is not None for check in checks)
+    heads = ("verdict", "check", *(("slice",) if slices else ()), "how many", "limit", "rule")
+    head = "".join(f'<th style="{_CELL}">{name}</th>' for name in heads)
+    body = "".join(f"<tr>{''.join(_cells(check, slices))}</tr>" for check in checks)
+    return (
+        f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+        f'<div style="{_FAINT}">{in_html(_summary(found, checks))}'
+        f"<details><summary>details</summary>{_details(found)}</details></div>"
+    )
+
+
+def _cells(check: CheckResult, slices: bool) -> list[str]:
+    said = verdict_words(check)
+    verdict = f'<span style="color:{_COLOURS[said]};font-weight:600">{said}</span>'
+    texts = [check.name, *([str(check.key)] if slices else []), how_many(check), limit_words(check), check.rule]
+    return [f'<td style="{_CELL}">{cell}</td>' for cell in (verdict, *map(in_html, texts))]
+
+
+def _summary(found: Mapping[str, Any], checks: Sequence[CheckResult]) -> str:
+    cost = f"epsilon {found['epsilon']:g} of {found['epsilon_reserved']:g}"
+    if found.get("suite") is not None:
+        cost = f"kept as {found['suite']}, epsilon {found['epsilon_reserved']:g} reserved"
+    return " ".join(filter(None, [f"{counts_words(checks)}; {cost}.", undecided_words(checks)]))
+
+
+def _details(found: Mapping[str, Any]) -> str:
+    facts = (
+        ("run id", found["run_id"]),
+        ("sure", certainty_words(found)),
+        ("guarantee", found["guarantee"]),
+    )
+    return "<br>".join(f"{name}: {in_html(str(text))}" for name, text in facts)

@@ -1,13 +1,42 @@
-"""A suite as a value: checks with their limits, in the order of a file."""
+"""A suite as a value: checks with their limits, in the order of a file.
+
+Suites from files and texts.
+"""
 
 from __future__ import annotations
 
+import datetime
 import hashlib
+import os
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TypeAlias
 
-from dpdb.constraints import DenialConstraint, Limit, Statistic
+from dpdb.constraints import (
+    ConstraintLine,
+    DenialConstraint,
+    Limit,
+    Statistic,
+    WrittenLines,
+    condition_with_members,
+    load_lines,
+    shortened,
+    written_lines,
+)
+from dpdb.errors import ConstraintSyntaxError, ParameterError, PredicateError
+from dpdb.predicates import refuse_unknown_parts
 
-__all__ = ["Limit", "Suite", "SuiteLine"]
+__all__ = [
+    "ANY_DAY",
+    "Limit",
+    "Suite",
+    "SuiteLike",
+    "SuiteLine",
+    "load_suite",
+    "needs_day",
+]
 
 
 @dataclass(frozen=True)
@@ -64,3 +93,118 @@ class Suite:
     def digest(self) -> str:
         """The SHA-256 of the checks: equal for suites with the same names, rules and limits in the same order."""
         return hashlib.sha256("\n\n".join(line.identity for line in self.lines).encode()).hexdigest()
+
+
+SuiteLike: TypeAlias = str | os.PathLike[str] | WrittenLines
+
+ANY_DAY = datetime.date(2000, 1, 1)
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+def load_suite(
+    source: SuiteLike, columns: Sequence[str] | None = None, *, date: datetime.date | str | None = None
+) -> Suite:
+    """Return the checks of a suite file, in its order.
+
+    Parameters
+    ----------
+    source
+        The path of an existing file, or a text: one constraint or `row_count` per line, with limits at its end. Or
+        either, as `written_lines` has read it.
+    columns
+        The table's columns, to resolve names against; None takes names as they are written.
+    date
+        What `{date}` stands for, as a date or as YYYY-MM-DD.
+
+    Raises
+    ------
+    ConstraintSyntaxError
+        If a line is no check, or two have one name.
+    UnknownColumnError
+        If a name cannot be resolved.
+    ParameterError
+        If a file is not found or cannot be read, or there is no check at all.
+    """
+    day = _date(date)
+    written = source if isinstance(source, WrittenLines) else written_lines(source)
+    lines = load_lines(written, columns, day)
+    if not lines:
+        raise ParameterError("no checks given: expected a file, or a text with at least one line")
+    try:
+        return Suite(tuple(_checks(lines, day)))
+    except ConstraintSyntaxError as error:
+        raise error if written.path is None else ConstraintSyntaxError(f"{written.path}: {error}") from None
+
+
+def needs_day(written: WrittenLines) -> bool:
+    """Return whether a suite is about a date: with one it can be read, without one not.
+
+    Raises
+    ------
+    DpdbError
+        As `load_suite`, if it cannot be read with one either.
+    """
+    try:
+        load_suite(written)
+    except ConstraintSyntaxError as error:
+        try:
+            load_suite(written, date=ANY_DAY)
+        except ConstraintSyntaxError:
+            raise error from None
+        return True
+    return False
+
+
+def _date(given: datetime.date | str | None) -> datetime.date | None:
+    if given is None or (isinstance(given, datetime.date) and not isinstance(given, datetime.datetime)):
+        return given
+    try:
+        if isinstance(given, str) and _DAY.fullmatch(given):
+            return datetime.date.fromisoformat(given)
+    except ValueError:
+        pass
+    raise ParameterError(f"date: {shortened(str(given))} is no date (YYYY-MM-DD)")
+
+
+def _checks(lines: Sequence[ConstraintLine], day: datetime.date | None) -> Iterator[SuiteLine]:
+    first: dict[str, int] = {}
+    for line in lines:
+        for check in _checks_of(line, day):
+            key = check.name if line.name is None else check.name.casefold()
+            if key in first:
+                expected = f"a name that no other check has, such as that of line {first[key]}"
+                raise line.cursor.source.syntax_error(0, expected, shortened(check.name))
+            first[key] = check.number
+            yield check
+
+
+def _checks_of(line: ConstraintLine, day: datetime.date | None) -> Iterator[SuiteLine]:
+    """Return the check of a line, or one for each of its rules: `zip -> city, state` has two."""
+    limits = line.limits or (Limit("fail", "above", Fraction(0)),)
+    number = line.cursor.source.line
+    where = _condition(line, day) if line.where is not None or not line.constraints else None
+    if not line.constraints:
+        yield SuiteLine(line.name or line.text, None, where, line.statistic, limits, line.text, number)
+    for rule in line.constraints:
+        text = line.text if len(line.constraints) == 1 else rule.text or str(rule)
+        name = line.name or text
+        if line.name is not None and len(line.constraints) > 1:
+            name = f"{line.name} ({text})"
+        yield SuiteLine(name, rule, where, line.statistic, limits, text, number)
+
+
+def _condition(line: ConstraintLine, day: datetime.date | None) -> str | None:
+    """Return the condition of `row_count`, once it is one that releases accept."""
+    where = line.where
+    if where is None:
+        if day is None and line.text.lower() != "row_count":
+            raise line.cursor.source.syntax_error(0, "a date given for {date}", shortened(line.text))
+        return None
+    try:
+        found = condition_with_members(where) if line.constraints else None
+        text = where if found is None else found.sql({member: member.written() for member in found.members})
+        refuse_unknown_parts(text, is_condition=True)
+    except PredicateError as error:
+        said = str(error).splitlines()[0].removeprefix("where: ")
+        raise line.cursor.source.syntax_error(0, f"a condition after WHERE ({said})", shortened(where)) from None
+    return where

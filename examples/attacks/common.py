@@ -25,7 +25,7 @@ class Guesses:
 
     @property
     def bound(self) -> float:
-        """How often anybody can be right on average: e^epsilon / (1 + e^epsilon) (`dpdb/release/risk.py`)."""
+        """How often anybody can be right on average: e^epsilon / (1 + e^epsilon) (`dpdb/release/costs.py`)."""
         return risk_of(self.epsilon).attacker_accuracy
 
     @property

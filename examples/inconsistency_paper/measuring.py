@@ -22,7 +22,7 @@ from datasets import LEVELS, SEED, DataSet, data_sets
 from dpdb.constraints import DenialConstraint
 from dpdb.engine import has_class_histogram
 from dpdb.graph import minimum_vertex_cover
-from dpdb.measures.mechanisms.projected import EDGES, NODES, noisy_answer
+from dpdb.measures.answer import EDGES, NODES, noisy_answer
 from dpdb.measures.registry import MEASURES
 from dpdb.privacy.epsilon import parse_epsilon
 from dpdb.release import Session

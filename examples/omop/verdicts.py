@@ -34,8 +34,8 @@ from dpdb.privacy import (
     laplace_tail,
     parse_epsilon,
 )
+from dpdb.privacy.epsilon import zcdp_epsilon
 from dpdb.privacy.noise import gaussian_scale
-from dpdb.privacy.notions import zcdp_epsilon
 from dpdb.suites import SuitePlan, TableSet, draw_secret, run_level, spent, state_of, verdicts
 from dpdb.suites.mechanism.state import SuiteState
 

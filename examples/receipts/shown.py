@@ -22,7 +22,7 @@ from typing import Any
 from dpdb.doors.cli import main
 from dpdb.errors import ReceiptError
 from dpdb.receipts import load_public, open_receipt, read_receipts
-from dpdb.receipts.envelope import canonical
+from dpdb.receipts.statement import canonical
 
 DATA = Path(__file__).parents[1] / "data"
 JOB = f"""\

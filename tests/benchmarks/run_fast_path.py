@@ -21,8 +21,8 @@ from dpdb.graph import load_all_kernels
 from dpdb.opening import open_table
 from dpdb.release.statistics import SliceStatistics
 from dpdb.remote import slice as remote_slice
+from dpdb.remote import thinning
 from dpdb.remote.duckdb import AskedThere
-from dpdb.remote.in_conflict import thinning
 from dpdb.thresholds import FEW_ROWS, MOST_HASHES, THINNED_ROUNDS, Threshold
 
 DATA = Path(__file__).parents[2] / "examples" / "data"

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dpdb.graph import BlockGraph, by_class, load_counted_projection
+from dpdb.graph.block_scans import CountedProjection
 from dpdb.graph.steps import finished
-from dpdb.graph.unlisted_edges.counted_projection import CountedProjection
 
 pytestmark = pytest.mark.benchmark
 

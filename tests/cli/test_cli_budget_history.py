@@ -20,7 +20,7 @@ from dpdb.ledger import Ledger
 
 KILLED = """
 import os, signal, sys
-from dpdb import steps
+from dpdb import stopping as steps
 from dpdb.doors.cli import main
 def reached(step):
     if step == "drawn":

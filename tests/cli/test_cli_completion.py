@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from zsh_terminal import completed_by_zsh
 
-from dpdb.doors.cli.commands.completion.scripts import script
+from dpdb.doors.cli.commands.completion import script
 from dpdb.doors.cli.main import COMMANDS, build_parser
 
 MARK = "=end="

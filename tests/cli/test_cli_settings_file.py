@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from dpdb.doors.cli.defaults import _ONLY_GIVEN, with_defaults
-from dpdb.doors.cli.intermixed import Parser, is_harmless
 from dpdb.doors.cli.main import build_parser, main
+from dpdb.doors.cli.parser import _ONLY_GIVEN, Parser, is_harmless, with_defaults
 from dpdb.errors import ParameterError
 
 MANUAL = Path(__file__).resolve().parents[2] / "examples" / "manual" / "jobs.md"

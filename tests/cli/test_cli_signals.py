@@ -21,8 +21,8 @@ import pytest
 from struck_commands import COMMANDS, Struck, busy_folder, strike, wait_for_handlers
 
 from dpdb.database import Database
-from dpdb.doors.cli.intermixed import Parser
 from dpdb.doors.cli.main import main
+from dpdb.doors.cli.parser import Parser
 from dpdb.errors import ConstraintTypeError
 from dpdb.ledger import Ledger
 from dpdb.stopping import SignalsEndTheCommand, went_on

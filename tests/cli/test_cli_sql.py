@@ -19,8 +19,7 @@ import pytest
 
 import dpdb
 from dpdb.doors.cli import main
-from dpdb.doors.cli.prompt.lines import completer
-from dpdb.doors.cli.prompt.prompt import run_prompt
+from dpdb.doors.cli.prompt import completer, run_prompt
 from dpdb.doors.cli.result_formats import as_arrow, as_csv, as_json, as_parquet, as_text
 from dpdb.doors.sql import FrontEnd
 from dpdb.ledger import Ledger
@@ -339,7 +338,7 @@ def test_an_interrupted_statement_does_not_end_the_prompt(
         raise KeyboardInterrupt
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr("dpdb.release.prepared.measure_part.MeasurePart.answers", interrupted)
+    monkeypatch.setattr("dpdb.release.measure_part.MeasurePart.answers", interrupted)
     run_prompt(front_end, typed("FROM dp_inconsistency('hospital', epsilon := 0.5);", ".budget"))  # type: ignore[arg-type]
     shown = capsys.readouterr().out
     assert "cancelled; what was debited stays spent" in shown

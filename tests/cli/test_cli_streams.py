@@ -174,7 +174,7 @@ def test_an_out_that_is_taken_meanwhile_loses_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "dpdb.doors.cli.releases_text.releases_text", lambda *_: (folder / "answer").write_text("another's") and "x"
+        "dpdb.doors.cli.texts.releases_text", lambda *_: (folder / "answer").write_text("another's") and "x"
     )
     assert main([*COUNT, "--ledger", "t.ledger", "--out", "answer"]) == 3
     assert "exists already" in capsys.readouterr().err
@@ -259,7 +259,7 @@ def test_a_reader_that_goes_after_the_debit_loses_nothing(
     read, write = os.pipe()
     with os.fdopen(write, "w", encoding="utf-8") as pipe:
         monkeypatch.setattr("sys.stdout", pipe)
-        monkeypatch.setattr("dpdb.doors.cli.releases_text.releases_text", lambda *_: os.close(read) or "answer")
+        monkeypatch.setattr("dpdb.doors.cli.texts.releases_text", lambda *_: os.close(read) or "answer")
         assert main([*COUNT, "--ledger", "t.ledger"]) == 3
     assert "Broken pipe" in capsys.readouterr().err
     assert len(kept()) == 1
@@ -282,7 +282,7 @@ def test_compiling_is_said_on_a_terminal(
 ) -> None:
     from argparse import Namespace
 
-    from dpdb.compiled import progress
+    from dpdb.compiled import object_file as progress
     from dpdb.doors.cli.main import _say_when_compiling_takes_long
 
     monkeypatch.setattr(progress, "_tellers", [])

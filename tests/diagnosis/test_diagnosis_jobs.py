@@ -16,7 +16,7 @@ from dpdb.doors.jobs import read_results
 from dpdb.errors import DpdbError
 from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise
-from dpdb.steps import watchers
+from dpdb.stopping import watchers
 
 JOB = """name = "visits"
 source = "t.parquet"

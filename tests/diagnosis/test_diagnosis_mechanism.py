@@ -18,9 +18,10 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb.diagnosis import mechanism, prepare
-from dpdb.diagnosis.mechanism import Lattice, joint_tail, name_rule, name_worst, noisy_slices
+from dpdb.diagnosis import prepare
+from dpdb.diagnosis import prepare as mechanism
 from dpdb.diagnosis.plan import chance_of_largest, chance_of_noisy_max
+from dpdb.diagnosis.prepare import Lattice, joint_tail, name_rule, name_worst, noisy_slices
 from dpdb.privacy import NANO, as_fraction, laplace_scale
 from dpdb.privacy.noise import _extreme_scale, replaced_noise
 

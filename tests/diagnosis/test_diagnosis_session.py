@@ -14,7 +14,7 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb import steps
+from dpdb import stopping as steps
 from dpdb.diagnosis import (
     Diagnosis,
     DiagnosisAsk,

@@ -18,7 +18,7 @@ from dpdb.database.database import Database
 from dpdb.engine.sql.bind import bind
 from dpdb.errors import ConstraintTypeError, ParameterError
 from dpdb.owner.dirt import conoise
-from dpdb.owner.dirt.conoise import _PASSES
+from dpdb.owner.dirt.generators import _PASSES
 from dpdb.schema import Column, TableSchema
 
 APPLY = {

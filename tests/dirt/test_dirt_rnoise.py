@@ -14,7 +14,7 @@ from scipy import stats
 from dpdb.constraints import load_constraints
 from dpdb.errors import ConstraintTypeError, ParameterError, SourceError, UnknownColumnError
 from dpdb.owner.dirt import rnoise
-from dpdb.owner.dirt.rnoise import ZipfDomain
+from dpdb.owner.dirt.generators import ZipfDomain
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 FALSE_ALARM = 1e-7

@@ -12,13 +12,14 @@ from release_doors import DOORS
 from text_reader import parse_where
 
 from dpdb.engine import unit_rows
-from dpdb.engine.parents import children
+from dpdb.engine import unit_rows as children
 from dpdb.predicates import Region
 from dpdb.privacy import noise as randomness
-from dpdb.release import prepare, session
-from dpdb.release.accounts import budget, ledger_account
-from dpdb.release.accounts.charge import Charge
-from dpdb.release.prepared import measure_part, shares, slices
+from dpdb.release import account as budget
+from dpdb.release import ledger_account, measure_part, prepare, session
+from dpdb.release import measure_part as shares
+from dpdb.release import parts as slices
+from dpdb.release.costs import Charge
 
 Parts = tuple[int, ...]
 Mutant = Callable[[pytest.MonkeyPatch], None]

@@ -22,7 +22,7 @@ from dpdb.doors.sql import FrontEnd
 from dpdb.ledger import Ledger
 from dpdb.predicates import region_from_text
 from dpdb.privacy.epsilon import NANO
-from dpdb.release.prepared import shares
+from dpdb.release import measure_part as shares
 
 Row = tuple[str, str, str, str, int]
 Draws = list[tuple[dict[str, Any], ...]]

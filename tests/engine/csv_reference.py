@@ -1,4 +1,4 @@
-"""CSV text to rows, one byte after the other: what `dpdb.sources.csv.lines` says in words."""
+"""CSV text to rows, one byte after the other: what `dpdb.sources.csv_lines` says in words."""
 
 from __future__ import annotations
 

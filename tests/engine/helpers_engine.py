@@ -18,12 +18,11 @@ from sqlglot import exp
 
 from dpdb.constraints import ColumnRef, Constant, DenialConstraint, Operator, Predicate, distinct
 from dpdb.database.database import Database
+from dpdb.engine.for_owner import violating_pairs
 from dpdb.engine.slice import LocalSlice
-from dpdb.engine.sql.bind import BoundConstraint, bind
-from dpdb.engine.sql.constraint_sql import plain_pairs
+from dpdb.engine.sql.bind import BoundConstraint, bind, plain_pairs
+from dpdb.engine.sql.coded_rows import edge_order
 from dpdb.engine.sql.degree_bound import degree_terms
-from dpdb.engine.sql.for_owner.violations import violating_pairs
-from dpdb.engine.sql.rank import edge_order
 from dpdb.engine.sql.where import WherePredicate
 from dpdb.schema import Column, TableSchema
 from dpdb.sources.source import Source

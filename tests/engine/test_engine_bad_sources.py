@@ -17,8 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpdb.database.database import Database
-from dpdb.errors import DpdbError, SourceError
-from dpdb.owner_log import OWNER_LOG
+from dpdb.errors import OWNER_LOG, DpdbError, SourceError
 from dpdb.sources.open import open_source
 
 TABLE = pa.table({"a": [1, 1], "b": ["alice", "bob"]})

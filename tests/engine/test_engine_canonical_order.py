@@ -19,7 +19,7 @@ from dpdb.constraints import parse_constraint
 from dpdb.database.database import Database
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sql.bind import bind
-from dpdb.engine.sql.rank import canonical_order, hash_of
+from dpdb.engine.sql.coded_rows import canonical_order, hash_of
 from dpdb.opening import open_local_table
 from dpdb.sources.source import Source
 from dpdb.thresholds import FEW_ROWS

@@ -13,10 +13,10 @@ from case_share import fifth, of_all
 from csv_reference import REFUSED, Row, rows_of
 
 from dpdb.errors import SourceError
-from dpdb.sources.csv import files as csv_rows
-from dpdb.sources.csv import lines as csv_lines
-from dpdb.sources.csv.lines import Faults
-from dpdb.sources.places import find_files
+from dpdb.sources import csv_files as csv_rows
+from dpdb.sources import csv_lines
+from dpdb.sources.csv_lines import Faults
+from dpdb.sources.open import find_files
 
 PARTS = [
     b"a", b"b", b",", b",", b'"', b'"', b"\n", b"\n", b"\r\n", b"\r", b" ", b'""', b"\xe9", b"\0", b'"x"', b'"a,b"',

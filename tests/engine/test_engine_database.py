@@ -21,8 +21,7 @@ from dpdb.constraints import load_constraints
 from dpdb.database.database import Database
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sql.bind import bind
-from dpdb.errors import EngineError, ParameterError
-from dpdb.owner_log import OWNER_LOG
+from dpdb.errors import OWNER_LOG, EngineError, ParameterError
 from dpdb.schema import Column, TableSchema
 from dpdb.sources.source import Source
 

@@ -18,11 +18,9 @@ from dpdb.doors.cli import main
 from dpdb.errors import LedgerError, ParameterError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.owner import exact_measures, propose_schema
-from dpdb.sources.content import opened_content
-from dpdb.sources.csv import files as csv_rows
-from dpdb.sources.csv.lines import Faults
-from dpdb.sources.open import open_source
-from dpdb.sources.places import find_files
+from dpdb.sources import csv_files as csv_rows
+from dpdb.sources.csv_lines import Faults
+from dpdb.sources.open import find_files, open_source, opened_content
 from dpdb.sources.source import Wanted
 
 # Three rows of zip 1, one of which has another city; a comma and a blank stand in cells.

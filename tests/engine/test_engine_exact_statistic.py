@@ -19,8 +19,7 @@ from case_share import fifth
 from sqlglot import exp
 
 from dpdb.engine import GroupForm, RuleStatistic, StatisticKind, SteppedForm, Table, exact_statistic
-from dpdb.engine.sql.rule_counts import group_count
-from dpdb.engine.steps.stepped_counts import stepped_count
+from dpdb.engine.sql.rule_counts import group_count, stepped_count
 from dpdb.opening import declared_table, open_table
 
 Row = tuple[Any, ...]

@@ -18,9 +18,8 @@ from dpdb.engine import Engine, Slice, Table
 from dpdb.errors import ParameterError, SourceError, UnknownColumnError
 from dpdb.opening import ENGINES, declared_table, empty_table, open_local_table, open_table
 from dpdb.sources import kinds
-from dpdb.sources.file_source import FileSource
 from dpdb.sources.files import Files
-from dpdb.sources.kinds import FILES, SOURCES, file_kinds, kind_of
+from dpdb.sources.kinds import FILES, SOURCES, FileSource, file_kinds, kind_of
 from dpdb.sources.source import Source, Wanted, scanned
 
 ROOT = Path(__file__).resolve().parents[2] / "dpdb"
@@ -29,13 +28,10 @@ ROWS = pa.table({"who": ["x", "x", "y", None], "zip": [1, 1, 2, 2], "city": ["a"
 # Imports past the face, or of DuckDB itself, that are meant: doors that are DuckDB's own, which no other engine could
 # serve; results that are written into a DuckDB file; the sandbox, which reads public rows.
 PAST_THE_FACE = {
-    "doors/duckdb_functions/exact_conflicts.py": {"dpdb.engine.owner_table", "dpdb.database"},
-    "doors/duckdb_functions/registration.py": {"dpdb.database"},
+    "doors/duckdb_functions/registration.py": {"dpdb.engine.owner_table", "dpdb.database"},
     "doors/duckdb_functions/release_function.py": {"dpdb.engine.owner_table"},
-    "doors/duckdb_functions/tables.py": {"dpdb.engine.owner_table"},
-    "doors/jobs/results_duckdb.py": {"dpdb.database"},
-    "doors/sql/child/public_tables.py": {"dpdb.database"},
-    "doors/sql/child/remote_database.py": {"dpdb.database"},  # a text of SQL only
+    "doors/jobs/stored.py": {"dpdb.database"},
+    "doors/sql/child/remote_database.py": {"dpdb.database"},  # a text of SQL, and the tables that its owner shows
     "owner/dirt/write_noisy.py": {"dpdb.database"},  # the endings of files that it writes
     "owner/listing.py": {"dpdb.database"},
 }

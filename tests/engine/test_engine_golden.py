@@ -19,8 +19,7 @@ from strategies_engine import VALUES
 
 from dpdb.constraints import DenialConstraint, load_constraints
 from dpdb.database.database import Database
-from dpdb.engine.sql.bind import BoundConstraint, bind
-from dpdb.engine.sql.constraint_sql import self_conflict
+from dpdb.engine.sql.bind import BoundConstraint, bind, self_conflict
 
 FOLDER = Path(__file__).parent / "golden"
 FILES = sorted(FOLDER.glob("*.sql"))

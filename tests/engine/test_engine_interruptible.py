@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dpdb.database.interruptible import interruptible
+from dpdb.database.database import interruptible
 
 ENOUGH = 500
 """Calls of `interrupt`, at least 20 ms apart: after so many nobody ends any more."""
@@ -93,7 +93,7 @@ def test_a_query_that_had_not_begun_when_the_signal_came_never_begins(monkeypatc
         late.append(run)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpdb.database.interruptible.start_new_thread", slow_to_start)
+    monkeypatch.setattr("dpdb.database.database.start_new_thread", slow_to_start)
     begun: list[int] = []
     with pytest.raises(KeyboardInterrupt):
         interruptible(Query(), lambda: begun.append(1))

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 from sqlglot import exp
 
-from dpdb.engine.parents import binding, orphans
+from dpdb.engine.parents import across as binding
 from dpdb.engine.sql import input_rows
+from dpdb.engine.sql import input_rows as orphans
 from dpdb.errors import ConstraintSyntaxError, DpdbError
 from dpdb.opening import open_local_table
 from dpdb.predicates import Not

@@ -14,7 +14,8 @@ from sqlglot import exp
 
 import dpdb
 from dpdb.constraints import parse_constraint
-from dpdb.engine.parents import binding, orphans
+from dpdb.engine.parents import across as binding
+from dpdb.engine.sql import input_rows as orphans
 from dpdb.errors import DpdbError
 from dpdb.ledger import Ledger
 from dpdb.opening import open_local_table

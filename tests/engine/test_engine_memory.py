@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpdb.database import database as of_database
-from dpdb.database.available_memory import available_memory
-from dpdb.database.database import Database
+from dpdb.database.database import Database, available_memory
 
 MIB = 1 << 20
 

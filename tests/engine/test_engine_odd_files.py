@@ -14,7 +14,7 @@ import pytest
 from dpdb.database.database import Database
 from dpdb.errors import SourceError
 from dpdb.opening import open_table
-from dpdb.sources.addresses import fetching
+from dpdb.sources import open as fetching
 from dpdb.sources.open import open_source
 
 

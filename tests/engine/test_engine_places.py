@@ -15,8 +15,7 @@ import pytest
 from dpdb.database.database import Database
 from dpdb.errors import SourceError
 from dpdb.schema import TypeOrigin
-from dpdb.sources.open import open_source
-from dpdb.sources.places import find_files, state_of
+from dpdb.sources.open import find_files, open_source, state_of
 from dpdb.sources.source import Reading
 
 

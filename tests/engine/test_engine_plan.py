@@ -9,9 +9,9 @@ from sqlglot import exp
 
 from dpdb.constraints import distinct, functional_dependency, load_constraints
 from dpdb.database.database import Database
+from dpdb.engine.for_owner import export_edges
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sql.bind import bind
-from dpdb.engine.sql.for_owner.violations import export_edges
 from dpdb.engine.sql.joins import NESTED_LOOP_ROWS, join_plan, refuse_nested_loops
 from dpdb.errors import ParameterError
 from dpdb.sources.open import open_source

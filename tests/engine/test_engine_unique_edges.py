@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from dpdb.engine.sql.rank import refuse_repeated
+from dpdb.engine.sql.coded_rows import refuse_repeated
 from dpdb.errors import EngineError
 
 Pairs = list[tuple[int, int]]

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from dpdb.database.database import Database
-from dpdb.engine.parents.children import ChildRows, KeyColumn
-from dpdb.engine.unit_rows import UnitRows, chosen_by
+from dpdb.engine.unit_rows import ChildRows, KeyColumn, UnitRows, chosen_by
 from dpdb.schema import Column, TableSchema
 from dpdb.sources.open import open_source
 from dpdb.sources.source import Source

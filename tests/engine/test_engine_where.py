@@ -19,7 +19,7 @@ from dpdb.constraints import parse_constraint
 from dpdb.database.database import Database
 from dpdb.engine.sql import comparison
 from dpdb.engine.sql.comparison import bind_literals
-from dpdb.engine.sql.count import count_rows
+from dpdb.engine.sql.input_rows import count_rows
 from dpdb.engine.sql.where import WherePredicate, parse_where
 from dpdb.predicates import LiteralValue
 from dpdb.sources.source import Source

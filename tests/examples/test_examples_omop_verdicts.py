@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from dpdb.privacy.notions import zcdp_epsilon
+from dpdb.privacy.epsilon import zcdp_epsilon
 
 OMOP = Path(__file__).parents[2] / "examples" / "omop"
 SUITES = {

@@ -7,9 +7,16 @@ from itertools import combinations
 import numpy as np
 from numba import njit
 
-from dpdb.graph.kernels.adjacency import fill_adjacency
-from dpdb.graph.kernels.edge_scans import count_degrees, project, witness
-from dpdb.graph.kernels.matching import NO_LEVEL, augment, find_levels, match_greedily
+from dpdb.graph.kernels.listed_edges import (
+    NO_LEVEL,
+    augment,
+    count_degrees,
+    fill_adjacency,
+    find_levels,
+    match_greedily,
+    project,
+    witness,
+)
 
 # As functions that numba compiles into these.
 augment, count_degrees, fill_adjacency, find_levels, match_greedily, project, witness = (

@@ -30,11 +30,11 @@ from dpdb.compiled import (
     nothing_compiled,
     object_file,
     portable_code,
-    progress,
     tell_when_long,
     written_to,
 )
-from dpdb.compiled.processor import this_machine
+from dpdb.compiled import object_file as progress
+from dpdb.compiled.portable_code import this_machine
 from dpdb.doors.cli import main
 from dpdb.graph import load_all_kernels
 

@@ -19,9 +19,9 @@ from dpdb.graph import (
     load_counted_projection,
     steps,
 )
+from dpdb.graph import block_scans as counted_projection
+from dpdb.graph.block_scans import CountedProjection
 from dpdb.graph.steps import finished, finished_all
-from dpdb.graph.unlisted_edges import counted_projection
-from dpdb.graph.unlisted_edges.counted_projection import CountedProjection
 
 
 def counted(graph: BlockGraph) -> CountedProjection:

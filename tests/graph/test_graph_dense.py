@@ -13,9 +13,9 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from dpdb.graph import BlockConstraint, BlockGraph, by_class, by_order, steps
+from dpdb.graph.block_degrees import counted_by_sums
+from dpdb.graph.range_matching import RangeMatching, dense, range_matching
 from dpdb.graph.steps import Steps, finished
-from dpdb.graph.unlisted_edges.block_degrees import counted_by_sums
-from dpdb.graph.unlisted_edges.range_matching import RangeMatching, dense, range_matching
 
 Ints = NDArray[np.int32]
 

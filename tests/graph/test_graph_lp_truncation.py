@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dpdb.errors import ParameterError
 from dpdb.graph import EdgeArrays, twice_truncated_edges
 from dpdb.graph.lp_truncation import PackingProgram, settle
-from dpdb.graph.programs import Solution
+from dpdb.graph.solver import Solution
 
 
 def truncated(nodes, pairs, taus):

@@ -12,8 +12,7 @@ import pytest
 
 from dpdb.errors import EngineError
 from dpdb.graph import solver
-from dpdb.graph.programs import CoverProgram, PackingLP
-from dpdb.graph.solver import solve, start_solver
+from dpdb.graph.solver import CoverProgram, PackingLP, solve, start_solver
 from dpdb.thresholds import SMALL_PROGRAM
 
 

@@ -24,16 +24,15 @@ from typing import Any
 
 import dpdb
 import dpdb.doors.cli.commands.run
-import dpdb.doors.cli.defaults
 import dpdb.doors.cli.job_output
-import dpdb.doors.cli.progress
-import dpdb.doors.jobs.results_duckdb
-import dpdb.doors.jobs.results_parquet
+import dpdb.doors.cli.parser
+import dpdb.doors.cli.session
 import dpdb.doors.jobs.run_job
-import dpdb.engine.sql.keys
-import dpdb.release.accounts.ledger_account
-import dpdb.sources.content
-from dpdb import steps
+import dpdb.doors.jobs.stored
+import dpdb.engine.sql.comparison
+import dpdb.release.ledger_account
+import dpdb.sources.open
+from dpdb import stopping as steps
 from dpdb.doors.cli import main
 from dpdb.doors.jobs import read_results
 from dpdb.ledger import Ledger

@@ -15,8 +15,8 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from dpdb.doors.cli import main
-from dpdb.doors.cli.junit import write_junit
-from dpdb.doors.jobs.alert import Alert
+from dpdb.doors.cli.job_output import write_junit
+from dpdb.doors.jobs.outcome import Alert
 from dpdb.ledger import Ledger
 
 GATE = "[release.gate]\nrepair = 1000000000\n"
@@ -213,7 +213,7 @@ def test_junit_holds_whatever_an_error_or_a_name_holds(tmp_path: Path) -> None:
 
 
 def test_a_server_that_drips_bytes_does_not_hold_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpdb.doors.jobs.alert._SECONDS", 0.5)
+    monkeypatch.setattr("dpdb.doors.jobs.outcome._SECONDS", 0.5)
     over = threading.Event()
 
     def drip(server: socket.socket) -> None:

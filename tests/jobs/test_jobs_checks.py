@@ -19,11 +19,10 @@ import pytest
 import dpdb
 from dpdb.doors.cli import main
 from dpdb.doors.jobs import Outcome, read_results
-from dpdb.doors.jobs.alert import Alert, status_of
-from dpdb.doors.jobs.outcome import exit_code_of
+from dpdb.doors.jobs.outcome import Alert, exit_code_of, status_of
 from dpdb.ledger import Ledger
 from dpdb.sources import open_source
-from dpdb.steps import watchers
+from dpdb.stopping import watchers
 from dpdb.suites import CheckResult, CheckResults
 
 SUITE = """zips: zip -> city  warn above 0, fail above 50 rows
@@ -310,7 +309,7 @@ def test_exit_code_and_status_of_verdicts(verdicts: list[tuple[str, str]], code:
 
 
 def test_junit_has_a_case_for_each_check(tmp_path: Path) -> None:
-    from dpdb.doors.cli.junit import write_junit
+    from dpdb.doors.cli.job_output import write_junit
 
     outcome = checked(("pass", "fail"), ("fail", "fail"), ("fail", "warn"), ("undecided", "fail"))
     write_junit(tmp_path / "j.xml", "visits", "mon", [outcome], None)
@@ -330,7 +329,7 @@ def test_junit_has_a_case_for_each_check(tmp_path: Path) -> None:
 def test_an_alert_names_what_failed_with_its_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[dict[str, object]] = []
     monkeypatch.setattr(
-        "dpdb.doors.jobs.alert._call",
+        "dpdb.doors.jobs.outcome._call",
         lambda request: told.append(json.loads(request.data)),  # what would be sent
     )
     outcome = checked(("pass", "fail"), ("fail", "fail"), ("undecided", "warn"))

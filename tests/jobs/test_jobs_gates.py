@@ -6,7 +6,7 @@ import pytest
 
 from dpdb.errors import ParameterError
 from dpdb.release import Release
-from dpdb.release.published.gates import Gate, GateResult, check_gates, parse_gate
+from dpdb.release.published.comparisons import Gate, GateResult, check_gates, parse_gate
 
 
 def release(value: float, lower: float, upper: float | None, measure: str = "repair") -> Release:

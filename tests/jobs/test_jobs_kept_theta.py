@@ -15,10 +15,9 @@ from dpdb.doors.cli import main
 from dpdb.doors.jobs import RESULT_SCHEMA, read_results
 from dpdb.ledger import Ledger
 from dpdb.measures import Answer, Mechanism
-from dpdb.measures.degree_cap import DegreeCap
-from dpdb.release import Release
-from dpdb.release.prepared import measure_part
-from dpdb.release.prepared.parts import Prepared
+from dpdb.measures.answer import DegreeCap
+from dpdb.release import Release, measure_part
+from dpdb.release.parts import Prepared
 
 KEEPS = """name = "visits"
 source = "t.parquet"

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpdb
-import dpdb.doors.jobs.results_duckdb as results_duckdb
+import dpdb.doors.jobs.stored as results_duckdb
 from dpdb.doors.cli import main
 from dpdb.doors.jobs import RESULT_SCHEMA, Results, read_results
 from dpdb.ledger import Ledger
@@ -105,7 +105,7 @@ def test_a_run_that_was_debited_and_got_no_further_fits_again(
     """What an earlier try has spent is not asked for a second time, even if nothing else is left."""
     job.write_text(job.read_text().replace('"0.2"', '"0.6"'))  # all of the budget: 0.3, 0.6 and 0.1
     with monkeypatch.context() as patched:
-        patched.setattr("dpdb.engine.sql.count.count_rows", lambda *_, **__: 1 / 0)
+        patched.setattr("dpdb.engine.sql.input_rows.count_rows", lambda *_, **__: 1 / 0)
         assert run(job) == 3
     assert spent(job) == 1
     assert "of this run 'overall', 'by-zip' are published and paid for" in capsys.readouterr().err
@@ -123,7 +123,7 @@ def test_what_was_published_is_said_truthfully_if_others_spend_in_between(
             with dpdb.open(job.parent / "t.parquet", ledger=job.parent / "t.ledger") as other:
                 other.dp_count(0.6)
 
-    monkeypatch.setattr("dpdb.steps.watchers", [spend])
+    monkeypatch.setattr("dpdb.stopping.watchers", [spend])
     assert run(job, "monday", "--format", output) == 4
     out, err = capsys.readouterr()
     assert "release 'by-zip': budget refused" in err

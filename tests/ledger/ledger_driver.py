@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from dpdb import steps
+from dpdb import stopping as steps
 from dpdb.errors import BudgetExceededError
 from dpdb.ledger import Ledger, SourceMark
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ledger_driver import SOURCE, UNIT, append, in_child, kill_at, wait
 
-from dpdb import steps
+from dpdb import stopping as steps
 from dpdb.errors import LedgerError
 from dpdb.ledger import Ledger
 from dpdb.predicates import Region

@@ -113,7 +113,7 @@ def test_a_clock_that_goes_back_revives_nobody(path: Path, monkeypatch: pytest.M
     times = [datetime(2030, 1, 1, tzinfo=UTC)]
     monkeypatch.setattr(clock, "present", lambda: times[0])
     monkeypatch.setattr("dpdb.ledger.debit.present", lambda: times[0])
-    monkeypatch.setattr("dpdb.ledger.rationing.ledger_analysts.present", lambda: times[0])
+    monkeypatch.setattr("dpdb.ledger.ledger_analysts.present", lambda: times[0])
     with Ledger.open(path) as ledger:
         ledger.grant("ann", TOKEN, expires=times[0] + timedelta(days=1))
         ask(ledger, "ann", 0.1)

@@ -13,8 +13,8 @@ from text_reader import parse_where
 
 from dpdb.errors import BudgetExceededError, LedgerError, ParameterError, PredicateError
 from dpdb.ledger import Ledger, SourceMark
-from dpdb.predicates.attribute_sets import NAN, ValueSet
 from dpdb.predicates.region import Region, region_from_text, region_to_text
+from dpdb.predicates.value_sets import NAN, ValueSet
 from dpdb.privacy import GDP, PURE, ZCDP
 
 SOURCE = SourceMark("table", "content")

@@ -16,11 +16,9 @@ from text_reader import parse_where
 
 from dpdb.errors import LedgerError
 from dpdb.files import owned_file
-from dpdb.files.file_lock import FileLock
-from dpdb.files.owned_file import is_mounted_alone, read_owned, replace_owned
+from dpdb.files.owned_file import FileLock, is_mounted_alone, read_owned, replace_owned
 from dpdb.ledger import Ledger, SourceMark
-from dpdb.ledger.run_lock import RunLock
-from dpdb.ledger.store.file import LedgerFile
+from dpdb.ledger.store.file import LedgerFile, RunLock
 
 SOURCE = SourceMark("table", "content")
 
@@ -400,7 +398,7 @@ def test_a_ledger_in_a_folder_of_everybody_is_the_owners_only(tmp_path: Path) ->
 def test_a_ledger_is_made_completely_or_not_at_all(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t.ledger"
     if step == "partial":
-        monkeypatch.setattr("dpdb.ledger.store.creation.TABLES", "CREATE TABLE no ledger")
+        monkeypatch.setattr("dpdb.ledger.store.head.TABLES", "CREATE TABLE no ledger")
     else:
 
         def full(*args: object) -> None:

@@ -13,7 +13,7 @@ from text_reader import parse_where
 from dpdb.doors.cli import main
 from dpdb.errors import ParameterError
 from dpdb.ledger import Ledger, SourceMark
-from dpdb.ledger.pld import reported_epsilon, tight_epsilon
+from dpdb.ledger.report import reported_epsilon, tight_epsilon
 
 with_extra = importlib.util.find_spec("dp_accounting") is not None
 with_pld = pytest.mark.skipif(not with_extra, reason="dp-accounting is not installed (extra `pld`)")

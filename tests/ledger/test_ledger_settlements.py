@@ -16,7 +16,7 @@ from text_reader import parse_where
 
 from dpdb.errors import BudgetExceededError, LedgerError, ParameterError
 from dpdb.ledger import Ledger, SourceMark
-from dpdb.ledger.store.leaves import leaf_text
+from dpdb.ledger.log import leaf_text
 
 SOURCE = SourceMark("table", "content")
 TENTH = 10**8

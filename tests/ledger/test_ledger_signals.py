@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from text_reader import parse_where
 
-from dpdb import steps
+from dpdb import stopping as steps
 from dpdb.ledger import Ledger, SourceMark
 from dpdb.ledger.reservation import Reservation
 

@@ -16,7 +16,7 @@ from text_reader import parse_where
 
 from dpdb.errors import BudgetExceededError, LedgerError, ParameterError, SuiteEndedError
 from dpdb.ledger import Ledger, SourceMark, SuiteReservation, open_to_read
-from dpdb.ledger.store.leaves import leaf_text
+from dpdb.ledger.log import leaf_text
 
 SUITES = Path(__file__).parent / "suite_driver.py"
 SOURCE = SourceMark("table", "content")

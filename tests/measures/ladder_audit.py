@@ -18,8 +18,7 @@ from pathlib import Path
 import pytest
 from noise_scripts import Draw, Recorder, Script, loss
 
-from dpdb.measures.answer import GraphStatistics
-from dpdb.measures.degree_cap import DegreeCap, release_degree_cap
+from dpdb.measures.answer import DegreeCap, GraphStatistics, release_degree_cap
 from dpdb.measures.mechanism import Run
 from dpdb.measures.mechanisms import ladder
 from dpdb.measures.mechanisms.ladder import Ladder

@@ -10,8 +10,7 @@ from itertools import pairwise
 from noise_scripts import Draw
 
 from dpdb.measures import minimal_inconsistency, problematic
-from dpdb.measures.answer import Answer, GraphStatistics
-from dpdb.measures.degree_cap import DegreeCap, release_degree_cap
+from dpdb.measures.answer import Answer, DegreeCap, GraphStatistics, release_degree_cap
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.registry import MEASURES, measure_named
 

@@ -16,8 +16,10 @@ from noise_scripts import Script, Zero
 from scipy.stats import binom
 from small_graphs import SmallGraph, star
 
+from dpdb.measures import answer as projected
 from dpdb.measures.answer import Answer
-from dpdb.measures.mechanisms import fractional, progressive, projected
+from dpdb.measures.mechanisms import chosen_theta as progressive
+from dpdb.measures.mechanisms import covers as fractional
 from dpdb.privacy.epsilon import NANO
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release import Session

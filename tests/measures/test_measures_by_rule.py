@@ -22,15 +22,15 @@ from small_graphs import SmallGraph
 import dpdb
 from dpdb.engine import class_histograms
 from dpdb.errors import ParameterError
+from dpdb.measures.answer import EDGES, WITNESSES, ProjectedStatistic
 from dpdb.measures.mechanism import Run
 from dpdb.measures.mechanisms.ladder import Ladder, Rungs, Settings, Top
-from dpdb.measures.mechanisms.projected import EDGES, WITNESSES, ProjectedStatistic
 from dpdb.measures.registry import measure_named
 from dpdb.opening import open_table
 from dpdb.privacy import noise as randomness
 from dpdb.privacy.epsilon import NANO
 from dpdb.privacy.noise import replaced_noise
-from dpdb.release.rule_statistics import RuleStatistics
+from dpdb.release.statistics import RuleStatistics
 
 COUNTING = ["minimal_inconsistency", "problematic"]
 THETAS = [1, 2, 3, 7, 40]
@@ -194,7 +194,7 @@ def events(pair: tuple[RuleStatistics, RuleStatistics], measure: str, epsilon: f
 
 def case_answer(mechanism, statistics: RuleStatistics, epsilon: int):
     """What a release does with one measure."""
-    from dpdb.measures.degree_cap import release_degree_cap
+    from dpdb.measures.answer import release_degree_cap
 
     share, rest = mechanism.shares(epsilon)
     cap = release_degree_cap(statistics, share)

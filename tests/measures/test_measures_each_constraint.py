@@ -5,8 +5,7 @@ from neighbour_tables import FD, NO_EQUALITY, PAIRS, SINGLE, _table
 from noise_scripts import Script, Zero, joint_loss, paths, recorded
 
 from dpdb.privacy.epsilon import NANO, format_epsilon, split
-from dpdb.release import Session
-from dpdb.release.prepared import measure_part
+from dpdb.release import Session, measure_part
 
 MEASURES = ("minimal_inconsistency", "problematic", "repair")
 RULES = [FD, SINGLE, NO_EQUALITY]

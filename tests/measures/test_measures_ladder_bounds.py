@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import pytest
 from measures.small_graphs import SmallGraph, star
 
-from dpdb.measures.bracket import Bracket
-from dpdb.measures.degree_cap import DegreeCap
+from dpdb.measures.answer import DegreeCap
 from dpdb.measures.mechanism import Run
+from dpdb.measures.mechanisms.ladder import Bracket
 from dpdb.measures.minimal_inconsistency import LADDER as EDGES
 from dpdb.measures.problematic import LADDER as ROWS
 from dpdb.privacy import NANO

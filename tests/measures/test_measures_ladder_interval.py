@@ -16,17 +16,14 @@ from ladder_audit import Case, Top, accepted, coarse, refused
 from noise_scripts import Script
 from small_graphs import SmallGraph
 
-from dpdb.measures.answer import Answer
-from dpdb.measures.degree_cap import DegreeCap
+from dpdb.measures.answer import Answer, DegreeCap, ProjectedStatistic
 from dpdb.measures.mechanism import Run
 from dpdb.measures.mechanisms import ladder
 from dpdb.measures.mechanisms.ladder import Ladder, Rungs, Settings
 from dpdb.measures.mechanisms.ladder import Top as TopSettings
-from dpdb.measures.mechanisms.projected import ProjectedStatistic
 from dpdb.privacy import climbing
-from dpdb.privacy.climbing import HiddenNoise
+from dpdb.privacy.climbing import HandicappedNoise, HiddenNoise
 from dpdb.privacy.epsilon import NANO
-from dpdb.privacy.handicapped_noise import HandicappedNoise
 from dpdb.privacy.noise import laplace_scale, replaced_noise
 
 UNIT, EPSILON, CAP, BETA = 2, NANO, DegreeCap(4, 1.0), 0.1

@@ -19,7 +19,7 @@ from dpdb.engine.sql.bind import bind
 from dpdb.engine.sql.degree_bound import degree_terms
 from dpdb.errors import ParameterError
 from dpdb.measures.mechanism import Run
-from dpdb.measures.mechanisms.two_sided import declared
+from dpdb.measures.mechanisms.at_one_theta import declared
 from dpdb.measures.registry import measure_named
 from dpdb.privacy.epsilon import NANO
 from dpdb.privacy.noise import laplace_scale, replaced_noise

@@ -16,7 +16,7 @@ from dpdb.privacy.epsilon import format_epsilon, parse_epsilon
 from dpdb.release import Session
 from dpdb.release.ask import Ask
 from dpdb.release.prepare import prepare
-from dpdb.release.units.privacy_unit import PrivacyUnit
+from dpdb.release.privacy_unit import PrivacyUnit
 
 usually = settings(derandomize=True, deadline=None, max_examples=of_all(150))
 

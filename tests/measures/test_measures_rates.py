@@ -22,13 +22,13 @@ from small_graphs import SmallGraph, neighbours, star
 
 from dpdb.measures import count as count_room
 from dpdb.measures.answer import FROM_BELOW, Answer
-from dpdb.measures.rate import rate_answer, rate_beta, rate_shares
+from dpdb.measures.count import rate_answer, rate_beta, rate_shares
 from dpdb.measures.registry import MEASURES
 from dpdb.privacy.epsilon import NANO, as_fraction, parse_epsilon
 from dpdb.release import Session
+from dpdb.release import measure_part as shares_room
 from dpdb.release.ask import Ask
 from dpdb.release.prepare import measure_part
-from dpdb.release.prepared import shares as shares_room
 
 RATED = tuple(measure.name for measure in MEASURES if measure.has_rate)
 RATED_MECHANISMS = [key for key in ALL if key[0] in RATED]

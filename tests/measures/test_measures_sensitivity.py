@@ -10,7 +10,8 @@ from mechanisms_under_test import ALL, SHARES, Case
 from noise_scripts import Script, joint_loss, paths, recorded
 from small_graphs import SmallGraph, neighbours, star
 
-from dpdb.measures.mechanisms import projected, r2t
+from dpdb.measures import answer as projected
+from dpdb.measures.mechanisms import published_mechanisms as r2t
 from dpdb.privacy.epsilon import NANO
 
 EPSILON = NANO
@@ -124,7 +125,7 @@ def test_scale_theta_for_nodes_is_caught(name, monkeypatch):
 
 @pytest.mark.parametrize("name", ["fractional", "greedy"])
 def test_sensitivity_one_for_repair_is_caught(name, monkeypatch):
-    monkeypatch.setattr(f"dpdb.measures.mechanisms.{name}._SENSITIVITY", 1)
+    monkeypatch.setattr("dpdb.measures.mechanisms.covers._SENSITIVITY", 1)
     assert broken(("repair", name))
 
 

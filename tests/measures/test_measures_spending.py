@@ -8,7 +8,7 @@ from mechanisms_under_test import ALL, SHARES, Case, K, hides_something, ladder_
 from noise_scripts import Script, Zero, recorded
 from small_graphs import SmallGraph, star
 
-from dpdb.measures.mechanisms import projected
+from dpdb.measures import answer as projected
 from dpdb.privacy.epsilon import NANO, as_fraction
 
 SQRT2 = Fraction(math.isqrt(2 * 10**24), 10**12)

@@ -7,9 +7,9 @@ import random
 import numpy as np
 import pytest
 
-from dpdb.overlap.bounds.coverage import IntervalTable
-from dpdb.overlap.growing.axis import NULL, Axis, holds
-from dpdb.predicates.attribute_sets import NAN, ValueSet
+from dpdb.overlap.axis import NULL, Axis, holds
+from dpdb.overlap.instance import IntervalTable
+from dpdb.predicates.value_sets import NAN, ValueSet
 
 
 def value_set(rng: random.Random) -> ValueSet:

@@ -15,9 +15,9 @@ from box_workload import box_workload
 from text_reader import parse_where
 
 from dpdb.errors import ParameterError
-from dpdb.overlap import OverlapIndex
-from dpdb.overlap.growing import index_rows, neighbourhood, online
-from dpdb.overlap.growing.online import Added
+from dpdb.overlap import OverlapIndex, index_rows, online
+from dpdb.overlap import index_rows as neighbourhood
+from dpdb.overlap.online import Added
 
 
 class Asked:

@@ -15,12 +15,10 @@ import reference
 from text_reader import parse_where
 
 from dpdb.overlap import solver
-from dpdb.overlap.bounds.bound import Deadline
-from dpdb.overlap.bounds.dual import dual_bound
+from dpdb.overlap.bounds import dual_bound
+from dpdb.overlap.branching import QuerySearch, ValueSearch, overlap_graph
+from dpdb.overlap.instance import Deadline
 from dpdb.overlap.reductions import reduce
-from dpdb.overlap.search.clique import overlap_graph
-from dpdb.overlap.search.query_branching import QuerySearch
-from dpdb.overlap.search.value_branching import ValueSearch
 from dpdb.overlap.solver import maximum_overlap
 
 DEADLINES = (0.0, 1e-4, 1e-3, 5.0, 5.0)

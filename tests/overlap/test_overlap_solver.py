@@ -20,11 +20,10 @@ from workloads import attribute_sizes, census_workload, uniform_workload
 
 from dpdb.errors import ParameterError
 from dpdb.overlap import METHODS, maximum_overlap
-from dpdb.overlap.bounds.bound import Bound, Deadline
-from dpdb.overlap.bounds.colouring import colouring_cost, dsatur, heaviest_first
-from dpdb.overlap.instance import MOST_WEIGHT
+from dpdb.overlap.bounds import colouring_cost, dsatur, heaviest_first
+from dpdb.overlap.branching import CliqueSearch, components, overlap_graph
+from dpdb.overlap.instance import MOST_WEIGHT, Bound, Deadline
 from dpdb.overlap.reductions import distinct_rows, maximal_columns, reduce, unmerged
-from dpdb.overlap.search.clique import CliqueSearch, components, overlap_graph
 
 EXAMPLE_2 = ["postcode = 'A' AND native = 'Y'", "postcode IN ('A', 'B')", "postcode = 'B' AND native = 'N'"]
 EXAMPLE_3 = [
@@ -128,7 +127,7 @@ def test_maximal_columns_keep_one_of_equals_and_no_subset() -> None:
 
 def test_identical_queries_are_merged_and_free_ones_are_a_constant() -> None:
     predicates = [parse_where("a = 1")] * 5 + [parse_where("")] * 2 + [parse_where("a = 2"), parse_where("FALSE")]
-    from dpdb.overlap.encoding import encode
+    from dpdb.overlap.axis import encode
 
     problem = reduce(encode(predicates, np.ones(9, np.int64)))
     assert problem.constant in (2, 7)
@@ -136,7 +135,7 @@ def test_identical_queries_are_merged_and_free_ones_are_a_constant() -> None:
 
 
 def test_nested_ranges_keep_one_atom() -> None:
-    from dpdb.overlap.encoding import encode
+    from dpdb.overlap.axis import encode
 
     predicates = [parse_where(f"x > 0 AND x < {k}") for k in range(1, 40)]
     [attribute] = encode(predicates, np.ones(39, np.int64)).attributes
@@ -188,7 +187,7 @@ def test_interrupted_searches_bracket_the_truth(method: str, deadline: float) ->
 
 
 def test_a_large_attribute_is_summed_by_bytes() -> None:
-    from dpdb.overlap.bounds.coverage import PackedTable
+    from dpdb.overlap.instance import PackedTable
 
     rng = np.random.default_rng(0)
     member = rng.random((300, 21)) < 0.4

@@ -17,7 +17,7 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb import steps
+from dpdb import stopping as steps
 from dpdb.doors.cli.main import main
 from dpdb.errors import BudgetExceededError, EngineError, LedgerError, ParameterError
 from dpdb.ledger import Ledger

@@ -25,7 +25,7 @@ from dpdb.opening import empty_table, open_table
 from dpdb.owner import planned_table
 from dpdb.owner.exact import exact_measures
 from dpdb.owner.simulation import Simulation
-from dpdb.release.risk import risk_of
+from dpdb.release.costs import risk_of
 
 FD = "zip -> city"
 SCHEMA = {"zip": "VARCHAR", "city": "VARCHAR"}

@@ -32,10 +32,10 @@ from dpdb.engine.sql.where import WherePredicate, parse_where
 from dpdb.errors import ParameterError, PredicateError
 from dpdb.names import folded
 from dpdb.predicates import Region
-from dpdb.predicates.places import place
 from dpdb.predicates.region import region_from_text, region_to_text
-from dpdb.release.prepared import slices as session_slices
-from dpdb.release.prepared.slices import parse_slices
+from dpdb.predicates.value_sets import place
+from dpdb.release import parts as session_slices
+from dpdb.release.parts import parse_slices
 from dpdb.schema import Column, TableSchema
 from dpdb.sources.source import Source
 

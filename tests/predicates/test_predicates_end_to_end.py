@@ -18,9 +18,9 @@ from dpdb.doors.sql import FrontEnd
 from dpdb.errors import BudgetExceededError, ParameterError, PredicateError
 from dpdb.ledger import Ledger
 from dpdb.release import Session
-from dpdb.release.accounts.charge import Charge
 from dpdb.release.ask import Ask
-from dpdb.release.prepared.slices import parse_slices
+from dpdb.release.costs import Charge
+from dpdb.release.parts import parse_slices
 
 EPSILON = 50  # noise other than 0 with probability 4e-22 per answer
 CALLS = 36

@@ -13,13 +13,12 @@ from random_predicates import DECIMALS, INTEGERS, KINDS, pool
 from sqlglot import exp
 
 from dpdb.database.database import Database
-from dpdb.engine.sql.comparison import shown_as
-from dpdb.engine.sql.keys import equal_values, texts_of
+from dpdb.engine.sql.comparison import equal_values, shown_as, texts_of
 from dpdb.engine.sql.where import parse_where
 from dpdb.predicates import Region, covered, is_enum
 from dpdb.predicates.nodes import Literal
-from dpdb.predicates.places import neighbours, place
 from dpdb.predicates.region import region_from_text
+from dpdb.predicates.value_sets import neighbours, place
 from dpdb.schema import Column, TableSchema, comparison_type
 
 WIDE = Context(prec=40)

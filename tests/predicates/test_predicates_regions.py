@@ -6,8 +6,8 @@ import pytest
 from text_reader import parse_counting_query, parse_where
 
 from dpdb.errors import PredicateError
-from dpdb.predicates.attribute_sets import NAN, ValueSet
 from dpdb.predicates.region import UNION_LIMIT, Region
+from dpdb.predicates.value_sets import NAN, ValueSet
 
 
 def overlap(one: str, two: str, **types: str) -> bool:

@@ -13,7 +13,7 @@ from text_reader import parse_where
 from dpdb.database.database import Database
 from dpdb.errors import EngineError
 from dpdb.predicates import Region
-from dpdb.predicates.attribute_sets import ValueSet
+from dpdb.predicates.value_sets import ValueSet
 
 
 def checked(tables: int, predicates: int) -> tuple[int, int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpdb.predicates.attribute_sets import ValueSet
-from dpdb.predicates.boxes import disjoint, make_box, meet
+from dpdb.predicates.region import disjoint, make_box, meet
+from dpdb.predicates.value_sets import ValueSet
 
 SOME = [None, *[k / 2 for k in range(-1, 12)]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpdb.privacy.tails import laplace_difference_tail, laplace_tail
+from dpdb.privacy.noise import laplace_difference_tail, laplace_tail
 
 REACH = 4_000
 

@@ -19,8 +19,7 @@ from dpdb.errors import ParameterError
 from dpdb.privacy import ZCDP
 from dpdb.privacy import noise as randomness
 from dpdb.privacy.epsilon import PICO, format_rho, parse_rho, rho_as_fraction
-from dpdb.privacy.noise import discrete_gaussian, gaussian_scale, replaced_noise
-from dpdb.privacy.tails import gaussian_tail
+from dpdb.privacy.noise import discrete_gaussian, gaussian_scale, gaussian_tail, replaced_noise
 
 ALPHA = 5e-9
 exactly = examples(150)

@@ -11,7 +11,7 @@ import pytest
 from scipy.special import log_ndtr
 
 from dpdb.privacy import GDP
-from dpdb.privacy.notions import gdp_delta, gdp_epsilon, gdp_of_pure
+from dpdb.privacy.epsilon import gdp_delta, gdp_epsilon, gdp_of_pure
 
 DIGITS = 80
 TAILS = [(mu, delta) for mu in (1e-3, 0.1, 1.0, 5.0, 15.0, 40.0) for delta in (0.5, 1e-3, 1e-10, 1e-16, 1e-100, 1e-300)]

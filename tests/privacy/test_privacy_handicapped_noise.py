@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from climbing_law import handicap, noise
 
-from dpdb.privacy.handicapped_noise import HandicappedNoise, difference_tail
-from dpdb.privacy.tails import laplace_difference_tail
+from dpdb.privacy.climbing import HandicappedNoise, difference_tail
+from dpdb.privacy.noise import laplace_difference_tail
 
 BETAS = (0.6, 0.3, 0.05, 0.0025, 1e-5)
 LAWS = [(0.3, 0), (0.3, 2), (4.0, 0), (4.0, 1), (12.0, 1), (12.0, 3), (7.5, 2)]

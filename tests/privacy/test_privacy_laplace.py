@@ -16,8 +16,7 @@ from recorded_noise import RecordedNoise
 
 from dpdb.privacy import noise as randomness
 from dpdb.privacy.epsilon import NANO, as_fraction
-from dpdb.privacy.noise import discrete_laplace, laplace_scale, replaced_noise
-from dpdb.privacy.tails import laplace_tail
+from dpdb.privacy.noise import discrete_laplace, laplace_scale, laplace_tail, replaced_noise
 
 ALPHA = 5e-9
 exactly = examples(150)

@@ -11,7 +11,7 @@ import pytest
 from tradeoff import TradeOff, composed, lower_convex_envelope
 
 from dpdb.errors import DpdbError, ParameterError
-from dpdb.ledger.pld import reported_epsilon, tight_epsilon
+from dpdb.ledger.report import reported_epsilon, tight_epsilon
 from dpdb.privacy import GDP, PURE, ZCDP
 
 

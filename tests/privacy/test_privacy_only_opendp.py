@@ -13,15 +13,15 @@ PRIVATE_ROOMS = (
     "suites", "privacy", "measures", "release", "graph", "remote", "engine", "sources", "database", "predicates",
     "constraints",
 )  # fmt: skip
-RELEASE_IDS = Path("release/prepared/parts.py")
-RUN_IDS = Path("release/runs.py")  # names of runs that nobody named
-LEDGER_KEYS = Path("ledger/store/marks.py")
+RELEASE_IDS = Path("release/parts.py")
+RUN_IDS = Path("release/account.py")  # names of runs that nobody named
+LEDGER_KEYS = Path("ledger/store/seals.py")
 TOKENS = Path("doors/server/analysts.py")
 OUTSIDE = {  # beside these: what is drawn there is a secret of its own, or nothing
     LEDGER_KEYS: {"secrets"}, TOKENS: {"secrets"},
     Path("doors/server/postgres/connection.py"): {"secrets"},  # keys by which a client cancels
     Path("doors/server/postgres/scram.py"): {"secrets"},  # nonces
-    Path("receipts/ed25519.py"): {"secrets"},  # keys that sign receipts
+    Path("receipts/notes.py"): {"secrets"},  # keys that sign receipts
 }  # fmt: skip
 
 

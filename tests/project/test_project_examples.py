@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SHOWN = [path for path in sorted((ROOT / "dpdb").rglob("*.py")) if ">>> " in path.read_text(encoding="utf-8")]
 FOR_USERS = {
     "constraints/load.py", "constraints/shape.py", "doors/jobs/results.py", "owner/expected_error.py",
-    "release/one_shot.py", "release/published/change.py", "release/published/release.py", "release/verbs.py",
+    "release/session.py", "release/published/comparisons.py", "release/published/release.py", "release/verbs.py",
 }  # fmt: skip
 
 
@@ -31,4 +31,4 @@ def test_what_users_call_first_has_an_example_and_none_is_skipped() -> None:
     names = {str(path.relative_to(ROOT / "dpdb")) for path in SHOWN}
     assert names >= FOR_USERS, FOR_USERS - names
     assert not [path for path in SHOWN if "doctest: +SKIP" in path.read_text(encoding="utf-8")]
-    assert "gates.py" in {path.name for path in SHOWN}
+    assert "comparisons.py" in {path.name for path in SHOWN}

@@ -106,7 +106,7 @@ def test_a_run_killed_between_debit_and_receipt_has_its_receipt_afterwards(kept:
     """Killed at each step of the debit and the record; asked again it has one receipt, and paid once."""
     for number, step in enumerate(("reserved", "drawn", "recorded"), 1):
         program = (
-            "import os, sys; import dpdb.steps as steps; from dpdb.doors.cli import main\n"
+            "import os, sys; import dpdb.stopping as steps; from dpdb.doors.cli import main\n"
             f"steps.watchers.append(lambda step: os._exit(9) if step == {step!r} else None)\n"
             "main(sys.argv[1:])"
         )

@@ -19,12 +19,12 @@ from test_receipts_logs import changed, copied, exchanged, forget, put_back, res
 from test_receipts_mutations import mutated
 
 import dpdb
-from dpdb import steps
+from dpdb import stopping as steps
 from dpdb.doors.cli import main
 from dpdb.errors import ParameterError
 from dpdb.ledger import Ledger
 from dpdb.receipts import Receipt, load_public, new_key_file, open_receipt, read_receipts
-from dpdb.receipts.envelope import canonical
+from dpdb.receipts.statement import canonical
 
 JOB = """\
 name = "job"
@@ -171,7 +171,7 @@ def test_a_job_stopped_at_any_step_has_each_receipt_once(kept: Kept, stops: list
 
 def test_a_job_that_is_killed_between_results_and_receipt_has_it_afterwards(kept: Kept) -> None:
     program = (
-        "import os, sys; import dpdb.steps as steps; from dpdb.doors.cli import main\n"
+        "import os, sys; import dpdb.stopping as steps; from dpdb.doors.cli import main\n"
         "steps.watchers.append(lambda step: os._exit(9) if step == 'appended' else None)\n"
         "main(sys.argv[1:])"
     )

@@ -16,7 +16,7 @@ from text_reader import parse_where
 
 from dpdb.errors import LedgerError, ParameterError, ReceiptError, RollbackError
 from dpdb.ledger import Ledger
-from dpdb.ledger.store.entry_lines import EntryLine
+from dpdb.ledger.store.rows import EntryLine
 from dpdb.ledger.store.seals import FIRST, seal
 from dpdb.receipts import (
     Issuer,
@@ -29,7 +29,7 @@ from dpdb.receipts import (
     read_checkpoints,
     verify,
 )
-from dpdb.receipts.envelope import canonical
+from dpdb.receipts.statement import canonical
 
 
 def issued(kept: Kept, run_id: str, *after: bytes) -> bytes:

@@ -16,10 +16,8 @@ from receipt_ledgers import Kept, checked_run, made_ledger, release
 
 from dpdb.errors import ReceiptError
 from dpdb.receipts import Issuer, load_key, load_public, open_receipt, verify
-from dpdb.receipts.ed25519 import signature
-from dpdb.receipts.envelope import canonical, envelope, pae
-from dpdb.receipts.stated import check_stated
-from dpdb.receipts.statement import FLAVORS, PAYLOAD_TYPE
+from dpdb.receipts.notes import signature
+from dpdb.receipts.statement import FLAVORS, PAYLOAD_TYPE, canonical, check_stated, envelope, pae
 
 Path_ = tuple[str | int, ...]
 

@@ -12,18 +12,24 @@ from typing import Any
 
 import pytest
 
-from dpdb.receipts.checkpoint import (
+from dpdb.receipts.merkle import EMPTY_ROOT, Tree, leaf_hash, verify_consistency, verify_inclusion
+from dpdb.receipts.notes import (
+    COSIGNATURE,
     Checkpoint,
+    NoteError,
+    NoteKey,
     cosign,
     cosigned_at,
     open_checkpoint,
+    open_note,
     parse_checkpoint,
+    parse_vkey,
+    public_of,
     sign_checkpoint,
+    sign_note,
+    signature,
 )
-from dpdb.receipts.ed25519 import public_of, signature
-from dpdb.receipts.envelope import EnvelopeError, accepted_keys, envelope, pae
-from dpdb.receipts.merkle import EMPTY_ROOT, Tree, leaf_hash, verify_consistency, verify_inclusion
-from dpdb.receipts.notes import COSIGNATURE, NoteError, NoteKey, open_note, parse_vkey, sign_note
+from dpdb.receipts.statement import EnvelopeError, accepted_keys, envelope, pae
 
 # Numbers of certificate-transparency's reference trees, as in transparency-dev/merkle, proof/verify_test.go.
 LEAVES = ["", "00", "10", "2021", "3031", "40414243", "5051525354555657", "606162636465666768696a6b6c6d6e6f"]

@@ -5,7 +5,7 @@ import signal
 import sys
 
 import dpdb
-import dpdb.steps
+import dpdb.stopping
 
 step, source, path, run = sys.argv[1:]
 
@@ -15,6 +15,6 @@ def reached(now: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-dpdb.steps.watchers.append(reached)
+dpdb.stopping.watchers.append(reached)
 with dpdb.open(source, constraints="zip -> city", ledger=path) as session:
     print(session.dp_inconsistency("repair", 0.2, run_id=run).release_id, flush=True)

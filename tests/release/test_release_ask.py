@@ -11,8 +11,7 @@ import pytest
 
 import dpdb
 from dpdb.errors import ParameterError
-from dpdb.release.ask import OPTIONS, Ask, EveryCountOption, EveryMeasureOption
-from dpdb.release.public_numbers import PublicTheta
+from dpdb.release.ask import OPTIONS, Ask, EveryCountOption, EveryMeasureOption, PublicTheta
 
 TABLE = pa.table({"zip": ["1", "1", "2"], "city": ["a", "b", "c"]})
 

@@ -19,9 +19,8 @@ from sqlglot import exp
 from dpdb.constraints import ColumnRef, Constant, DenialConstraint, Operator, Predicate, block_shape, distinct
 from dpdb.database.database import Database
 from dpdb.engine import LocalSlice
-from dpdb.engine.sql.bind import bind
-from dpdb.engine.sql.constraint_sql import plain_pairs
-from dpdb.engine.sql.rank import hash_of
+from dpdb.engine.sql.bind import bind, plain_pairs
+from dpdb.engine.sql.coded_rows import hash_of
 from dpdb.graph import BlockGraph, EdgeArrays, EdgeGraph
 from dpdb.graph.steps import finished
 from dpdb.opening import open_local_table

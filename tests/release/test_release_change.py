@@ -22,7 +22,7 @@ from dpdb.doors.cli import main
 from dpdb.errors import ParameterError
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release import Release, Session
-from dpdb.release.published import change
+from dpdb.release.published import comparisons as change
 from dpdb.release.published.release import recorded_releases
 
 RULE = "zip -> city"

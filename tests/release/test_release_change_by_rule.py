@@ -14,14 +14,14 @@ from stub_noise import StubNoise
 
 import dpdb
 from dpdb.measures import measure_named
-from dpdb.measures.degree_cap import release_degree_cap
+from dpdb.measures.answer import release_degree_cap
 from dpdb.measures.mechanism import Run
 from dpdb.privacy import UNIT
 from dpdb.privacy.epsilon import NANO
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release import Release
-from dpdb.release.published import change
-from dpdb.release.rule_statistics import RuleStatistics
+from dpdb.release.published import comparisons as change
+from dpdb.release.statistics import RuleStatistics
 
 
 @pytest.fixture(scope="module")

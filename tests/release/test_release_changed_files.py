@@ -21,8 +21,8 @@ from dpdb.errors import EngineError, LedgerError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release.ask import Ask
-from dpdb.release.private_slices import PrivateSlices
-from dpdb.sources.places import find_files
+from dpdb.release.statistics import PrivateSlices
+from dpdb.sources.open import find_files
 
 RULE = "k -> v"
 SLICES: dict[str, Any] = {"by": "g", "keys": ["a", "b"], "theta": 100}

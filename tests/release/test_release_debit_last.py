@@ -24,7 +24,7 @@ from dpdb.ledger import Ledger
 from dpdb.measures.mechanism import Mechanism
 from dpdb.measures.registry import measure_named
 from dpdb.privacy.noise import replaced_noise
-from dpdb.release.accounts.budget import Budget
+from dpdb.release.account import Budget
 from dpdb.release.ask import Ask
 from dpdb.release.conflict_graph import load_kernels
 from dpdb.thresholds import COUNTED_WORK, FEW_ROWS, THRESHOLDS
@@ -271,7 +271,7 @@ def test_neither_on_the_other_side_of_a_threshold(end: str, calls: Calls) -> Non
 
 
 def test_this_test_sees_a_kernel_that_is_not_loaded(calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpdb.release.prepared.measure_part.load_kernels", lambda constraints, statistics, again: None)
+    monkeypatch.setattr("dpdb.release.measure_part.load_kernels", lambda constraints, statistics, again: None)
     with dpdb.open(table(300), constraints=FD) as session, nothing_loaded(calls):
         session.dp_inconsistency("all", 1)
         assert not calls.after <= calls.before
@@ -296,7 +296,7 @@ def test_a_noise_library_that_does_not_load_costs_nothing(
     release: Callable[[dpdb.Session], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Ledger.create(tmp_path / "t.ledger", 1).close()
-    monkeypatch.setattr("dpdb.release.prepared.parts.check_samplers", broken)
+    monkeypatch.setattr("dpdb.release.parts.check_samplers", broken)
     with dpdb.open(table(30), constraints=FD, ledger=tmp_path / "t.ledger") as session:
         with pytest.raises(EngineError, match=r"nothing was spent .*No space left"):
             release(session)

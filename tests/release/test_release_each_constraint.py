@@ -13,7 +13,7 @@ from dpdb.errors import BudgetExceededError, EngineError, LedgerError, Parameter
 from dpdb.ledger import Ledger
 from dpdb.privacy.epsilon import NANO, parse_epsilon, split
 from dpdb.release import Release, Session
-from dpdb.release.prepared.measure_part import MeasurePart
+from dpdb.release.measure_part import MeasurePart
 
 CERTAIN = 1_000_000  # the noise is 0 except with probability below exp(-1,000)
 TABLE = pa.table(

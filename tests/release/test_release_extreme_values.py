@@ -17,7 +17,7 @@ from stub_noise import StubNoise
 import dpdb
 from dpdb.errors import SourceError
 from dpdb.privacy.noise import replaced_noise
-from dpdb.sources.csv.lines import Faults
+from dpdb.sources.csv_lines import Faults
 
 MOST = 2**63 - 1
 LONG = [

@@ -10,7 +10,7 @@ import pytest
 
 import dpdb
 from dpdb.release.published.release import Release, Releases
-from dpdb.release.published.words import bounds_words, value_words
+from dpdb.release.published.release_fields import bounds_words, value_words
 
 HOSTILE = "<script>alert('x')</script>\"'&amp;"
 PLAIN = Release(

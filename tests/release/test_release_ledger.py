@@ -107,7 +107,7 @@ def test_a_failed_run_may_be_tried_again(source: Path, ledger: Path, monkeypatch
 
     with dpdb.open(source, constraints=FD, ledger=ledger) as session:
         with monkeypatch.context() as patched:
-            patched.setattr("dpdb.release.prepared.measure_part.MeasurePart.answers", broken)
+            patched.setattr("dpdb.release.measure_part.MeasurePart.answers", broken)
             with pytest.raises(EngineError, match="after its budget was debited"):
                 session.dp_inconsistency("repair", 0.5, run_id="x")
         assert session.spent() == 0.5

@@ -17,12 +17,12 @@ from sqlglot import exp
 from two_tables import CLAIMED, RULES, Instance, arrow, broken, instances, opened, statistics
 
 from dpdb.database.database import Database
-from dpdb.engine.parents import children
+from dpdb.engine import unit_rows as children
 from dpdb.engine.sql.input_rows import read_columns
 from dpdb.engine.table import LocalTable
 from dpdb.engine.unit_rows import value_order
 from dpdb.opening import open_local_table
-from dpdb.release.units.limited_children import LimitedChildren
+from dpdb.release.limited_children import LimitedChildren
 from dpdb.schema import TableSchema
 
 Read = Counter[tuple[Any, ...]]  # rows without and with what they are orphans of

@@ -15,7 +15,7 @@ from stub_noise import StubNoise
 
 import dpdb
 from dpdb.doors.cli import main
-from dpdb.engine.parents import children
+from dpdb.engine import unit_rows as children
 from dpdb.errors import EngineError, LedgerError, ParameterError
 from dpdb.ledger import Ledger
 from dpdb.owner import exact_measures

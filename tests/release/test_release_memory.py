@@ -16,7 +16,7 @@ import dpdb
 from dpdb.database.database import Database
 from dpdb.errors import EngineError, OutOfMemoryError, ParameterError
 from dpdb.privacy.noise import replaced_noise
-from dpdb.release.private_slices import PrivateSlices
+from dpdb.release.statistics import PrivateSlices
 
 MESSAGE = "failed after its budget was debited: memory did not suffice"
 
@@ -60,7 +60,7 @@ def test_so_is_that_of_every_part(error: Exception, monkeypatch: pytest.MonkeyPa
 def test_only_many_slices_are_rehearsed_and_no_row_is_read(
     keys: int, rehearsed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dpdb.engine.sql import count
+    from dpdb.engine.sql import input_rows as count
 
     seen: list[list[int]] = []
     counted = count.count_rows

@@ -16,12 +16,12 @@ from sqlglot import exp
 from two_tables import Parents
 
 from dpdb.database.database import Database
-from dpdb.engine.parents import children
+from dpdb.engine import unit_rows as children
 from dpdb.engine.sql.input_rows import read_columns
 from dpdb.engine.table import LocalTable
 from dpdb.engine.table_spec import ProtectedChange
 from dpdb.engine.unit_rows import value_order
-from dpdb.release.units.limited_children import LimitedChildren
+from dpdb.release.limited_children import LimitedChildren
 from dpdb.schema import Column, TableSchema
 from dpdb.sources.source import Source
 

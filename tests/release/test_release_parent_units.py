@@ -15,8 +15,8 @@ from two_tables import BESIDE, LOOK_UPS, LOOKED_UP, RULES, WITH_MEMBERS, Instanc
 
 from dpdb.database.database import Database
 from dpdb.engine import unit_rows
-from dpdb.engine.parents.orphans import AcrossColumn
 from dpdb.engine.sql import input_rows
+from dpdb.engine.sql.input_rows import AcrossColumn
 
 
 @pytest.fixture(scope="module")

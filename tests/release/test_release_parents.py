@@ -19,14 +19,13 @@ from stub_noise import StubNoise
 
 import dpdb
 from dpdb.doors.cli import main
-from dpdb.engine.parents.declared import DeclaredParent
-from dpdb.engine.parents.measured import MeasuredSource, is_measured_table
+from dpdb.engine.parents.declared import DeclaredParent, MeasuredSource, is_measured_table
 from dpdb.errors import DpdbError, LedgerError, ParameterError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.owner import exact_measures
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release.explain import explain
-from dpdb.sources.addresses import fetching
+from dpdb.sources import open as fetching
 
 RULE = "known: orders.customer_id IN customers.id"
 ORPHANS = "FROM orders o WHERE customer_id IS NOT NULL AND NOT EXISTS (FROM customers c WHERE c.id = o.customer_id)"
@@ -304,7 +303,7 @@ def test_a_ledger_is_bound_to_the_unit_in_both_tables(files: Path) -> None:
 
 
 def test_disjoint_slices_of_two_tables_are_charged_once(files: Path) -> None:
-    """The unit's rows in the parent have no charge of their own: see `dpdb.release.units.private_parents`."""
+    """The unit's rows in the parent have no charge of their own: see `dpdb.release.privacy_unit`."""
     with opened(files, **private(files)) as session:
         session.dp_inconsistency("problematic", 1, where="a = 0")
         session.dp_inconsistency("problematic", 1, where="a = 1")

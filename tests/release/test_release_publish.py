@@ -11,13 +11,12 @@ import pytest
 
 import dpdb
 from dpdb.errors import BudgetExceededError, EngineError, LedgerError
-from dpdb.release.accounts.account import Reservation, SuiteReservation
-from dpdb.release.accounts.charge import Charge
+from dpdb.release.account import Reservation, SuiteLevel, SuiteReservation
 from dpdb.release.ask import Ask
+from dpdb.release.costs import Charge
 from dpdb.release.prepare import Prepared
 from dpdb.release.publish import publish, publish_answer, publish_suite
 from dpdb.release.published.release import Releases
-from dpdb.release.runs import SuiteLevel
 
 ORDER = ["will draw", "load", "debit", "draw", "record", "close"]
 

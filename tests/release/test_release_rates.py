@@ -115,7 +115,7 @@ def test_a_failure_after_the_debit_costs_all_of_it(monkeypatch: pytest.MonkeyPat
         for name in ("noisy_count", "rate_answer"):
             spent = session.spent()
             with monkeypatch.context() as patched:
-                patched.setattr(f"dpdb.release.prepared.measure_part.{name}", broken)
+                patched.setattr(f"dpdb.release.measure_part.{name}", broken)
                 with pytest.raises(EngineError, match="after its budget was debited") as caught:
                     session.dp_inconsistency("repair", 1, rate=True)
             assert "7 rows" not in str(caught.value)

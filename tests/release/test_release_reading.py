@@ -15,8 +15,7 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb.errors import SourceError
-from dpdb.owner_log import OWNER_LOG
+from dpdb.errors import OWNER_LOG, SourceError
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release.ask import Ask
 
@@ -245,7 +244,7 @@ def test_a_csv_file_that_changes_after_it_was_opened_was_read_before(tmp_path: P
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dpdb.sources.csv import files as csv_rows
+    from dpdb.sources import csv_files as csv_rows
 
     path = csv(tmp_path, b"")
     read = csv_rows.csv_batches
@@ -295,7 +294,7 @@ def test_files_that_are_added_while_their_folder_is_opened_are_not_read(
 def test_a_ledger_is_bound_to_the_rows_that_were_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that changes between reading and binding would be answered for under the name of its new rows."""
     from dpdb.ledger import Ledger
-    from dpdb.release.accounts import ledger_account
+    from dpdb.release import ledger_account
 
     path = csv(tmp_path, b"")
     Ledger.create(tmp_path / "x.ledger", "3").close()

@@ -27,8 +27,7 @@ import dpdb
 from dpdb.database.database import Database
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.table import LocalTable
-from dpdb.errors import DpdbError, EngineError, ParameterError, PredicateError
-from dpdb.owner_log import OWNER_LOG
+from dpdb.errors import OWNER_LOG, DpdbError, EngineError, ParameterError, PredicateError
 from dpdb.privacy.noise import replaced_noise
 
 MEASURES = ("minimal_inconsistency", "problematic", "repair")
@@ -117,7 +116,7 @@ def broken(*args: object, **kwargs: object) -> None:
 
 GRAPH = ("dpdb.engine.table.LocalSlice", "dpdb.engine.slice.LocalSlice._code")
 COUNTED = "dpdb.engine.count_all.count_all"
-ANSWERS = "dpdb.release.prepared.measure_part.MeasurePart.answers"
+ANSWERS = "dpdb.release.measure_part.MeasurePart.answers"
 
 
 @pytest.mark.heavy

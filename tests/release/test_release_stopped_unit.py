@@ -59,7 +59,7 @@ def test_rows_of_units_that_were_chosen_of_another_file_are_not_used_again(
         dpdb.open(path, unit="person", max_rows=2, ledger=tmp_path / "t.ledger") as session,
     ):
         with monkeypatch.context() as once:
-            once.setattr("dpdb.steps.watchers", [exchanged])
+            once.setattr("dpdb.stopping.watchers", [exchanged])
             with pytest.raises(EngineError, match="failed after its budget was debited"):
                 session.dp_count(1)
         path.replace(other)

@@ -22,9 +22,9 @@ import dpdb
 from dpdb.doors.cli import main
 from dpdb.doors.jobs import read_results
 from dpdb.privacy.noise import replaced_noise
-from dpdb.release.published.gates import GateResult
+from dpdb.release.published.comparisons import GateResult
 from dpdb.release.published.release import Releases
-from dpdb.release.published.words import limits_words
+from dpdb.release.published.release_fields import limits_words
 
 RULE = "zip -> city"
 WARNING = (

@@ -152,7 +152,7 @@ def test_one_row_at_the_threshold_changes_a_count_by_what_it_may(rows: int, monk
 
 def test_pairs_that_come_twice_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a join forgets: the edges of a table, and those that are listed beside blocks."""
-    monkeypatch.setattr("dpdb.engine.sql.constraint_sql._not_earlier", lambda dc, earlier: [])
+    monkeypatch.setattr("dpdb.engine.sql.bind._not_earlier", lambda dc, earlier: [])
     question = order_pair(random.Random(0))
     crossing = ["not(t1.d=t2.d & t1.n>t2.m)", "not(t1.d=t2.d & t1.n>=t2.m)"]
     with open_table(question.table, constraints=[*crossing, "d -> e"]) as opened:

@@ -11,8 +11,8 @@ import dpdb
 from dpdb.errors import BudgetExceededError, ParameterError
 from dpdb.ledger import Ledger
 from dpdb.privacy import ZCDP
-from dpdb.release.accounts.charge import Charge
 from dpdb.release.ask import Ask
+from dpdb.release.costs import Charge
 
 TABLE = pa.table({"zip": ["1", "1", "2"], "city": ["a", "b", "c"]})
 

@@ -9,15 +9,15 @@ import pyarrow as pa
 import pytest
 
 import dpdb
-from dpdb.doors.cli.releases_text import releases_text
+from dpdb.doors.cli.texts import releases_text
 from dpdb.doors.jobs.results import ResultRow, Results
 from dpdb.doors.reports.page import report_page
 from dpdb.measures import Measure, counted
 from dpdb.measures.registry import MEASURES
 from dpdb.release import Release
-from dpdb.release.published.gates import GateResult
+from dpdb.release.published.comparisons import GateResult
 from dpdb.release.published.release import Releases
-from dpdb.release.published.words import number_words, release_words, sure_words
+from dpdb.release.published.release_fields import number_words, release_words, sure_words
 
 TABLE = pa.table({"zip": ["1", "1", "2"] * 50, "city": ["a", "b", "c"] * 50})
 SHARE = Release(

@@ -17,8 +17,7 @@ from dpdb.engine import has_class_histogram
 from dpdb.graph import steps
 from dpdb.graph.loading import load_all_kernels
 from dpdb.opening import open_table
-from dpdb.release.rule_statistics import RuleStatistics
-from dpdb.release.statistics import SliceStatistics
+from dpdb.release.statistics import RuleStatistics, SliceStatistics
 from dpdb.thresholds import THRESHOLDS
 
 THETAS = [1, 2, 3, 7, 10**6]
@@ -269,9 +268,9 @@ def moved(ends: Mapping[str, float], *, in_pieces: bool = False) -> Iterator[Non
     kept = {name: THRESHOLDS[name].at for name in ends}
     pieces = [
         patch.object(steps, "WORK", 1),
-        patch("dpdb.graph.unlisted_edges.block_graph._BATCH", 1),
-        patch("dpdb.graph.unlisted_edges.block_projection._AHEAD", 1),
-        patch("dpdb.graph.unlisted_edges.counted_projection._SPANS", 0),
+        patch("dpdb.graph.block_graph._BATCH", 1),
+        patch("dpdb.graph.block_scans._AHEAD", 1),
+        patch("dpdb.graph.block_scans._SPANS", 0),
         patch("dpdb.engine.sql.coded_rows._COLUMNS_AT_ONCE", 1),
     ]
     try:

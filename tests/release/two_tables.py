@@ -12,10 +12,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.database.database import Database
-from dpdb.engine.parents.opened import ParentTable
-from dpdb.engine.parents.rules import resolved
-from dpdb.engine.setting_groups import ProtectedChange
+from dpdb.engine.parents.opened import ParentTable, resolved
 from dpdb.engine.table import LocalTable
+from dpdb.engine.table_spec import ProtectedChange
 from dpdb.release.statistics import SliceStatistics
 from dpdb.schema import Column, TableSchema
 from dpdb.sources.source import Source

@@ -21,7 +21,7 @@ from dpdb.errors import BudgetExceededError, EngineError, LedgerError, Parameter
 from dpdb.ledger import Ledger
 from dpdb.opening import open_table
 from dpdb.owner.exact import exact_measures
-from dpdb.remote import fetched as remote_fetched
+from dpdb.remote import asking as remote_fetched
 from dpdb.remote.duckdb import AskedThere, DuckDBRemote
 
 ROWS = pa.table({"who": ["x", "x", "y", None], "zip": [1, 1, 2, 2], "city": ["a", "b", "c", "d"]})
@@ -228,7 +228,7 @@ def test_what_was_read_for_an_answer_that_is_not_published_is_forgotten(
     with dpdb.open(AskedThere(ROWS), **options) as session:
         with monkeypatch.context() as once:
             if has_ledger:  # which looks at the rows before its debit
-                once.setattr("dpdb.steps.watchers", [lambda _: turn(_TurnedRows, "is_turned", True)])
+                once.setattr("dpdb.stopping.watchers", [lambda _: turn(_TurnedRows, "is_turned", True)])
             else:
                 once.setattr(_TurnedRows, "is_turned", True)
             with pytest.raises((EngineError, LedgerError)):

@@ -16,7 +16,7 @@ from helpers_remote import FEW_ROWS, compare, cover, random_question, statistics
 from dpdb.errors import ConstraintTypeError, PredicateError, SourceError
 from dpdb.opening import open_table
 from dpdb.release import statistics as release_statistics
-from dpdb.remote import postgres_transaction
+from dpdb.remote import postgres_catalog as postgres_transaction
 
 
 def check(postgres: Server, seeds: range) -> None:
@@ -250,7 +250,7 @@ def test_a_table_is_lent_and_taken_back(postgres: Server) -> None:
     from sqlglot import exp
 
     from dpdb.errors import EngineError
-    from dpdb.remote.postgres_source import PostgresSource
+    from dpdb.remote.foreign_sources import PostgresSource
 
     rows = pa.table({"zip": [1, 1, 2]})
     remote = PostgresSource().open(postgres.address, postgres.holding(rows))

@@ -18,7 +18,7 @@ from dpdb.doors.cli.main import main
 from dpdb.errors import ConstraintTypeError, EngineError, LedgerError, ParameterError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.opening import open_table
-from dpdb.remote.postgres_source import PostgresSource
+from dpdb.remote.foreign_sources import PostgresSource
 
 PEOPLE = pa.table(
     {
@@ -264,7 +264,7 @@ def test_views_and_partitions_are_tables(postgres: Server, people: str) -> None:
 def test_a_timeout_after_the_debit_is_one_message_and_paid_once(
     postgres: Server, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dpdb.remote.adbc import PostgresTable
+    from dpdb.remote.postgres_table import PostgresTable
 
     Ledger.create(tmp_path / "t.ledger", epsilon=3)
     options = {"table": people, "constraints": RULES, "ledger": tmp_path / "t.ledger", "gather_rows": 9}
@@ -300,7 +300,7 @@ def test_a_query_that_ctrl_c_stops_leaves_the_transaction(
 ) -> None:
     from contextlib import suppress
 
-    from dpdb.remote import adbc
+    from dpdb.remote import postgres_table as adbc
 
     def stopped(cursor: Any, query: object) -> None:
         with suppress(Exception):
@@ -323,7 +323,7 @@ def test_a_server_that_stops_in_the_middle_of_a_query(
 ) -> None:
     from threading import Thread
 
-    from dpdb.remote.adbc import PostgresTable
+    from dpdb.remote.postgres_table import PostgresTable
 
     Ledger.create(tmp_path / "t.ledger", epsilon=3)
     options = {"table": people, "constraints": RULES, "ledger": tmp_path / "t.ledger", "gather_rows": 9}

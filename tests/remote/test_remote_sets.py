@@ -20,7 +20,7 @@ import pytest
 from helpers_postgres import NotStartedError, Server, why_no_postgres
 from helpers_sets import DAY, OPTIONS, SCHEMAS, SUITES, compare, random_tables, written
 
-from dpdb import steps
+from dpdb import stopping as steps
 from dpdb.doors.cli.main import main
 from dpdb.errors import EngineError, LedgerError, ParameterError, SourceError
 from dpdb.ledger import Ledger

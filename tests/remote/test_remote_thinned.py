@@ -21,8 +21,7 @@ from dpdb.graph import thinned as certified_cover
 from dpdb.measures import Run, measure_named
 from dpdb.release import statistics as release_statistics
 from dpdb.remote.duckdb import AskedThere, DuckDBRemote
-from dpdb.remote.in_conflict.thinned_rows import ALL, HASH, OPEN, SHARE
-from dpdb.remote.in_conflict.thinning import _by_hash
+from dpdb.remote.thinning import ALL, HASH, OPEN, SHARE, _by_hash
 
 TELLING = (1, 2, 16, 18, 33, 36)
 """Random tables of which the first rows that come give a wrong value."""

@@ -8,8 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from dpdb.doors.jobs.results import ResultRow, Results
-from dpdb.doors.jobs.verdicts import VerdictRow
+from dpdb.doors.jobs.results import ResultRow, Results, VerdictRow
 from dpdb.release import Release
 from dpdb.suites import CheckResult
 

@@ -11,8 +11,8 @@ from browser import Browser
 from sample import HOSTILE, START, release, row
 
 from dpdb.doors.cli import main
+from dpdb.doors.jobs.placeholders import date_in, parse_date
 from dpdb.doors.jobs.results import Results, open_results, read_results, result_table, several_results
-from dpdb.doors.jobs.run_date import date_in, parse_date
 from dpdb.doors.reports import report_page
 from dpdb.doors.reports.series import series_of
 from dpdb.errors import ParameterError

@@ -11,10 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sample import HOSTILE, START, release, row, year
 
-from dpdb.doors.reports.chart import compact, time_labels, value_axis
-from dpdb.doors.reports.series import Series, series_of, trend_words
-from dpdb.doors.reports.words import constraint_words, gate_words, latest_words
-from dpdb.release.published.words import words_of
+from dpdb.doors.reports.page import constraint_words, gate_words, latest_words
+from dpdb.doors.reports.series import Series, compact, series_of, time_labels, trend_words, value_axis
+from dpdb.release.published.release_fields import words_of
 
 
 def trend(*intervals: tuple[float, float | None], **last: object) -> str:

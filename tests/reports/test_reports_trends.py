@@ -15,8 +15,7 @@ from scipy.stats import binom
 
 import dpdb
 from dpdb.doors.reports import series as series_module
-from dpdb.doors.reports.chart import series_chart
-from dpdb.doors.reports.series import Series, trend_words
+from dpdb.doors.reports.series import Series, series_chart, trend_words
 from dpdb.release import Release, Session
 
 EPSILON, DAYS, REPLAYS = "0.1", 7, 100

@@ -13,7 +13,7 @@ from dpdb.constraints import DenialConstraint, Operator, parse_constraint
 from dpdb.errors import ParameterError
 from dpdb.owner import exact_measures
 from dpdb.rules import lint
-from dpdb.rules.entailment import Entailing, entails, never_holds
+from dpdb.rules.linting import Entailing, entails, never_holds
 
 
 @pytest.mark.parametrize(

@@ -15,15 +15,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from dpdb import errors, steps
+from dpdb import errors
+from dpdb import stopping as steps
 from dpdb.doors.cli import run_process
 
 CANARY = "canary_heron"
 STEP = "step:"
 ROOMS = (
     "dpdb.engine", "dpdb.graph", "dpdb.measures", "dpdb.privacy.noise", "dpdb.release.statistics", "dpdb.database",
-    "dpdb.release.conflict_graph", "dpdb.release.private_slices", "dpdb.release.published", "dpdb.suites.counted",
-    "dpdb.suites.mechanism", "dpdb.doors.server.board", "dpdb.doors.server.known",
+    "dpdb.release.conflict_graph", "dpdb.release.statistics", "dpdb.release.published", "dpdb.suites.counted",
+    "dpdb.suites.mechanism", "dpdb.doors.server.views", "dpdb.doors.server.views",
 )  # fmt: skip
 CLASSES = ("dpdb.ledger.ledger:Ledger", "dpdb.doors.server.desk:Desk")
 

@@ -34,7 +34,7 @@ SERVE = ForkServer(
     "dpdb.doors.cli.commands.serve",
     "dpdb.doors.server.configuration",
     "dpdb.doors.server.http.process",
-    "dpdb.sources.arrow",
+    "dpdb.sources.stream_source",
     "opendp.measurements",
     "pandas",  # which the first statement loads
 )

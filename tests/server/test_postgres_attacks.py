@@ -23,9 +23,9 @@ from wire_client import EndedError, Wire, bind, describe, error_of, execute, pac
 
 from dpdb.doors.server.configuration import load_configuration
 from dpdb.doors.server.desk import Desk
-from dpdb.doors.server.postgres.errors import KIND_SQLSTATE, WireError
-from dpdb.doors.server.postgres.listener import PostgresListener
+from dpdb.doors.server.postgres.connection import PostgresListener
 from dpdb.doors.server.postgres.session import Settings
+from dpdb.doors.server.postgres.wire import KIND_SQLSTATE, WireError
 from dpdb.errors import DpdbError
 
 SUITE = "SELECT * FROM dp_check('nightly')"
@@ -141,7 +141,7 @@ def test_a_canary_thrown_at_a_step_is_not_sent(opened: Opened) -> None:
 
 def test_a_canary_thrown_in_the_wire_is_not_sent(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     places = ["conversation.split_statements", "conversation.encoded", "conversation.row_description",
-              "statements.Statements.run", "extended.prepared", "statements.catalog.answer"]  # fmt: skip
+              "statements.Statements.run", "conversation.prepared", "statements.catalog.answer"]  # fmt: skip
 
     def throw(*args: object, **kwargs: object) -> None:
         raise RuntimeError(CANARY)

@@ -21,13 +21,12 @@ from private_rows import shows_private
 from server_site import COUNT, Server, make_site
 
 from dpdb.doors.server.analysts import Analyst
-from dpdb.doors.server.asked import RefusedError
 from dpdb.doors.server.configuration import load_configuration
 from dpdb.doors.server.desk import Desk
+from dpdb.doors.server.exchange import RefusedError
 from dpdb.doors.server.postgres import catalog
-from dpdb.doors.server.postgres.catalog.content import Content, Shown, rows_of, schema_of
+from dpdb.doors.server.postgres.catalog.content import Content, Shown, relations, rows_of, schema_of
 from dpdb.doors.server.postgres.catalog.functions import FUNCTIONS, PREFIX, macros
-from dpdb.doors.server.postgres.catalog.relations import relations
 from dpdb.errors import StatementRefusedError
 
 ANN = Analyst("ann", "analyst")

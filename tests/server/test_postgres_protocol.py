@@ -18,9 +18,8 @@ import pytest
 from server_site import Server, count, in_one_of_three, make_site
 from wire_client import EndedError, Wire, bind, describe, error_of, execute, packed, parse, startup
 
-from dpdb.doors.server.postgres.extended import Portal
-from dpdb.doors.server.postgres.prepared import Prepared
-from dpdb.doors.server.postgres.statements import Outcome
+from dpdb.doors.server.postgres.conversation import Portal
+from dpdb.doors.server.postgres.statements import Outcome, Prepared
 
 PAID = count(0.01)
 

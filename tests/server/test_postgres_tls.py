@@ -16,10 +16,10 @@ from postgres_tls import certificates
 from server_site import Server, count
 from wire_client import EndedError, Wire, error_of, startup
 
-from dpdb.doors.server.end_point import tls_end_point
-from dpdb.doors.server.login_keys import LoginKeys, login_keys
-from dpdb.doors.server.postgres.errors import WireError
+from dpdb.doors.server.analysts import LoginKeys, login_keys
+from dpdb.doors.server.certificate import tls_end_point
 from dpdb.doors.server.postgres.scram import PLAIN, PLUS, Scram
+from dpdb.doors.server.postgres.wire import WireError
 
 PAID = count(0.01)
 

@@ -17,12 +17,17 @@ from psycopg.pq import Format
 from sqlglot import exp
 
 from dpdb.bounded_parser import parse_duckdb
-from dpdb.doors.server.postgres.calendar import date_text, timestamp_text
 from dpdb.doors.server.postgres.catalog import parsed
-from dpdb.doors.server.postgres.errors import WireError
 from dpdb.doors.server.postgres.parameters import read_value
-from dpdb.doors.server.postgres.types import columns_of, described_columns
-from dpdb.doors.server.postgres.values import encoded, numeric_bytes
+from dpdb.doors.server.postgres.values import (
+    columns_of,
+    date_text,
+    described_columns,
+    encoded,
+    numeric_bytes,
+    timestamp_text,
+)
+from dpdb.doors.server.postgres.wire import WireError
 from dpdb.doors.sql import Numeral, Template, Value
 from dpdb.doors.sql.parse import parted_parameters
 from dpdb.errors import StatementRefusedError

@@ -16,7 +16,7 @@ from private_rows import RULE, shows_private
 from server_site import COUNT, Server, Site, make_site
 from suite_door import door_with_suite
 
-from dpdb import steps
+from dpdb import stopping as steps
 from dpdb.doors.server.configuration import load_configuration
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.http.application import http_application
@@ -130,7 +130,7 @@ def private_functions() -> Iterator[tuple[str, Any, str]]:
     import sys
 
     rooms = ("dpdb.engine", "dpdb.graph", "dpdb.measures", "dpdb.privacy.noise", "dpdb.release.statistics",
-             "dpdb.release.conflict_graph", "dpdb.release.private_slices", "dpdb.suites.counted", "dpdb.database",
+             "dpdb.release.conflict_graph", "dpdb.release.statistics", "dpdb.suites.counted", "dpdb.database",
              "dpdb.suites.mechanism", "dpdb.release.published")  # fmt: skip
     for name, module in sorted(sys.modules.items()):
         if name.startswith(rooms):

@@ -22,7 +22,7 @@ from dpdb.doors.server.certificate import server_context
 from dpdb.doors.server.configuration import load_configuration
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger import Ledger
-from dpdb.steps import watchers
+from dpdb.stopping import watchers
 
 
 @pytest.fixture

@@ -15,11 +15,11 @@ from test_server_bad_input import certificate, edit
 
 from dpdb.doors.server import audit as server_audit
 from dpdb.doors.server.analysts import Directory
-from dpdb.doors.server.asked import Asker, RefusedError
 from dpdb.doors.server.audit import Audit
 from dpdb.doors.server.certificate import Certificate
 from dpdb.doors.server.configuration import load_configuration
 from dpdb.doors.server.desk import Desk
+from dpdb.doors.server.exchange import Asker, RefusedError
 from dpdb.doors.server.http import process
 from dpdb.doors.server.http.application import http_application
 from dpdb.errors import ParameterError

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 from server_site import Server, in_one_of_three, make_site
 
-from dpdb.doors.server.http.pages import load_page
+from dpdb.doors.server.http.application import load_page
 
 ADDRESSES = ("127.0.0.1", "127.0.0.2")
 

@@ -23,10 +23,10 @@ from server_site import COUNT, Server, Site, count, make_site
 from test_server_attacks import CANARY, STEPS, SUITE, UNTOLD, Opened, thrown_at
 
 from dpdb.doors.cli.main import main
-from dpdb.doors.server.asked import Asker
 from dpdb.doors.server.configuration import load_configuration
 from dpdb.doors.server.desk import Desk
-from dpdb.doors.server.mcp.tools import TOOLS, Tools
+from dpdb.doors.server.exchange import Asker
+from dpdb.doors.server.mcp_tools import TOOLS, Tools
 from dpdb.errors import RunIdError
 from dpdb.ledger import Ledger
 
@@ -377,7 +377,7 @@ def test_standard_error_tells_nothing_of_failures(tmp_path: Path) -> None:
     ]
     before = (
         "def failed(*a, **k): raise KeyError('canary_heron')\n"
-        "import dpdb.steps as t; t.watchers.append(lambda step: failed() if step == 'drawn' else None)\n"
+        "import dpdb.stopping as t; t.watchers.append(lambda step: failed() if step == 'drawn' else None)\n"
     )
     with started(site, token=site.tokens["ann"], before=before) as process:
         process.stdin.write(b"".join(json.dumps(one).encode() + b"\n" for one in says))

@@ -15,10 +15,10 @@ from server_site import COUNT, Server, Site, make_site
 from test_server_mcp import over_http, over_stdio
 
 from dpdb.doors.cli.main import main
-from dpdb.doors.server.asked import Asker
 from dpdb.doors.server.configuration import load_configuration
 from dpdb.doors.server.desk import Desk
-from dpdb.doors.server.mcp.tools import Tools
+from dpdb.doors.server.exchange import Asker
+from dpdb.doors.server.mcp_tools import Tools
 from dpdb.receipts import Checkpoint, Receipt, load_public, new_key_file, open_receipt
 
 GRID = 0.3

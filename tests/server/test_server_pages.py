@@ -11,9 +11,8 @@ from private_rows import RULE, shows_private
 from server_site import COUNT, Server, Site
 
 from dpdb.doors.cli.main import main
-from dpdb.doors.server.http.application import ROUTES
+from dpdb.doors.server.http.application import PAGES, ROUTES
 from dpdb.doors.server.http.openapi import openapi_document
-from dpdb.doors.server.http.pages import PAGES
 
 IN = "document.getElementById('inside').hidden === false"
 TEXT = "return document.body.innerText;"

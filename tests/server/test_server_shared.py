@@ -16,10 +16,10 @@ from server_site import COUNT, Server, make_site
 from wire_client import Wire, error_of
 
 from dpdb.doors.server.analysts import Analyst, Directory, token_digest
-from dpdb.doors.server.asked import Asker, RefusedError
 from dpdb.doors.server.audit import Audit
 from dpdb.doors.server.configuration import load_configuration
 from dpdb.doors.server.desk import Desk
+from dpdb.doors.server.exchange import Asker, RefusedError
 from dpdb.doors.server.rates import FailedLogins, Slots
 from dpdb.doors.server.refusals import TooManyError, UnauditedError
 from dpdb.errors import ParameterError

@@ -13,12 +13,12 @@ import pytest
 from server_site import Site, make_site
 
 from dpdb.doors.server.analysts import Analyst, Directory, revoke_analyst
-from dpdb.doors.server.board import rearm_check
 from dpdb.doors.server.configuration import load_configuration
 from dpdb.doors.server.desk import Asker, Desk, RefusedError
+from dpdb.doors.server.views import rearm_check
 from dpdb.errors import ParameterError
 from dpdb.ledger import Ledger
-from dpdb.release.accounts.ledger_account import LedgerAccount
+from dpdb.release.ledger_account import LedgerAccount
 from dpdb.suites import load_suite
 from dpdb.suites.session import Session
 

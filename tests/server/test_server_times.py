@@ -13,7 +13,7 @@ from server_site import COUNT, Site, make_site
 from dpdb.doors.server.configuration import load_configuration
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.http.application import http_application
-from dpdb.doors.server.padding import grid_point
+from dpdb.doors.server.timing import grid_point
 
 GRID = 1.5
 
@@ -65,7 +65,7 @@ def test_answers_refusals_by_budget_and_failures_leave_at_the_grid_at_the_earlie
 
     with monkeypatch.context() as patched:
         patched.setattr("dpdb.engine.table.LocalSlice.__init__", fail)
-        patched.setattr("dpdb.engine.sql.count.count_rows", fail)
+        patched.setattr("dpdb.engine.sql.input_rows.count_rows", fail)
         found, seconds = asyncio.run(ann.ask("/v1/run", COUNT.replace("0.25", "0.125, 'age > 30'")))
     assert found.status_code in (200, 500)
     assert seconds >= GRID

@@ -15,7 +15,7 @@ from ledger_model import Line, Model
 from simulated_disk import SimulatedDisk
 from simulated_world import Actor, Killed, ViolationError, World, require
 
-from dpdb import steps
+from dpdb import stopping as steps
 from dpdb.errors import BudgetExceededError, LedgerError, ParameterError
 from dpdb.ledger import Ledger, SourceMark
 

@@ -27,9 +27,9 @@ from simulated_world import Actor, require
 
 from dpdb.doors.server import audit as server_audit
 from dpdb.doors.server import desk as server_desk
-from dpdb.doors.server.asked import Asker, RefusedError
 from dpdb.doors.server.configuration import Configuration, Limits, ServedTable
 from dpdb.doors.server.desk import Desk
+from dpdb.doors.server.exchange import Asker, RefusedError
 from dpdb.errors import BudgetExceededError, LedgerError, ParameterError
 from dpdb.ledger import Ledger
 

@@ -150,7 +150,7 @@ def _translated(work: Any) -> Any:
 
 
 class SimulatedConnection:
-    """What `dpdb.ledger.store.connecting.connect` returns in a simulation; nobody waits but for his turn."""
+    """What `dpdb.ledger.store.file.connect` returns in a simulation; nobody waits but for his turn."""
 
     def __init__(self, disk: SimulatedDisk, path: Path, mode: str) -> None:
         self._world = disk.world

@@ -11,7 +11,7 @@ from ledger_model import Line, Run
 from simulated_world import Actor, ViolationError, require
 from suite_model import REARM_UNITS
 
-from dpdb import steps
+from dpdb import stopping as steps
 from dpdb.errors import BudgetExceededError, LedgerError
 from dpdb.ledger import Ledger
 

@@ -15,14 +15,13 @@ from counting_noise import CountingNoise
 from private_rows import RULE, private_rows, shows_private
 from suite_door import door_with_suite
 
-from dpdb.database.sql_files import sql_file
+from dpdb.database.database import sql_file
 from dpdb.doors.cli import main
 from dpdb.doors.sql import FrontEnd
-from dpdb.doors.sql.child.limits import Limits
+from dpdb.doors.sql.child.messages import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase
 from dpdb.doors.sql.child.worker import _database, _Request
-from dpdb.errors import DpdbError, ParameterError, PredicateError, StatementRefusedError, UnknownColumnError
-from dpdb.owner_log import OWNER_LOG
+from dpdb.errors import OWNER_LOG, DpdbError, ParameterError, PredicateError, StatementRefusedError, UnknownColumnError
 from dpdb.privacy.noise import replaced_noise
 
 frame = private_rows()  # what a replacement scan of DuckDB would find in this process
@@ -80,7 +79,7 @@ def test_attacks_are_refused_before_anything_is_read_drawn_or_spent(
     with replaced_noise(noise):
         session = door.session
         monkeypatch.setattr("dpdb.engine.table.LocalSlice", read)
-        monkeypatch.setattr("dpdb.engine.sql.count.count_rows", read)
+        monkeypatch.setattr("dpdb.engine.sql.input_rows.count_rows", read)
         for statement in ATTACKS[group]:
             try:
                 door.run(placed(statement, folder))

@@ -22,7 +22,7 @@ from private_rows import RULE
 import dpdb
 from dpdb.doors.sql import FrontEnd
 from dpdb.doors.sql.child.children import _START
-from dpdb.doors.sql.child.limits import Limits
+from dpdb.doors.sql.child.messages import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase
 from dpdb.errors import DpdbError, EngineError, StatementRefusedError
 from dpdb.privacy.noise import replaced_noise
@@ -350,7 +350,7 @@ def test_an_interpreter_that_does_not_start_is_one_error_and_the_owner_is_told_w
     public: dict[str, Path], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("dpdb.doors.sql.child.children._START", "raise SystemExit('no such library')")
-    monkeypatch.setattr("dpdb.owner_log.OWNER_LOG.propagate", True)
+    monkeypatch.setattr("dpdb.errors.OWNER_LOG.propagate", True)
     with (
         closing(RemoteDatabase(public, Limits())) as remote,
         pytest.raises(EngineError, match="no process can be started to run statements"),

@@ -19,8 +19,8 @@ from private_rows import RULE
 import dpdb
 from dpdb.doors.sql import FrontEnd
 from dpdb.doors.sql.child import messages
-from dpdb.doors.sql.child.limits import Limits
-from dpdb.doors.sql.child.result import read_result
+from dpdb.doors.sql.child.messages import Limits
+from dpdb.doors.sql.child.remote_database import read_result
 from dpdb.errors import DpdbError, EngineError, StatementRefusedError
 from dpdb.privacy.noise import replaced_noise
 

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from dpdb.doors.sql.child import system_calls
+from dpdb.doors.sql.child import sandbox as system_calls
 from dpdb.doors.sql.child.children import _START
-from dpdb.doors.sql.child.limits import Limits
+from dpdb.doors.sql.child.messages import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase
 from dpdb.errors import StatementRefusedError
 
@@ -106,7 +106,7 @@ def test_the_filter_alone_stops_all_of_it_and_the_attempts_are_real(
 def test_without_the_filter_the_other_walls_stand_and_the_owner_is_told(
     target: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("dpdb.owner_log.OWNER_LOG.propagate", True)
+    monkeypatch.setattr("dpdb.errors.OWNER_LOG.propagate", True)
     ended = attacked(target, monkeypatch, without=("filter",))
     (told,) = warnings(caplog)
     assert "no filter here" in told
@@ -124,7 +124,7 @@ def test_without_the_filter_the_other_walls_stand_and_the_owner_is_told(
 def test_statements_run_behind_whatever_walls_there_are(
     lacking: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("dpdb.owner_log.OWNER_LOG.propagate", True)
+    monkeypatch.setattr("dpdb.errors.OWNER_LOG.propagate", True)
     start = "from dpdb.doors.sql.child import sandbox\n" + "".join(WALLS[name] for name in lacking)
     monkeypatch.setattr("dpdb.doors.sql.child.children._START", _START.replace("main()", f"{start}\nmain()"))
     with closing(RemoteDatabase({}, Limits(seconds=20))) as remote:

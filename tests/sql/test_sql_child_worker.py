@@ -12,9 +12,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from dpdb.database.sql_files import sql_file
+from dpdb.database.database import sql_file
 from dpdb.doors.sql.child import messages, worker
-from dpdb.doors.sql.child.limits import Limits
+from dpdb.doors.sql.child.messages import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase
 
 LIMITS = Limits(rows=100, result_bytes=100_000)

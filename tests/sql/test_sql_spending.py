@@ -12,7 +12,7 @@ from private_rows import RULE
 
 import dpdb
 from dpdb.doors.sql import FrontEnd
-from dpdb.doors.sql.child.limits import Limits
+from dpdb.doors.sql.child.messages import Limits
 from dpdb.errors import (
     BudgetExceededError,
     EngineError,
@@ -101,7 +101,7 @@ def test_answers_made_before_a_failing_release_are_kept(
 
     with dpdb.open(folder / "visits.parquet", constraints=RULE) as session, FrontEnd(session, "visits") as door:
         with monkeypatch.context() as patch:
-            patch.setattr("dpdb.release.prepared.measure_part.MeasurePart.answers", broken)
+            patch.setattr("dpdb.release.measure_part.MeasurePart.answers", broken)
             with pytest.raises(EngineError, match="after its budget was debited") as caught:
                 door.run("SELECT c.value, r.value FROM dp_count('visits') c, dp_inconsistency('visits') r")
         assert "canary" not in str(caught.value)
@@ -161,7 +161,7 @@ def test_preparing_checks_everything_and_spends_and_reads_nothing(
 
     with dpdb.open(folder / "visits.parquet", constraints=RULE, budget=1) as session:
         monkeypatch.setattr("dpdb.engine.table.LocalSlice", read)
-        monkeypatch.setattr("dpdb.engine.sql.count.count_rows", read)
+        monkeypatch.setattr("dpdb.engine.sql.input_rows.count_rows", read)
         charge = session.prepare(Ask("all", 0.75, where="age > 30")).charge
         assert (charge.epsilon, session.spent(), noise.draws) == (750_000_000, 0, 0)
         with pytest.raises(PredicateError):

@@ -23,7 +23,7 @@ from dpdb.privacy import NANO
 from dpdb.privacy.noise import replaced_noise
 from dpdb.suites import LevelVerdicts, SuitePlan, SuiteState, spent
 from dpdb.suites.mechanism import levels
-from dpdb.suites.mechanism.banks import banks_of
+from dpdb.suites.mechanism.plan import banks_of
 
 TAU = 10**6
 Z = Fraction(2, 3)

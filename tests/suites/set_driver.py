@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dpdb import steps
+from dpdb import stopping as steps
 from dpdb.errors import DpdbError
 from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise

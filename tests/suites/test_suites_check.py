@@ -14,7 +14,7 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb import steps
+from dpdb import stopping as steps
 from dpdb.doors.cli.main import main
 from dpdb.errors import BudgetExceededError, LedgerError, ParameterError
 from dpdb.ledger import Ledger
@@ -142,7 +142,7 @@ def killed_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
             raise Killed
 
     from dpdb.ledger import debit
-    from dpdb.ledger.suites import runs
+    from dpdb.ledger import suite_runs as runs
 
     for module in (steps, debit, runs):
         if hasattr(module, "reached"):

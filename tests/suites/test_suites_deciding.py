@@ -111,7 +111,7 @@ def test_what_is_no_file_and_no_rule_is_called_so(table: Path, capsys: pytest.Ca
 def test_a_bar_is_wiped_away_before_other_lines(
     table: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpdb.doors.cli.progress._has_bar", lambda options: True)
+    monkeypatch.setattr("dpdb.doors.cli.session._has_bar", lambda options: True)
     monkeypatch.chdir(table.parent)
     Ledger.create("t.ledger", 2).close()
     command = ["check", "t.parquet", "suite.txt", "--ledger", "t.ledger", "--run-id", "monday"]

@@ -11,18 +11,18 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb.doors.cli.checks_text import checks_text
 from dpdb.doors.cli.main import main
+from dpdb.doors.cli.texts import checks_text
 from dpdb.engine.table import LocalTable
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger import Ledger
-from dpdb.ledger.suites import runs
+from dpdb.ledger import suite_runs as runs
 from dpdb.privacy import NANO
 from dpdb.privacy.noise import replaced_noise
-from dpdb.release.private_slices import PrivateSlices
+from dpdb.release.statistics import PrivateSlices
 from dpdb.suites import CheckResults, LevelVerdicts, SuitePlan, load_suite, prepare_check, run_check
+from dpdb.suites.check import recorded_verdicts
 from dpdb.suites.counted import CountedSuite
-from dpdb.suites.progress import recorded_verdicts
 
 ROWS = 400
 SUITE = "plain: zip -> city\nkey: UNIQUE(id)\nfew: row_count  fail below 300\n"

@@ -13,9 +13,8 @@ import pytest
 
 from dpdb.constraints import Limit, load_constraints
 from dpdb.constraints.text.cursor import Cursor
-from dpdb.constraints.text.lexer import Kind
-from dpdb.constraints.text.limits import cut_limits
-from dpdb.constraints.text.source import Source
+from dpdb.constraints.text.lexer import Kind, Source
+from dpdb.constraints.text.line import cut_limits
 from dpdb.errors import ConstraintSyntaxError, IgnoredLimitsWarning, ParameterError, UnknownColumnError
 from dpdb.suites import Suite, load_suite
 

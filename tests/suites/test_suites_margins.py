@@ -25,7 +25,7 @@ from dpdb.suites import (
     run_level,
     size_of_failure,
 )
-from dpdb.suites.mechanism.margins import quiet_reach, repeated_reach, threshold_reach
+from dpdb.suites.mechanism.bounds import quiet_reach, repeated_reach, threshold_reach
 
 BETA = 0.01
 SEED = 20261123

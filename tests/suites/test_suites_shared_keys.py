@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from sqlglot import exp
 
-from dpdb.engine.shared_keys import count_sharing_owners, key_of
+from dpdb.engine.owners import count_sharing_owners, key_of
 from dpdb.engine.sql.input_rows import read_columns
 from dpdb.opening import open_local_table
 

@@ -15,7 +15,7 @@ from dpdb.constraints import distinct, load_constraints
 from dpdb.errors import ParameterError
 from dpdb.owner.exact import exact_measures
 from dpdb.owner.planned_table import consistent_rows
-from dpdb.owner.synthetic.table import synthesize
+from dpdb.owner.synthetic_table import synthesize
 
 COLUMNS = "abcde"
 

@@ -18,8 +18,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpdb.predicates.attribute_sets import NAN, Key, ValueSet, canonical_number
-from dpdb.predicates.places import UNSURE, Meaning, enclosed, exactly, neighbours
+from dpdb.predicates.value_sets import (
+    NAN,
+    UNSURE,
+    Key,
+    Meaning,
+    ValueSet,
+    canonical_number,
+    enclosed,
+    exactly,
+    neighbours,
+)
 
 __all__ = ["ColumnType", "Literal", "LiteralKind", "column_type", "meanings"]
 

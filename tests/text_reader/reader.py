@@ -16,9 +16,8 @@ from sqlglot.errors import SqlglotError
 from dpdb.constraints import OPERATORS, Operator
 from dpdb.errors import PredicateError
 from dpdb.names import folded
-from dpdb.predicates.attribute_sets import ValueSet
-from dpdb.predicates.boxes import EVERYTHING, Box, intersection, one_side, union
-from dpdb.predicates.region import TOO_MANY_PARTS, UNION_LIMIT, Region
+from dpdb.predicates.region import EVERYTHING, TOO_MANY_PARTS, UNION_LIMIT, Box, Region, intersection, one_side, union
+from dpdb.predicates.value_sets import ValueSet
 from text_reader.literals import Literal, LiteralKind, column_type, meanings
 
 __all__ = ["parse_counting_query", "parse_where"]

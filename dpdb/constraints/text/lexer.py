@@ -1,4 +1,7 @@
-"""Constraint text -> tokens. Linear in the length of the text, whatever it holds."""
+"""Constraint text -> tokens. Linear in the length of the text, whatever it holds.
+
+A constraint text that can point at its own characters: line, column and a caret.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,17 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-from dpdb.constraints.text.source import Source, shortened
-from dpdb.errors import ConstraintSyntaxError
+from dpdb.errors import ConstraintSyntaxError, UnknownColumnError
 
-__all__ = ["MAX_LENGTH", "Kind", "Token", "tokenize"]
+__all__ = [
+    "MAX_LENGTH",
+    "Kind",
+    "Source",
+    "Token",
+    "shortened",
+    "tokenize",
+]
+
 
 MAX_LENGTH = 100_000
 """A single constraint longer than this many characters is refused unread."""
@@ -105,3 +115,51 @@ def _bad_character(source: Source, offset: int) -> ConstraintSyntaxError:
     if character in {'"', "'", "`"}:
         return source.syntax_error(offset, f"a closing {character}", "end of text")
     return source.syntax_error(offset, "a name, a constant, an operator or punctuation", repr(character))
+
+
+_EXCERPT_BEFORE = 60
+_EXCERPT_WIDTH = 100
+_SHOWN_NAME = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text and the line number of its first line."""
+
+    text: str
+    line: int = 1
+
+    def syntax_error(self, offset: int, expected: str, found: str) -> ConstraintSyntaxError:
+        """Return (not raise) the error for something unexpected at `offset`.
+
+        Parameters
+        ----------
+        offset
+            Position of the unexpected token in the text.
+        expected, found
+            Words for both, for the message.
+        """
+        return ConstraintSyntaxError(self._point(offset, f"expected {expected}, found {found}"))
+
+    def column_error(self, offset: int, problem: str) -> UnknownColumnError:
+        """Return (not raise) the error for a column name at `offset` that cannot be resolved."""
+        return UnknownColumnError(self._point(offset, problem))
+
+    def _point(self, offset: int, message: str) -> str:
+        start = self.text.rfind("\n", 0, offset) + 1
+        end = self.text.find("\n", offset)
+        line = self.text[start : end if end >= 0 else len(self.text)]
+        number = self.line + self.text.count("\n", 0, start)
+        return f"line {number}, column {offset - start + 1}: {message}\n{_excerpt(line, offset - start)}"
+
+
+def _excerpt(line: str, position: int) -> str:
+    """Return the part of `line` around `position`, with a caret under it."""
+    start = max(0, position - _EXCERPT_BEFORE)
+    shown = "".join(c if c.isprintable() else " " for c in line[start : start + _EXCERPT_WIDTH])
+    return f"    {shown}\n    {' ' * (position - start)}^"
+
+
+def shortened(text: str) -> str:
+    """Return a text quoted for a message, cut when it is long."""
+    return repr(text if len(text) <= _SHOWN_NAME else text[: _SHOWN_NAME - 3] + "...")

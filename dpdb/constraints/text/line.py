@@ -1,29 +1,43 @@
-"""One line of a constraints file or suite: a rule, or `row_count`, with a name before it and limits at its end."""
+"""One line of a constraints file or suite: a rule, or `row_count`, with a name before it and limits at its end.
+
+Limits of checks, and how they stand at the end of a line: `zip -> city  warn above 0, fail above 0.1%`.
+
+They are the longest list of limits at the end, whatever stands before it: only words outside quotes count, so a column
+that is called `fail above 3` needs quotes there.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from typing import Literal, NamedTuple, TypeAlias
 
 from dpdb.constraints.denial import DenialConstraint
 from dpdb.constraints.shape import is_key, never_null
 from dpdb.constraints.text.cursor import CLOSING, OPENING, Cursor
-from dpdb.constraints.text.lexer import Kind, Token
-from dpdb.constraints.text.limits import (
-    DUPLICATE_VALUES,
-    ROW_COUNT,
-    VIOLATIONS,
-    Limit,
-    Statistic,
-    WrittenLimits,
-    cut_limits,
-    limit_expected,
-)
+from dpdb.constraints.text.lexer import Kind, Source, Token
 from dpdb.constraints.text.parser import parse_from, take_name
-from dpdb.constraints.text.source import Source
-from dpdb.errors import ConstraintSyntaxError, UnknownColumnError
+from dpdb.errors import ConstraintSyntaxError, ParameterError, UnknownColumnError
 
-__all__ = ["ConstraintLine", "read_line", "without_comment"]
+__all__ = [
+    "DUPLICATE_VALUES",
+    "MOST_ROWS",
+    "ROWS_IN_DUPLICATES",
+    "ROW_COUNT",
+    "VIOLATIONS",
+    "ConstraintLine",
+    "Limit",
+    "Statistic",
+    "WrittenLimits",
+    "cut_limits",
+    "limit_expected",
+    "read_line",
+    "without_comment",
+]
 
 
 @dataclass(frozen=True)
@@ -193,3 +207,213 @@ def _where(cursor: Cursor, day: date | None) -> str | None:
         parts += [text[at : tokens[place].offset], f"DATE '{day.isoformat()}'"]
         at = tokens[place + 2].end
     return "".join([*parts, text[at : tokens[-2].end]])
+
+
+Statistic: TypeAlias = Literal["violations", "row_count", "duplicate values", "rows in duplicates"]
+
+VIOLATIONS: Statistic = "violations"
+ROW_COUNT: Statistic = "row_count"
+DUPLICATE_VALUES: Statistic = "duplicate values"
+ROWS_IN_DUPLICATES: Statistic = "rows in duplicates"
+
+MOST_ROWS = 10**15
+_FINEST_SHARE = 10**6  # a percentage has at most four decimals
+
+_SEVERITIES, _DIRECTIONS = ("warn", "fail"), ("above", "below")
+_NO_DIRECTIONS = ("over", "under", "when", "if", "at", "more", "less")  # that other tools have
+_FORMS = (
+    "limits at the end of the line, such as 'warn above 0, fail above 0.1%', 'fail above 20 rows', 'fail above 1% of "
+    "non-null', 'fail above 3 duplicate values' or 'fail above 5 rows in duplicates', with numbers like 1000 or 0.5"
+)
+_NUMBER = re.compile(r"[0-9]{1,40}(\.[0-9]{1,40})?")
+
+_Unit = Literal["rows", "share", "share of non-null", "share of selected"]
+_UNITS: dict[str, tuple[_Unit, Statistic]] = {
+    "": ("rows", VIOLATIONS),
+    "row": ("rows", VIOLATIONS),
+    "rows": ("rows", VIOLATIONS),
+    "duplicate value": ("rows", DUPLICATE_VALUES),
+    "duplicate values": ("rows", DUPLICATE_VALUES),
+    "rows in duplicates": ("rows", ROWS_IN_DUPLICATES),
+    "%": ("share", VIOLATIONS),
+    "% duplicate values": ("share", DUPLICATE_VALUES),
+    "% in duplicates": ("share", ROWS_IN_DUPLICATES),
+    "% of non - null": ("share of non-null", VIOLATIONS),
+    "% of non - null duplicate values": ("share of non-null", DUPLICATE_VALUES),
+    "% of non - null in duplicates": ("share of non-null", ROWS_IN_DUPLICATES),
+    "% of selected": ("share of selected", VIOLATIONS),
+}
+_MOST_TOKENS = 3 + max(len(unit.split()) for unit in _UNITS)
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A check warns or fails if its statistic is above (or below) an amount.
+
+    Parameters
+    ----------
+    severity, direction
+        What happens, and on which side of the amount.
+    amount
+        A whole number of rows up to 10^15, or a share from 0 to 1 with at most six decimals.
+    unit
+        What `amount` is: rows, a share of all rows, of the rows in which no column of the rule is NULL, or of the rows
+        that the rule's WHERE selects.
+
+    Raises
+    ------
+    ParameterError
+        If the amount is none of these.
+    """
+
+    severity: Literal["warn", "fail"]
+    direction: Literal["above", "below"]
+    amount: Fraction
+    unit: _Unit = "rows"
+
+    def __post_init__(self) -> None:
+        if self.unit == "rows":
+            if not 0 <= self.amount <= MOST_ROWS or self.amount.denominator != 1:
+                raise ParameterError("a whole number of rows from 0 to 10^15")
+        elif not 0 <= self.amount <= 1:
+            raise ParameterError("a percentage from 0% to 100%")
+        elif (self.amount * _FINEST_SHARE).denominator != 1:
+            raise ParameterError("a percentage with at most four decimals")
+
+    def __str__(self) -> str:
+        return self.written(VIOLATIONS)
+
+    def written(self, statistic: Statistic) -> str:
+        """Return the limit as a suite file has it, for a check of a statistic."""
+        start = f"{self.severity} {self.direction}"
+        if self.unit == "rows":
+            units = {DUPLICATE_VALUES: " duplicate values", ROWS_IN_DUPLICATES: " rows in duplicates"}
+            return f"{start} {int(self.amount)}{units.get(statistic, '')}"
+        share = f"{Decimal(int(self.amount * _FINEST_SHARE)).scaleb(-4).normalize():f}%"
+        counted = {DUPLICATE_VALUES: " duplicate values", ROWS_IN_DUPLICATES: " in duplicates"}.get(statistic, "")
+        return f"{start} {share}{self.unit.removeprefix('share')}{counted}"
+
+
+class WrittenLimits(NamedTuple):
+    """The limits of a line with the statistic that they are about, and the first token of each."""
+
+    limits: tuple[Limit, ...] = ()
+    statistic: Statistic = VIOLATIONS
+    tokens: tuple[Token, ...] = ()
+
+
+def cut_limits(cursor: Cursor) -> tuple[Cursor, WrittenLimits]:
+    """Return a cursor whose text ends before the limits of a line, and the limits.
+
+    Raises
+    ------
+    ConstraintSyntaxError
+        If an amount is not possible, two limits have one severity or different statistics, or the line fails before it
+        warns.
+    """
+    places = _places(cursor)
+    if not places:
+        return cursor, WrittenLimits()
+    tokens = cursor.tokens
+    read = [_limit(cursor, place) for place in places[: len(_SEVERITIES) + 1]]
+    for place, (limit, statistic) in zip(places[1:], read[1:], strict=False):
+        if len(read) > len(_SEVERITIES) or limit.severity == read[0][0].severity:
+            raise cursor.error("at most one warn and one fail", tokens[place])
+        if statistic != read[0][1]:
+            raise cursor.error(f"both limits of a line about {read[0][1]}", tokens[place])
+    limits = tuple(limit for limit, _ in read)
+    _refuse_late_warning(cursor, limits, places)
+    return cursor.up_to(places[0]), WrittenLimits(limits, read[0][1], tuple(tokens[place] for place in places))
+
+
+def _refuse_late_warning(cursor: Cursor, limits: tuple[Limit, ...], places: list[int]) -> None:
+    """Refuse `warn above 5, fail above 2`: what is above 5 has failed before. Other units cannot be compared."""
+    by_severity = {limit.severity: (limit, place) for limit, place in zip(limits, places, strict=True)}
+    if len(by_severity) < len(_SEVERITIES):
+        return
+    (warn, place), (fail, _) = by_severity["warn"], by_severity["fail"]
+    if (warn.direction, warn.unit) != (fail.direction, fail.unit):
+        return
+    if warn.amount > fail.amount if warn.direction == "above" else warn.amount < fail.amount:
+        side = "at most" if warn.direction == "above" else "at least"
+        number = f"a warning before the failure, {side} the number of '{fail}'"
+        raise cursor.error(number, cursor.tokens[place + 2])
+
+
+def limit_expected(cursor: Cursor) -> ConstraintSyntaxError | None:
+    """Return the error of a line that is no rule because something like a limit is none: `fail above lots`."""
+    depth = 0
+    tokens = cursor.tokens
+    for place, token in enumerate(tokens):
+        depth += (token.kind in OPENING) - (token.kind in CLOSING)
+        after_dot = place > 0 and tokens[place - 1].kind is Kind.DOT
+        if depth > 0 or after_dot or not _is_word(token, *_SEVERITIES):
+            continue
+        if _is_word(tokens[place + 1], *_DIRECTIONS, *_NO_DIRECTIONS):
+            return cursor.error(_FORMS, token)
+    return None
+
+
+def _places(cursor: Cursor) -> list[int]:
+    """Return the numbers of the first tokens of the limits at the end, read backwards: linear in the text's length."""
+    tokens = cursor.tokens
+    end = len(tokens) - 1
+    if end > 0 and tokens[end - 1].kind is Kind.SEMICOLON:
+        end -= 1
+    places: list[int] = []
+    while (start := _start(tokens, end)) is not None:
+        places.append(start)
+        if start == 0 or tokens[start - 1].kind is not Kind.COMMA:
+            break
+        end = start - 1
+    return places[::-1]
+
+
+def _start(tokens: tuple[Token, ...], end: int) -> int | None:
+    """Return where the limit begins that ends before a place; None if there is none."""
+    for start in range(end - 3, max(end - _MOST_TOKENS, 0) - 1, -1):
+        words = tokens[start : start + 3]
+        if (
+            _is_word(words[0], *_SEVERITIES)
+            and _is_word(words[1], *_DIRECTIONS)
+            and words[2].kind is Kind.NUMBER
+            and " ".join(_words(tokens[start + 3 : end])) in _UNITS
+        ):
+            return start
+    return None
+
+
+def _is_word(token: Token, *words: str) -> bool:
+    return token.kind is Kind.NAME and token.text.lower() in words
+
+
+def _words(tokens: tuple[Token, ...]) -> Iterator[str]:
+    """Return the words of a unit; a text in quotes is no word of it."""
+    for token in tokens:
+        yield token.text.lower() if token.kind in {Kind.NAME, Kind.ARITHMETIC} else f"{token.kind}"
+
+
+def _limit(cursor: Cursor, place: int) -> tuple[Limit, Statistic]:
+    tokens = cursor.tokens
+    severity, direction, number = tokens[place : place + 3]
+    end = next(at for at in range(place + 3, len(tokens)) if _ends_unit(tokens[at]))
+    unit, statistic = _UNITS[" ".join(_words(tokens[place + 3 : end]))]
+    if number.text[0] in "+-":
+        raise cursor.error("a number from 0 on, without a sign", number)
+    if not _NUMBER.fullmatch(number.text):
+        raise cursor.error("a number written in at most 40 digits", number)
+    amount = Fraction(number.text) / (1 if unit == "rows" else 100)
+    try:
+        limit = Limit(
+            "warn" if severity.text.lower() == "warn" else "fail",
+            "above" if direction.text.lower() == "above" else "below",
+            amount,
+            unit,
+        )
+    except ParameterError as error:
+        raise cursor.error(str(error), number) from None
+    return limit, statistic
+
+
+def _ends_unit(token: Token) -> bool:
+    return token.kind in {Kind.COMMA, Kind.SEMICOLON, Kind.END}

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpdb.constraints.column_ref import RowExpression
-from dpdb.constraints.text.cursor import Cursor
-from dpdb.constraints.text.lexer import Kind
-from dpdb.constraints.text.names import ColumnNames, TupleNames
-from dpdb.constraints.text.source import Source
+from dpdb.constraints.text.cursor import ColumnNames, Cursor, TupleNames
+from dpdb.constraints.text.lexer import Kind, Source
 
 __all__ = ["condition_with_members"]
 

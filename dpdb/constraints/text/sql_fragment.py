@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from dpdb.constraints.across import ConditionAcross
-from dpdb.constraints.text.cursor import CLOSING, Cursor
+from dpdb.constraints.column_ref import ConditionAcross
+from dpdb.constraints.text.cursor import CLOSING, Cursor, TupleNames, normal_tuple_name
 from dpdb.constraints.text.lexer import Kind, Token
-from dpdb.constraints.text.names import TupleNames, normal_tuple_name
 
 __all__ = [
     "OF_PARENT",

@@ -1,4 +1,7 @@
-"""`AnswerOutput`: where a command shows releases. Opened before anything is spent; no paid answer is lost."""
+"""`AnswerOutput`: where a command shows releases, and appends their receipts.
+
+It is opened before anything is spent, and no paid answer is lost.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,15 @@ from dpdb.doors.cli.streams import describe_failure, output_is_closed, say, tell
 from dpdb.errors import DpdbError, EngineError, ParameterError
 from dpdb.files.new_file import NewFile
 
-if TYPE_CHECKING:  # commands load the room of releases when they run
-    from dpdb.doors.cli.commands.receipts.said import SaidReceipts
+if TYPE_CHECKING:
     from dpdb.release import Release
     from dpdb.suites import CheckResults
 
-__all__ = ["AnswerOutput", "UnshownError"]
+__all__ = [
+    "AnswerOutput",
+    "SaidReceipts",
+    "UnshownError",
+]
 
 
 class UnshownError(DpdbError):
@@ -67,8 +73,6 @@ class AnswerOutput:
         if out is None and needed and output_is_closed():
             raise ParameterError("nobody reads standard output; nothing was spent: give --out FILE, or > /dev/null")
         if receipt != (None, None):
-            from dpdb.doors.cli.commands.receipts.said import SaidReceipts
-
             self._receipts = SaidReceipts(*receipt, ledger)
 
     @classmethod
@@ -156,3 +160,43 @@ class AnswerOutput:
 
 def _encoded(content: str | bytes) -> bytes:
     return content if isinstance(content, bytes) else content.encode(errors="backslashreplace")
+
+
+class SaidReceipts:
+    """Appends receipts to the file of `--receipt`; errors as `ReceiptFile`, and where an option is missing.
+
+    Parameters
+    ----------
+    path
+        The file.
+    key
+        File of the private key.
+    ledger
+        The ledger that pays.
+    """
+
+    def __init__(self, path: str | None, key: str | None, ledger: str | Path | None) -> None:
+        if path is None or key is None or ledger is None:
+            raise ParameterError(
+                "--receipt FILE, --receipt-key KEY and --ledger go together; `dpdb receipts key KEY` makes the key"
+            )
+        from dpdb.receipts import ReceiptFile, load_key
+
+        self._path, self._ledger = path, ledger
+        self._file = ReceiptFile(path, load_key(key), ledger)
+
+    def add(self, releases: Sequence[Release], checks: Sequence[CheckResults], run_id: str | None = None) -> None:
+        """Append the receipts of releases, of verdicts and of a run with another answer, one for each debit."""
+        try:
+            for release in releases:
+                self._file.of(release_id=release.release_id)
+            for one in checks:
+                self._file.of(run_id=one.run_id, suite=one.name)
+            if run_id is not None:
+                self._file.of(run_id=run_id)
+        except DpdbError as error:
+            say(f"{self._path}: the receipt is not written ({error}); `dpdb receipts issue {self._ledger}` writes it")
+
+    def close(self) -> None:
+        """Close file and ledger. May be called twice."""
+        self._file.close()

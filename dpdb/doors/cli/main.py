@@ -23,7 +23,7 @@ from dpdb.stopping import SignalsEndTheCommand, Terminated, asked_to_stop, what_
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from dpdb.doors.cli.intermixed import Parser
+    from dpdb.doors.cli.parser import Parser
 
 __all__ = ["COMMANDS", "build_parser", "leave", "main", "run_process"]
 
@@ -32,7 +32,10 @@ COMMANDS = (
     "rules", "noise", "budget", "serve", "mcp", "analyst", "receipts", "verify", "witness", "overlap", "demo", "warm",
     "completion",
 )  # fmt: skip
-"""In the order of `dpdb --help`; each is a module of `dpdb.doors.cli.commands`, and its `add_NAME` adds it."""
+"""In the order of `dpdb --help`; `add_NAME` of a module of `dpdb.doors.cli.commands` adds each."""
+
+_BESIDE = {"combine": "report", "mcp": "serve", "analyst": "serve", "verify": "receipts", "witness": "receipts"}
+"""The modules of commands that stand beside others; each other command has a module of its own."""
 
 _OBJECTS = 200_000
 """Objects made before garbage is looked for: imports and the first release make 130,000, and next to no garbage."""
@@ -57,7 +60,7 @@ def build_parser(wanted: Sequence[str] = ()) -> Parser:
     from importlib import import_module
 
     from dpdb._version import __version__
-    from dpdb.doors.cli.intermixed import Parser
+    from dpdb.doors.cli.parser import Parser
 
     parser = Parser(
         prog="dpdb",
@@ -66,7 +69,8 @@ def build_parser(wanted: Sequence[str] = ()) -> Parser:
     parser.add_argument("--version", action="version", version=f"dpdb {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name in [name for name in COMMANDS if name in wanted] or COMMANDS:
-        getattr(import_module(f"dpdb.doors.cli.commands.{name}"), f"add_{name}")(commands)
+        module = import_module(f"dpdb.doors.cli.commands.{_BESIDE.get(name, name)}")
+        getattr(module, f"add_{name}")(commands)
     return parser
 
 
@@ -99,7 +103,7 @@ def leave(code: int) -> NoReturn:
 def _run(arguments: Sequence[str] | None) -> int:
     options: Namespace | None = None
     try:
-        from dpdb.doors.cli.defaults import with_defaults
+        from dpdb.doors.cli.parser import with_defaults
         from dpdb.errors import DpdbError
 
         try:

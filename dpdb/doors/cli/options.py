@@ -1,31 +1,341 @@
-"""From parsed options to the parameters of sessions and releases."""
+"""Options that several commands share, and the parameters of sessions and releases that are read from them."""
 
 from __future__ import annotations
 
 import argparse
 import csv
+import logging
+import os
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
-from dpdb.doors.cli.numbers import real
-from dpdb.engine import SETTINGS, Setting
+from dpdb.doors.cli.parser import CONFIG, Parser, real, whole
+from dpdb.doors.cli.streams import describe_failure, say
+from dpdb.engine import LIMITS, SETTINGS, Setting
 from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
     from dpdb.release import Gate
 
 __all__ = [
+    "answer_options",
+    "command",
+    "command_of_actions",
+    "configured_owner_log",
     "csv_line",
     "csv_schema",
+    "declared_options",
     "distinct",
+    "format_option",
     "keys",
+    "ledger_options",
+    "limit_options",
+    "margin_option",
     "named_files",
     "option_of",
+    "output_option",
+    "owner_log",
+    "quiet_options",
+    "receipt_options",
+    "release_options",
+    "setting_options",
+    "shape_options",
+    "slice_options",
+    "source_options",
+    "spending_options",
+    "table_options",
     "table_settings",
     "thresholds",
     "values",
+    "who_option",
+    "words_options",
 ]
+
+
+_Command = Callable[[argparse.Namespace], int]
+_SHAPE = ("constraints", "table", "csv_schema", "delimiter")
+
+
+def command(commands: Any, name: str, run: _Command, text: str, example: str, *, config: str | None = None) -> Parser:
+    """Make a command with its help and an example.
+
+    Parameters
+    ----------
+    commands
+        The subparsers that the command is added to.
+    name
+        The command's name.
+    run
+        Runs the command and returns its exit code; imports its work on first use.
+    text
+        The help: a phrase without a capital letter and a full stop.
+    example
+        A command line that shows its use.
+    config
+        What `--config` names, where it is no file of options: then it must be given, and no other file is looked for.
+    """
+    parser: Parser = commands.add_parser(
+        name,
+        help=text,
+        description=text[0].upper() + text[1:] + ".",
+        epilog=f"example:\n  {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    parser.takes_defaults = config is None
+    words = config or "values of options that are not given (dpdb.toml, if harmless)"
+    parser.add_argument(CONFIG, metavar="FILE", required=config is not None, help=words)
+    return parser
+
+
+def command_of_actions(commands: Any, name: str, text: str, *actions: Callable[[Any], None]) -> None:
+    """Make a command that has actions, such as `dpdb budget`.
+
+    Parameters
+    ----------
+    commands
+        The subparsers that the command is added to.
+    name
+        The command's name.
+    text
+        The help.
+    actions
+        Each adds an action, in the order of `dpdb NAME --help`.
+    """
+    below = commands.add_parser(name, help=text).add_subparsers(required=True, metavar="ACTION")
+    for add in actions:
+        add(below)
+
+
+def source_options(parser: Parser, *, constraints: bool = True) -> None:
+    """Add the options for the table and how it is read."""
+    text = "Parquet or CSV file, directory or glob; DuckDB file; spark:TABLE; postgresql://..."
+    parser.add_argument("source", metavar="SOURCE", help=text)
+    shape_options(parser, constraints=constraints)
+
+
+def shape_options(parser: Parser, schema: str | None = None, *, constraints: bool = True) -> None:
+    """Add the options for constraints, table, column types and delimiter.
+
+    Parameters
+    ----------
+    parser
+        Gets the options.
+    schema
+        Help of the column types; by default that of the setting.
+    constraints
+        Whether to add the option for constraints.
+    """
+    setting_options(parser, _SHAPE if constraints else _SHAPE[1:], {} if schema is None else {"csv_schema": schema})
+
+
+def declared_options(parser: Parser) -> None:
+    """Add the options for the owner's other declarations: other tables, the unit of protection, public sizes."""
+    setting_options(parser, [name for name in SETTINGS if name not in {*_SHAPE, *LIMITS}])
+
+
+def table_options(parser: Parser) -> None:
+    """Add the options for the table and all that its owner declares of it."""
+    source_options(parser)
+    declared_options(parser)
+
+
+def setting_options(parser: Parser, names: Iterable[str], words: Mapping[str, str] | None = None) -> None:
+    """Add options for settings of a table.
+
+    Parameters
+    ----------
+    parser
+        Gets the options.
+    names
+        Names of the settings in `SETTINGS`.
+    words
+        Help by name of the setting; a setting that is not in it keeps its own.
+    """
+    for name in names:
+        setting, words_of = SETTINGS[name], words or {}
+        several = setting.kind in {"constraints", "parents"}
+        form: dict[str, Any] = {"type": whole} if setting.kind == "whole" else {"action": "append"} if several else {}
+        if setting.kind == "constraints":
+            form["required"] = True
+        text = words_of.get(name, setting.words)
+        form |= {"metavar": setting.letter, "default": setting.default, "harmless": setting.is_harmless}
+        parser.add_argument(option_of(setting), help=text, **form)
+
+
+def release_options(parser: Parser, *, required: bool = True) -> None:
+    """Add the options of a release: its measure, its mechanism, its cost."""
+    parser.add_argument(
+        "--measure",
+        default="all",
+        metavar="M",
+        harmless=True,
+        help="minimal_inconsistency, problematic, repair, or all (all)",
+    )
+    slice_options(parser, required=required, epsilon="1")
+    parser.add_argument(
+        "--mechanism", metavar="NAME", harmless=True, help="another mechanism than the measure's default"
+    )
+    parser.add_argument(
+        "--rate",
+        action="store_true",
+        harmless=True,
+        help="share of rows (problematic, repair): 5%% of epsilon counts the rows",
+    )
+    parser.add_argument(
+        "--each-constraint",
+        action="store_true",
+        harmless=True,
+        help="measure every constraint alone; epsilon is the total, in equal parts",
+    )
+    parser.add_argument("--max-degree", type=whole, metavar="N", help="public bound of conflicts per row")
+    parser.add_argument("--theta", type=whole, metavar="N", help="public threshold of the projection; not chosen then")
+
+
+def slice_options(parser: Parser, *, required: bool = False, epsilon: str | None) -> None:
+    """Add the options for cost, slice and confidence.
+
+    Parameters
+    ----------
+    parser
+        Gets the options.
+    required
+        Whether epsilon must be given.
+    epsilon
+        Default of epsilon; None for none.
+    """
+    parser.add_argument("--epsilon", required=required, default=epsilon, metavar="E", help="privacy cost, in total")
+    parser.add_argument("--where", metavar="SQL", help="predicate that selects the slice")
+    parser.add_argument("--by", metavar="COLUMN", help="one slice per key of this column, charged once")
+    parser.add_argument("--keys", metavar="V,V", help="the public list of keys, as one line of CSV")
+    parser.add_argument("--confidence", type=real, default=0.95, metavar="C", harmless=True, help="of the bounds (.95)")
+
+
+def spending_options(parser: Parser, *, who: bool = True) -> None:
+    """Add the options that name the ledger of a release and its entry; without `who`, the owner alone spends."""
+    ledger_options(parser, who=who)
+    parser.add_argument("--run-id", metavar="ID", help="name of this run: asked again, the ledger gives its answer")
+    parser.add_argument("--label", metavar="TEXT", help="a word for the ledger's history")
+
+
+def ledger_options(parser: Parser, *, who: bool = True) -> None:
+    """Add the options for the ledger, who spends from it, and receipts of that."""
+    parser.add_argument("--ledger", metavar="FILE", help="durable budget of the table; see `dpdb budget create`")
+    if who:
+        who_option(parser)
+    receipt_options(parser)
+
+
+def receipt_options(parser: Parser) -> None:
+    """Add the options for receipts of what is spent."""
+    parser.add_argument("--receipt", metavar="FILE", help="append a signed receipt of what is spent to FILE")
+    parser.add_argument("--receipt-key", metavar="KEY", help="private key of receipts; see `dpdb receipts key`")
+
+
+def who_option(parser: Parser) -> None:
+    """Add the option that names who spends or acts."""
+    parser.add_argument("--who", metavar="NAME", help="who asks, for the ledger's history")
+
+
+def limit_options(parser: Parser) -> None:
+    """Add the options for limits of the private database."""
+    setting_options(parser, LIMITS)
+    quiet_options(parser)
+
+
+def quiet_options(parser: Parser) -> None:
+    """Add the options for progress and the log of failures."""
+    parser.add_argument("--quiet", action="store_true", harmless=True, help="no progress and no notices on stderr")
+    parser.add_argument(
+        "--owner-log",
+        metavar="FILE",
+        type=owner_log,
+        help="append details of failures to FILE, mode 0600; they may name private values",
+    )
+
+
+def output_option(parser: Parser) -> None:
+    """Add the option that names the file for answers."""
+    parser.add_argument("--out", metavar="FILE", help="new file for the answer, instead of standard output")
+
+
+def format_option(parser: Parser, *more: str) -> None:
+    """Add the option for the format: text, JSON or one of further formats."""
+    parser.add_argument(
+        "--format", choices=["text", "json", *more], default="text", harmless=True, help="output (text)"
+    )
+
+
+def margin_option(parser: Parser) -> None:
+    """Add the option for a wished margin of the plan of a suite."""
+    parser.add_argument(
+        "--margin", type=whole, metavar="ROWS", help="of a suite's plan: say the epsilon for verdicts that close"
+    )
+
+
+def words_options(parser: Parser) -> None:
+    """Add the options for the format, text or JSON, and for the detail of the text."""
+    format_option(parser)
+    parser.add_argument("--verbose", action="store_true", harmless=True, help="say every detail instead of one table")
+
+
+def answer_options(parser: Parser, *, who: bool = True, verbose: bool = False) -> None:
+    """Add the options for a paid answer: who pays, the limits of the database, the format and the file.
+
+    Parameters
+    ----------
+    parser
+        Gets the options.
+    who
+        Whether somebody else than the owner may ask.
+    verbose
+        Whether the text can have every detail.
+    """
+    spending_options(parser, who=who)
+    limit_options(parser)
+    (words_options if verbose else format_option)(parser)
+    output_option(parser)
+
+
+class _OwnerLog(logging.StreamHandler[TextIO]):
+    """A log that never prints its own failures: they would show the record, and with it private values."""
+
+    def __init__(self, path: str) -> None:
+        from dpdb.files.owned_file import open_owned
+
+        descriptor = open_owned(Path(path), os.O_CREAT | os.O_APPEND | os.O_WRONLY)
+        super().__init__(os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace"))
+        self._path = path
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
+        del record
+        say(f"--owner-log {self._path}: cannot be written")
+
+
+def owner_log(path: str) -> str:
+    """Keep the owner's log in a file of his own, from now on; returns its path."""
+    from dpdb.errors import OWNER_LOG
+
+    if path == os.devnull:  # no plain file, and no log
+        return path
+    try:
+        handler = _OwnerLog(path)
+    except (OSError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{path}: {describe_failure(error)}") from None
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    OWNER_LOG.addHandler(handler)
+    return path
+
+
+def configured_owner_log(path: Path | None) -> None:
+    """Keep the owner's log of a server's configuration, if it names one."""
+    if path is not None:
+        try:
+            owner_log(str(path))
+        except argparse.ArgumentTypeError as error:
+            raise ParameterError(str(error)) from None
 
 
 _COUNT = re.compile("[0-9]{1,18}")

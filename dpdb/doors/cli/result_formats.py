@@ -1,9 +1,14 @@
-"""Results of statements as a table of text, CSV, JSON, Parquet or Arrow."""
+"""Results of statements as a table of text, CSV, JSON, Parquet or Arrow.
+
+A spreadsheet opens the CSV without computing: text that looks like a formula gets a quote before it.
+"""
 
 from __future__ import annotations
 
+import csv
 import json
 import math
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, time
@@ -12,9 +17,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from dpdb.doors.cli.csv_cells import csv_text
+__all__ = [
+    "as_arrow",
+    "as_csv",
+    "as_json",
+    "as_parquet",
+    "as_text",
+    "csv_text",
+]
 
-__all__ = ["as_arrow", "as_csv", "as_json", "as_parquet", "as_text"]
 
 _PLAN = ["explain_key", "explain_value"]
 _NARROWEST = 30  # of values beside their names, however narrow the terminal is
@@ -159,3 +170,32 @@ def _plain(value: Any) -> Any:  # noqa: PLR0911 - one line per type
     if isinstance(value, list):
         return [_plain(item) for item in value]
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+# Also as full-width characters, which spreadsheets read alike.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001
+# A number by itself computes nothing, and stays one.
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_END = "\r\n"
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a header line and rows; None is an empty cell, and values other than text stay unchanged."""
+    lines = _Lines()
+    writer = csv.writer(lines, lineterminator=_END)
+    writer.writerow([_cell(name) for name in header])
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    return "".join(lines)
+
+
+class _Lines(list[str]):
+    """The lines of a CSV writer, which quotes only cells that hold a character of its own line end."""
+
+    def write(self, line: str) -> None:
+        self.append(line.removesuffix(_END) + "\n")
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, str) and value.startswith(_FORMULA) and not _NUMBER.fullmatch(value):
+        return f"'{value}"
+    return value

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from dpdb.doors.cli.answers import AnswerOutput
 from dpdb.doors.cli.result_formats import as_arrow, as_csv, as_json, as_parquet, as_text
-from dpdb.doors.cli.sql_words import budget_words, release_words, text_width
 from dpdb.doors.cli.streams import tell
 from dpdb.doors.sql import FrontEnd, Result
 from dpdb.errors import DpdbError, ParameterError, StatementRefusedError
+from dpdb.release import Release, release_table
 
-__all__ = ["BINARY", "answer_statements"]
+if TYPE_CHECKING:
+    from dpdb.suites import CheckResults
+
+__all__ = [
+    "BINARY",
+    "answer_statements",
+    "budget_words",
+    "release_words",
+    "text_width",
+]
+
 
 BINARY = {"parquet": as_parquet, "arrow": as_arrow}
 """Formats that a terminal cannot show."""
@@ -73,3 +86,31 @@ def _formatted(tables: list[pa.Table], options: argparse.Namespace) -> bytes:
     if options.format == "csv":
         return as_csv(tables[0]).encode()
     return "".join(f"{as_text(table, text_width())}\n" for table in tables).encode()
+
+
+_PIPE_WIDTH = 120
+
+
+def text_width() -> int:
+    """Return the number of characters that fit in a line of output."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPE_WIDTH
+
+
+def budget_words(front_end: FrontEnd) -> str:
+    """Return the spent and the remaining budget in words."""
+    remaining = front_end.session.remaining()
+    left = "unlimited" if remaining is None else f"{remaining:.12g}"
+    return f"privacy budget: {front_end.session.spent():.12g} spent, {left} remaining"
+
+
+def release_words(releases: Iterable[Release], checks: Iterable[CheckResults] = ()) -> str:
+    """Return in words the answers that were paid for and are in no result; empty if there are none."""
+    words, kept = "", tuple(releases)
+    if kept:
+        table = release_table(kept)
+        columns = ["measure", "value", "lower", "upper", "epsilon", "where", "release_id"]
+        words = f"these releases were made and are paid for:\n{as_text(table.select(columns), _PIPE_WIDTH)}\n"
+    for results in checks:
+        table = results.to_arrow().select(["verdict", "name", "severity", "lower", "upper"])
+        words += f"these checks were run, as {results.run_id!r}:\n{as_text(table, _PIPE_WIDTH)}\n"
+    return words

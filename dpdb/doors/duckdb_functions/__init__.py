@@ -3,7 +3,6 @@
 A thin surface above the session. A convenience for whoever holds the connection, and with it the data; no boundary.
 """
 
-from dpdb.doors.duckdb_functions.exact_conflicts import ExactConflicts
-from dpdb.doors.duckdb_functions.registration import Registration, register
+from dpdb.doors.duckdb_functions.registration import ExactConflicts, Registration, register
 
 __all__ = ["ExactConflicts", "Registration", "register"]

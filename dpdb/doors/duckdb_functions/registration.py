@@ -1,7 +1,13 @@
-"""`register`: put the two SQL functions into a DuckDB connection; its handle removes them again."""
+"""`register`: put the SQL functions into a DuckDB connection; its handle removes them again.
+
+`ExactConflicts` writes the conflicts of a table to a file, for tests of the owner. It is not private.
+"""
 
 from __future__ import annotations
 
+import itertools
+import shutil
+import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,11 +18,17 @@ from typing import Any, Unpack
 import pyarrow as pa
 from sqlglot import exp
 
-from dpdb.closing import Closing
-from dpdb.constraints import ConstraintsLike
-from dpdb.database import add_function, refuse_unusable, remove_function, remove_macros
-from dpdb.doors.duckdb_functions.release_function import LEFT_OUT, ReleaseFunction
-from dpdb.doors.duckdb_functions.tables import CLOSED, Epsilon, Settings, Suites, Tables
+from dpdb.constraints import ConstraintsLike, never_a_path
+from dpdb.database import add_function, add_text_function, refuse_unusable, remove_function, remove_macros
+from dpdb.doors.duckdb_functions.release_function import (
+    CLOSED,
+    LEFT_OUT,
+    Epsilon,
+    ReleaseFunction,
+    Settings,
+    Suites,
+    Tables,
+)
 from dpdb.doors.sql_parameters import (
     CHECK,
     CHECK_KINDS,
@@ -28,13 +40,16 @@ from dpdb.doors.sql_parameters import (
     TABLE,
 )
 from dpdb.engine import TableSettings, TableSpec, with_settings
+from dpdb.engine.owner_table import owner_table, sibling
 from dpdb.errors import ParameterError
 from dpdb.release import OPTIONS, RELEASE_SCHEMA, Kind, Session
+from dpdb.stopping import Closing
 from dpdb.suites import CHECK_SCHEMA
 
 __all__ = [
     "ARGUMENTS",
     "CHECK_ARGUMENTS",
+    "ExactConflicts",
     "Registration",
     "check_macros",
     "register",
@@ -323,3 +338,41 @@ def register(
         connection,
         Settings(TableSpec.of(None, settings), constraints, budget, ledger, who, suites),
     )
+
+
+_FUNCTION = "dpdb_owner_exact_conflicts"
+
+
+class ExactConflicts:
+    """`dpdb_owner_exact_conflicts(table, constraints, where)` in a connection: a Parquet file that lists all conflicts.
+
+    Owner only: the file has true rows, with no privacy. It lies in a folder that only its owner may enter, until this
+    value or the process ends. Columns as of `dpdb exact --violations --columns '*'`.
+    """
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = weakref.ref(connection)  # which holds the function
+        self._folder = Path(tempfile.mkdtemp(prefix="dpdb-exact-"))
+        self._numbers = itertools.count(1)
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        add_text_function(connection, _FUNCTION, self, 3)
+
+    def __call__(self, table: str | None, constraints: str | None, where: str | None) -> str:
+        """Write the file of one table, and return its path."""
+        from dpdb.owner import exact_measures
+
+        if table is None or constraints is None:
+            raise ParameterError(f"{_FUNCTION} needs a table and constraints")
+        path = self._folder / f"{next(self._numbers)}.parquet"
+        with owner_table(sibling(self._connection()), table, None, None) as found:
+            exact_measures(
+                found.cursor,
+                never_a_path(constraints),
+                non_private=True,
+                table=found.name,
+                where=where,
+                measures=["drastic"],
+                violations=path,
+                columns=["*"],
+            )
+        return str(path)

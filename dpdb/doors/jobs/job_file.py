@@ -9,21 +9,37 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dpdb.doors.jobs.alert import ALERT_KEYS, Alert, read_alert
-from dpdb.doors.jobs.diagnoses.asked import JobDiagnosis, read_diagnosis
-from dpdb.doors.jobs.job_check import JobCheck, read_check
-from dpdb.doors.jobs.placeholders import fill, placeholders
-from dpdb.doors.jobs.run_date import date_in
-from dpdb.doors.jobs.table_keys import TABLE_KEYS, existing_file, read_table
-from dpdb.doors.jobs.toml_keys import TomlKeys, explained
+from dpdb.constraints import ConstraintsLike, written_lines
+from dpdb.diagnosis import ASKED, DiagnosisAsk
+from dpdb.doors.jobs.outcome import ALERT_KEYS, Alert, read_alert
+from dpdb.doors.jobs.placeholders import date_in, fill, placeholders
+from dpdb.doors.jobs.toml_keys import TABLE_KEYS, TomlKeys, existing_file, explained, read_table
 from dpdb.engine import TableSpec
 from dpdb.errors import ParameterError
 from dpdb.files.bounded_file import bounded_bytes, toml_values
-from dpdb.release import COUNT, OPTIONS, Ask, Gate, Kind, parse_gate
+from dpdb.release import COUNT, OPTIONS, Ask, Charge, Gate, Kind, Session, parse_gate
 
-__all__ = ["Job", "JobRelease", "filled_job", "ledger_ask", "ledger_run", "load_job"]
+if TYPE_CHECKING:
+    from dpdb.suites import CheckRun
+
+__all__ = [
+    "Job",
+    "JobCheck",
+    "JobDiagnosis",
+    "JobRelease",
+    "OpenedCheck",
+    "due_charges",
+    "filled_job",
+    "ledger_ask",
+    "ledger_run",
+    "load_job",
+    "open_check",
+    "read_check",
+    "read_diagnosis",
+]
+
 
 _JOB_KEYS = (
     "name", *TABLE_KEYS, "ledger", "results", "results_table", "receipt", "receipt_key", "who",
@@ -278,3 +294,142 @@ def _option(keys: TomlKeys, name: str) -> Any:
         "flag": keys.flag,
     }  # fmt: skip
     return read[OPTIONS[name].metadata["kind"]](name)
+
+
+_CHECK_KEYS = (
+    "name", "suite", "epsilon", "keep", "runs", "certain", "confidence", "where", "by", "keys", "label",
+)  # fmt: skip
+_CERTAIN = ("fail", "pass")
+
+
+@dataclass(frozen=True)
+class JobCheck:
+    """One `[[check]]` of a job.
+
+    Attributes
+    ----------
+    name : str
+        By default that of the suite's file, without its endings.
+    suite : Path
+        The file of rules and limits.
+    options : mapping
+        What else the file says, as `dpdb.suites.prepare_check` takes it.
+    where : str or None
+        The rows that are checked; in a job as its file has it with placeholders, in `filled_job` without.
+    day : str or None
+        What ``{date}`` stands for in the suite: the date of the run's data, once it is known.
+    """
+
+    name: str
+    suite: Path
+    options: Mapping[str, Any]
+    where: str | None = None
+    day: str | None = None
+
+    @property
+    def keep(self) -> str | None:
+        """The name under which the suite is kept."""
+        return self.options.get("keep")
+
+
+class OpenedCheck(NamedTuple):
+    """A suite of a run, checked, and the session in which it runs, whose constraints are its rules."""
+
+    check: JobCheck
+    session: Session
+    prepared: CheckRun
+
+
+def read_check(path: Path, values: Mapping[str, Any], place: str) -> JobCheck:
+    """Read a `[[check]]` table of a job file; see `TomlKeys` for the errors.
+
+    Parameters
+    ----------
+    path
+        The job file.
+    values
+        The table.
+    place
+        Where it stands, for messages.
+    """
+    keys = TomlKeys(values, place, _CHECK_KEYS)
+    file = keys.required_text("suite", "a file of rules with limits")
+    suite = path.parent / file
+    if not suite.is_file():
+        raise keys.error("suite", f"no such file: {suite}")
+    name = keys.name_of_part(suite.name.split(".")[0] or suite.name)
+    given = {
+        "epsilon": keys.amount("epsilon"),
+        "certain": keys.text("certain"),
+        "confidence": keys.number("confidence"),
+        "runs": keys.whole("runs"),
+        **{key: keys.text(key) for key in ("keep", "by", "label")},
+        "keys": keys.scalars("keys"),
+    }
+    if given["certain"] not in (None, *_CERTAIN):
+        raise keys.error("certain", f"{given['certain']!r} is none of {', '.join(_CERTAIN)}")
+    where = keys.text("where")
+    with explained(f"{path}, [[check]] {name!r}: "):
+        placeholders(where or "")
+    return JobCheck(name, suite, {key: value for key, value in given.items() if value is not None}, where)
+
+
+def open_check(
+    open_session: Callable[[ConstraintsLike | None], Session], check: JobCheck, run_id: str, *, who: str | None
+) -> OpenedCheck:
+    """Check everything public about the run of a suite, in a session of its rules.
+
+    Parameters
+    ----------
+    open_session
+        Gives the session of some rules.
+    check
+        The check of this run, its placeholders filled.
+    run_id
+        Run id of the check in the ledger.
+    who
+        Who asks, as the owner calls him.
+    """
+    from dpdb.suites import load_suite, prepare_check
+
+    written = written_lines(check.suite)
+    session = open_session(load_suite(written, date=check.day).rules)
+    asked = {**check.options, "where": check.where, "run_id": run_id, "who": who, "day": check.day}
+    return OpenedCheck(check, session, prepare_check(session, written, **asked))
+
+
+def due_charges(checks: list[OpenedCheck]) -> list[Charge]:
+    """Return what a run may have to debit for its suites: nothing for one that is kept and open."""
+    return [found.prepared.charge for found in checks if found.session.opens_suite(found.prepared)]
+
+
+_DIAGNOSIS_KEYS = ("name", *(name for name in ASKED if name != "run_id"))
+
+
+@dataclass(frozen=True)
+class JobDiagnosis:
+    """One `[[diagnose]]` of a job; in `filled_job` the placeholders of its `where` are filled."""
+
+    name: str
+    ask: DiagnosisAsk
+
+
+def read_diagnosis(path: Path, values: Mapping[str, Any], place: str) -> JobDiagnosis:
+    """Read a `[[diagnose]]` table of a job file; see `TomlKeys` for the errors."""
+    keys = TomlKeys(values, place, _DIAGNOSIS_KEYS)
+    name = keys.name_of_part("diagnose")
+    several = keys.is_list("by")
+    given = {
+        "by": keys.texts("by") if several else keys.text("by"),
+        "keys": keys.lists("keys") if several else keys.scalars("keys"),
+        "epsilon": keys.amount("epsilon"),
+        "top": keys.whole("top"),
+        "expected": keys.text_or_number("expected"),
+        "rules": keys.flag("rules"),
+        "confidence": keys.number("confidence"),
+        **{key: keys.text(key) for key in ("where", "label")},
+    }
+    with explained(f"{path}, [[diagnose]] {name!r}: ", of=ParameterError):
+        ask = DiagnosisAsk.of({key: value for key, value in given.items() if value is not None})
+        placeholders(ask.where or "")
+    return JobDiagnosis(name, ask)

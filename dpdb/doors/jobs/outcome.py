@@ -1,19 +1,43 @@
-"""`Outcome`: the published result of one `[[release]]`, `[[check]]` or `[[diagnose]]` of a run."""
+"""`Outcome`: the published result of one part of a run; and `Alert`, which reports a run to a webhook.
+
+A part is a `[[release]]`, `[[check]]` or `[[diagnose]]`. An alert sends published values only.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import base64
+import http.client
+import json
+import os
+import re
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_to_bytes, urlsplit, urlunsplit
 
+from dpdb._version import __version__
+from dpdb.errors import OWNER_LOG, ParameterError
 from dpdb.release import GateResult, Release
+from dpdb.suites import check_words
 
 if TYPE_CHECKING:
     from dpdb.diagnosis import Diagnosis
+    from dpdb.doors.jobs.toml_keys import TomlKeys
     from dpdb.suites import CheckResults
 
-__all__ = ["Outcome", "exit_code_of"]
+__all__ = [
+    "ALERT_KEYS",
+    "STATUSES",
+    "Alert",
+    "Outcome",
+    "exit_code_of",
+    "read_alert",
+    "status_of",
+]
 
 
 @dataclass(frozen=True)
@@ -40,3 +64,150 @@ def exit_code_of(outcomes: Iterable[Outcome]) -> int:
         codes |= {int(result.failed) for result in outcome.gates}
         codes |= set() if outcome.checks is None else {outcome.checks.exit_code}
     return 1 if 1 in codes else max(codes, default=0)
+
+
+ALERT_KEYS = ("url", "on", "format")
+STATUSES = ("ok", "warn", "fail", "error")
+_DEFAULT_STATUSES = STATUSES[1:]
+_FORMATS = ("json", "slack")
+_SECONDS = 10
+_CALLS = re.compile(r"@(?=(?:all|channel|everyone|here)\b)")
+
+
+@dataclass(frozen=True)
+class Alert:
+    """The `[alert]` of a job.
+
+    Attributes
+    ----------
+    url : str
+        A webhook; it may hold a secret and is shown nowhere. `$NAME` stands for an environment variable.
+    statuses : tuple of str
+        The statuses of runs after which it is called; see `STATUSES`.
+    format : str
+        ``"json"``, or ``"slack"``: a text for Slack and services that take its messages.
+    """
+
+    url: str
+    statuses: tuple[str, ...] = _DEFAULT_STATUSES
+    format: str = "json"
+
+    def send(self, job: str, run_id: str, outcomes: Sequence[Outcome], error: str | None = None) -> str | None:
+        """Send the result of a run, if the alert is for its status; return why that failed, or None.
+
+        Parameters
+        ----------
+        job
+            The job's name.
+        run_id
+            The run's name.
+        outcomes
+            The published releases of the run, with their gates, and its verdicts.
+        error
+            Message of the error that ended the run; None without one.
+        """
+        status = status_of(outcomes, error)
+        if status not in self.statuses:
+            return None
+        lines = [str(result) for outcome in outcomes for result in outcome.gates]
+        checks = [(found.name, check) for found in outcomes for check in found.checks or ()]
+        missed = [f"{suite}: {check_words(check)}" for suite, check in checks if check.verdict != "pass"]
+        message = message_of(job, run_id, status, [*([error] if error else []), *lines, *missed])
+        releases = [{"name": found.name, **release.to_dict()} for found in outcomes for release in found.releases]
+        document: dict[str, Any] = {"job": job, "run_id": run_id, "status": status, "error": error}
+        document |= {"gates": lines, "releases": releases}
+        if checks:
+            document["checks"] = [{"suite": suite, **check.to_dict()} for suite, check in checks]
+        if self.format == "slack":
+            document = {"text": _slack_text(message)}
+        url = (os.environ.get(self.url[1:], "") if self.url.startswith("$") else self.url).strip()
+        if not url.lower().startswith(("https://", "http://")):
+            return "the alert's url is no https address"
+        headers = {"Content-Type": "application/json", "User-Agent": f"dpdb/{__version__}"}
+        try:
+            url, login = _without_login(url)
+            _call(urllib.request.Request(url, data=json.dumps(document).encode(), headers=headers | login))
+            return None
+        except urllib.error.HTTPError as answer:
+            return f"the alert's server answers {answer.code}"
+        except (OSError, http.client.HTTPException, ValueError, OverflowError) as problem:  # of a port of many digits
+            OWNER_LOG.error("alert of job %s: %s", job, type(problem).__name__)
+            return "the alert's server could not be reached"
+
+
+def _call(request: urllib.request.Request) -> None:
+    """Send a request and wait for the head of the answer, in a bounded time; errors as `urllib`, and `TimeoutError`.
+
+    A socket's own limit is for each of its steps: a server that sends a byte now and then never reaches it. So the call
+    runs in a thread, which is abandoned if it does not end.
+    """
+    problems: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            with urllib.request.build_opener(_NoRedirect).open(request, timeout=_SECONDS):
+                pass
+        except BaseException as problem:
+            problems.append(problem)
+
+    thread = threading.Thread(target=call, name="dpdb-alert", daemon=True)
+    thread.start()
+    thread.join(_SECONDS)
+    if thread.is_alive():
+        raise TimeoutError
+    if problems:
+        raise problems.pop()  # if it stayed in the list, its frames would keep the list, and a socket open
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Treats a redirection as a refusal: following it would lose the message and show a password to another server."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Follow nothing."""
+
+
+def _without_login(url: str) -> tuple[str, dict[str, str]]:
+    """Split an address into one without name and password, and the header that holds them."""
+    parts = urlsplit(url)
+    login, at, server = parts.netloc.rpartition("@")
+    if not at:
+        return url, {}
+    token = base64.b64encode(unquote_to_bytes(login)).decode()
+    return urlunsplit(parts._replace(netloc=server)), {"Authorization": f"Basic {token}"}
+
+
+def _slack_text(text: str) -> str:
+    """Escape a text so that neither Slack nor services that take its messages find links or mentions in it."""
+    return _CALLS.sub("@\u200b", text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+
+
+def read_alert(keys: TomlKeys | None) -> Alert | None:
+    """Read the `[alert]` table of a job file; see `TomlKeys` for the errors."""
+    if keys is None:
+        return None
+    statuses = keys.texts("on") or _DEFAULT_STATUSES
+    kind = keys.text("format") or _FORMATS[0]
+    if unknown := [status for status in statuses if status not in STATUSES]:
+        raise keys.error("on", f"{unknown[0]!r} is none of {', '.join(STATUSES)}")
+    if kind not in _FORMATS:
+        raise keys.error("format", f"{kind!r} is none of {', '.join(_FORMATS)}")
+    url = keys.required_text("url", "the address of a webhook, or $NAME of an environment variable that has it")
+    if not url.startswith("$") and not url.lower().startswith(("https://", "http://")):
+        raise ParameterError("[alert]: the url must begin with https://, http:// or $")
+    return Alert(url, tuple(statuses), kind)
+
+
+def status_of(outcomes: Sequence[Outcome], error: str | None = None) -> str:
+    """Return the status of a run: the worst that happened; an undecided check is a warning."""
+    if error is not None:
+        return "error"
+    missed = [result for outcome in outcomes for result in outcome.gates if not result.passed]
+    checks = [check for outcome in outcomes for check in outcome.checks or () if check.verdict != "pass"]
+    if any(result.failed for result in missed) or any(check.fails for check in checks):
+        return "fail"
+    return "warn" if missed or checks else "ok"
+
+
+def message_of(job: str, run_id: str, status: str, lines: Sequence[str]) -> str:
+    """Return a run's status in words, with one line for each reason."""
+    return "\n".join([f"dpdb: job {job}, run {run_id}: {status}", *lines])

@@ -1,20 +1,233 @@
-"""Make a job plan: the releases and the cost of a run. Spends nothing, reads no row."""
+"""`JobPlan`: the releases and the cost of a run of a job, in words and as a notebook shows them.
+
+Making it spends nothing and reads no row.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from dpdb.doors.jobs.checks import check_run, job_charges, job_diagnoses, job_sessions
-from dpdb.doors.jobs.job_check import due_charges
-from dpdb.doors.jobs.job_file import Job, filled_job, ledger_run
-from dpdb.doors.jobs.job_plan import JobPlan, PlannedCheck, PlannedDiagnosis, PlannedRelease
-from dpdb.doors.jobs.kept_theta import with_kept_thetas
+from dpdb.doors.jobs.checks import check_run, job_charges, job_diagnoses, job_sessions, with_kept_thetas
+from dpdb.doors.jobs.job_file import Job, JobCheck, JobDiagnosis, JobRelease, due_charges, filled_job, ledger_run
 from dpdb.errors import BudgetExceededError
-from dpdb.ledger import Ledger
+from dpdb.ledger import Ledger, LedgerSummary
 from dpdb.overlap import maximum_overlap
 from dpdb.privacy import as_float
+from dpdb.release import NOTHING_SPENT, Gate, PreviewPart, preview_html
 
-__all__ = ["plan_job"]
+__all__ = [
+    "JobPlan",
+    "PlannedCheck",
+    "PlannedDiagnosis",
+    "PlannedRelease",
+    "plan_job",
+]
+
+
+@dataclass(frozen=True)
+class PlannedRelease:
+    """One `[[release]]` of a run, checked: its request, its cost, and whether the run has its answer already."""
+
+    release: JobRelease
+    request: Mapping[str, Any]
+    epsilon: float
+    answered: bool
+
+    @property
+    def asked_words(self) -> str:
+        """Measures with their mechanisms."""
+        measures = self.request.get("measures") or {self.release.ask.measure: "laplace"}
+        return ", ".join(f"{measure} ({mechanism})" for measure, mechanism in measures.items())
+
+    @property
+    def slice_words(self) -> dict[str, str]:
+        """``where`` and ``by``, if the release has them."""
+        ask = self.release.ask
+        words = {} if ask.where is None else {"where": ask.where}
+        return words if ask.by is None else {**words, "by": f"{ask.by}: {', '.join(map(str, self.request['keys']))}"}
+
+    def __str__(self) -> str:
+        done = "; answered by this run id already, costs nothing" if self.answered else ""
+        lines = [f"release  {self.release.name}: {self.asked_words}; epsilon {self.epsilon:g}{done}"]
+        lines += [f"  {name:5}  {words}" for name, words in self.slice_words.items()]
+        lines += [f"  {'warn' if gate.warns else 'gate'}   {_gate_words(gate)}" for gate in self.release.gates]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class PlannedCheck:
+    """One `[[check]]` of a run: how many limits it tests, what it reserves, and whether that is due."""
+
+    check: JobCheck
+    tests: int
+    epsilon: float
+    answered: bool
+    is_open: bool
+
+    @property
+    def cost_words(self) -> str:
+        """What the run pays for it."""
+        if self.answered:
+            return f"epsilon {self.epsilon:g}, answered by this run id already, costs nothing"
+        if self.is_open:
+            return f"costs nothing, kept as {self.check.keep!r}"
+        kept = "" if self.check.keep is None else f", kept as {self.check.keep!r}: later runs cost nothing"
+        return f"epsilon {self.epsilon:g}{kept or ', of which what is not needed is given back'}"
+
+    def __str__(self) -> str:
+        one = "1 check" if self.tests == 1 else f"{self.tests:,} checks"
+        lines = [f"check    {self.check.name}: {one} of {self.check.suite.name}; {self.cost_words}"]
+        return "\n".join(lines + ([] if self.check.where is None else [f"  where  {self.check.where}"]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "name": self.check.name, "suite": str(self.check.suite), "checks": self.tests, "epsilon": self.epsilon,
+            "keep": self.check.keep, "answered": self.answered, "due": not (self.answered or self.is_open),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PlannedDiagnosis:
+    """One `[[diagnose]]` of a run: what is compared, its cost, and whether the run has its answer already."""
+
+    diagnosis: JobDiagnosis
+    epsilon: float
+    answered: bool
+
+    @property
+    def asked_words(self) -> str:
+        """What is named."""
+        slices = [f"{len(keys):,} slices of {name}" for name, keys in self.diagnosis.ask.columns_with_keys]
+        return ", ".join([*slices, *(["rules"] if self.diagnosis.ask.rules else [])])
+
+    @property
+    def cost_words(self) -> str:
+        """What the run pays for it."""
+        return f"epsilon {self.epsilon:g}{', answered by this run id already, costs nothing' if self.answered else ''}"
+
+    def __str__(self) -> str:
+        where = self.diagnosis.ask.where
+        lines = [f"diagnose {self.diagnosis.name}: {self.asked_words}; {self.cost_words}"]
+        return "\n".join(lines + ([] if where is None else [f"  where  {where}"]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "name": self.diagnosis.name, "compared": self.asked_words, "epsilon": self.epsilon,
+            "answered": self.answered,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class JobPlan:
+    """The plan of a run of a job.
+
+    Attributes
+    ----------
+    epsilon : float
+        A safe bound of what any possible row collects from the releases that the run still has to make (paper B).
+    sequential : float
+        The sum of their epsilons.
+    charge : float
+        The same bound in the ledger's own parameter, which need not be epsilon.
+    ledger : LedgerSummary
+        The ledger's budget, in its own parameter.
+    refusal : str or None
+        Why the ledger would refuse the run now, in its own words: by its total or by an allowance.
+    """
+
+    job: Job
+    run_id: str
+    releases: tuple[PlannedRelease, ...]
+    epsilon: float
+    sequential: float
+    charge: float
+    ledger: LedgerSummary
+    refusal: str | None = None
+    checks: tuple[PlannedCheck, ...] = ()
+    diagnoses: tuple[PlannedDiagnosis, ...] = ()
+
+    @property
+    def cost_words(self) -> str:
+        """The cost of the run."""
+        return f"epsilon {self.epsilon:g} together ({self.sequential:g} without parallel composition); {NOTHING_SPENT}"
+
+    @property
+    def ledger_words(self) -> str:
+        """The remaining budget of the ledger, and whether it suffices."""
+        ledger = self.ledger
+        left = f"{ledger.parameter} {ledger.remaining:g} of {ledger.budget:g}"
+        own = "" if ledger.notion == "pure" else f" for {ledger.parameter} {self.charge:.9g}"
+        why = "" if self.refusal is None else f": {self.refusal}"
+        return f"{left} left for releases of the whole table; {'NOT ' if why else ''}enough{own}{why}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, ready for JSON."""
+        return {
+            "job": self.job.name,
+            "run_id": self.run_id,
+            "releases": [
+                {
+                    "name": planned.release.name,
+                    "request": planned.request,
+                    "epsilon": planned.epsilon,
+                    "answered": planned.answered,
+                    "gates": {gate.measure: gate.threshold for gate in planned.release.gates if not gate.warns},
+                }
+                for planned in self.releases
+            ],
+            **({"checks": [planned.to_dict() for planned in self.checks]} if self.checks else {}),
+            **({"diagnoses": [planned.to_dict() for planned in self.diagnoses]} if self.diagnoses else {}),
+            "epsilon": self.epsilon,
+            "sequential_epsilon": self.sequential,
+            "ledger": {
+                "parameter": self.ledger.parameter, "budget": self.ledger.budget, "remaining": self.ledger.remaining,
+                "charge": self.charge, "refusal": self.refusal,
+            },
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        """Say it in words, as `dpdb run --dry-run` prints it."""
+        job = self.job
+        lines = [
+            f"job      {job.name}, run id {self.run_id}",
+            f"source   {job.table.source}",
+            f"results  {job.results}",
+        ]
+        lines += map(str, (*self.releases, *self.checks, *self.diagnoses))
+        return "\n".join([*lines, f"cost     {self.cost_words}", f"ledger   {self.ledger_words}"])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                planned.release.name,
+                planned.asked_words,
+                "; ".join(f"{name} {words}" for name, words in planned.slice_words.items()) or "whole table",
+                f"epsilon {planned.epsilon:g}{', paid already' if planned.answered else ''}",
+                "; ".join(map(_gate_words, planned.release.gates)),
+            )
+            for planned in self.releases
+        ]
+        rows += [
+            (one.check.name, f"{one.tests} checks of {one.check.suite.name}", one.check.where or "whole table",
+             one.cost_words, "")
+            for one in self.checks
+        ]  # fmt: skip
+        rows += [
+            (one.diagnosis.name, one.asked_words, one.diagnosis.ask.where or "whole table", one.cost_words, "")
+            for one in self.diagnoses
+        ]
+        heads = ("release", "measures", "rows", "cost", "gates")
+        notes = [f"cost: {self.cost_words}", f"ledger: {self.ledger_words}"]
+        return preview_html([PreviewPart([f"job {self.job.name}, run id {self.run_id}"], [heads, *rows], notes=notes)])
+
+
+def _gate_words(gate: Gate) -> str:
+    return f"{'warns' if gate.warns else 'fails'} if {gate.measure} is above {gate.threshold:,.10g}"
 
 
 def plan_job(job: Job, run_id: str, *, date: datetime | None = None, new_epoch: bool = False) -> JobPlan:

@@ -1,28 +1,59 @@
-"""The results table: one row per release of a job, with its time, its run and the result of its gate; all public."""
+"""The results table and the tables beside it, of verdicts and of diagnoses; all public.
+
+One row per release of a job, with its time, its run and the result of its gate; one per check of a suite; one per slice
+that a diagnosis has named.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from datetime import datetime, time
+from datetime import date, datetime, time
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from dpdb.doors.jobs.diagnoses.rows import DiagnosisRow, read_diagnoses
-from dpdb.doors.jobs.results_parquet import ParquetResults
-from dpdb.doors.jobs.run_date import date_in, in_utc
-from dpdb.doors.jobs.stored import CHECKS_FOLDER, DIAGNOSES_FOLDER, ResultsTable, StoredRows, filled, open_stored
-from dpdb.doors.jobs.verdicts import VerdictRow, read_verdicts
+from dpdb.diagnosis import DIAGNOSIS_SCHEMA
+from dpdb.doors.jobs.placeholders import date_in, in_utc
+from dpdb.doors.jobs.stored import (
+    CHECKS_FOLDER,
+    DIAGNOSES_FOLDER,
+    ParquetResults,
+    ResultsTable,
+    StoredRows,
+    filled,
+    open_stored,
+    read_beside,
+    rows_beside,
+)
 from dpdb.errors import ParameterError
 from dpdb.release import RELEASE_SCHEMA, Release, releases_table
+from dpdb.suites import CheckResult, CheckResults
+
+if TYPE_CHECKING:
+    from dpdb.diagnosis import Diagnosis
 
 __all__ = [
-    "RESULT_SCHEMA", "ResultRow", "Results", "open_results", "read_results", "result_table",
+    "RESULT_SCHEMA",
+    "VERDICT_SCHEMA",
+    "DiagnosisRow",
+    "ResultRow",
+    "Results",
+    "VerdictRow",
+    "diagnosis_rows",
+    "open_diagnoses",
+    "open_results",
+    "open_verdicts",
+    "read_diagnoses",
+    "read_results",
+    "read_verdicts",
+    "result_table",
     "several_results",
-]  # fmt: skip
+    "verdict_table",
+]
+
 
 # Job columns, then one column per field of `Release`, then columns of later versions.
 RESULT_SCHEMA = pa.schema(
@@ -242,3 +273,196 @@ def _time(values: dict[str, Any], column: str, path: Path) -> datetime:
     if not isinstance(found, datetime):
         raise ParameterError(f"{path}: not a results table of dpdb: the column {column!r} holds no times")
     return in_utc(found)
+
+
+# Job columns, then one column per field of `CheckResult`, then what holds for all checks of the run.
+VERDICT_SCHEMA = pa.schema(
+    [
+        pa.field("time", pa.timestamp("us", tz="UTC"), nullable=False),
+        pa.field("job", pa.string(), nullable=False),
+        pa.field("run_id", pa.string(), nullable=False),
+        pa.field("suite", pa.string(), nullable=False),
+        pa.field("place", pa.int64(), nullable=False),
+        pa.field("day", pa.date32(), nullable=False),
+        *(pa.field(name, pa.string()) for name in ("name", "rule", "verdict", "severity")),
+        pa.field("limit", pa.float64()),
+        *(pa.field(name, pa.string()) for name in ("direction", "unit", "statistic")),
+        pa.field("lower", pa.float64()),
+        pa.field("upper", pa.float64()),
+        pa.field("level", pa.int64()),
+        pa.field("since", pa.string()),
+        pa.field("key", pa.string()),
+        pa.field("where", pa.string()),
+        pa.field("confidence", pa.float64()),
+        pa.field("epsilon_reserved", pa.float64()),
+        pa.field("epsilon", pa.float64()),
+        pa.field("kept", pa.string()),
+        pa.field("guarantee", pa.string()),
+    ]
+)
+_VERDICTS = rows_beside(VERDICT_SCHEMA, ("job", "run_id", "suite", "place"), CHECKS_FOLDER)
+_NEEDED_OF_VERDICTS = (
+    *(field.name for field in VERDICT_SCHEMA if not field.nullable), "name", "verdict", "severity", "limit",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class VerdictRow:
+    """One row of a table of verdicts.
+
+    Attributes
+    ----------
+    time : datetime
+        In UTC, the time of the run, which its releases have, too.
+    job, run_id, suite : str
+        Together the run id in the ledger; `suite` is the name of the job's `[[check]]`.
+    place : int
+        Number of the check in its suite, from 1.
+    day : date
+        The day of the run's data; that of the run, if its run id names none.
+    check : CheckResult
+    where : str or None
+        The rows that were checked.
+    confidence, epsilon_reserved, epsilon, guarantee
+        They hold for all checks of this run together; see `CheckResults`.
+    kept : str or None
+        The name under which the suite is kept.
+    """
+
+    time: datetime
+    job: str
+    run_id: str
+    suite: str
+    place: int
+    day: date
+    check: CheckResult
+    where: str | None
+    confidence: float
+    epsilon_reserved: float
+    epsilon: float
+    kept: str | None
+    guarantee: str
+
+
+def open_verdicts(path: Path, table: str | None = None) -> ResultsTable:
+    """Return the table of verdicts beside a results table, as `open_results` does, with its errors."""
+    return open_stored(path, table, _VERDICTS)
+
+
+def verdict_table(
+    results: CheckResults, *, time: datetime, job: str, run_id: str, suite: str, day: date, where: str | None
+) -> pa.Table:
+    """Return the verdicts of a run in the layout `VERDICT_SCHEMA`; for the parameters see `VerdictRow`."""
+    common = {
+        "time": time, "job": job, "run_id": run_id, "suite": suite, "day": day, "where": where,
+        "confidence": results.confidence, "epsilon_reserved": results.epsilon_reserved, "epsilon": results.epsilon,
+        "kept": results.name, "guarantee": results.guarantee,
+    }  # fmt: skip
+    rows = [
+        {**common, "place": place, **check.to_dict(), "key": None if check.key is None else str(check.key)}
+        for place, check in enumerate(results, 1)
+    ]
+    return pa.Table.from_pylist(rows, schema=VERDICT_SCHEMA)
+
+
+def read_verdicts(path: Path, table: str | None = None) -> tuple[VerdictRow, ...]:
+    """Read the verdicts beside a results table, by day, run and place; none if no job has appended any.
+
+    Raises
+    ------
+    ParameterError
+        The table is none of verdicts.
+    """
+    found = read_beside(path, table, _VERDICTS, "verdicts", _NEEDED_OF_VERDICTS)
+    rows: list[VerdictRow] = [filled(VerdictRow, values, check=filled(CheckResult, values)) for values in found]
+    return tuple(sorted(rows, key=lambda row: (row.day, row.time, row.job, row.run_id, row.suite, row.place)))
+
+
+# Job columns, then those of a diagnosis; one row per named slice, or one without a slice.
+_DIAGNOSIS_ROWS = pa.schema(
+    [
+        pa.field("time", pa.timestamp("us", tz="UTC"), nullable=False),
+        pa.field("job", pa.string(), nullable=False),
+        pa.field("run", pa.string(), nullable=False),
+        pa.field("diagnosis", pa.string(), nullable=False),
+        pa.field("place", pa.int64(), nullable=False),
+        pa.field("day", pa.date32(), nullable=False),
+        pa.field("where", pa.string()),
+        *(field.with_nullable(True) for field in DIAGNOSIS_SCHEMA),
+    ]
+)
+_DIAGNOSES = rows_beside(_DIAGNOSIS_ROWS, ("job", "run", "diagnosis", "place"), DIAGNOSES_FOLDER)
+
+
+@dataclass(frozen=True)
+class DiagnosisRow:
+    """One row of a table of diagnoses: a named slice, or none where only a rule was asked for.
+
+    Attributes
+    ----------
+    time : datetime
+        In UTC, the time of the run, which its releases have, too.
+    job, run, diagnosis : str
+        Together the run id in the ledger.
+    place : int
+        Number of the slice among those named, from 1.
+    day : date
+        The day of the run's data; that of the run, if its run id names none.
+    where : str or None
+        The rows that were looked at.
+    by_column, key, lower, upper, slices, worst_column, worst_key, rule, rule_lower, rule_upper, statistic, expected
+        See `dpdb.diagnosis.Diagnosis`.
+    confidence, epsilon, guarantee
+        They hold for the whole diagnosis.
+    """
+
+    time: datetime
+    job: str
+    run: str
+    diagnosis: str
+    place: int
+    day: date
+    where: str | None
+    by_column: str | None
+    key: str | None
+    lower: float | None
+    upper: float | None
+    slices: int
+    worst_column: str | None
+    worst_key: str | None
+    rule: str | None
+    rule_lower: float | None
+    rule_upper: float | None
+    statistic: str
+    expected: str | None
+    confidence: float
+    epsilon: float
+    guarantee: str
+
+
+def open_diagnoses(path: Path, table: str | None = None) -> ResultsTable:
+    """Return the table of diagnoses beside a results table, as `open_results` does, with its errors."""
+    return open_stored(path, table, _DIAGNOSES)
+
+
+def diagnosis_rows(
+    found: Diagnosis, *, time: datetime, job: str, run_id: str, name: str, day: date, where: str | None
+) -> pa.Table:
+    """Return a diagnosis as rows of its table; for the parameters see `DiagnosisRow`."""
+    common = {"time": time, "job": job, "run": run_id, "diagnosis": name, "day": day, "where": where}
+    rows = [{**row, **common, "place": place} for place, row in enumerate(found.to_arrow().to_pylist(), 1)]
+    return pa.Table.from_pylist(rows, schema=_DIAGNOSIS_ROWS)
+
+
+def read_diagnoses(path: Path, table: str | None = None) -> tuple[DiagnosisRow, ...]:
+    """Read the diagnoses beside a results table, by day, run and place; none if no job has appended any.
+
+    Raises
+    ------
+    ParameterError
+        The table is none of diagnoses.
+    """
+    needed = [field.name for field in fields(DiagnosisRow) if "None" not in str(field.type)]
+    found = read_beside(path, table, _DIAGNOSES, "diagnoses", needed)
+    rows: list[DiagnosisRow] = [filled(DiagnosisRow, values) for values in found]
+    return tuple(sorted(rows, key=lambda row: (row.day, row.time, row.job, row.run, row.diagnosis, row.place)))

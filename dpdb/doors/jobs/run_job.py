@@ -1,15 +1,17 @@
 """Run a job: each release and suite debited, drawn, recorded and appended once, whenever it is killed and retried.
 
 The ledger ensures this: its run id `job/run/release` gives a retried release its recorded answer, and the append is
-keyed by the same names.
+keyed by the same names. `dpdb.jobs.plan` and `dpdb.jobs.run` do from Python what `dpdb run` does.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dpdb.diagnosis import run_diagnosis
@@ -20,30 +22,52 @@ from dpdb.doors.jobs.checks import (
     job_sessions,
     open_receipts,
     prepare_results,
+    with_kept_thetas,
 )
-from dpdb.doors.jobs.diagnoses.asked import JobDiagnosis
-from dpdb.doors.jobs.diagnoses.rows import diagnosis_rows, open_diagnoses
-from dpdb.doors.jobs.job_check import JobCheck, OpenedCheck, due_charges
-from dpdb.doors.jobs.job_file import Job, JobRelease, filled_job, ledger_ask, ledger_run
-from dpdb.doors.jobs.kept_theta import with_kept_thetas
-from dpdb.doors.jobs.outcome import Outcome
-from dpdb.doors.jobs.results import ResultRow, open_results, result_table
-from dpdb.doors.jobs.run_date import date_in
+from dpdb.doors.jobs.job_file import (
+    Job,
+    JobCheck,
+    JobDiagnosis,
+    JobRelease,
+    OpenedCheck,
+    due_charges,
+    filled_job,
+    ledger_ask,
+    ledger_run,
+    load_job,
+)
+from dpdb.doors.jobs.outcome import Outcome, exit_code_of
+from dpdb.doors.jobs.placeholders import date_in
+from dpdb.doors.jobs.plan_job import JobPlan, plan_job
+from dpdb.doors.jobs.results import (
+    ResultRow,
+    diagnosis_rows,
+    open_diagnoses,
+    open_results,
+    open_verdicts,
+    result_table,
+    verdict_table,
+)
 from dpdb.doors.jobs.toml_keys import explained
-from dpdb.doors.jobs.verdicts import open_verdicts, verdict_table
 from dpdb.engine import Progress, no_progress
-from dpdb.errors import BudgetExceededError
+from dpdb.errors import BudgetExceededError, DpdbError
 from dpdb.ledger import Ledger
-from dpdb.release import Release, Session, check_gates
-from dpdb.steps import reached
-from dpdb.suites import run_check
+from dpdb.names import in_html
+from dpdb.release import Release, Session, check_gates, releases_table
+from dpdb.stopping import reached
+from dpdb.suites import check_words, run_check
 
 if TYPE_CHECKING:
     from dpdb.diagnosis import Diagnosis, PreparedDiagnosis
     from dpdb.receipts import ReceiptFile
     from dpdb.suites import CheckResults
 
-__all__ = ["run_job"]
+__all__ = [
+    "Outcomes",
+    "plan",
+    "run",
+    "run_job",
+]
 
 
 def run_job(
@@ -214,3 +238,102 @@ def _template(asked: JobRelease, release: Release) -> str | None:
     if asked.where_template is None or asked.ask.where is None or release.where is None:
         return None
     return release.where.replace(asked.ask.where, asked.where_template, 1)
+
+
+class Outcomes(tuple[Outcome, ...]):
+    """The outcomes of a run, one for each release and suite; a notebook shows them with the results of the gates."""
+
+    __slots__ = ()
+
+    @property
+    def passed(self) -> bool:
+        """Return whether no gate or check has failed or is undecided; warnings fail nothing."""
+        return exit_code_of(self) == 0
+
+    def _repr_html_(self) -> str:
+        shown = [(outcome.name, release) for outcome in self for release in outcome.releases]
+        table = (
+            ""
+            if not shown
+            else releases_table([release for _, release in shown], ("release",), [(name,) for name, _ in shown])
+        )
+        said = [str(result) for outcome in self for result in outcome.gates]
+        said += [check_words(check) for outcome in self for check in outcome.checks or ()]
+        return table + "".join(f"<div>{in_html(line)}</div>" for line in said)
+
+
+def plan(
+    job: Job | str | Path, run_id: str | None = None, *, date: datetime | None = None, new_epoch: bool = False
+) -> JobPlan:
+    """Check a job and add up its cost, as `dpdb run --dry-run` does. Spends nothing, reads no row.
+
+    Parameters
+    ----------
+    job : Job or path of a job file
+    run_id : str, optional
+        As of `run`: releases that this run was debited for cost nothing again.
+    date, new_epoch
+        As of `run`; no epoch is opened.
+
+    Raises
+    ------
+    DpdbError
+        As `run`, except for a budget or an allowance that does not suffice: the plan says that.
+    """
+    return plan_job(_job(job), _run_id(run_id), date=date, new_epoch=new_epoch)
+
+
+def run(
+    job: Job | str | Path,
+    run_id: str | None = None,
+    *,
+    date: datetime | None = None,
+    new_epoch: bool = False,
+    progress: Progress = no_progress,
+) -> Outcomes:
+    """Run a job, as `dpdb run` does: results, gates, checks, alert. Repeated under its run id, it spends nothing.
+
+    Parameters
+    ----------
+    job : Job or path of a job file
+    run_id : str, optional
+        Name of the run; by default today's date in UTC.
+    date : datetime, optional
+        The date of the run's data, as for `dpdb run --date`; by default the date in the run id.
+    new_epoch : bool
+        Open a new epoch of the ledger if the source's rows have changed, as `dpdb run --new-epoch`; the job file must
+        say `new_epochs = true`.
+    progress : callable, optional
+        Called with the name of each long step; see `dpdb.progress_bar`.
+
+    Raises
+    ------
+    DpdbError
+        Before anything is spent, if the job or its results table cannot be used, or the budget does not suffice; the
+        message of a later error names the releases that are published and paid for. An alert that cannot be sent is a
+        warning.
+    """
+    job, run_id = _job(job), _run_id(run_id)
+    outcomes: list[Outcome] = []
+    try:
+        for outcome in run_job(job, run_id, date=date, new_epoch=new_epoch, progress=progress):
+            outcomes.append(outcome)
+    except DpdbError as error:
+        _alert(job, run_id, outcomes, str(error))
+        raise
+    _alert(job, run_id, outcomes)
+    return Outcomes(outcomes)
+
+
+def _job(job: Job | str | Path) -> Job:
+    return job if isinstance(job, Job) else load_job(job)
+
+
+def _run_id(run_id: str | None) -> str:
+    return f"{datetime.now(UTC):%Y-%m-%d}" if run_id is None else run_id
+
+
+def _alert(job: Job, run_id: str, outcomes: list[Outcome], error: str | None = None) -> None:
+    problem = None if job.alert is None else job.alert.send(job.name, run_id, outcomes, error)
+    if problem is not None:
+        warnings.warn(f"not sent: {problem}", stacklevel=3)

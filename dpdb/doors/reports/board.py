@@ -1,4 +1,7 @@
-"""Boards: the verdicts of one suite of one job, by check and day, the newest first."""
+"""Boards: the verdicts of one suite of one job, by check and day; and what the last run of each diagnosis named.
+
+The picture of the bounds of named slices is inline SVG: no script, nothing loaded.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,20 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
 
-from dpdb.doors.jobs.verdicts import VerdictRow
+from dpdb.diagnosis import bounds_words, rule_words
+from dpdb.doors.jobs.results import DiagnosisRow, VerdictRow
+from dpdb.names import in_html
 from dpdb.suites import CheckResult, how_many, limit_words
 
-__all__ = ["Board", "boards_of", "cell_kind", "cell_words"]
+__all__ = [
+    "Board",
+    "Named",
+    "boards_of",
+    "cell_kind",
+    "cell_words",
+    "named_of",
+]
+
 
 _MOST_DAYS = 62
 _SAID = {"ok": "passed", "fail": "failed", "warn": "warned", "open": "undecided"}
@@ -87,3 +100,88 @@ def cell_kind(check: CheckResult) -> str:
 def cell_words(check: CheckResult) -> str:
     """Return a verdict with its bounds."""
     return how_many(check) if check.since is not None else f"{_SAID[cell_kind(check)]}, {how_many(check)}"
+
+
+_WIDTH, _LEFT, _RIGHT, _LINE = 640, 200, 24, 26
+_LONGEST = 26
+_MOST = 30
+
+
+@dataclass(frozen=True)
+class Named:
+    """The rows of the last run of one diagnosis; at least one.
+
+    Attributes
+    ----------
+    found : tuple of DiagnosisRow
+    """
+
+    found: tuple[DiagnosisRow, ...]
+
+    @property
+    def last(self) -> DiagnosisRow:
+        """A row, for what holds for all of them."""
+        return self.found[0]
+
+    @property
+    def rows(self) -> list[DiagnosisRow]:
+        """The named slices; none where only a rule was asked for."""
+        return [row for row in self.found if row.key is not None]
+
+    @property
+    def first(self) -> str:
+        """The slice that was named first."""
+        one = self.last
+        column, key = (one.by_column, one.key) if one.worst_key is None else (one.worst_column, one.worst_key)
+        return f"{column} = {key}"
+
+    @property
+    def notes(self) -> list[str]:
+        """What the bounds are of, and what else was named."""
+        one, notes = self.last, []
+        if one.by_column is not None:
+            notes.append(bounds_words(one.by_column, one.slices, one.confidence, one.expected, one.statistic))
+        if one.rule is not None and one.rule_lower is not None and one.rule_upper is not None:
+            notes.append(rule_words(one.rule, one.rule_lower, one.rule_upper))
+        return notes
+
+    @property
+    def picture(self) -> str:
+        """The bounds of the named slices as bars over one axis that has 0; escaped."""
+        rows = self.rows[:_MOST]
+        low, high = min(0.0, *(row.lower or 0 for row in rows)), max(1.0, *(row.upper or 0 for row in rows))
+        height = _LINE * len(rows) + _LINE
+
+        def place(value: float) -> float:
+            return _LEFT + (value - low) / (high - low) * (_WIDTH - _LEFT - _RIGHT)
+
+        parts = [
+            f'<svg class="chart" style="max-width:44rem" viewBox="0 0 {_WIDTH} {height}" role="img" '
+            'aria-label="Bounds of the rows to delete of the named slices; the table below has them">',
+            f'<line class="grid" x1="{place(0):.1f}" x2="{place(0):.1f}" y1="0" y2="{height - _LINE}"/>',
+        ]
+        for position, row in enumerate(rows):
+            y, lower, upper = _LINE * position + _LINE / 2, row.lower or 0, row.upper or 0
+            name = f"{row.by_column} = {row.key}"
+            short = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
+            parts.append(
+                f"<g><title>{in_html(f'{name}: {lower:,.12g} to {upper:,.12g}')}</title>"
+                f'<text x="{_LEFT - 10}" y="{y + 4:.1f}" text-anchor="end">{in_html(short)}</text>'
+                f'<rect class="interval" x="{place(lower):.1f}" y="{y - 6:.1f}" height="12" rx="3" '
+                f'width="{max(2.0, place(upper) - place(lower)):.1f}"/></g>'
+            )
+        ends = dict.fromkeys((low, 0.0, high))
+        marks = (
+            f'<text class="mark" x="{place(end):.1f}" y="{height - 8}" text-anchor="middle">{end:,.12g}</text>'
+            for end in ends
+        )
+        return "".join([*parts, *marks, "</svg>"])
+
+
+def named_of(rows: Iterable[DiagnosisRow]) -> list[Named]:
+    """Return what the last run of each diagnosis of a job named, by name; rows come by day and run."""
+    runs: dict[str, dict[str, list[DiagnosisRow]]] = {}
+    for row in rows:
+        runs.setdefault(row.diagnosis, {}).setdefault(row.run, []).append(row)
+    last = ((name, [*of_name.values()][-1]) for name, of_name in sorted(runs.items()))
+    return [Named(tuple(sorted(found, key=lambda row: row.place))) for _, found in last]

@@ -1,7 +1,8 @@
 """The report as one self-contained HTML page: no script, no request, every text escaped, no private number.
 
 Everything on it comes from the results table (releases, gates, public figures of the ledger), or from a ledger's
-summary and a list of constraints that the caller passes in. `page.html.jinja` is the page; this module fills it.
+summary and a list of constraints that the caller passes in. `page.html.jinja` is the page; this module fills it, with
+the page's own words for gates, budgets and constraints.
 """
 
 from __future__ import annotations
@@ -16,26 +17,20 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from dpdb._version import __version__
-from dpdb.characters import in_html
-from dpdb.constraints import DenialConstraint
-from dpdb.doors.jobs.diagnoses.rows import DiagnosisRow
-from dpdb.doors.jobs.results import ResultRow, Results
-from dpdb.doors.reports.board import Board, boards_of, cell_kind, cell_words
-from dpdb.doors.reports.chart import DEFINITIONS, budget_bar, series_chart
-from dpdb.doors.reports.named import named_of
-from dpdb.doors.reports.series import Series, series_of, trend_words
-from dpdb.doors.reports.words import (
-    budget_words,
-    constraint_words,
-    gate_words,
-    latest_words,
-    rule_name,
-    text_name,
-    warning_words,
-)
+from dpdb.constraints import DenialConstraint, describe, parse_constraint
+from dpdb.doors.jobs.results import DiagnosisRow, ResultRow, Results
+from dpdb.doors.reports.board import Board, boards_of, cell_kind, cell_words, named_of
+from dpdb.doors.reports.series import DEFINITIONS, Series, budget_bar, series_chart, series_of, trend_words
+from dpdb.errors import DpdbError
 from dpdb.ledger import LedgerSummary
+from dpdb.names import in_html
 from dpdb.release import (
+    GateResult,
+    Release,
+    bounds_words,
     constraints_digest,
+    is_within_noise,
+    missing_words,
     noise_words,
     number_words,
     promise_words,
@@ -47,8 +42,74 @@ from dpdb.suites import WHERE_IT_IS, limit_words
 
 __all__ = [
     "Filters",
+    "budget_words",
+    "constraint_words",
+    "gate_words",
+    "latest_words",
     "report_page",
+    "rule_name",
+    "text_name",
+    "warning_words",
 ]
+
+
+def latest_words(release: Release) -> str:
+    """Return the interval, and a warning if the noise is larger than the value, or conflicts may be missing."""
+    noisy = "; the value is smaller than its noise" if is_within_noise(release) else ""
+    missing = missing_words(release)
+    return bounds_words(release) + noisy + (f"; {missing}" if missing else "")
+
+
+def gate_words(row: ResultRow) -> str:
+    """Return the gate and the certainty of its result; empty without a gate."""
+    if row.gate_threshold is None:
+        return ""
+    result = GateResult(row.release, row.gate_threshold)
+    threshold = number_words(row.gate_threshold, row.release.quantity)
+    return f"at most {threshold}; {result.certainty}"
+
+
+def warning_words(row: ResultRow) -> str:
+    """Return the warning's threshold and the certainty of its result; empty without a warning."""
+    if row.warn_threshold is None:
+        return ""
+    result = GateResult(row.release, row.warn_threshold, warns=True)
+    return f"above {number_words(row.warn_threshold, row.release.quantity)}; {result.certainty}"
+
+
+def budget_words(parameter: str, spent: float, budget: float, remaining: float) -> str:
+    """Say how much was spent and how much is left.
+
+    Parameters
+    ----------
+    parameter
+        Name of the ledger's parameter, such as epsilon.
+    spent, budget, remaining
+        Amounts in that parameter.
+    """
+    return f"{parameter} {spent:.6g} of {budget:.6g} spent, {remaining:.6g} left for releases of the whole table"
+
+
+def constraint_words(text: str) -> str | None:
+    """Return a constraint in words; None if this version of dpdb cannot read it."""
+    try:
+        return "; ".join(describe(constraint) for constraint in parse_constraint(text))
+    except DpdbError:
+        return None
+
+
+def rule_name(release: Release) -> str | None:
+    """Return the name or text of a release's one rule; None if all rules were measured together."""
+    text = release.shown_constraint
+    return None if text is None or release.constraint is None else text_name(text) or text
+
+
+def text_name(text: str) -> str | None:
+    """Return the name in the text of a rule; None if it has none, or this version of dpdb cannot read it."""
+    try:
+        return parse_constraint(text)[0].name
+    except DpdbError:
+        return None
 
 
 # The name of each choice; None stands for a word of ours, because a slice or a rule may be called so, too.

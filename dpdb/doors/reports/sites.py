@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from dpdb.characters import in_html, printable
 from dpdb.errors import ParameterError
 from dpdb.files.bounded_file import bounded_bytes
-from dpdb.names import LONGEST_NAME, listed_names
+from dpdb.names import LONGEST_NAME, in_html, listed_names, printable
 from dpdb.suites import CheckResult, how_many, limit_words, verdict_words
 
 __all__ = ["Board", "BoardLine", "Site", "Total", "board_of", "board_page", "cell_words", "read_sites", "totals_of"]

@@ -1,12 +1,18 @@
-"""Analysts of all ledgers of a configuration: the owner's acts, and who holds a token.
+"""Analysts of all ledgers of a configuration: the owner's acts, who holds a token, and the keys that prove it.
 
 An act writes to every ledger. Where a crash has left one of them behind, the analyst is refused everywhere until the
 act is repeated: what is known of him must be the same in all.
+
+`LoginKeys` are kept of a token so that its holder can prove that he has it and never sends it (SCRAM-SHA-256). They are
+made from the same token as its SHA-256. Nothing logs in with these keys, and 32 random bytes are not guessed from them.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import hmac
+import re
 import secrets
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -14,18 +20,63 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpdb.doors.server.configuration import Configuration
-from dpdb.doors.server.login_keys import LoginKeys, login_keys
 from dpdb.doors.server.refusals import ForbiddenError, UnauditedError
 from dpdb.errors import LedgerError
 from dpdb.ledger import Ledger, RecordedAnalyst
 
 __all__ = [
-    "AGENT_RIGHTS", "Analyst", "Directory", "add_analyst", "list_analysts", "ration_analyst", "revoke_analyst",
+    "AGENT_RIGHTS",
+    "ITERATIONS",
+    "Analyst",
+    "Directory",
+    "LoginKeys",
+    "add_analyst",
+    "list_analysts",
+    "login_keys",
+    "ration_analyst",
+    "revoke_analyst",
     "token_digest",
-]  # fmt: skip
+]
+
+
+ITERATIONS = 4096
+"""The least that RFC 7677 allows; a random token needs no more."""
+_TEXT = re.compile(r"SCRAM-SHA-256\$(\d+):([^$:]+)\$([^$:]+):([^$:]+)")
+
+
+class LoginKeys(NamedTuple):
+    """The keys of RFC 5802, of one token."""
+
+    iterations: int
+    salt: bytes
+    stored: bytes
+    server: bytes
+
+    @property
+    def text(self) -> str:
+        """As PostgreSQL writes them."""
+        salt, stored, server = (base64.b64encode(one).decode() for one in self[1:])
+        return f"SCRAM-SHA-256${self.iterations}:{salt}${stored}:{server}"
+
+    @classmethod
+    def read(cls, text: str) -> LoginKeys:
+        """Read `text`; `ValueError` if it is none."""
+        found = _TEXT.fullmatch(text)
+        if found is None:
+            raise ValueError("no keys of SCRAM-SHA-256")
+        salt, stored, server = (base64.b64decode(one, validate=True) for one in found.groups()[1:])
+        return cls(int(found[1]), salt, stored, server)
+
+
+def login_keys(token: str, salt: bytes) -> LoginKeys:
+    """Derive the keys of a token; it is ASCII, so SASLprep leaves it as it is."""
+    salted = hashlib.pbkdf2_hmac("sha256", token.encode(), salt, ITERATIONS)
+    client = hmac.digest(salted, b"Client Key", "sha256")
+    return LoginKeys(ITERATIONS, salt, hashlib.sha256(client).digest(), hmac.digest(salted, b"Server Key", "sha256"))
+
 
 _TOKEN_BYTES = 32
 AGENT_RIGHTS: Mapping[str, str] = {"quota": "0.5", "most_per_statement": "0.1"}

@@ -13,8 +13,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from dpdb.doors.jobs.table_keys import TABLE_KEYS, existing_file, read_table
-from dpdb.doors.jobs.toml_keys import TomlKeys
+from dpdb.doors.jobs.toml_keys import TABLE_KEYS, TomlKeys, existing_file, read_table
 from dpdb.engine import TableSpec
 from dpdb.errors import ParameterError
 from dpdb.files.bounded_file import bounded_bytes, toml_values

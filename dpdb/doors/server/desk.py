@@ -15,8 +15,10 @@ from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 from typing import Any, TypeVar
 
-from dpdb.doors.server.analysts import Analyst, Directory
-from dpdb.doors.server.asked import (
+from dpdb.doors.server.analysts import Analyst, Directory, LoginKeys
+from dpdb.doors.server.audit import Audit
+from dpdb.doors.server.configuration import Configuration
+from dpdb.doors.server.exchange import (
     Answer,
     Asked,
     Asker,
@@ -28,21 +30,23 @@ from dpdb.doors.server.asked import (
     refuse_others,
     shifted,
 )
-from dpdb.doors.server.audit import Audit
-from dpdb.doors.server.board import jobs_report, owner_board, rearm_check, revoke_known
-from dpdb.doors.server.configuration import Configuration
-from dpdb.doors.server.known import account_of, history_of, schema_of
-from dpdb.doors.server.login_keys import LoginKeys
-from dpdb.doors.server.padding import until_grid
 from dpdb.doors.server.rates import FailedLogins, Slots
 from dpdb.doors.server.receipts import ReceiptDesk, Receipts
 from dpdb.doors.server.refusals import ClosingError, ForbiddenError, Refusal, refusal_of
-from dpdb.doors.server.standing import Standing
 from dpdb.doors.server.tables import OpenTable
+from dpdb.doors.server.timing import Standing, until_grid
+from dpdb.doors.server.views import (
+    account_of,
+    history_of,
+    jobs_report,
+    owner_board,
+    rearm_check,
+    revoke_known,
+    schema_of,
+)
 from dpdb.doors.sql import Admitted, FrontEnd, named_first
-from dpdb.errors import DpdbError, ParameterError, StatementRefusedError
+from dpdb.errors import OWNER_LOG, DpdbError, ParameterError, StatementRefusedError
 from dpdb.names import folded, nearest_words
-from dpdb.owner_log import OWNER_LOG
 from dpdb.privacy import as_float, format_epsilon
 
 __all__ = ["Desk"]

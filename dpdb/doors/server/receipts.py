@@ -15,10 +15,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dpdb.doors.server.asked import Answer, Asker, RefusedError
+from dpdb.doors.server.exchange import Answer, Asker, RefusedError
 from dpdb.doors.server.refusals import Refusal
-from dpdb.errors import ParameterError
-from dpdb.owner_log import OWNER_LOG
+from dpdb.errors import OWNER_LOG, ParameterError
 
 if TYPE_CHECKING:  # a server without receipts needs no signatures
     from dpdb.receipts import Checkpoint, Issuer
@@ -185,7 +184,7 @@ class ReceiptDesk:
         Runs work in a thread; its errors become refusals.
     ended : callable
         Waits until an analyst's statements have ended: a receipt says whether a debit was answered, which depends on
-        private work; see `dpdb.doors.server.standing`.
+        private work; see `dpdb.doors.server.timing`.
     """
 
     def __init__(

@@ -7,11 +7,11 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from dpdb.closing import Closing
 from dpdb.constraints import DenialConstraint
 from dpdb.doors.server.configuration import ServedTable
 from dpdb.doors.sql import FrontEnd, Planner
 from dpdb.release import Session
+from dpdb.stopping import Closing
 from dpdb.suites import RegisteredSuite, register_suite
 
 __all__ = ["OpenTable"]

@@ -7,10 +7,10 @@ then runs in another process, which holds their answers and the public tables an
 
 from dpdb.doors.sql.admitted import Admitted, Planner, Result
 from dpdb.doors.sql.call import named_first
+from dpdb.doors.sql.check import statement_words
 from dpdb.doors.sql.front_end import FrontEnd
-from dpdb.doors.sql.functions import statement_words
 from dpdb.doors.sql.parse import split_statements
-from dpdb.doors.sql.template import MOST_PARAMETERS, Numeral, ParameterType, Template, Value, literal_node
+from dpdb.doors.sql.rewrite import MOST_PARAMETERS, Numeral, ParameterType, Template, Value, literal_node
 
 __all__ = [
     "MOST_PARAMETERS", "Admitted", "FrontEnd", "Numeral", "ParameterType", "Planner", "Result", "Template", "Value",

@@ -1,35 +1,148 @@
-"""A statement on its way: as it was checked, as its process runs it, and its result."""
+"""A statement on its way: its calls as they were planned, their answers, the statement in its process, and its result.
+
+Answers that are paid for and not yet part of a result are never lost and never given twice (`PaidAnswers`).
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
 from dpdb.doors.sql.child.remote_database import RemoteStatement
-from dpdb.doors.sql.paid_answers import Answer, Identity
 from dpdb.doors.sql.parse import Statement
-from dpdb.doors.sql.planned_call import (
-    PlannedCall,
-    answer_table,
-    checks_of,
-    cost_words,
-    diagnoses_of,
-    releases_of,
-    spent_words,
-)
 from dpdb.errors import EngineError
-from dpdb.release import Release, Session
-from dpdb.suites import CheckResults, RegisteredSuite, SuiteAsk
+from dpdb.privacy import format_epsilon, format_rho
+from dpdb.release import RELEASE_SCHEMA, Ask, Charge, Release, Session, release_table
+from dpdb.suites import CHECK_SCHEMA, CheckResults, RegisteredSuite, SuiteAsk
 
 if TYPE_CHECKING:
-    from dpdb.diagnosis import Diagnosis
+    from dpdb.diagnosis import Diagnosis, DiagnosisAsk
 
-__all__ = ["Admitted", "Checked", "Planner", "Result"]
+__all__ = [
+    "Admitted",
+    "Answer",
+    "Checked",
+    "Identity",
+    "PaidAnswers",
+    "PlannedCall",
+    "Planner",
+    "Result",
+    "answer_table",
+    "checks_of",
+    "cost_words",
+    "diagnoses_of",
+    "releases_of",
+    "spent_words",
+]
+
+
+# Two calls with the same identity are one release: the whole public request, with defaults filled in, and the run.
+Identity: TypeAlias = tuple[str, str | None]
+
+# Of a call: releases, the verdicts of one run of a suite, or what was named.
+Answer: TypeAlias = "tuple[Release, ...] | CheckResults | Diagnosis"
+
+
+class PaidAnswers:
+    """Answers by request. Two statements with the same request may have failed, so it can have several answers."""
+
+    def __init__(self) -> None:
+        self._answers: dict[Identity, list[Answer]] = {}
+
+    def take(self, wanted: Iterable[Identity]) -> dict[Identity, Answer]:
+        """Take one answer to each request that has one; the caller must put it back or show it."""
+        return {identity: kept.pop(0) for identity in wanted if (kept := self._answers.get(identity))}
+
+    def put(self, answers: Mapping[Identity, Answer]) -> None:
+        """Keep answers until a statement requests them."""
+        for identity, answer in answers.items():
+            self._answers.setdefault(identity, []).append(answer)
+
+    def __iter__(self) -> Iterator[Answer]:
+        return (answer for kept in self._answers.values() for answer in kept)
+
+
+@dataclass(frozen=True)
+class PlannedCall:
+    """A call that was checked.
+
+    Attributes
+    ----------
+    table : str
+        The name of the table that will hold its answer.
+    ask : Ask, SuiteAsk or DiagnosisAsk
+    charge : Charge
+        What is debited at once, unless it is free.
+    is_free : bool
+        Whether it is a run of a kept suite, which was paid for when its owner opened it.
+    make : callable
+        Makes the answer, and pays for it; tells whether it pays now, or paid when the run was first requested.
+    """
+
+    table: str
+    ask: Ask | SuiteAsk | DiagnosisAsk
+    charge: Charge
+    is_free: bool
+    make: Callable[[], tuple[Answer, bool]]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the answer."""
+        if isinstance(self.ask, (Ask, SuiteAsk)):
+            return RELEASE_SCHEMA if isinstance(self.ask, Ask) else CHECK_SCHEMA
+        from dpdb.diagnosis import DIAGNOSIS_SCHEMA
+
+        return DIAGNOSIS_SCHEMA
+
+
+def answer_table(answer: Answer) -> pa.Table:
+    """Return an answer as rows."""
+    return release_table(answer) if isinstance(answer, tuple) else answer.to_arrow()
+
+
+def releases_of(answers: Iterable[Answer]) -> tuple[Release, ...]:
+    """Return all releases among answers, in order."""
+    return tuple(chain.from_iterable(answer for answer in answers if isinstance(answer, tuple)))
+
+
+def checks_of(answers: Iterable[Answer]) -> tuple[CheckResults, ...]:
+    """Return the verdicts among answers, by run, in order."""
+    return tuple(answer for answer in answers if isinstance(answer, CheckResults))
+
+
+def diagnoses_of(answers: Iterable[Answer]) -> tuple[Diagnosis, ...]:
+    """Return what was named among answers, in order."""
+    return tuple(answer for answer in answers if not isinstance(answer, (tuple, CheckResults)))
+
+
+def spent_words(calls: Mapping[Identity, PlannedCall], debited: Collection[Identity]) -> str:
+    """Return what a statement has spent now, and what was debited for the same runs before."""
+    now = [call for identity, call in calls.items() if call.is_free or identity in debited]
+    before = [call for identity, call in calls.items() if not call.is_free and identity not in debited]
+    words = cost_words(now) if now else "nothing"
+    return f"{words}; {cost_words(before)} was debited before" if before else words
+
+
+def cost_words(calls: Sequence[PlannedCall]) -> str:
+    """Return what a statement would spend: of releases their sum, of suites the most that a run costs."""
+    charges = [call.charge for call in calls if not isinstance(call.ask, SuiteAsk)]
+    words = []
+    if charges or len(charges) == len(calls):
+        counted = "1 release" if len(charges) == 1 else f"{len(charges)} releases"
+        rho = sum(charge.rho or 0 for charge in charges)
+        also = f" and rho {format_rho(rho)}" if rho else ""
+        words.append(f"epsilon {format_epsilon(sum(charge.epsilon for charge in charges))}{also} by {counted}")
+    for call in calls:
+        if isinstance(call.ask, SuiteAsk):
+            most = f"at most epsilon {format_epsilon(call.charge.epsilon)} by suite {call.ask.suite!r}"
+            words.append(f"nothing by kept suite {call.ask.suite!r}" if call.is_free else most)
+    return "; ".join(words)
 
 
 @dataclass(frozen=True)

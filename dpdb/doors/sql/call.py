@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from dpdb.constraints import shortened
-from dpdb.doors.sql.parse import is_number, parse_statement
-from dpdb.doors.sql.refusal_words import nearest, refused, shown
+from dpdb.doors.sql.parse import is_number, nearest, parse_statement, refused, shown
 from dpdb.doors.sql_parameters import (
     CHECK,
     CHECK_KINDS,

@@ -2,6 +2,10 @@
 
 If this check accepted every statement, none could read private rows, because the private table is not where statements
 run. The check gives a refused statement its reason, and leaves no second way in to be found.
+
+The parser knows far more parts of SQL than `STRUCTURES` and `EXPRESSIONS`, and all others are refused. Functions are
+pure, and of their arguments alone; refused are those that read files, settings, variables, the catalog or the clock, or
+take SQL as text.
 """
 
 from __future__ import annotations
@@ -11,14 +15,141 @@ from collections.abc import Callable, Collection, Mapping
 from sqlglot import exp
 
 from dpdb.doors.sql.call import RELEASES, example, release_name
-from dpdb.doors.sql.functions import FUNCTIONS, NAMED_FUNCTIONS
-from dpdb.doors.sql.nodes import EXPRESSIONS, REASONS, STRUCTURES, TYPES
-from dpdb.doors.sql.parse import is_number
-from dpdb.doors.sql.refusal_words import nearest, refused
+from dpdb.doors.sql.parse import is_number, nearest, refused
 from dpdb.errors import StatementRefusedError
 from dpdb.names import folded
 
-__all__ = ["check_statement"]
+__all__ = [
+    "EXPRESSIONS",
+    "FUNCTIONS",
+    "NAMED_FUNCTIONS",
+    "REASONS",
+    "STRUCTURES",
+    "TYPES",
+    "check_statement",
+    "statement_words",
+]
+
+
+# Parts that may name tables or change what a query does, and everything that may be attached to them.
+STRUCTURES: Mapping[type[exp.Expr], frozenset[str]] = {
+    kind: frozenset(args.split())
+    for kind, args in {
+        exp.Select: "expressions from_ joins where group having qualify windows order limit offset distinct with_",
+        exp.Union: "this expression distinct by_name order limit offset with_",
+        exp.Except: "this expression distinct by_name order limit offset with_",
+        exp.Intersect: "this expression distinct by_name order limit offset with_",
+        exp.Subquery: "this alias joins with_ order limit offset",
+        exp.With: "expressions",
+        exp.CTE: "this alias materialized",
+        exp.From: "this",
+        exp.Join: "this on using kind side method",
+        exp.Table: "this alias joins",
+        exp.TableAlias: "this columns",
+        exp.Values: "expressions alias",
+        exp.Lateral: "this alias view outer",
+        exp.Unnest: "expressions alias",
+        exp.Limit: "expression",
+        exp.Offset: "expression",
+        exp.Column: "this table db catalog",
+        exp.Dot: "this expression",
+        exp.Identifier: "this quoted",
+        exp.Star: "except_ replace rename",
+        exp.DataType: "this expressions nested",
+        exp.Cast: "this to",
+        exp.TryCast: "this to safe",
+        exp.Anonymous: "this expressions",
+    }.items()
+}
+
+# Parts that only combine their own parts, all of which are checked in turn.
+EXPRESSIONS: frozenset[type[exp.Expr]] = frozenset(
+    (
+        exp.Alias, exp.Literal, exp.Boolean, exp.Null, exp.Var, exp.Interval, exp.Paren, exp.Tuple, exp.PropertyEQ,
+        exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.DPipe, exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ,
+        exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In, exp.Between, exp.Like,
+        exp.ILike, exp.SimilarTo, exp.Glob, exp.Escape, exp.Exists, exp.Any, exp.All, exp.Where, exp.Group, exp.Rollup,
+        exp.Cube, exp.GroupingSets, exp.Having, exp.Qualify, exp.Order, exp.Ordered, exp.Distinct, exp.Filter,
+        exp.Window, exp.WindowSpec, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls, exp.Bracket, exp.Slice,
+        exp.DataTypeParam,
+    )
+)  # fmt: skip
+
+_DATA_TYPES = (
+    "TINYINT SMALLINT INT BIGINT INT128 UTINYINT USMALLINT UINT UBIGINT UINT128 FLOAT DOUBLE DECIMAL BOOLEAN TEXT "
+    "VARCHAR CHAR DATE TIME TIMESTAMP TIMESTAMPNTZ TIMESTAMPTZ INTERVAL ARRAY LIST"
+)
+TYPES = frozenset(getattr(exp.DType, name) for name in _DATA_TYPES.split())
+
+# Advice for refused parts that an analyst is likely to try.
+REASONS: Mapping[type[exp.Expr], str] = {
+    exp.Placeholder: "is a parameter, and statements take none: write the value",
+    exp.Parameter: "is a variable, and statements read none: write the value",
+    exp.SessionParameter: "is a setting, and statements read none",
+    exp.TableSample: "is a sample, and answers do not depend on chance here: use LIMIT",
+    exp.Into: "writes a table, and statements only read: use --out for results",
+    exp.Lambda: "is a function of its own: write the expression out",
+    exp.Comprehension: "is a function of its own: write the expression out",
+    exp.PositionalColumn: "names a column by number: write its name",
+    exp.Columns: "picks columns by pattern: write their names",
+    exp.Pivot: "is a pivot: use CASE inside an aggregate function",
+    exp.Collate: "is a collation, which may load an extension: compare upper(...) or lower(...)",
+    exp.AtTimeZone: "needs the time zone extension: write timestamps in one zone",
+    exp.HistoricalData: "asks for another version of a table: there is one only",
+    exp.Kwarg: "is a named argument, which only releases take",
+    exp.JSONExtract: "is JSON access: write a struct's field as value.field",
+    exp.JSONExtractScalar: "is JSON access: write a struct's field as value.field",
+}
+
+
+_CONDITIONAL = (exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Greatest, exp.Least)
+_NUMBERS = (
+    exp.Abs, exp.Ceil, exp.Floor, exp.Round, exp.Trunc, exp.Sign, exp.Sqrt, exp.Cbrt, exp.Exp, exp.Ln, exp.Log, exp.Pow,
+    exp.Mod, exp.Pi, exp.IsNan, exp.IsInf, exp.Sin, exp.Cos, exp.Tan, exp.Asin, exp.Acos, exp.Atan, exp.Atan2,
+    exp.Degrees, exp.Radians,
+)  # fmt: skip
+_TEXT = (
+    exp.Upper, exp.Lower, exp.Length, exp.Trim, exp.Substring, exp.Replace, exp.Concat, exp.ConcatWs, exp.Left,
+    exp.Right, exp.StartsWith, exp.EndsWith, exp.Contains, exp.StrPosition, exp.Pad, exp.SplitPart, exp.Split,
+    exp.Format, exp.Reverse, exp.RegexpLike, exp.RegexpFullMatch, exp.RegexpReplace, exp.RegexpExtract,
+)  # fmt: skip
+_DATES = (exp.Extract, exp.TimestampTrunc, exp.DateTrunc, exp.Year, exp.Month, exp.Day, exp.TimeToStr, exp.DateDiff)
+_LISTS = (exp.Array, exp.Struct, exp.StructExtract, exp.Explode, exp.ArraySize, exp.ArrayContains)
+_AGGREGATES = (
+    exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Count, exp.CountIf, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance,
+    exp.VariancePop, exp.Median, exp.Mode, exp.Quantile, exp.PercentileCont, exp.PercentileDisc, exp.ArgMax, exp.ArgMin,
+    exp.ArrayAgg, exp.GroupConcat, exp.AnyValue, exp.First, exp.Last, exp.LogicalAnd, exp.LogicalOr, exp.Corr,
+    exp.Grouping,
+)  # fmt: skip
+_WINDOWS = (
+    exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile, exp.Lag, exp.Lead, exp.FirstValue,
+    exp.LastValue, exp.NthValue,
+)  # fmt: skip
+
+# By the class that the parser gives a call.
+FUNCTIONS: frozenset[type[exp.Expr]] = frozenset(
+    (exp.Cast, exp.TryCast, *_CONDITIONAL, *_NUMBERS, *_TEXT, *_DATES, *_LISTS, *_AGGREGATES, *_WINDOWS)
+)
+# By name, where the parser has no class of its own.
+NAMED_FUNCTIONS = frozenset((
+    "even", "fdiv", "fmod", "isfinite", "printf", "round_even", "strlen", "prefix", "suffix", "list_sum", "list_avg",
+    "list_min", "list_max", "regr_slope", "geomean", "product", "row", "quantile_disc",
+))  # fmt: skip
+
+
+_KEYWORDS = (
+    *("SELECT", "FROM", "WHERE", "GROUP BY", "ORDER BY", "HAVING", "LIMIT", "WITH", "JOIN", "LEFT JOIN", "UNION ALL"),
+    *("CASE", "WHEN", "THEN", "ELSE", "END", "AND", "OR", "NOT", "NULL", "BETWEEN", "LIKE", "EXPLAIN", "DESCRIBE"),
+    *("DISTINCT", "VALUES", "CALL", "AS", "ON", "IN"),
+)
+
+
+def statement_words() -> list[str]:
+    """Return words of SQL, functions that statements may call, and the parameters of releases."""
+    functions = {kind.sql_name().lower() for kind in FUNCTIONS if hasattr(kind, "sql_name")} | NAMED_FUNCTIONS
+    parameters = {name for names in RELEASES.values() for name in names}
+    return [*_KEYWORDS, *RELEASES, *sorted(functions), *sorted(parameters)]
+
 
 _QUERIES = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 # DuckDB reads these names as system functions where no column has them.

@@ -18,21 +18,28 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from dpdb.closing import Closing
-from dpdb.doors.sql.admitted import Admitted, Checked, Planner, Result
+from dpdb.doors.sql.admitted import (
+    Admitted,
+    Answer,
+    Checked,
+    Identity,
+    PaidAnswers,
+    PlannedCall,
+    Planner,
+    Result,
+    checks_of,
+    releases_of,
+)
 from dpdb.doors.sql.call import read_call
 from dpdb.doors.sql.check import check_statement
-from dpdb.doors.sql.child.limits import Limits
+from dpdb.doors.sql.child.messages import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase
-from dpdb.doors.sql.paid_answers import Answer, Identity, PaidAnswers
-from dpdb.doors.sql.parse import Statement, parse_statement, placed
-from dpdb.doors.sql.planned_call import PlannedCall, checks_of, releases_of
-from dpdb.doors.sql.refusal_words import one_line
+from dpdb.doors.sql.parse import Statement, one_line, parse_statement, placed
 from dpdb.doors.sql.rewrite import rewritten
-from dpdb.errors import DpdbError, EngineError, ParameterError, StatementRefusedError
+from dpdb.errors import OWNER_LOG, DpdbError, EngineError, ParameterError, StatementRefusedError
 from dpdb.names import folded
-from dpdb.owner_log import OWNER_LOG
 from dpdb.release import Ask, Release, Session, new_run_id
+from dpdb.stopping import Closing
 from dpdb.suites import CheckResults, CheckRun, RegisteredSuite, SuiteAsk
 
 if TYPE_CHECKING:

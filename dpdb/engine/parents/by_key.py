@@ -25,9 +25,18 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from dpdb.database import Database
-from dpdb.engine.parents.orphans import CHILD_ROW, PARENT_ROW, AcrossColumn, KeyPair
-from dpdb.engine.sql.input_rows import beside_members, in_schema_order, members_read, read_columns, typed_rows
-from dpdb.engine.sql.known import is_known
+from dpdb.engine.sql.comparison import is_known
+from dpdb.engine.sql.input_rows import (
+    CHILD_ROW,
+    PARENT_ROW,
+    AcrossColumn,
+    KeyPair,
+    beside_members,
+    in_schema_order,
+    members_read,
+    read_columns,
+    typed_rows,
+)
 from dpdb.predicates import in_type
 from dpdb.sources import Rows, Source
 from dpdb.thresholds import REPEATED_PARENTS

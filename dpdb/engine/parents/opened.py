@@ -2,31 +2,48 @@
 
 Each parent is opened in a database of its own, so that any kind of source serves, and leaves these columns in a file
 of a private temporary directory, which the measured table's database attaches (tables of a set share it:
-`dpdb.engine.parents.files`). From then on its rows are what they were: a change of the source is told by `is_changed`.
+`dpdb.engine.parents.declared`). From then on its rows are what they were: a change of the source is told by
+`is_changed`.
+
+What rules say of parents, put into the parents' own spelling. Reads no row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 
 from sqlglot import exp
 
-from dpdb.constraints import Across, DenialConstraint
+from dpdb.constraints import Across, ColumnRef, ComputedRef, DenialConstraint, Member, Predicate, computed
 from dpdb.database import Database
-from dpdb.engine.parents.declared import DeclaredParent
-from dpdb.engine.parents.files import ParentFiles, WrittenParent
-from dpdb.engine.parents.measured import MeasuredSource, are_one_table, is_measured_table, table_beside
-from dpdb.engine.parents.rules import refuse_undeclared, resolved
-from dpdb.engine.setting_groups import MachineLimits
+from dpdb.engine.parents.declared import (
+    DeclaredParent,
+    MeasuredSource,
+    ParentFiles,
+    WrittenParent,
+    are_one_table,
+    is_measured_table,
+    table_beside,
+)
 from dpdb.engine.sql.input_rows import read_columns
+from dpdb.engine.sql.where import resolve_column
+from dpdb.engine.table_spec import MachineLimits
 from dpdb.errors import ParameterError, SourceError
+from dpdb.names import nearest_words
 from dpdb.schema import TableSchema
 from dpdb.sources import Reading, Source, is_changed, open_source, opened_content
 
-__all__ = ["ParentTable", "Parents"]
+__all__ = [
+    "ParentTable",
+    "Parents",
+    "folded_parents",
+    "refuse_undeclared",
+    "resolved",
+]
+
 
 _KEYS = "parent_key"
 
@@ -205,3 +222,85 @@ class Parents:
         if self._files is not None:
             self._files.keep(key, made)
         return made
+
+
+def refuse_undeclared(dc: DenialConstraint, rule: Across, declared: Iterable[str]) -> None:
+    """Raise `ParameterError` if nobody has said whether a parent is public or private.
+
+    Parameters
+    ----------
+    dc
+        The constraint that has the rule, for the message.
+    rule
+        The rule, which names the parent.
+    declared
+        Names of the declared parents, in lower case.
+    """
+    known = list(declared)
+    if rule.parent.casefold() not in known:
+        near = nearest_words(rule.parent, known) if known else ""
+        raise ParameterError(
+            f"{dc.label}: table {rule.parent!r} is not declared{near}; say whether "
+            f"everybody may know its rows (--public-parent {rule.parent}=FILE, public_parents=) or not "
+            f"(--private-parent {rule.parent}=FILE, private_parents=)"
+        )
+
+
+def resolved(
+    dc: DenialConstraint, parents: Mapping[str, tuple[str, TableSchema]], *, others: bool = False
+) -> DenialConstraint:
+    """Return a constraint with parents and their columns as these spell them.
+
+    Parameters
+    ----------
+    parents
+        By case-folded name: the name, and the columns.
+    others : bool
+        Whether rules on other parents are left as they are.
+
+    Raises
+    ------
+    UnknownColumnError
+        If a parent has no such column.
+    """
+
+    def spelled(rule: Across) -> Across:
+        if others and rule.parent.casefold() not in parents:
+            return rule
+        name, schema = parents[rule.parent.casefold()]
+        names = {column: resolve_column(column, schema, f"{dc.label}: {name}") for column in rule.parents_columns}
+        return rule.of_parent(name, names)
+
+    return _with_rules(dc, spelled)
+
+
+def folded_parents(dc: DenialConstraint) -> DenialConstraint:
+    """Return a constraint with parents and their columns in small letters, to compare it with others."""
+    return _with_rules(
+        dc,
+        lambda rule: rule.of_parent(rule.parent.casefold(), {name: name.casefold() for name in rule.parents_columns}),
+    )
+
+
+def _with_rules(dc: DenialConstraint, spelled: Callable[[Across], Across]) -> DenialConstraint:
+    if not dc.inclusions:
+        return dc
+
+    def of_member(member: Member) -> Member:
+        found = spelled(member)
+        assert isinstance(found, Member), "spelling changes names only"
+        return found
+
+    def of_column(ref: ColumnRef) -> ColumnRef:
+        if not isinstance(ref, ComputedRef):
+            return ref
+        found = ref.expression.with_members(of_member)
+        return computed(ref.tuple_index, spelled(found) if isinstance(found, Across) else found)
+
+    def of(predicate: Predicate) -> Predicate:
+        right = predicate.right
+        return Predicate(
+            of_column(predicate.left), predicate.op, of_column(right) if isinstance(right, ColumnRef) else right
+        )
+
+    return replace(dc, predicates=tuple(map(of, dc.predicates)))

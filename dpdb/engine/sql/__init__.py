@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, Operand
+    from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, Operand, not_alone, self_conflict
     from dpdb.engine.sql.coded_rows import ROW, largest_group_size
-    from dpdb.engine.sql.comparison import evaluated, shown_as
-    from dpdb.engine.sql.computed import ComputedColumn, ComputedRows
-    from dpdb.engine.sql.constraint_sql import not_alone, self_conflict
+    from dpdb.engine.sql.comparison import evaluated, is_known, shown_as
     from dpdb.engine.sql.degree_bound import CrossTerm, GroupTerm, degree_terms
-    from dpdb.engine.sql.input_rows import beside_members, in_schema_order, members_read, read_columns
-    from dpdb.engine.sql.known import is_known
+    from dpdb.engine.sql.input_rows import (
+        ComputedColumn,
+        ComputedRows,
+        beside_members,
+        in_schema_order,
+        members_read,
+        read_columns,
+    )
     from dpdb.engine.sql.where import WherePredicate
 
 __all__ = [
@@ -44,14 +48,11 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
     __getattr__ = lazy_names(
         __name__,
         {
-            "bind": "BoundConstraint BoundPredicate Operand",
+            "bind": "BoundConstraint BoundPredicate Operand not_alone self_conflict",
             "coded_rows": "ROW largest_group_size",
-            "comparison": "evaluated shown_as",
-            "computed": "ComputedColumn ComputedRows",
-            "constraint_sql": "not_alone self_conflict",
+            "comparison": "evaluated is_known shown_as",
             "degree_bound": "CrossTerm GroupTerm degree_terms",
-            "input_rows": "beside_members in_schema_order members_read read_columns",
-            "known": "is_known",
+            "input_rows": "ComputedColumn ComputedRows beside_members in_schema_order members_read read_columns",
             "where": "WherePredicate",
         },
     )

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 from sqlglot import exp
 
-from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, Sides, never_missing
-from dpdb.engine.sql.constraint_sql import self_conflict
-from dpdb.engine.sql.known import is_known
+from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, Sides, never_missing, self_conflict
+from dpdb.engine.sql.comparison import is_known
 from dpdb.schema import TableSchema
 
 __all__ = [

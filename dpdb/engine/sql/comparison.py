@@ -2,11 +2,18 @@
 
 Every comparison runs in one type chosen here from public types alone, with total casts (`TRY_CAST`): no row can make a
 query fail, and no row changes how two other rows compare.
+
+Columns that are text only because nobody has said what they are: which comparisons they bear, and the remedy.
+
+Keys of groups as values: whether two are the same one, and the one text of each.
+
+`is_known`: the condition that a value is there, which queries ask of what they compare.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -14,12 +21,26 @@ from typing import Any
 
 from sqlglot import exp
 
-from dpdb.characters import is_encodable
 from dpdb.database import Database
 from dpdb.errors import EngineError
-from dpdb.predicates import Literal, LiteralValue, Value, data_type, equality_type
+from dpdb.names import is_encodable
+from dpdb.predicates import Literal, LiteralValue, Value, data_type, equality_type, literal_sql
+from dpdb.schema import Column, TypeOrigin
+from dpdb.sources import column_definition
 
-__all__ = ["bind_literal", "bind_literals", "common_type", "evaluated", "shown_as"]
+__all__ = [
+    "bind_literal",
+    "bind_literals",
+    "common_type",
+    "equal_values",
+    "evaluated",
+    "is_known",
+    "shown_as",
+    "texts_of",
+    "typing_advice",
+    "untyped_problem",
+]
+
 
 _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _UNSIGNED = ("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT")
@@ -252,3 +273,85 @@ def _common_integer(left: str, right: str) -> str:
 def _whole_and_scale(kind: str) -> tuple[int, int]:
     match = _DECIMAL.fullmatch(kind)
     return (int(match[1]) - int(match[2]), int(match[2])) if match else (_DIGITS[kind], 0)
+
+
+_FRAME_TYPES = {"INTEGER": "Int64", "BIGINT": "Int64", "DOUBLE": "float64", "BOOLEAN": "boolean"}
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+def untyped_problem(column: Column, value: LiteralValue | None = None, *, ordered: bool = False) -> str | None:
+    """Say why a column may not be compared so, with the remedy; None if it may.
+
+    Text that nobody has declared is most likely something else: as text '10' is below '9', and '5' is not '05'. So
+    neither its order nor a number or truth value beside it is what the user means. Equal texts are equal cells.
+
+    Parameters
+    ----------
+    value
+        What the column is compared with, if it is a literal.
+    ordered : bool
+        Whether the comparison is ``<``, ``>``, ``<=``, ``>=`` or BETWEEN.
+    """
+    if column.has_lost_order and ordered:
+        return (
+            f"the categories of column {column.name!r} have no order that its source tells; make it a DuckDB ENUM, an "
+            "ordered categorical of pandas or an Enum of Polars, with the categories in order, or text"
+        )
+    if not column.is_untyped or not (ordered or isinstance(value, (bool, int, Decimal))):
+        return None
+    why = "as text '10' is below '9'" if ordered else f"{value} is no text"
+    advice = typing_advice(column, value)
+    return f"column {column.name!r} is text because nobody has given it a type, but {why}; {advice}"
+
+
+def typing_advice(column: Column, value: LiteralValue | None = None) -> str:
+    """Say how to give an untyped column a type, such as that of a literal it is compared with."""
+    kind = "INTEGER" if value is None else _likely_type(value)
+    if column.origin is TypeOrigin.OBJECTS:
+        dtype = _FRAME_TYPES.get(kind, "datetime64[us]")
+        return f"give it one, such as frame.astype({{{column.name!r}: {dtype!r}}}), or 'string' to compare it as text"
+    option = shlex.quote(column_definition(column.name, kind))
+    return (
+        f"give it one, such as --schema {option} (csv_schema={{{column.name!r}: {kind!r}}}), "
+        "or VARCHAR to compare it as text"
+    )
+
+
+def _likely_type(value: LiteralValue) -> str:
+    if isinstance(value, bool):
+        return "BOOLEAN"
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        return "DATE" if _DATE.fullmatch(str(value)) else "TIMESTAMP" if _DATE.match(str(value)) else "INTEGER"
+    if not number.is_finite() or number.adjusted() >= len(str(1 << 63)) - 1 or number != int(number):
+        return "DOUBLE"
+    return "INTEGER" if abs(number) < 1 << 31 else "BIGINT"
+
+
+def equal_values(database: Database, literals: Sequence[Literal]) -> tuple[int, int] | None:
+    """Find two literals of one type that the engine takes as equal, by their positions; None if there are none.
+
+    Equal values may have different texts: '1 month' and '30 days', 'nan' and '-nan', 1 and '01'.
+    """
+    listed = ", ".join(f"({place}, {literal_sql(item).sql('duckdb')})" for place, item in enumerate(literals))
+    found = database.rows(
+        f"WITH listed(place, value) AS MATERIALIZED (VALUES {listed}) "
+        "SELECT one.place, two.place FROM listed AS one JOIN listed AS two "
+        "ON one.value = two.value AND one.place < two.place ORDER BY ALL LIMIT 1"
+    )
+    return (int(found[0][0]), int(found[0][1])) if found else None
+
+
+def texts_of(database: Database, literals: Sequence[Literal]) -> list[str]:
+    """Return the texts by which the engine shows values, one text for each value."""
+    asked = [(exp.cast(literal_sql(literal), "VARCHAR", dialect="duckdb"),) for literal in literals]
+    # -0 equals 0, and is shown with its sign.
+    return [
+        str(text).removeprefix("-") if text in ("-0.0", "-0") else str(text) for (text,) in evaluated(database, asked)
+    ]
+
+
+def is_known(value: exp.Expr) -> exp.Expr:
+    """Condition that a value is not NULL; the value's tree is copied."""
+    return exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))

@@ -2,7 +2,7 @@
 
 Paper A, Lemma 3 and Theorem 3, extended to every kind of constraint: rows in conflict through `t1.X = t2.X` share the
 value of X, so a row has at most (largest group of X) - 1 such conflicts. X may be computed (`lower(city)`): its value
-depends on the row alone (see `dpdb.engine.sql.computed`), so one row still changes one group by 1.
+depends on the row alone (see `dpdb.engine.sql.input_rows`), so one row still changes one group by 1.
 """
 
 from __future__ import annotations

@@ -1,17 +1,77 @@
-"""The rows that releases read: columns of a source in the types that dpdb compares in, copied or as a subquery."""
+"""The rows that releases read: columns of a source in the types that dpdb compares in, copied or as a subquery.
+
+Computed columns: what constraints compute from columns of one row, read as further columns of the table.
+
+A value depends on its own row alone, is defined for every row (`dpdb.predicates.term_sql`), and is computed from the
+types in which dpdb compares. So every proof about constrained columns holds for computed ones: adding or removing a row
+changes one value, group sizes by 1, and the order of no two other rows.
+
+Orphans, look-ups, members: what a parent's rows with a row's key say of it, as a column of the measured table.
+
+Let P be a parent and D the measured table. The column's value is a function of its own row and of P:
+
+    orphan(r) = every key column of r has a value, and no row of P (that counts) equals them all;
+    broken(r) = some row of P (that counts) equals all key columns of r, and makes the rule's condition on both false;
+    member(r) = NULL if r's column has no value, else whether some row of P (that counts) equals it.
+
+Of P both read the rows alone that have r's key. With P fixed, a row's value depends on its own row alone, so whatever
+holds of computed columns holds of this one: adding or removing a row of D changes one value, group sizes by 1, and the
+order of no two other rows. For a *public* P that is all that is needed: P is the same in neighbouring databases, an
+orphan or a row that breaks a look-up is a self-conflict of its own row, and every statistic keeps the sensitivity that
+it has for single-tuple constraints.
+
+For a *private* P a row of P may decide over any number of rows of D; `dpdb.release.privacy_unit` says when
+that is sound.
+
+A member is a part of conditions, also of those of a look-up into another parent, and its P is public. So it is a
+function m(r) of its own row alone, the same in neighbouring databases: D with m as a further column is a table of the
+same schema, whose neighbours are those of D with m, row by row. What is proved of a rule over columns of a row holds of
+one over m: sensitivities, units and limits of children (which are chosen by the columns of D) are those of the rule in
+which m were a column that the table has.
+
+SQL's logic holds: NULL in a key violates nothing (MATCH SIMPLE), and NULL in P equals nothing. Both sides are read in
+the common type of the comparison, as columns compared with one another are; a value that has no counterpart there
+equals none. A row of P counts if the rule's condition on P is true for it, not if that is NULL; a condition on both
+that is NULL breaks nothing.
+
+Row counts of slices: one scan of the source for all of them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
 from sqlglot import exp
 
+from dpdb.constraints import Across, DenialConstraint, RowExpression
 from dpdb.database import Database
-from dpdb.engine.parents.orphans import AcrossColumn, violates_across
-from dpdb.engine.sql.computed import ComputedColumn
-from dpdb.predicates import is_enum
-from dpdb.schema import PRESENCE, Column, TableSchema
+from dpdb.engine.sql.comparison import is_known
+from dpdb.engine.sql.where import TableTypes, WherePredicate, parse_condition, parse_term
+from dpdb.errors import ConstraintTypeError, PredicateError, UnknownColumnError
+from dpdb.predicates import Constant, Node, Term, columns_in, columns_of, condition, in_type, is_enum, term_sql
+from dpdb.schema import PRESENCE, Column, TableSchema, free_name
 from dpdb.sources import Rows, presence
 
-__all__ = ["beside_members", "in_schema_order", "members_read", "read_columns", "typed_rows"]
+__all__ = [
+    "CHILD_ROW",
+    "PARENT_ROW",
+    "AcrossColumn",
+    "ComputedColumn",
+    "ComputedRows",
+    "KeyPair",
+    "MetRow",
+    "beside_members",
+    "count_rows",
+    "in_schema_order",
+    "members_read",
+    "read_columns",
+    "typed_rows",
+    "violates_across",
+    "with_computed_columns",
+    "without_parents",
+]
+
 
 # What all of them can be converted to and from: microseconds of 64 bits.
 _CALENDAR = ("290309-12-22 (BC) 00:00:00", "294247-01-10 04:00:54")
@@ -147,3 +207,275 @@ def _computed_def(column: ComputedColumn) -> str:
     """Define a generated column, which sqlglot cannot write."""
     value = column.value.sql("duckdb", normalize_functions=False)
     return f"{_column_def(column.name, column.declared_type).sql('duckdb')} GENERATED ALWAYS AS ({value}) VIRTUAL"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComputedColumn(Column):
+    """A column that is computed from others of its row.
+
+    Attributes
+    ----------
+    tree : Term or Node
+        What it is.
+    value : exp.Expr
+        That as SQL over unqualified columns.
+    sources : tuple of str
+        Those columns.
+    text_of : tuple of Column
+        Where it is text: the columns whose text it is made of.
+    """
+
+    tree: Term | Node
+    value: exp.Expr
+    sources: tuple[str, ...]
+    text_of: tuple[Column, ...] = ()
+
+
+class ComputedRows:
+    """Rows with computed columns beside their own (implements `Rows`); `read_columns` computes them."""
+
+    def __init__(self, rows: Rows, schema: TableSchema) -> None:
+        self._rows, self.schema = rows, schema
+
+    @property
+    def description(self) -> str:
+        """The source as the user named it."""
+        return self._rows.description
+
+    @property
+    def scan(self) -> exp.Expr:
+        """The rows without computed columns."""
+        return self._rows.scan
+
+
+def with_computed_columns(
+    database: Database,
+    constraints: Sequence[DenialConstraint],
+    schema: TableSchema,
+    orphans: Callable[[Across], AcrossColumn],
+    members: Mapping[Across, str],
+) -> tuple[tuple[DenialConstraint, ...], TableSchema]:
+    """Type what constraints compute, and return them with the schema that has it as columns. Reads no row.
+
+    The new columns come last, sorted by their texts: the canonical order of rows does not depend on the order in which
+    constraints are given.
+
+    Parameters
+    ----------
+    database
+        Its casts and functions type the expressions.
+    constraints
+        Constraints that may compute values from a row or look into parents.
+    schema
+        Columns and types of the table, those of members among them.
+    orphans
+        Types a rule across tables as a column that says whether a row is an orphan.
+    members
+        The names of the columns of members.
+
+    Raises
+    ------
+    ConstraintTypeError
+        If an expression is not allowed, has no type or is the same for every row; the message names the constraint.
+    """
+    if not any(dc.computed for dc in constraints):
+        return tuple(constraints), schema
+    made: dict[RowExpression | Across, ComputedColumn | AcrossColumn] = {}
+    types = TableTypes(database, schema, tests_nested=True)
+    for dc in constraints:
+        for ref in dc.computed:
+            expression = ref.expression
+            if isinstance(expression, Across):
+                if expression not in members:
+                    made.setdefault(expression, orphans(expression))
+            elif expression not in made:
+                made[expression] = _column(dc, expression, expression.sql(members), types, schema)
+    names: dict[RowExpression | Across, str] = {}
+    for expression in sorted(made, key=lambda expression: expression.written()):
+        # Texts in quotes may differ in case only, and a column of the table may be called `b + 60`.
+        names[expression] = free_name(expression.written(), [*schema.names, *names.values()])
+    columns = [replace(made[expression], name=name) for expression, name in names.items()]
+    extended = TableSchema((*schema.columns, *columns)) if columns else schema
+    for member, name in members.items():
+        names[member] = name
+    return tuple(dc.kept_as(names) if dc.computed else dc for dc in constraints), extended
+
+
+def _column(
+    dc: DenialConstraint, expression: RowExpression, text: str, types: TableTypes, schema: TableSchema
+) -> ComputedColumn:
+    try:
+        if not expression.is_condition:
+            return _of_term(parse_term(text, types), schema)
+        return _of_condition(parse_condition(text, types))
+    except (PredicateError, UnknownColumnError) as error:
+        raise ConstraintTypeError(f"{dc.label}: {str(error).removeprefix('where: ')}") from None
+    except RecursionError:
+        raise ConstraintTypeError(f"{dc.label}: nested too deeply") from None
+
+
+def _of_term(term: Term, schema: TableSchema) -> ComputedColumn:
+    sources = _distinct(column.name for column in columns_in(term))
+    text_of = tuple(schema[name] for name in sources) if term.type == "VARCHAR" else ()
+    return ComputedColumn("", term.type, tree=term, value=term_sql(term), sources=sources, text_of=text_of)
+
+
+def _of_condition(tree: Node) -> ComputedColumn:
+    if isinstance(tree, Constant):
+        value = "NULL" if tree.value is None else str(tree.value).lower()
+        raise PredicateError(f"a part of it is {value} whatever the row holds; leave it out")
+    return ComputedColumn("", "BOOLEAN", tree=tree, value=condition(tree), sources=tuple(sorted(columns_of(tree))))
+
+
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+CHILD_ROW, PARENT_ROW = "child_row", "parent_row"
+
+
+@dataclass(frozen=True)
+class KeyPair:
+    """A column of the measured table, the parent's column that it is compared with, their types, the common one."""
+
+    column: str
+    column_type: str
+    parent_column: str
+    parent_type: str
+    compared_as: str
+
+
+@dataclass(frozen=True)
+class MetRow:
+    """Which rows of a parent with a row's key are looked for.
+
+    Attributes
+    ----------
+    violates : bool
+        Whether a row violates if there is one, or if there is none. Of a member: True.
+    condition : exp.Expr or None
+        What is true of it, over columns called `CHILD_ROW` and `PARENT_ROW`. None: any will do.
+    own : tuple of str
+        The columns of the measured table in it, members among them.
+    trees : tuple of Node
+        What it says, for engines that might read it differently.
+    is_member : bool
+        Whether it is a part of conditions: NULL for a row without the key.
+    """
+
+    violates: bool
+    condition: exp.Expr | None = None
+    own: tuple[str, ...] = ()
+    trees: tuple[Node, ...] = ()
+    is_member: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class AcrossColumn(Column):
+    """A column that says whether its row is an orphan, breaks a look-up, or has a value that the parent has.
+
+    Attributes
+    ----------
+    keys : exp.Expr
+        A table expression of the parent's columns that rules name, in our own database. Private where the parent is.
+    pairs : tuple of KeyPair
+    met : MetRow
+        Which rows of the parent with the row's key make it one, or save it from being one.
+    """
+
+    keys: exp.Expr
+    pairs: tuple[KeyPair, ...]
+    met: MetRow
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The columns of its own row that it reads."""
+        return tuple(dict.fromkeys((*(pair.column for pair in self.pairs), *self.met.own)))
+
+    def told(self, found: exp.Expr, table: str | None = None) -> exp.Expr:
+        """Return its value, where `found` is whether such a row of the parent is there, and never NULL.
+
+        `table` is the name of the measured row; None: its columns stand alone.
+        """
+        known = [is_known(exp.column(pair.column, table=table, quoted=True)) for pair in self.pairs]
+        if self.met.is_member:
+            return exp.Case(ifs=[exp.If(this=exp.and_(*known), true=found)])
+        return found if self.met.violates else exp.and_(*known, exp.Not(this=exp.paren(found)))
+
+
+def without_parents(schema: TableSchema) -> TableSchema:
+    """Return the same schema, whose orphans look into parents of which no row is read."""
+    return TableSchema(tuple(map(_alone, schema.columns)))
+
+
+def _alone(column: Column) -> Column:
+    if not isinstance(column, AcrossColumn):
+        return column
+    return replace(column, keys=exp.select("*").from_(column.keys.copy()).limit(0).subquery())
+
+
+def violates_across(column: AcrossColumn, rows: exp.Table) -> exp.Update:
+    """Write a column of a table: whether each of its rows is an orphan, breaks a look-up or has the parent's value."""
+    wanted: list[exp.Expr] = [
+        exp.EQ(
+            this=in_type(
+                exp.column(pair.parent_column, table=PARENT_ROW, quoted=True), pair.parent_type, pair.compared_as
+            ),
+            expression=in_type(_of(pair.column), pair.column_type, pair.compared_as),
+        )
+        for pair in column.pairs
+    ]
+    if column.met.condition is not None:
+        wanted.append(exp.paren(column.met.condition))
+    parents = exp.select("1").from_(exp.alias_(column.keys.copy(), PARENT_ROW, table=True)).where(*wanted)
+    return exp.Update(
+        this=exp.alias_(rows.copy(), CHILD_ROW, table=True),
+        expressions=[
+            exp.EQ(
+                this=exp.column(column.name, quoted=True), expression=column.told(exp.Exists(this=parents), CHILD_ROW)
+            )
+        ],
+    )
+
+
+def _of(name: str) -> exp.Column:
+    return exp.column(name, table=CHILD_ROW, quoted=True)
+
+
+def count_rows(database: Database, source: Rows, slices: Sequence[WherePredicate | None], *, name: str) -> list[int]:
+    """Count the rows of each slice (None: all rows). Private.
+
+    The columns are copied to their comparison types first, as for a conflict graph, so that both see the same slices.
+
+    Parameters
+    ----------
+    database
+        Where the rows are.
+    source
+        The rows of the table.
+    slices
+        One predicate per count.
+    name
+        Name of the copy while it is counted.
+    """
+    columns = {column for predicate in slices if predicate for column in predicate.columns}
+    if not columns:  # also `true` has none: its own condition is what counts, whatever it is
+        return _counts(database, source.scan, slices)
+    table = exp.table_(name, quoted=True)
+    read_columns(database, source, columns, table)
+    try:
+        return _counts(database, table, slices)
+    finally:
+        database.execute(f"DROP TABLE IF EXISTS {table.sql('duckdb')}")
+
+
+def _counts(database: Database, rows: exp.Expr, slices: Sequence[WherePredicate | None]) -> list[int]:
+    counts = [_count(predicate) for predicate in slices]
+    return [int(count) for count in database.rows(exp.select(*counts).from_(rows.copy()))[0]]
+
+
+def _count(predicate: WherePredicate | None) -> exp.Expr:
+    every_row = exp.Count(this=exp.Star())
+    if predicate is None:
+        return every_row
+    return exp.Filter(this=every_row, expression=exp.Where(this=predicate.condition))

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dpdb.constraints import Operator, compares_every_pair, functional_dependency, is_symmetric, order_dependency
-from dpdb.engine.sql.bind import BoundConstraint, Operand
-from dpdb.engine.sql.constraint_sql import PairQuery, plain_pairs
-from dpdb.engine.sql.known import is_known
+from dpdb.engine.sql.bind import BoundConstraint, Operand, PairQuery, plain_pairs
+from dpdb.engine.sql.comparison import is_known
 from dpdb.errors import ParameterError
 from dpdb.schema import free_name
 

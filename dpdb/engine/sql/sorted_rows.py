@@ -1,4 +1,4 @@
-"""Rows, or their values, in the order in which `dpdb.graph.one_sort` reads them: the query, and its answer as integers.
+"""Rows, or their values, in the order in which `dpdb.graph.deletions` reads them: the query, its answer as integers.
 
 The engine sorts once. Of an order constraint the values of one column come; where two columns are compared with each
 other, each row comes twice, with one and with the other value, and nothing but its number leaves the engine.
@@ -17,8 +17,8 @@ from sqlglot import exp
 from dpdb.constraints import SortedKind, SortedShape
 from dpdb.engine.sql.bind import BoundConstraint, Operand
 from dpdb.engine.sql.class_histograms import CLASS_ROWS
-from dpdb.engine.sql.known import is_known
-from dpdb.engine.sql.rank import integer_column
+from dpdb.engine.sql.coded_rows import integer_column
+from dpdb.engine.sql.comparison import is_known
 
 __all__ = ["numbered", "sorted_rows"]
 

@@ -9,13 +9,12 @@ from sqlglot import exp
 
 from dpdb.constraints import Operator
 from dpdb.database import Database
-from dpdb.engine.sql.comparison import bind_literals, common_type
-from dpdb.engine.sql.untyped import untyped_problem
+from dpdb.engine.sql.comparison import bind_literals, common_type, untyped_problem
 from dpdb.errors import ParameterError, PredicateError, UnknownColumnError
 from dpdb.names import close_name
 from dpdb.predicates import Column, Literal, LiteralValue, Node, Term, columns_of, condition
 from dpdb.predicates.bind import bind, bind_term
-from dpdb.predicates.parse import parse
+from dpdb.predicates.sql import parse
 from dpdb.schema import PRESENCE, TableSchema
 
 __all__ = [

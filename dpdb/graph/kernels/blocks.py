@@ -6,17 +6,18 @@ that a scan no longer needs leaves the group's list when it is next met, and a g
 that the work grows with the changes and not with the number of edges.
 
 Rows and places are 64 bits wide wherever a helper gets them: each width would be compiled by itself.
+
+Lists from which places leave: `jumps` has for each place how far to go on, 0 while the place is present.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.compiled import kernel
-from dpdb.graph.kernels.chains import next_present
 
 __all__ = [
     "Ahead",
@@ -29,9 +30,11 @@ __all__ = [
     "leave",
     "look_ahead_from",
     "match_greedily",
+    "next_present",
     "violates",
     "witness",
 ]
+
 
 Ints = NDArray[np.int32]
 Bits = NDArray[np.uint8]
@@ -588,3 +591,15 @@ def _take(
             break
     looks[0] += seen + 1
     return int(taken)
+
+
+Place = TypeVar("Place", int, int | np.int64)
+
+
+@kernel
+def next_present(jumps: NDArray[np.int32], place: Place) -> Place:
+    """Find the next present place not below `place` (path halving)."""
+    while jumps[place] != 0:
+        jumps[place] += jumps[place + jumps[place]]
+        place += jumps[place]
+    return place

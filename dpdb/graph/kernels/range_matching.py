@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.compiled import kernel
-from dpdb.graph.kernels.chains import next_present
+from dpdb.graph.kernels.blocks import next_present
 
 __all__ = ["FREE", "Ranges", "deal_piles", "fill_present", "search"]
 

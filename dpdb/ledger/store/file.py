@@ -3,10 +3,14 @@
 A ledger has one place and one name. Its path is resolved once, links with other names are refused, and before every
 transaction the file and its write-ahead log are looked at again: if another file is in their place, the open
 ledger can no longer be used. Messages name the ledger by the path that the user gave.
+
+`connect` is the one place where a ledger opens SQLite: the simulation of a ledger's life puts connections to its own
+disk in its place. Locks on runs lie beside the ledger: of several processes that retry one run, only one draws noise.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
 import stat
@@ -15,13 +19,45 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from dpdb.errors import LedgerError
-from dpdb.files.owned_file import check_owned, is_mounted_alone
-from dpdb.ledger.store import connecting
+from dpdb.files.owned_file import FileLock, check_owned, is_mounted_alone
 from dpdb.stopping import let_through, unbroken
 
-__all__ = ["APPLICATION_ID", "DAMAGED", "SIDES", "UNSETTLED", "VERSION", "LedgerFile"]
+__all__ = [
+    "APPLICATION_ID",
+    "DAMAGED",
+    "RUN_WAIT",
+    "SIDES",
+    "UNSETTLED",
+    "VERSION",
+    "LedgerFile",
+    "RunLock",
+    "connect",
+]
+
+
+def connect(path: Path, mode: str, timeout: float = 5.0) -> sqlite3.Connection:
+    """Open a file of SQLite; every statement commits by itself unless a transaction was begun.
+
+    Any thread may use it, one at a time.
+
+    Parameters
+    ----------
+    mode
+        What SQLite may do with the file: `ro`, `rw`, or `rwc`, which also makes it.
+    timeout
+        Seconds to wait where other processes keep the file busy.
+    """
+    return sqlite3.connect(
+        f"file:{quote(os.fsencode(path))}?mode={mode}",
+        uri=True,
+        timeout=timeout,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
 
 APPLICATION_ID = 0x6470_6C67  # "dplg"
 VERSION = 4
@@ -108,7 +144,7 @@ class LedgerFile:
             for _ in range(_TRIES):
                 self._log = self._log_identity()
                 with self._errors():
-                    self._connection = connecting.connect(self.path, "rw", _PATIENCE)
+                    self._connection = connect(self.path, "rw", _PATIENCE)
                 earlier.append(self._connection)
                 self.rows("PRAGMA user_version")  # opens the log
                 if self._log_identity() == self._log:
@@ -293,3 +329,31 @@ class LedgerFile:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             reason = _REASONS.get(code, f"the ledger cannot be used ({error}); {{outcome}}")
             raise LedgerError(f"{self.shown}: {reason.replace('{outcome}', self.outcome)}") from None
+
+
+RUN_WAIT = 10.0
+"""Seconds to wait for another process that answers a run."""
+
+
+class RunLock(FileLock):
+    """An exclusive lock on a run id of a ledger, held until `close` or the end of the process, however it ends.
+
+    With `kind` ``suite``, a lock on a kept suite by its name: its runs come one after another.
+
+    Raises
+    ------
+    LedgerError
+        Another process keeps it for more than `wait` seconds.
+    """
+
+    def __init__(self, file: LedgerFile, run_id: str, wait: float, kind: str = "run") -> None:
+        name = f"-{kind}-{hashlib.sha256(run_id.encode()).hexdigest()[:32]}"
+        try:
+            super().__init__(Path(f"{file.path}{name}"), wait, file.owner)
+        except TimeoutError:
+            what = f"run id {run_id!r} is being answered" if kind == "run" else f"kept suite {run_id!r} is being run"
+            raise LedgerError(f"{what} by another process; try again when it is done") from None
+        except OSError as error:
+            raise LedgerError(
+                f"{file.shown}{name}: the lock file cannot be made: {error.strerror}; nothing was released"
+            ) from None

@@ -7,16 +7,23 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from dpdb.errors import LedgerError
-from dpdb.ledger.store.acts import Acts
-from dpdb.ledger.store.analyst_lines import Analysts
 from dpdb.ledger.store.clock import Times
-from dpdb.ledger.store.entry_lines import UNKNOWN, EntryLine, EpochLines
 from dpdb.ledger.store.file import LedgerFile
+from dpdb.ledger.store.rows import (
+    UNKNOWN,
+    Acts,
+    Analysts,
+    EntryLine,
+    Epoch,
+    EpochLines,
+    SettlementLine,
+    Settlements,
+    epoch_row,
+    terms_of,
+)
 from dpdb.ledger.store.seals import FIRST, Chain
-from dpdb.ledger.store.settlements import SettlementLine, Settlements
 from dpdb.ledger.store.suite_lines import Suites
 from dpdb.ledger.store.tables import NOT_UNDERSTOOD
-from dpdb.ledger.store.terms import Epoch, epoch_row, terms_of
 from dpdb.overlap import OverlapIndex
 
 __all__ = ["LedgerState", "insert"]

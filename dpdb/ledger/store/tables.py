@@ -5,7 +5,7 @@ Four rules make room without holes:
 - **Everything is sealed.** A line that must never vanish belongs to a chain (`CHAINS`): its seal covers the seal before
   it, and the head beside the ledger (`dpdb.ledger.store.head`) counts the chain. Lines of chains never change: a newer
   line lowers a charge, ends an allowance, takes back an analyst's rights. `place` counts the lines of all chains
-  together, so they have one order and each a public hash (`dpdb.ledger.store.leaves`).
+  together, so they have one order and each a public hash (`dpdb.ledger.log`).
 - **An answer is not a column of its entry.** It has a line, a number and a seal of its own, so an answer that was
   blanked or removed is damage and never "not answered yet": the same run must not draw twice for one debit.
 - **Secrets can be forgotten.** `suite_secret` (the hidden threshold of a suite; known, every quiet day costs its whole
@@ -31,7 +31,7 @@ charges. `closed_overlap` is what its epoch comes to with it, if that was closed
 
 `act` (chain): what the owner did to the ledger: allowances, retirement, a raised budget. `kind` names the act, `detail`
 is a JSON object: `after` which debit, `who` and `label` where they were given, and what the act fixes
-(`dpdb.ledger.store.acts`). `terms` keeps the budget that the ledger was made with.
+(`dpdb.ledger.store.rows`). `terms` keeps the budget that the ledger was made with.
 
 `analyst` (chain): from this line on `name` has these rights: a role, a `quota` and a `most_per_statement` in units of
 the ledger's notion, until `expires`; `credentials` is a JSON object (digest of a token, keys made from it), NULL when

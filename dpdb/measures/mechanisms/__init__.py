@@ -1,1 +1,1 @@
-"""The mechanisms of the measures, one file each."""
+"""The mechanisms of the measures, by subject."""

@@ -2,7 +2,7 @@
 
 Sensitivity
 -----------
-That of the statistic at theta: theta + extra (`projected`, with proofs).
+That of the statistic at theta: theta + extra (`ProjectedStatistic`, with proofs).
 
 Proof
 -----
@@ -20,11 +20,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpdb.measures.answer import Answer
-from dpdb.measures.bracket import Bracket
-from dpdb.measures.degree_cap import DegreeCap
+from dpdb.measures.answer import Answer, DegreeCap, ProjectedStatistic, noisy_answer
 from dpdb.measures.mechanism import Mechanism, Run
-from dpdb.measures.mechanisms.projected import ProjectedStatistic, noisy_answer
 from dpdb.privacy import (
     UNIT,
     HandicappedNoise,
@@ -39,7 +36,15 @@ from dpdb.privacy import (
     tripling_grid,
 )
 
-__all__ = ["Ladder", "Plan", "Rungs", "Settings", "Top"]
+__all__ = [
+    "Bracket",
+    "Ladder",
+    "Plan",
+    "Rungs",
+    "Settings",
+    "Top",
+]
+
 
 _LARGEST_CAP = 2**32  # rows are numbered with 32 bits
 _MARGIN_AT = 50  # the sensitivity at which a rung's margin is `Rungs.margin`
@@ -423,3 +428,32 @@ class Ladder:
         own = run.statistics.self_conflicts
         low, high = self.statistic.between(run.statistics, theta)
         return Bracket(own + low, own + high, lambda: self.statistic.exact(run.statistics, theta))
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """An exact number between two known bounds. Tests on it give the same results as on the number itself.
+
+    Attributes
+    ----------
+    low, high : int
+        The number is at least `low` and at most `high`. Private, like the number.
+    compute : function to int
+        The number itself.
+    """
+
+    low: int
+    high: int
+    compute: Callable[[], int]
+
+    def exact(self) -> Bracket:
+        """Return the number, computed, as a bracket."""
+        if self.low == self.high:
+            return self
+        value = self.compute()
+        return Bracket(value, value, lambda: value)
+
+    def passes(self, test: Callable[[int], bool]) -> bool:
+        """Return `test` of the number; the result of `test` may change at most once as the number grows."""
+        at_high = test(self.high)
+        return at_high if test(self.low) == at_high else test(self.exact().high)

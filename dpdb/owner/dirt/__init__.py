@@ -4,8 +4,7 @@ A tool for the owner of the data, apart from everything private: its randomness 
 nobody. Nothing that makes a release imports this room.
 """
 
-from dpdb.owner.dirt.conoise import conoise
-from dpdb.owner.dirt.rnoise import rnoise
+from dpdb.owner.dirt.generators import conoise, rnoise
 from dpdb.owner.dirt.write_noisy import NoiseSummary, write_noisy
 
 __all__ = ["NoiseSummary", "conoise", "rnoise", "write_noisy"]

@@ -12,9 +12,18 @@ import pyarrow.compute as pc
 
 from dpdb.constraints import DenialConstraint
 from dpdb.errors import ConstraintTypeError
-from dpdb.owner.dirt.cell import Cell, FloatCell, Value
-from dpdb.owner.dirt.text_cell import BytesCell, TextCell
-from dpdb.owner.dirt.whole_cell import BooleanCell, DecimalCell, InstantCell, IntegerCell, TimeCell
+from dpdb.owner.dirt.cell import (
+    BooleanCell,
+    BytesCell,
+    Cell,
+    DecimalCell,
+    FloatCell,
+    InstantCell,
+    IntegerCell,
+    TextCell,
+    TimeCell,
+    Value,
+)
 from dpdb.schema import refuse_duplicate_names
 
 __all__ = ["Column", "constrained_columns", "with_columns"]

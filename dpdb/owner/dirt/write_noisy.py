@@ -20,9 +20,8 @@ from dpdb.errors import ParameterError
 from dpdb.files.new_file import new_file
 from dpdb.opening import open_local_table
 from dpdb.owner.dirt.column import Column
-from dpdb.owner.dirt.conoise import conoise
+from dpdb.owner.dirt.generators import change_count, conoise, rnoise
 from dpdb.owner.dirt.parameters import Purpose, check_count, check_seed, fresh_seed, generator
-from dpdb.owner.dirt.rnoise import change_count, rnoise
 from dpdb.schema import TableSchema
 from dpdb.sources import SourceLike
 

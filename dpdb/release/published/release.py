@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from dpdb.constraints import DenialConstraint
 from dpdb.errors import LedgerError, ParameterError
-from dpdb.release.published.release_fields import ReleaseFields
-from dpdb.release.published.words import release_words, releases_words
+from dpdb.release.published.release_fields import ReleaseFields, release_words, releases_words
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from dpdb.release.published.change import Change
+    from dpdb.release.published.comparisons import Change
 
 __all__ = ["Release", "Releases", "constraints_digest", "recorded_releases"]
 
@@ -44,7 +43,7 @@ class Release(ReleaseFields):
     def change(self, earlier: Release, confidence: float | None = None) -> Change:
         """Compare with an earlier release of the same statistic: a two-sided interval of the difference.
 
-        Costs nothing: it reads the two releases only. See `dpdb.release.published.change` for the proof.
+        Costs nothing: it reads the two releases only. See `dpdb.release.published.comparisons` for the proof.
 
         Parameters
         ----------
@@ -58,13 +57,13 @@ class Release(ReleaseFields):
         ParameterError
             If they do not estimate the same statistic, or the noise of one gives no interval.
         """
-        from dpdb.release.published.change import change_between  # imported when two releases are compared
+        from dpdb.release.published.comparisons import change_between  # imported when two releases are compared
 
         return change_between(self, earlier, confidence)
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the value with its interval and return matplotlib's axes; see `draw_releases` for the errors."""
-        from dpdb.release.published.plot import draw_releases
+        from dpdb.release.published.layouts import draw_releases
 
         return draw_releases([self], axes)
 
@@ -78,7 +77,7 @@ class Release(ReleaseFields):
         return releases_words([self])
 
     def _repr_html_(self) -> str:
-        from dpdb.release.published.html import release_card  # only notebooks draw cards
+        from dpdb.release.published.layouts import release_card  # only notebooks draw cards
 
         return release_card(self)
 
@@ -140,7 +139,7 @@ class Releases(tuple[Release, ...]):
 
     def plot(self, axes: Any = None) -> Any:
         """Draw each value with its interval and return matplotlib's axes; see `draw_releases` for the errors."""
-        from dpdb.release.published.plot import draw_releases
+        from dpdb.release.published.layouts import draw_releases
 
         return draw_releases(self, axes)
 
@@ -149,7 +148,7 @@ class Releases(tuple[Release, ...]):
         return releases_words(self) if self else super().__str__()
 
     def _repr_html_(self) -> str:
-        from dpdb.release.published.html import releases_table
+        from dpdb.release.published.layouts import releases_table
 
         return releases_table(self)
 

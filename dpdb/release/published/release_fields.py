@@ -1,18 +1,47 @@
-"""`Published`: the fields of everything published; `ReleaseFields`: the fields of one noisy answer.
+"""The fields of a release: as a value, as columns of a table, and in words.
 
-As an Arrow table they have the one column layout of every surface (SQL results, result tables, reports).
+`Published` has the fields of everything published, `ReleaseFields` those of one noisy answer. As an Arrow table they
+have the one column layout of every surface (SQL results, result tables, reports).
+
+The words are the one voice: the command line, gates, reports, notebooks and `str(release)` all speak through here; what
+a measure means is said by its `Words` (`dpdb.measures.registry`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["RELEASE_SCHEMA", "Published", "ReleaseFields", "release_table"]
+from dpdb.measures import Words, counted
+
+__all__ = [
+    "RELEASE_SCHEMA",
+    "SHARE",
+    "Published",
+    "ReleaseFields",
+    "bounds_words",
+    "breakdown_words",
+    "cost_words",
+    "is_within_noise",
+    "limits_words",
+    "measured_words",
+    "missing_words",
+    "noise_words",
+    "number_words",
+    "promise_words",
+    "release_table",
+    "release_words",
+    "releases_words",
+    "slice_words",
+    "sure_words",
+    "theta_words",
+    "value_words",
+    "words_of",
+]
 
 
 class Published(ABC):
@@ -86,7 +115,7 @@ class ReleaseFields(Published):
         `value` before it was clamped; None in releases of older versions, which did not keep it.
     estimate_lower, estimate_upper : float or None
         With probability at least `confidence` they hold what `value` estimates *at this theta* between them, whatever
-        part of the measure theta leaves out; see `dpdb.measures.estimate`.
+        part of the measure theta leaves out; see `dpdb.measures.mechanism`.
     estimate_reason : str or None
         Why there is no such interval.
     unit : str or None
@@ -99,7 +128,7 @@ class ReleaseFields(Published):
         The part of 1 - confidence that falls to this number, of all that might have been published instead.
     theta_limits : bool or None
         Whether released numbers show that theta may have left much out; None where there is no theta or they cannot
-        tell. See `dpdb.measures.estimate`.
+        tell. See `dpdb.measures.mechanism`.
     constraint_text : str or None
         `constraint` as it was written, for readers; no two releases are told apart by it.
     """
@@ -156,3 +185,195 @@ RELEASE_SCHEMA = pa.schema(
 def release_table(releases: Iterable[ReleaseFields]) -> pa.Table:
     """Return the releases as rows of `RELEASE_SCHEMA`, in order. Costs nothing: releases are public."""
     return pa.Table.from_pylist([release.to_dict() for release in releases], schema=RELEASE_SCHEMA)
+
+
+SHARE = "share of rows"  # the `quantity` of a rate
+
+_HEAD = ("value", "at least", "at most", "noise scale", "constraint")  # columns of a breakdown's table
+
+_FEW_DIGITS = 1e-4  # below it three decimals of a percentage would show fewer than two digits
+_ALL_DIGITS = 1e15  # beyond it a float does not hold every whole number
+
+
+def number_words(number: float, quantity: str | None) -> str:
+    """Write a number of some quantity.
+
+    Examples
+    --------
+    >>> number_words(1230, "rows"), number_words(12.5, "rows"), number_words(0.012346, "share of rows")
+    ('1,230', '12.5', '1.235%')
+    """
+    if quantity == SHARE:
+        return f"{number:.3%}" if number == 0 or abs(number) >= _FEW_DIGITS else f"{number * 100:.3g}%"
+    if abs(number) >= _ALL_DIGITS:
+        return f"{number:.4g}"
+    return f"{int(number):,}" if number == int(number) else f"{number:,.10g}"
+
+
+def value_words(release: ReleaseFields) -> str:
+    """Write the value of a release."""
+    return number_words(release.value, release.quantity)
+
+
+def noise_words(release: ReleaseFields) -> str:
+    """Write the noise scale of a release, in the units of its value."""
+    scale = release.noise_scale
+    return number_words(scale, SHARE) if release.quantity == SHARE else f"{scale:.4g}"
+
+
+def sure_words(confidence: float) -> str:
+    """Write a confidence, never rounded up to certainty: ``95% sure``."""
+    return f"{confidence * 100:.6g}% sure"
+
+
+def bounds_words(release: ReleaseFields) -> str:
+    """Write the interval; an open side is said, not left out."""
+    upper = "no upper bound" if release.upper is None else f"at most {number_words(release.upper, release.quantity)}"
+    return f"at least {number_words(release.lower, release.quantity)}, {upper} ({sure_words(release.confidence)})"
+
+
+def cost_words(release: Published) -> str:
+    """Write the cost of a release, with its parameter."""
+    if release.epsilon == 0:
+        return "nothing more: one number with the release before it"
+    return f"epsilon {release.epsilon:g}" if release.epsilon is not None else f"rho {release.rho:g}"
+
+
+def slice_words(release: Published) -> str:
+    """Write the predicate of the slice."""
+    return release.where or "whole table"
+
+
+def measured_words(release: ReleaseFields, *, constraint: bool = True) -> str:
+    """Name the measure, the constraint if one alone was measured, and the slice."""
+    of_constraint = f" of {release.shown_constraint}" if constraint and release.constraint else ""
+    where = f" where {release.where}" if release.where else ""
+    return f"{release.measure}{of_constraint}{where}"
+
+
+def words_of(release: ReleaseFields) -> Words:
+    """Return the words for a release's estimand; for a measure of a later version, from the release itself."""
+    known = counted(release.measure)
+    if known is None:
+        heading = release.measure.replace("_", " ").capitalize()
+        return Words(heading=heading, counted=release.estimand, short=release.quantity, meaning="about {value}")
+    return known.words_of(release.mechanism)
+
+
+def is_within_noise(release: ReleaseFields) -> bool:
+    """Return whether the value is smaller than its noise, so that it may be noise alone."""
+    return release.noise_scale > release.value
+
+
+def promise_words(guarantee: str) -> str:
+    """Return a guarantee without the list of what it covers, which is everything that is released."""
+    return guarantee.partition("; covers ")[0]
+
+
+def missing_words(release: ReleaseFields) -> str:
+    """Announce that conflicts may be missing from the value, as `limits_words` does, without a theta."""
+    if not release.theta_limits:
+        return ""
+    remedy = "more epsilon may show them"
+    if release.theta_from is not None:
+        remedy = "leave the theta out, or give a larger one"
+    return f"many conflicts of few rows may be missing: {remedy}"
+
+
+def limits_words(release: ReleaseFields) -> str:
+    """Announce that theta may have left much out; empty where released numbers do not show it."""
+    if not release.theta_limits or release.theta is None:
+        return ""
+    otherwise = "more epsilon" if release.theta_from is None else "let it be chosen anew"
+    return (
+        f"theta = {release.theta:,} may be cutting conflicts off: the true number may be larger; "
+        f"ask with a larger theta or {otherwise}"
+    )
+
+
+def release_words(release: ReleaseFields) -> str:
+    """Write the meaning of one release, with its bounds, cost and noise."""
+    of_rows = " of rows" if release.quantity == SHARE else ""
+    lines = [
+        f"{measured_words(release)} = {value_words(release)}{of_rows}",
+        f"  meaning   {_meaning(release)}",
+        f"  bounds    {bounds_words(release)}",
+        f"  estimates {release.estimand}",
+        f"  cost      {cost_words(release)} ({release.mechanism}, noise scale {noise_words(release)})",
+    ]
+    if release.upper_reason is not None:
+        lines.insert(3, f"  no upper  {release.upper_reason}")
+    if release.theta is not None:
+        lines.insert(-1, f"  theta     {theta_words(release)}")
+    if limits := limits_words(release):
+        lines.insert(2, f"  warning   {limits}")
+    return "\n".join(lines)
+
+
+def releases_words(releases: Sequence[ReleaseFields]) -> str:
+    """Write the meaning of the releases of one call (at least one), their guarantee once, and a breakdown as tables."""
+    broken_down = releases[0].constraint is not None
+    said = breakdown_words(releases) if broken_down else "\n".join(release.words for release in releases)
+    return f"{said}\nGuarantee: {releases[0].guarantee}."
+
+
+def breakdown_words(releases: Sequence[ReleaseFields]) -> str:
+    """Return a table per measure and slice, in the order in which their first releases come; a row per constraint."""
+    tables: dict[str, list[ReleaseFields]] = {}
+    for release in releases:
+        tables.setdefault(measured_words(release, constraint=False), []).append(release)
+    return "\n".join(_table(name, rows) for name, rows in tables.items())
+
+
+def _table(name: str, releases: Sequence[ReleaseFields]) -> str:
+    first = releases[0]
+    rows = [_HEAD, *map(_row, releases)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    quantities = " or ".join(dict.fromkeys(release.quantity for release in releases))
+    lines = [f"{name}, {quantities}, by constraint (each bound {sure_words(first.confidence)})"]
+    for *numbers, constraint in rows:
+        cells = [cell.rjust(width) for cell, width in zip(numbers, widths, strict=False)]
+        lines.append("  " + "  ".join([*cells, constraint]))
+    reasons = dict.fromkeys(release.upper_reason for release in releases if release.upper_reason)
+    lines += [f"  no upper bound: {reason}" for reason in reasons]
+    warned = [one for one in releases if one.theta_limits]
+    return "\n".join([*lines, *(f"  warning for {one.shown_constraint}: {limits_words(one)}" for one in warned)])
+
+
+def _row(release: ReleaseFields) -> tuple[str, ...]:
+    upper = "-" if release.upper is None else number_words(release.upper, release.quantity)
+    lower = number_words(release.lower, release.quantity)
+    constraint = release.shown_constraint
+    assert constraint is not None, "a breakdown names its constraints"
+    return value_words(release), lower, upper, noise_words(release), constraint
+
+
+def _meaning(release: ReleaseFields) -> str:
+    if is_within_noise(release):
+        return "too small to tell apart from the noise at this epsilon"
+    words = words_of(release)
+    of_rate = release.quantity == SHARE and words.of_rate is not None
+    return str(words.of_rate if of_rate else words.meaning).format(value=value_words(release))
+
+
+def theta_words(release: ReleaseFields) -> str:
+    """Write theta, its source, the interval of the statistic at theta, and why an interval is missing."""
+    if release.theta is None:
+        return ""
+    from_where = "" if release.theta_from is None else f" ({release.theta_from})"
+    words = f"{release.theta:,}{from_where}"
+    if release.estimate_lower is not None and release.estimate_upper is not None:
+        low, high = (number_words(end, release.quantity) for end in (release.estimate_lower, release.estimate_upper))
+        what = "share" if release.quantity == SHARE else "count"
+        words += f"; at this theta the {what} lies between {low} and {high} ({sure_words(release.confidence)})"
+    elif release.estimate_reason is not None:
+        words += f"; no interval at this theta: {release.estimate_reason}"
+    return words if release.theta_limits is not None else f"{words}; {_untold(release)}"
+
+
+def _untold(release: ReleaseFields) -> str:
+    chosen = release.theta_from is None
+    why = (
+        "the bound of conflicts per row is too noisy" if chosen else "no bound of conflicts per row is released with it"
+    )
+    return f"whether it cuts conflicts off cannot be told: {why}"

@@ -13,11 +13,8 @@ from typing import TypeAlias
 from dpdb.errors import ParameterError
 from dpdb.rules.found import WHOLE_TABLE
 from dpdb.rules.importers.great_expectations import why_not
-from dpdb.rules.importers.shapes import sequence
-from dpdb.rules.importers.sql_parts import identifier, is_always, like, listed, raw
-from dpdb.rules.limits import Allowed, Severity
-from dpdb.rules.options import Options
-from dpdb.rules.row_counts import RowRange, rows_between, rows_compared
+from dpdb.rules.limits import Allowed, RowRange, Severity, rows_between, rows_compared
+from dpdb.rules.options import Options, identifier, is_always, like, listed, raw, sequence
 from dpdb.rules.texts import both, checked, column_name, keyed, keyed_with_nulls, missing, present
 
 __all__ = [

@@ -9,12 +9,10 @@ from typing import Any, TypeAlias
 from dpdb.constraints import VIOLATIONS
 from dpdb.errors import ParameterError
 from dpdb.rules.found import NO_PATTERNS, Found, TableRules
-from dpdb.rules.importers.shapes import mapping, sequence, texts
 from dpdb.rules.importers.soda import take_check
 from dpdb.rules.importers.soda_thresholds import largest_allowed
-from dpdb.rules.limits import NOTHING, Allowed, Bound, Counted, Severity
-from dpdb.rules.options import Options
-from dpdb.rules.row_counts import allowed_rows
+from dpdb.rules.limits import NOTHING, Allowed, Bound, Counted, Severity, allowed_rows
+from dpdb.rules.options import Options, mapping, sequence, texts
 from dpdb.rules.texts import among, between, checked, column_name, found_in, keyed, present
 
 __all__ = ["import_contract", "is_contract"]

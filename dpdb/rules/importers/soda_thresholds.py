@@ -5,6 +5,8 @@ all rows. `duplicate` of a column in a contract (version 4) is the number of row
 distinct values, which is the fewest rows to delete, and its percentages are of the rows that are not NULL.
 
 SodaCL rounds percentages to two decimals before it compares them, contracts do not.
+
+Soda's checks of the number of rows: `row_count > 0`, with `warn` and `fail`, and `row_count` of data contracts.
 """
 
 from __future__ import annotations
@@ -17,11 +19,34 @@ from math import floor
 from typing import Any
 
 from dpdb.constraints import DUPLICATE_VALUES, VIOLATIONS
-from dpdb.rules.importers.shapes import mapping
-from dpdb.rules.limits import NOTHING, Allowed, Bound, Counted, Severity, above, number, reaching
-from dpdb.rules.options import Options
+from dpdb.errors import ParameterError
+from dpdb.rules.limits import (
+    NOTHING,
+    Allowed,
+    Bound,
+    Counted,
+    RowRange,
+    Severity,
+    above,
+    allowed_rows,
+    number,
+    reaching,
+    rows_between,
+    rows_compared,
+)
+from dpdb.rules.options import Options, mapping
 
-__all__ = ["BETWEEN", "COMPARED", "largest_allowed", "spaced", "threshold_of_contract", "threshold_of_metric"]
+__all__ = [
+    "BETWEEN",
+    "COMPARED",
+    "largest_allowed",
+    "limits_of_contract_rows",
+    "limits_of_rows",
+    "spaced",
+    "threshold_of_contract",
+    "threshold_of_metric",
+]
+
 
 COMPARED = re.compile(r"(?P<sign>[<>]=?|=|!=|<>)\s*(?P<number>[\d.]+)\s*%?")
 BETWEEN = re.compile(
@@ -176,3 +201,48 @@ def _upper_end(value: object, percent: bool) -> Fraction | None:
     [(name, high)] = ends.items()
     read = {"less than": reaching, "less than or equal": above}.get(name)
     return None if read is None else read(high, percent=percent)
+
+
+_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+
+def limits_of_rows(threshold: str, options: Options) -> list[str]:
+    """Return the limits of SodaCL's `row_count`: what stands behind it, and the options `warn` and `fail`."""
+    limits = [] if not threshold else _rows_met(threshold).limits("fail")
+    severities: tuple[Severity, ...] = ("warn", "fail")
+    for severity in severities:
+        condition = options.get(severity)
+        if condition is not None:
+            limits += _rows_not_met(str(condition).removeprefix("when ").strip()).limits(severity)
+    if not limits:
+        raise ParameterError("it has no threshold")
+    return limits
+
+
+def _rows_met(threshold: str) -> RowRange:
+    said = COMPARED.fullmatch(threshold)
+    if said is not None:
+        return rows_compared(said["sign"], said["number"])
+    said = BETWEEN.fullmatch(threshold)
+    if said is None:
+        raise ParameterError(f"{threshold} is no range of numbers of rows")
+    return rows_between(said["low"], said["high"], strict_low=said["open"] == "(", strict_high=said["close"] == ")")
+
+
+def _rows_not_met(condition: str) -> RowRange:
+    said = COMPARED.fullmatch(condition)
+    if said is not None and said["sign"] == "=" and said["number"] == "0":
+        return RowRange(1)
+    if said is None or said["sign"] not in _OPPOSITE:
+        raise ParameterError(f"all numbers of rows but {condition} are no range")
+    return rows_compared(_OPPOSITE[said["sign"]], said["number"])
+
+
+def limits_of_contract_rows(options: Options) -> list[str]:
+    """Return the limits of a contract's `row_count`, which needs at least one row by default."""
+    names = options.starting("must")
+    said = {name: options.get(name) for name in names} | spaced(options.get("threshold"))
+    severity: Severity = "warn" if str(said.pop("level", "fail")).lower() == "warn" else "fail"
+    if said.pop("metric", "count") != "count":
+        raise ParameterError("its threshold is no number of rows")
+    return allowed_rows(said).limits(severity)

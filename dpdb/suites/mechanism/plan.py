@@ -1,15 +1,143 @@
-"""`SuitePlan`: all that is public about how a suite is tested."""
+"""The tests of a suite and their banks: tests whose statistics one row moves the same way share a threshold noise.
+
+`SuitePlan`: all that is public about how a suite is tested.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
-from dpdb.suites.mechanism.banks import Bank, Tested, oriented_range
+from dpdb.errors import ParameterError
 
-__all__ = ["Certain", "SuitePlan"]
+__all__ = [
+    "Bank",
+    "Certain",
+    "Direction",
+    "Severity",
+    "SuitePlan",
+    "Tested",
+    "banks_of",
+    "steps_per_row",
+]
+
+
+Direction = Literal["above", "below"]
+Severity = Literal["warn", "fail"]
+
+_SHARES = 10**6  # steps per row where there are shares: they are written with at most 4 decimals of a percent
+
+
+@dataclass(frozen=True)
+class Tested:
+    """One limit of one check, as its test needs it.
+
+    Attributes
+    ----------
+    low, high : Fraction
+        What one unit more changes the statistic by, in rows: at least `low` <= 0, at most `high` >= 0.
+    direction : str
+        Whether the check fails `above` its limit or `below` it.
+    limit : Fraction
+        In rows: of a share, what the statistic f - p n (violations less p times the rows counted) is compared with, 0.
+    severity : str
+        `fail` is tested before `warn` within a level.
+    rate : Fraction or None
+        The share p, if the limit is one.
+    halves : bool
+        Whether the statistic moves by half rows (the fractional cover).
+    name : str
+        Of the check, for messages.
+    """
+
+    low: Fraction
+    high: Fraction
+    direction: Direction
+    limit: Fraction
+    severity: Severity = "fail"
+    rate: Fraction | None = None
+    halves: bool = False
+    name: str = ""
+
+    @property
+    def sign(self) -> int:
+        """1 if the check fails above its limit, -1 if below: what the statistic and the limit are multiplied by."""
+        return 1 if self.direction == "above" else -1
+
+    def unit(self, lattice: int) -> int:
+        """Return how many steps of the lattice lie between two values that the statistic may have."""
+        return 1 if self.rate is not None else lattice // 2 if self.halves else lattice
+
+
+@dataclass(frozen=True)
+class Bank:
+    """Tests that share one threshold noise.
+
+    Attributes
+    ----------
+    tests : tuple of int
+        Their places in the suite.
+    low, high : int
+        a and b of the whole bank, in steps, of the statistics times their signs.
+    """
+
+    tests: tuple[int, ...]
+    low: int
+    high: int
+
+    @property
+    def reach(self) -> int:
+        """R = b - a in steps: the most that a ring's argument rises by when the threshold noise is shifted."""
+        return self.high - self.low
+
+
+def steps_per_row(tests: Sequence[Tested]) -> int:
+    """Return the lattice: steps of 10^-6 rows if a limit is a share, else halves if a statistic has them, else rows."""
+    if any(test.rate is not None for test in tests):
+        return _SHARES
+    return 2 if any(test.halves for test in tests) else 1
+
+
+def banks_of(tests: Sequence[Tested], lattice: int) -> tuple[Bank, ...]:
+    """Return the banks of a suite: by direction and by the sign of what a row changes.
+
+    Opposite signs in one bank would add up in R (orphans [-k, 0] and look-ups [0, k]: 2 k instead of k), while noises
+    of two banks are independent: a transcript's probability factorises by bank.
+
+    Raises
+    ------
+    ParameterError
+        If a limit or a share is not on the lattice, or no row can change a statistic.
+    """
+    members: dict[tuple[int, bool], list[int]] = {}
+    for place, test in enumerate(tests):
+        _check(test, lattice)
+        members.setdefault((test.sign, test.high >= -test.low), []).append(place)
+    banks = []
+    for places in members.values():
+        ranges = [oriented_range(tests[place], lattice) for place in places]
+        banks.append(Bank(tuple(places), min(low for low, _ in ranges), max(high for _, high in ranges)))
+    return tuple(banks)
+
+
+def oriented_range(test: Tested, lattice: int) -> tuple[int, int]:
+    """Return a_i and b_i in steps, rounded outward, of the statistic times its sign."""
+    low, high = test.low * lattice, test.high * lattice
+    if test.sign < 0:
+        low, high = -high, -low
+    return low.__floor__(), high.__ceil__()
+
+
+def _check(test: Tested, lattice: int) -> None:
+    name = f" of {test.name}" if test.name else ""
+    if not test.low <= 0 <= test.high or test.low == test.high:
+        raise ParameterError(f"one row must be able to change the statistic{name}")
+    if (test.limit * lattice).denominator != 1 or (test.rate is not None and (test.rate * lattice).denominator != 1):
+        raise ParameterError(f"the limit{name} has more digits than a suite can test: shares have at most six decimals")
+
 
 Certain = Literal["fail", "pass"]
 

@@ -9,9 +9,8 @@ from fractions import Fraction
 
 from dpdb.errors import ParameterError
 from dpdb.privacy import NANO, format_epsilon
-from dpdb.suites.mechanism.banks import Bank, Tested, banks_of, steps_per_row
-from dpdb.suites.mechanism.margins import quiet_reach, threshold_reach
-from dpdb.suites.mechanism.plan import Certain, SuitePlan
+from dpdb.suites.mechanism.bounds import quiet_reach, threshold_reach
+from dpdb.suites.mechanism.plan import Bank, Certain, SuitePlan, Tested, banks_of, steps_per_row
 
 __all__ = ["LEVELS", "plan_suite"]
 

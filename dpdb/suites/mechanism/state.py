@@ -2,6 +2,8 @@
 
 A suite's state is a fold over its records: `state.after(plan, verdicts)` for each level, `next_run` between the runs of
 a kept suite, `rearmed` for a check that its owner re-armed. Nothing secret enters it.
+
+The least epsilon of a re-arm, from the public spec of a kept suite.
 """
 
 from __future__ import annotations
@@ -11,9 +13,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from dpdb.errors import ParameterError
+from dpdb.privacy import format_epsilon
 from dpdb.suites.mechanism.plan import SuitePlan
 
-__all__ = ["LevelVerdicts", "Ring", "SuiteState", "spent", "state_of"]
+__all__ = [
+    "LevelVerdicts",
+    "Ring",
+    "SuiteState",
+    "refuse_small_epsilon",
+    "spent",
+    "state_of",
+]
 
 
 @dataclass(frozen=True)
@@ -214,3 +224,27 @@ def spent(plan: SuitePlan, state: SuiteState) -> int:
 def order_of(plan: SuitePlan) -> list[int]:
     """Return the order of the tests within a level: errors before warnings, then as in the file."""
     return sorted(range(len(plan.tests)), key=lambda test: (plan.tests[test].severity != "fail", test))
+
+
+def refuse_small_epsilon(spec: str, epsilon: int) -> None:
+    """Refuse nano-epsilon that would not surely pay the next ring of a re-armed check.
+
+    Parameters
+    ----------
+    spec : str
+        With which the suite was opened (`RecordedSuite.spec`).
+    epsilon : int
+        For the re-arm.
+
+    Raises
+    ------
+    ParameterError
+        If a ring at the last level costs more.
+    """
+    mechanism = json.loads(spec).get("mechanism")
+    most = 0 if mechanism is None else mechanism["levels"][-1]  # others may keep suites of their own in a ledger
+    if epsilon < most:
+        raise ParameterError(
+            f"epsilon {format_epsilon(epsilon)} is too little: a failure may cost {format_epsilon(most)}; give at "
+            "least that, or none, so that the suite pays; nothing was spent"
+        )

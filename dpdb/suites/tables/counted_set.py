@@ -13,7 +13,7 @@ from dpdb.engine import OwnerQuestion, Table, WherePredicate, unit_column
 from dpdb.errors import ParameterError
 from dpdb.release import PrivateSlices
 from dpdb.suites.counted import CheckedLimit, CountedSuite, RulePlaces, known_rows
-from dpdb.suites.mechanism.banks import Tested
+from dpdb.suites.mechanism.plan import Tested
 from dpdb.suites.suite import Limit, Suite, SuiteLine
 
 __all__ = ["UNITS", "CountedSet", "OwnedTable", "RowsUsed", "owned_table"]
@@ -27,7 +27,7 @@ class RowsUsed:
     """A suite on one table of the set: at most k rows of each unit are used, and rows are counted.
 
     Sensitivity: that of `counted_suite` with a unit of k rows. With private parents, too, because a unit more is at
-    most k rows more of the table that is read (`dpdb.release.units.private_parents`).
+    most k rows more of the table that is read (`dpdb.release.privacy_unit`).
     """
 
     counted: CountedSuite
@@ -110,7 +110,7 @@ def owned_table(suite: Suite, opened: Table, empty: Table, unit: str) -> OwnedTa
     Sensitivity
     -----------
     A unit with all its rows changes how many units violate, and how many have a row, by 0 or 1 (`dpdb.engine.owners`;
-    of keys those who repeat a value and disjoint pairs who share one, `dpdb.engine.shared_keys`):
+    of keys those who repeat a value and disjoint pairs who share one, `dpdb.engine.owners`):
     f - p n by -p to 1.
     """
     limits = tuple(

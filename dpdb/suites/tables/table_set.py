@@ -21,7 +21,6 @@ from datetime import date
 from pathlib import Path
 from typing import Any, cast
 
-from dpdb.closing import Closing
 from dpdb.engine import ParentFiles, Progress, Table, TableSpec, no_progress, unit_column
 from dpdb.errors import ParameterError
 from dpdb.ledger import SuiteReservation
@@ -42,12 +41,12 @@ from dpdb.release import (
     unit_of_table,
 )
 from dpdb.schema import Column, TableSchema
+from dpdb.stopping import Closing
 from dpdb.suites.check import CheckRun, RunOptions
 from dpdb.suites.counted import counted_suite
 from dpdb.suites.results import CheckResults
 from dpdb.suites.tables.counted_set import CountedSet, OwnedTable, RowsUsed, owned_table
-from dpdb.suites.tables.members import Member, TableFolder, members_of
-from dpdb.suites.tables.remote_tables import RemoteTables
+from dpdb.suites.tables.members import Member, RemoteTables, TableFolder, members_of
 
 __all__ = ["TableSet"]
 

@@ -1,1 +1,1 @@
-"""The commands, one file each."""
+"""The commands, a file each or beside another that has the same subject."""

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.shared_options import answer_options, command, declared_options, slice_options, source_options
+from dpdb.doors.cli.options import answer_options, command, declared_options, slice_options, source_options
 from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ def add_count(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Release the number of rows of the table, of a slice, or of one slice per key."""
-    from dpdb.doors.cli.open_session import asked
-    from dpdb.doors.cli.releases_text import releases_text
+    from dpdb.doors.cli.session import asked
+    from dpdb.doors.cli.texts import releases_text
 
     ask = asked(options, "dp_count")
     with (
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _session(options: argparse.Namespace) -> Session:
     """Open the table; rules matter only to find the rows of a unit in private parents."""
-    from dpdb.doors.cli.open_session import one_release, open_session
+    from dpdb.doors.cli.session import one_release, open_session
     from dpdb.engine import NESTED_LOOP_ROWS
 
     if not options.private_parent:

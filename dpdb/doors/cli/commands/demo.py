@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.shared_options import command, quiet_options
+from dpdb.doors.cli.options import command, quiet_options
 from dpdb.errors import SourceError
 
 __all__ = ["add_demo"]
@@ -26,8 +26,8 @@ def add_demo(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Release the three measures of the hospital table."""
-    from dpdb.doors.cli.progress import step_bar
-    from dpdb.doors.cli.releases_text import releases_text
+    from dpdb.doors.cli.session import step_bar
+    from dpdb.doors.cli.texts import releases_text
     from dpdb.release import Session
 
     folder = _bundled_data()

@@ -7,9 +7,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.numbers import real, whole
-from dpdb.doors.cli.options import csv_line
-from dpdb.doors.cli.shared_options import answer_options, command, table_options
+from dpdb.doors.cli.options import answer_options, command, csv_line, table_options
+from dpdb.doors.cli.parser import real, whole
 from dpdb.doors.cli.streams import say, write_output
 from dpdb.errors import ParameterError
 
@@ -61,8 +60,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _found(options: argparse.Namespace) -> Diagnosis | None:
     from dpdb.diagnosis import DiagnosisAsk, plan_diagnosis, prepare_diagnosis, run_diagnosis
-    from dpdb.doors.cli.open_session import one_release, open_session
-    from dpdb.doors.cli.progress import clear_bar, name_run, running, step_bar
+    from dpdb.doors.cli.session import clear_bar, name_run, one_release, open_session, running, step_bar
 
     ask = DiagnosisAsk.of({name: getattr(options, name) for name in _ASKED} | _slices(options))
     with open_session(

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dpdb.doors.cli.numbers import positive
-from dpdb.doors.cli.options import csv_line, table_settings
-from dpdb.doors.cli.shared_options import command, format_option, limit_options, table_options
+from dpdb.doors.cli.options import command, csv_line, format_option, limit_options, table_options, table_settings
+from dpdb.doors.cli.parser import positive
 from dpdb.doors.cli.streams import show
 from dpdb.errors import ParameterError
 
@@ -53,7 +52,7 @@ def add_exact(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print true values; `exact` refuses without `--non-private`."""
-    from dpdb.doors.cli.progress import step_bar
+    from dpdb.doors.cli.session import step_bar
     from dpdb.owner import exact_measures
 
     files = (options.violations, options.repair_rows, options.suggest, options.materialize)

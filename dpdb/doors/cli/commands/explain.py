@@ -7,9 +7,15 @@ import json
 import textwrap
 from typing import Any
 
-from dpdb.doors.cli.numbers import whole
-from dpdb.doors.cli.options import table_settings
-from dpdb.doors.cli.shared_options import command, format_option, release_options, setting_options, table_options
+from dpdb.doors.cli.options import (
+    command,
+    format_option,
+    release_options,
+    setting_options,
+    table_options,
+    table_settings,
+)
+from dpdb.doors.cli.parser import whole
 from dpdb.doors.cli.streams import show
 from dpdb.engine import LIMITS
 
@@ -30,7 +36,7 @@ def add_explain(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print what a release would run and cost."""
-    from dpdb.doors.cli.open_session import asked
+    from dpdb.doors.cli.session import asked
     from dpdb.release.explain import explain
 
     explained = explain(

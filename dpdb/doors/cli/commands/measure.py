@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.options import thresholds
-from dpdb.doors.cli.shared_options import (
+from dpdb.doors.cli.options import (
     command,
     limit_options,
     output_option,
     release_options,
     spending_options,
     table_options,
+    thresholds,
     words_options,
 )
 from dpdb.doors.cli.streams import say
@@ -45,9 +45,8 @@ def add_measure(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Release, print, and compare with the gates."""
-    from dpdb.doors.cli.open_session import asked, one_release, open_session
-    from dpdb.doors.cli.progress import step_bar
-    from dpdb.doors.cli.releases_text import releases_text
+    from dpdb.doors.cli.session import asked, one_release, open_session, step_bar
+    from dpdb.doors.cli.texts import releases_text
     from dpdb.measures import MEASURES
 
     ask = asked(options, "dp_inconsistency")

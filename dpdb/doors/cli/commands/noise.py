@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from dpdb.doors.cli.numbers import real, whole
-from dpdb.doors.cli.options import table_settings
-from dpdb.doors.cli.shared_options import command, quiet_options, source_options
+from dpdb.doors.cli.options import command, quiet_options, source_options, table_settings
+from dpdb.doors.cli.parser import real, whole
 from dpdb.doors.cli.streams import show
 
 __all__ = ["add_noise"]

@@ -7,9 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpdb.doors.cli.numbers import positive
-from dpdb.doors.cli.options import csv_schema
-from dpdb.doors.cli.shared_options import command, format_option
+from dpdb.doors.cli.options import command, csv_schema, format_option
+from dpdb.doors.cli.parser import positive
 from dpdb.doors.cli.streams import read_input, show
 from dpdb.errors import ParameterError
 from dpdb.files.bounded_file import bounded_bytes

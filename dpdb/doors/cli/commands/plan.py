@@ -6,16 +6,18 @@ import argparse
 import json
 from typing import Any
 
-from dpdb.doors.cli.numbers import real, whole
-from dpdb.doors.cli.options import distinct, table_settings, values
-from dpdb.doors.cli.shared_options import (
+from dpdb.doors.cli.options import (
     command,
     declared_options,
+    distinct,
     format_option,
     margin_option,
     setting_options,
     shape_options,
+    table_settings,
+    values,
 )
+from dpdb.doors.cli.parser import real, whole
 from dpdb.doors.cli.streams import show
 from dpdb.engine import LIMITS, SETTINGS
 from dpdb.errors import ParameterError

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import UnshownError
-from dpdb.doors.cli.intermixed import replaced_option
-from dpdb.doors.cli.shared_options import command, quiet_options, receipt_options, words_options
+from dpdb.doors.cli.options import command, quiet_options, receipt_options, words_options
+from dpdb.doors.cli.parser import replaced_option
 from dpdb.doors.cli.streams import say, show
 from dpdb.errors import DpdbError, ParameterError
 
@@ -60,11 +60,11 @@ def add_run(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run or plan a job; 1 if a gate or a check failed, 5 if none did and a check is undecided."""
     from dpdb.doors.cli.job_output import JobOutput
-    from dpdb.doors.cli.progress import clear_bar, step_bar
+    from dpdb.doors.cli.session import clear_bar, step_bar
     from dpdb.doors.jobs import load_job
     from dpdb.doors.jobs.outcome import exit_code_of
+    from dpdb.doors.jobs.placeholders import parse_date
     from dpdb.doors.jobs.plan_job import plan_job
-    from dpdb.doors.jobs.run_date import parse_date
     from dpdb.doors.jobs.run_job import run_job
 
     job = _with_receipts(load_job(options.job), options)
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     if options.run_id is None:
         say(f"run id {run_id} (today, UTC); repeated under it, nothing is spent again")
     if options.junit is not None:
-        from dpdb.doors.cli.junit import check_junit
+        from dpdb.doors.cli.job_output import check_junit
 
         check_junit(options.junit)
     shown = JobOutput(job, run_id, options.format, verbose=options.verbose)
@@ -127,7 +127,7 @@ def _lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
 def _tell(job: Job, run_id: str, outcomes: Sequence[Outcome], junit: str | None, error: str | None = None) -> None:
     """Report the result of a run to other systems; a failure of that does not change the run."""
     if junit is not None:
-        from dpdb.doors.cli.junit import write_junit
+        from dpdb.doors.cli.job_output import write_junit
 
         try:
             write_junit(junit, job.name, run_id, outcomes, error)

@@ -7,8 +7,7 @@ import json
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from dpdb.doors.cli.options import table_settings
-from dpdb.doors.cli.shared_options import command, format_option, limit_options, setting_options
+from dpdb.doors.cli.options import command, format_option, limit_options, setting_options, table_settings
 from dpdb.doors.cli.streams import show
 
 if TYPE_CHECKING:

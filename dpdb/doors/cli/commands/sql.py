@@ -9,8 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpdb.doors.cli.options import named_files
-from dpdb.doors.cli.shared_options import command, ledger_options, limit_options, table_options
+from dpdb.doors.cli.options import command, ledger_options, limit_options, named_files, table_options
 from dpdb.doors.cli.streams import read_input
 from dpdb.errors import ParameterError
 
@@ -50,7 +49,7 @@ def add_sql(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Answer the statements of the command line, of a file or of standard input; or prompt for them."""
-    from dpdb.doors.cli.open_session import open_session
+    from dpdb.doors.cli.session import open_session
     from dpdb.doors.cli.sql_answers import BINARY, answer_statements
     from dpdb.doors.sql import FrontEnd, split_statements
     from dpdb.opening import has_tables
@@ -79,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
         ) as front_end,
     ):
         if text is None:
-            from dpdb.doors.cli.prompt.prompt import run_prompt
+            from dpdb.doors.cli.prompt import run_prompt
 
             return run_prompt(front_end, ledger=options.ledger, receipt=(options.receipt, options.receipt_key))
         answer_statements(front_end, split_statements(text), options)
@@ -122,7 +121,7 @@ def _registered(
     name: str, file: str, options: argparse.Namespace, settings: Mapping[str, Any], opened: ExitStack
 ) -> RegisteredSuite:
     """Return a suite with a session of its own, which `opened` closes."""
-    from dpdb.doors.cli.open_session import open_session
+    from dpdb.doors.cli.session import open_session
     from dpdb.suites import register_suite
 
     def of_rules(rules: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from dpdb.doors.cli.shared_options import command, quiet_options
+from dpdb.doors.cli.options import command, quiet_options
 from dpdb.doors.cli.streams import show
 
 __all__ = ["add_warm"]

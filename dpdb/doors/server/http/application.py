@@ -1,17 +1,23 @@
-"""The HTTP application: routes onto the desk, and one wrapper around every handler.
+"""The HTTP application: routes onto the desk, one wrapper around every handler, and the two pages.
 
-A stranger learns nothing: every path but `/healthz` and the two pages, which are constant, needs a token, and without a
-good one the answer is a constant 401.
-Whatever a handler throws becomes a code and one line (`dpdb.doors.server.refusals`); nothing else leaves.
+A stranger learns nothing: every path but `/healthz` and the pages needs a token, and without a good one the answer is a
+constant 401. Whatever a handler throws becomes a code and one line (`dpdb.doors.server.refusals`); nothing else leaves.
+
+The pages are constant, without names, versions or anything of a table; what they show they ask for with a token. Each
+is one file with its style and script inside. Its Content-Security-Policy names their hashes and no other source, so
+that neither an answer nor a browser's extension of the page can run or load anything.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -21,23 +27,32 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from dpdb.doors.server.asked import Answer, Asker, RefusedError
 from dpdb.doors.server.desk import Desk
-from dpdb.doors.server.http.openapi import ANSWER, ARROW, PLAN, ApiRoute, answer_of, openapi_document
-from dpdb.doors.server.http.pages import PAGES, Page, load_page
-from dpdb.doors.server.refusals import FAILED, NOT_FOUND, UNAUTHORIZED, Refusal
-from dpdb.doors.server.values import (
+from dpdb.doors.server.exchange import (
     CHECK_OPTIONS,
     MOST_BODY,
     STATEMENT,
+    Answer,
+    Asker,
+    RefusedError,
     answer_values,
     checked_fields,
     json_bytes,
     plan_values,
 )
-from dpdb.owner_log import OWNER_LOG
+from dpdb.doors.server.http.openapi import ANSWER, ARROW, PLAN, ApiRoute, answer_of, openapi_document
+from dpdb.doors.server.refusals import FAILED, NOT_FOUND, UNAUTHORIZED, Refusal
+from dpdb.errors import OWNER_LOG
 
-__all__ = ["ROUTES", "STATUS", "http_application"]
+__all__ = [
+    "PAGES",
+    "ROUTES",
+    "STATUS",
+    "Page",
+    "http_application",
+    "load_page",
+]
+
 
 _JSON, _LINES = "application/json", "application/jsonl"
 _MOST_HISTORY = 1_000
@@ -233,7 +248,7 @@ class _Mcp:
 
 def _load_mcp() -> Any:
     try:
-        from dpdb.doors.server.mcp.over_http import McpOverHttp
+        from dpdb.doors.server.mcp_protocol import McpOverHttp
     except ImportError:
         raise RefusedError(_NO_MCP) from None
     return McpOverHttp
@@ -326,3 +341,38 @@ ROUTES = (
 )  # fmt: skip
 """Every route that needs a token; `/healthz` and the pages (`PAGES`) need none."""
 _REST = ApiRoute("", "", _nothing, "", "")
+
+
+_ASSETS = Path(__file__).parent / "assets"
+
+PAGES: Mapping[str, str] = {"/": "analyst", "/owner": "owner"}
+"""The page of every path; strangers get them, too, as a browser has no token when it opens a page."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page, and the policy that its browser enforces."""
+
+    content: bytes
+    policy: str
+
+
+def load_page(name: str) -> Page:
+    """Read a page and put its style and its script in."""
+    style = _text("style.css")
+    script = _text("common.js") + _text(f"{name}.js")
+    page = _text(f"{name}.html").replace("<style></style>", f"<style>{style}</style>")
+    page = page.replace("<script></script>", f"<script>{script}</script>")
+    policy = (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+    return Page(page.encode(), policy)
+
+
+def _text(name: str) -> str:
+    return (_ASSETS / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

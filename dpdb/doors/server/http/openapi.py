@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dpdb._version import __version__
-from dpdb.doors.server.values import fields_schema
+from dpdb.doors.server.exchange import fields_schema
 
 __all__ = ["ANSWER", "ARROW", "PLAN", "ApiRoute", "answer_of", "openapi_document"]
 

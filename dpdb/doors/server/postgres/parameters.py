@@ -7,11 +7,18 @@ import re
 import struct
 from collections.abc import Callable, Sequence
 
-from dpdb.doors.server.postgres.calendar import EPOCH, EPOCH_DAYS, date_text, time_text, timestamp_text
-from dpdb.doors.server.postgres.errors import WireError
-from dpdb.doors.server.postgres.types import ARRAYS, BY_OID, ELEMENTS
-from dpdb.doors.server.postgres.values import single_text
-from dpdb.doors.server.postgres.wire import Reading, utf8
+from dpdb.doors.server.postgres.values import (
+    ARRAYS,
+    BY_OID,
+    ELEMENTS,
+    EPOCH,
+    EPOCH_DAYS,
+    date_text,
+    single_text,
+    time_text,
+    timestamp_text,
+)
+from dpdb.doors.server.postgres.wire import Reading, WireError, utf8
 from dpdb.doors.sql import Numeral, ParameterType, Value
 
 __all__ = ["OIDS", "TEXT_ARRAY", "parameter_type", "read_value"]

@@ -12,8 +12,8 @@ import hmac
 import re
 import secrets
 
-from dpdb.doors.server.login_keys import ITERATIONS, LoginKeys
-from dpdb.doors.server.postgres.errors import WireError
+from dpdb.doors.server.analysts import ITERATIONS, LoginKeys
+from dpdb.doors.server.postgres.wire import WireError
 
 __all__ = ["LOGIN_FAILED", "Scram", "mechanisms", "mock_keys"]
 

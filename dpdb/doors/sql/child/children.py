@@ -15,8 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from dpdb.doors.sql.child import messages
-from dpdb.errors import EngineError
-from dpdb.owner_log import OWNER_LOG
+from dpdb.errors import OWNER_LOG, EngineError
 
 __all__ = ["Child", "Children"]
 

@@ -1,11 +1,17 @@
-"""`RemoteDatabase`: where an analyst's statement runs. It holds public tables and answers of releases, nothing else."""
+"""`RemoteDatabase`: where an analyst's statement runs. It holds public tables and answers of releases, nothing else.
+
+Public tables are read once into one file that every worker opens. A worker has run a stranger's SQL: what it sends as a
+result may be any bytes, and is read as such.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import glob
 import json
 import re
 import signal
+import struct
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -13,19 +19,27 @@ from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
+from sqlglot import exp
 
-from dpdb.database import sql_file
+from dpdb.database import Database, sql_file
 from dpdb.doors.sql.child import messages
 from dpdb.doors.sql.child.children import Child, Children
-from dpdb.doors.sql.child.limits import Limits
-from dpdb.doors.sql.child.public_tables import PublicTables
-from dpdb.doors.sql.child.result import read_result
-from dpdb.doors.sql.refusal_words import one_line
+from dpdb.doors.sql.child.messages import Limits
+from dpdb.doors.sql.parse import one_line
 from dpdb.doors.sql.rewrite import ANSWERS
-from dpdb.errors import EngineError, StatementFailedError, StatementRefusedError
-from dpdb.owner_log import OWNER_LOG
+from dpdb.errors import OWNER_LOG, EngineError, ParameterError, SourceError, StatementFailedError, StatementRefusedError
+from dpdb.files.new_file import WorkFolder
+from dpdb.names import folded
+from dpdb.sources import Files, find_files, parquet_columns, parquet_scan
 
-__all__ = ["Form", "RemoteDatabase", "RemoteStatement"]
+__all__ = [
+    "Form",
+    "PublicTables",
+    "RemoteDatabase",
+    "RemoteStatement",
+    "read_result",
+]
+
 
 Form = Literal["query", "explain", "describe"]
 
@@ -224,3 +238,166 @@ def _stream(rows: pa.Table) -> pa.Buffer:
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write_table(rows)
     return sink.getvalue()
+
+
+# Places in the tables of Arrow's message format (Message.fbs).
+_HEADER, _COMPRESSION = 2, 3
+# Types of which a few bytes can stand for any amount of text or values; DuckDB sends none of them.
+_SHARING: tuple[Callable[[pa.DataType], bool], ...] = (
+    pa.types.is_dictionary,
+    pa.types.is_run_end_encoded,
+    pa.types.is_string_view,
+    pa.types.is_binary_view,
+    pa.types.is_list_view,
+    pa.types.is_large_list_view,
+)
+
+_DAMAGE = (
+    pa.ArrowException, MemoryError, OverflowError, ValueError, TypeError, OSError, StopIteration, struct.error,
+)  # fmt: skip
+
+
+def read_result(content: bytes | bytearray, limits: Limits) -> pa.Table:
+    """Read an Arrow stream.
+
+    Raises
+    ------
+    StatementFailedError
+        If it is damaged, or holds more rows or values than `limits` say.
+    """
+    try:
+        _refuse_odd_messages(content)
+        table = pa.ipc.open_stream(content).read_all().replace_schema_metadata()
+        "".join(table.column_names).encode()
+        table.validate(full=True)
+        values = sum(_values(chunk) for column in table.columns for chunk in column.chunks)
+    except _DAMAGE:
+        raise StatementFailedError("the result is damaged") from None
+    for found, most, what in ((table.num_rows, limits.rows, "rows"), (values, limits.values, "values")):
+        if found > most:
+            raise StatementFailedError(f"the result has more than {most:,} {what}")
+    return table
+
+
+def _refuse_odd_messages(content: bytes | bytearray) -> None:
+    """Accept only the messages of DuckDB's results: a schema and batches of rows that are not compressed."""
+    messages: Iterator[pa.ipc.Message] = iter(pa.ipc.MessageReader.open_stream(content))
+    kinds = [next(messages).type]
+    for message in messages:
+        kinds.append(message.type)
+        if _is_compressed(message.metadata.to_pybytes()):
+            raise ValueError("a worker compresses nothing")
+    if kinds != ["schema"] + ["record batch"] * (len(kinds) - 1):
+        raise ValueError(f"a worker does not send {kinds}")
+
+
+def _is_compressed(metadata: bytes) -> bool:
+    """Look into a message's metadata: compressed bytes could become any number of bytes."""
+    header = _field(metadata, struct.unpack_from("<I", metadata)[0], _HEADER)
+    return header is None or _field(metadata, header, _COMPRESSION) is not None
+
+
+def _field(metadata: bytes, table: int, number: int) -> int | None:
+    """Return where the table in a field of a FlatBuffers table starts, None if the field is absent."""
+    places = table - struct.unpack_from("<i", metadata, table)[0]
+    size = struct.unpack_from("<H", metadata, places)[0]
+    entry = 4 + 2 * number
+    place = struct.unpack_from("<H", metadata, places + entry)[0] if entry < size else 0
+    if not place:
+        return None
+    start: int = table + place + struct.unpack_from("<I", metadata, table + place)[0]
+    return start
+
+
+def _values(array: pa.Array) -> int:
+    """Count the values of an array, those inside of lists and structs one by one."""
+    kind = array.type
+    if any(is_sharing(kind) for is_sharing in _SHARING):
+        raise ValueError(f"a worker sends no {kind}")
+    if isinstance(array, pa.ExtensionArray):
+        return _values(array.storage)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return len(array) + _values(array.flatten())
+    if pa.types.is_map(kind):
+        return len(array) + _values(array.keys) + _values(array.items)
+    if pa.types.is_struct(kind) or pa.types.is_union(kind):
+        return len(array) + sum(_values(array.field(position)) for position in range(kind.num_fields))
+    return len(array)
+
+
+_LOADING_MEMORY = "1GB"
+_FILE = "public.duckdb"
+_ATTACHED = "public"
+
+
+class PublicTables:
+    """Parquet and CSV files, read once into a DuckDB file in a folder of its own (mode 0700).
+
+    Parameters
+    ----------
+    tables : mapping of name to path
+
+    Attributes
+    ----------
+    names : frozenset of str
+        The names as `folded`.
+    file : Path or None
+        The file; None if there are no tables.
+
+    Raises
+    ------
+    SourceError, ParameterError
+        If a file cannot be read or two tables have one name.
+    """
+
+    def __init__(self, tables: Mapping[str, str | Path]) -> None:
+        self.names = frozenset(folded(name) for name in tables)
+        if len(self.names) != len(tables):
+            raise ParameterError("two public tables have the same name")
+        self.file: Path | None = None
+        if not tables:
+            return
+        try:
+            self._folder = WorkFolder()
+        except OSError as error:
+            raise ParameterError(f"no temporary folder can be made for public tables: {error.strerror}") from None
+        self.file = self._folder.path / _FILE
+        try:
+            _write(tables, self.file)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Remove the file. May be called twice."""
+        if self.file is not None:
+            self._folder.close()
+
+
+def _write(tables: Mapping[str, str | Path], file: Path) -> None:
+    with Database(memory_limit=_LOADING_MEMORY) as database:
+        database.execute(f"ATTACH {exp.Literal.string(str(file)).sql('duckdb')} AS {_ATTACHED}")
+        for name, path in tables.items():
+            _load(database, name, str(path))
+        database.execute(f"DETACH {_ATTACHED}")
+    file.chmod(0o400)
+
+
+def _load(database: Database, name: str, path: str) -> None:
+    try:
+        files = find_files(path)
+        if files.kind not in ("parquet", "csv"):
+            raise SourceError(f"{path}: a public table is a Parquet or CSV file")
+        scan = _csv(files)
+        if files.kind == "parquet":
+            scan = parquet_scan(files, parquet_columns(database, files), {})
+        table = exp.table_(name, db=_ATTACHED, quoted=True)
+        database.execute(exp.select("*").from_(scan).ctas(table, dialect="duckdb"))
+    except EngineError as error:
+        raise SourceError(f"{path}: cannot be read: {one_line(str(error))}") from None
+
+
+def _csv(files: Files) -> exp.Expr:
+    # Types may be guessed here: the table is public.
+    paths = exp.Array(expressions=[exp.Literal.string(glob.escape(path)) for path in files.paths])
+    return exp.Table(this=exp.Anonymous(this="read_csv", expressions=[paths]))

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from dpdb.doors.sql.child import messages, sandbox
-from dpdb.doors.sql.child.limits import Limits
+from dpdb.doors.sql.child.messages import Limits
 
 __all__ = ["main"]
 

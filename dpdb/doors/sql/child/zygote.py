@@ -21,8 +21,7 @@ from contextlib import suppress
 from functools import partial
 from typing import NoReturn
 
-from dpdb.doors.sql.child.limits import lower_limit
-from dpdb.doors.sql.child.messages import NUMBER
+from dpdb.doors.sql.child.messages import NUMBER, lower_limit
 
 __all__ = ["main"]
 

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpdb.doors.cli.commands.budget.allow import add_allow
-from dpdb.doors.cli.commands.budget.answers import add_answers
-from dpdb.doors.cli.commands.budget.close import add_close
-from dpdb.doors.cli.commands.budget.create import add_create
-from dpdb.doors.cli.commands.budget.epoch import add_epoch
-from dpdb.doors.cli.commands.budget.history import add_history
-from dpdb.doors.cli.commands.budget.raise_ import add_raise
-from dpdb.doors.cli.commands.budget.rearm import add_rearm
-from dpdb.doors.cli.commands.budget.retire import add_retire
-from dpdb.doors.cli.commands.budget.show import add_show
-from dpdb.doors.cli.commands.budget.suites import add_suites
-from dpdb.doors.cli.shared_options import command_of_actions
+from dpdb.doors.cli.commands.budget.acts import add_allow, add_create, add_epoch, add_raise, add_retire, add_show
+from dpdb.doors.cli.commands.budget.history import add_answers, add_history
+from dpdb.doors.cli.commands.budget.suites import add_close, add_rearm, add_suites
+from dpdb.doors.cli.options import command_of_actions
 
 __all__ = ["add_budget"]
 

@@ -1,4 +1,4 @@
-"""`dpdb budget suites`."""
+"""`dpdb budget suites`, `rearm` and `close`: the suites of checks of a ledger."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dpdb.doors.cli.commands.budget.ledger_option import ledger_option
-from dpdb.doors.cli.shared_options import command
+from dpdb.doors.cli.commands.budget.acts import act, act_options, ledger_option
+from dpdb.doors.cli.options import command
 from dpdb.doors.cli.streams import one_line, show
 
 if TYPE_CHECKING:
-    from dpdb.ledger import RecordedSuite
+    from dpdb.ledger import Ledger, RecordedSuite
 
-__all__ = ["add_suites", "show_suites"]
+__all__ = [
+    "add_close",
+    "add_rearm",
+    "add_suites",
+    "show_suites",
+]
+
 
 _NANO = 10**9
 
@@ -70,3 +76,45 @@ def _words(suite: RecordedSuite) -> str:
         facts.append("the same --run-id finishes it; `dpdb budget close` ends it where it is")
     facts += [f"{check} re-armed on {at[:10]}" for check, at in suite.rearmed]
     return "\n    ".join(map(one_line, [f"{name}  {state}", *facts]))
+
+
+def add_rearm(actions: Any) -> None:
+    """Add `dpdb budget rearm`."""
+    text = "let a failed check of a kept suite be tested again; only its next failure costs something"
+    example = "dpdb budget rearm visits.ledger nightly zip_city --label 'fixed at the source'"
+    parser = command(actions, "rearm", _rearm, text, example)
+    ledger_option(parser)
+    parser.add_argument("name", metavar="NAME", help="the kept suite")
+    parser.add_argument("check", metavar="CHECK", help="the failed check")
+    parser.add_argument(
+        "--epsilon", metavar="E", help="debit this much for its failures (else: from what the suite has left)"
+    )
+    act_options(parser)
+
+
+def _rearm(options: argparse.Namespace) -> int:
+    """Re-arm a check and print the suite."""
+    from dpdb.ledger import Ledger
+    from dpdb.privacy import PURE
+    from dpdb.suites import refuse_small_epsilon
+
+    charge = None if options.epsilon is None else PURE.budget(options.epsilon)
+    with Ledger.open(options.ledger) as ledger:
+        kept = ledger.kept_suite(options.name)
+        if kept is not None and charge is not None:
+            refuse_small_epsilon(kept.spec, charge)
+        ledger.rearm(options.name, options.check, charge, who=options.who, label=options.label)
+        show_suites([suite for suite in ledger.suites() if suite.name == options.name], options.format)
+    return 0
+
+
+def add_close(actions: Any) -> None:
+    """Add `dpdb budget close`."""
+    text = "close a kept suite for ever: settle it at what its failures cost, and overwrite its secret"
+    parser = act(actions, "close", _close, text, "dpdb budget close visits.ledger nightly")
+    parser.add_argument("name", metavar="NAME", help="the kept suite, or the run id of another that was not finished")
+    act_options(parser)
+
+
+def _close(ledger: Ledger, options: argparse.Namespace) -> None:
+    ledger.close_suite(options.name, who=options.who, label=options.label)

@@ -17,19 +17,17 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.doors.server.analysts import Analyst
-from dpdb.doors.server.asked import RefusedError
 from dpdb.doors.server.desk import Desk
+from dpdb.doors.server.exchange import RefusedError
 from dpdb.doors.server.postgres.catalog.content import Content, Shown, relation_name
 from dpdb.doors.server.postgres.catalog.functions import FUNCTIONS, macros
-from dpdb.doors.server.postgres.catalog.question import parsed, query_of
-from dpdb.doors.server.postgres.catalog.result_columns import with_kinds
+from dpdb.doors.server.postgres.catalog.question import parsed, query_of, with_kinds
 from dpdb.doors.server.postgres.catalog.rewrite import rewritten
 from dpdb.doors.server.rates import PerMinute
 from dpdb.doors.server.refusals import Refusal
-from dpdb.doors.sql.child.limits import Limits
+from dpdb.doors.sql.child.messages import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase
-from dpdb.errors import DpdbError, StatementRefusedError
-from dpdb.owner_log import OWNER_LOG
+from dpdb.errors import OWNER_LOG, DpdbError, StatementRefusedError
 
 __all__ = ["answer", "is_about", "parsed"]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from dpdb.doors.server.postgres.catalog.content import SETTINGS, Content, function_arguments
-from dpdb.doors.server.postgres.catalog.relations import formatted, pg_types
+from dpdb.doors.server.postgres.catalog.content import SETTINGS, Content, formatted, function_arguments, pg_types
 
 __all__ = ["FUNCTIONS", "PREFIX", "macros"]
 

@@ -12,13 +12,29 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
-from dpdb.doors.server.postgres.catalog.content import Content, function_names, relation_name
+from dpdb.doors.server.postgres.catalog.content import (
+    Content,
+    formatted,
+    function_names,
+    pg_types,
+    relation_name,
+    relations,
+)
 from dpdb.doors.server.postgres.catalog.functions import FUNCTIONS, PREFIX
-from dpdb.doors.server.postgres.catalog.question import SCHEMAS, TYPED, WORDS, asks, relation_of
-from dpdb.doors.server.postgres.catalog.relations import formatted, pg_types, relations
-from dpdb.doors.server.postgres.catalog.result_columns import name_columns, result_kinds
-from dpdb.doors.server.postgres.catalog.type_names import INTEGERS, REG, TEXTS, type_name
-from dpdb.doors.sql.functions import FUNCTIONS as HARMLESS
+from dpdb.doors.server.postgres.catalog.question import (
+    INTEGERS,
+    REG,
+    SCHEMAS,
+    TEXTS,
+    TYPED,
+    WORDS,
+    asks,
+    name_columns,
+    relation_of,
+    result_kinds,
+    type_name,
+)
+from dpdb.doors.sql.check import FUNCTIONS as HARMLESS
 from dpdb.doors.sql.rewrite import ANSWERS
 from dpdb.errors import StatementRefusedError
 

@@ -1,0 +1,309 @@
+"""Read inclusions: `customer_id IN customers.id`, and SQL's `FOREIGN KEY (...) REFERENCES customers(id)`.
+
+Behind WHERE columns of the parent say which of its rows count, and columns of the row which rows the rule is about; so
+does `customer_id IN (SELECT id FROM customers WHERE active)`.
+
+Read look-ups, `CHECK (visit_start <= person.death_date) BY person_id = person.person_id`, and absences.
+
+`EXISTS visits BY person_id` and `person IN visits BY person_id` (whatever the measured table is called) are the
+inclusion `person_id IN visits.person_id`: every row must be found there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from dpdb.constraints.column_ref import Across, Inclusion, LookUp, computed
+from dpdb.constraints.denial import MAX_PREDICATES, Constant, DenialConstraint, Operator, Predicate
+from dpdb.constraints.text.cursor import Cursor, TupleNames
+from dpdb.constraints.text.lexer import Kind, Token
+from dpdb.constraints.text.sql_fragment import ParentColumns
+
+__all__ = [
+    "absence",
+    "across",
+    "at_inclusion",
+    "at_look_up",
+    "behind_names",
+    "behind_parentheses",
+    "inclusion",
+    "look_up",
+]
+
+
+_PARENT = "a table and its column, such as customers.id or customers(id), or values in parentheses"
+
+
+def at_inclusion(cursor: Cursor) -> bool:
+    """Return whether a rule across tables begins here: `in` outside parentheses before a name, and no arrow.
+
+    Before a parenthesis it is the `IN (...)` of a condition, and behind WHERE the rule has begun.
+    """
+    if _at_foreign_key(cursor):
+        return True
+    ahead, depth, found = 0, 0, False
+    while not cursor.at(Kind.END, ahead) and not cursor.at(Kind.ARROW, ahead):
+        depth += cursor.at(Kind.LPAREN, ahead) - cursor.at(Kind.RPAREN, ahead)
+        is_in = ahead > 0 and depth == 0 and cursor.at_word("in", ahead=ahead)
+        has_values = cursor.at(Kind.LPAREN, ahead=ahead + 1) and not cursor.at_word("select", ahead=ahead + 2)
+        found = found or (is_in and not has_values)
+        if not found and ahead and depth == 0 and cursor.at_word("where", ahead=ahead):
+            return False
+        ahead += 1
+    return found and cursor.at(Kind.END, ahead)
+
+
+def inclusion(cursor: Cursor) -> tuple[DenialConstraint, ...]:
+    """Take the rule: no row may have values that the parent lacks."""
+    if _at_foreign_key(cursor):
+        cursor.take()
+        cursor.take()
+        columns = _in_parentheses(cursor)
+        if not cursor.at_word("references"):
+            raise cursor.error("REFERENCES")
+    elif cursor.at(Kind.LPAREN):
+        columns = _in_parentheses(cursor)
+        if not cursor.at_word("in"):
+            raise cursor.error("IN")
+    else:
+        columns = [_qualified(cursor)]
+        if not cursor.at_word("in"):
+            raise cursor.error("IN (put conditions behind WHERE, and names with spaces or signs in double quotes)")
+    cursor.take()
+    start = cursor.peek()
+    among = None
+    if cursor.at(Kind.LPAREN) and cursor.at_word("select", ahead=1):
+        from dpdb.constraints.text.conditions import selected  # loads sqlglot
+
+        parent, parent_columns, among = selected(cursor)
+    else:
+        parent, names = _parent(cursor)
+        parent_columns = tuple(names)
+    if len(parent_columns) != len(columns):
+        raise cursor.error(f"as many columns of {parent} as on the left ({len(columns)})", start)
+    _refuse_repeated(cursor, columns, start)
+    return across(cursor, Inclusion(tuple(columns), parent, parent_columns, among))
+
+
+def across(cursor: Cursor, rule: Across) -> tuple[DenialConstraint, ...]:
+    """Take what stands behind WHERE, and return the constraint that no row may satisfy a condition across tables."""
+    conditions: tuple[Predicate, ...] = ()
+    if cursor.at_word("where"):
+        from dpdb.constraints.text.conditions import conditions_among  # loads sqlglot
+
+        cursor.take()
+        parent = ParentColumns(tuple(rule.parent.casefold().split(".")), "unknown")
+        conditions, among = conditions_among(cursor, TupleNames(cursor.source), parent)
+        if among is not None and rule.among is not None:
+            raise cursor.error("all conditions on the parent inside SELECT")
+        rule = replace(rule, among=rule.among or among)
+    made = DenialConstraint((Predicate(computed(0, rule), Operator.EQ, Constant(True)),))
+    return (made.among(conditions) if conditions else made,)
+
+
+def _at_foreign_key(cursor: Cursor) -> bool:
+    return cursor.at_word("foreign") and cursor.at_word("key", ahead=1) and cursor.at(Kind.LPAREN, ahead=2)
+
+
+def _in_parentheses(cursor: Cursor) -> list[str]:
+    cursor.expect(Kind.LPAREN, "'('")
+    columns = [_qualified(cursor)]
+    while cursor.accept(Kind.COMMA):
+        columns.append(_qualified(cursor))
+        if len(columns) == MAX_PREDICATES:
+            raise cursor.error(f"at most {MAX_PREDICATES - 1} columns")
+    cursor.expect(Kind.RPAREN, "',' or ')'")
+    return columns
+
+
+def _qualified(cursor: Cursor) -> str:
+    """Take a column of the measured table, maybe after the table's name, as in `orders.customer_id`."""
+    while cursor.at_column() and cursor.at(Kind.DOT, ahead=1) and not cursor.at_dotted_column():
+        cursor.take()
+        cursor.take()
+    return cursor.column(before="in")
+
+
+def _parent(cursor: Cursor) -> tuple[str, list[str]]:
+    """Take `customers.id`, `customers(id)` or `sales.customers(id, region)`: names of another table, as written."""
+    names = [_name(cursor)]
+    while cursor.accept(Kind.DOT):
+        names.append(_name(cursor))
+    if cursor.accept(Kind.LPAREN):
+        columns = [_name(cursor)]
+        while cursor.accept(Kind.COMMA):
+            columns.append(_name(cursor))
+        cursor.expect(Kind.RPAREN, "',' or ')'")
+        return ".".join(names), columns
+    if len(names) == 1:
+        raise cursor.error(_PARENT)
+    return ".".join(names[:-1]), names[-1:]
+
+
+def _name(cursor: Cursor) -> str:
+    if not cursor.at_column():
+        raise cursor.error(_PARENT)
+    return cursor.written_name()
+
+
+def _refuse_repeated(cursor: Cursor, columns: list[str], token: Token) -> None:
+    if len(set(columns)) < len(columns):
+        raise cursor.error("each column once on the left", token)
+
+
+def at_look_up(cursor: Cursor) -> bool:
+    """Return whether `CHECK (...) BY`, `not(...) BY`, `EXISTS table BY` or `word IN table BY` begins here."""
+    if cursor.at_word("check") and cursor.at(Kind.LPAREN, ahead=1):
+        return cursor.at_word("by", ahead=behind_parentheses(cursor, 1))
+    if cursor.at_word("not") and cursor.at(Kind.LPAREN, ahead=1):
+        return cursor.at_word("by", ahead=behind_parentheses(cursor, 1))
+    ahead = 0
+    if not cursor.at_word("exists"):
+        ahead = behind_names(cursor, 0)
+        if ahead == 0 or not cursor.at_word("in", ahead=ahead):
+            return False
+    end = behind_names(cursor, ahead + 1)
+    return end > ahead + 1 and cursor.at_word("by", ahead=end)
+
+
+def behind_parentheses(cursor: Cursor, ahead: int) -> int:
+    """Return how far ahead the token is behind a parenthesis and what it encloses; at the end if it is not closed."""
+    depth = 0
+    while not cursor.at(Kind.END, ahead):
+        depth += cursor.at(Kind.LPAREN, ahead) - cursor.at(Kind.RPAREN, ahead)
+        ahead += 1
+        if depth == 0:
+            break
+    return ahead
+
+
+def behind_names(cursor: Cursor, ahead: int) -> int:
+    """Return how far ahead the token is behind a name with dots; `ahead` itself if there is none."""
+    if not cursor.at_column(ahead) or cursor.at_word("in", ahead=ahead):
+        return ahead
+    ahead += 1
+    while cursor.at(Kind.DOT, ahead) and cursor.at_column(ahead + 1):
+        ahead += 2
+    return ahead
+
+
+_BY = "the key in both tables behind BY, such as BY person_id = person.person_id AND year = person.year"
+
+
+def look_up(cursor: Cursor) -> tuple[DenialConstraint, ...]:
+    """Take the rule: no row of the parent with a row's key may make the condition false; of `not(...)`, true."""
+    from dpdb.constraints.text.conditions import check_across  # loads sqlglot
+
+    is_denial = cursor.take().text.lower() == "not"
+    condition_at = cursor.position + 1
+    cursor.position += behind_parentheses(cursor, 0) + 1
+    key = _key(cursor, None)
+    after, cursor.position = cursor.position, condition_at
+    parent = ParentColumns(tuple(key.parent.casefold().split(".")))
+    condition = check_across(cursor, TupleNames(cursor.source), parent, is_denial=is_denial)
+    cursor.expect(Kind.RPAREN, "')'")
+    cursor.position = after
+    return across(cursor, LookUp(key.columns, key.parent, key.parent_columns, condition=condition))
+
+
+def absence(cursor: Cursor) -> tuple[DenialConstraint, ...]:
+    """Take the rule: the parent must have every row's key."""
+    if not cursor.at_word("exists"):
+        cursor.position += behind_names(cursor, 0)
+    cursor.take()
+    names = [cursor.written_name()]
+    while cursor.accept(Kind.DOT):
+        names.append(cursor.written_name())
+    cursor.take()
+    key = _key(cursor, ".".join(names))
+    return across(cursor, Inclusion(key.columns, key.parent, key.parent_columns))
+
+
+class _Key(NamedTuple):
+    parent: str
+    columns: tuple[str, ...]
+    parent_columns: tuple[str, ...]
+
+
+class _Side(NamedTuple):
+    """A side of an equation behind BY: what stands before its column, the column, its first token."""
+
+    table: str | None
+    column: str
+    token: Token
+
+
+def _key(cursor: Cursor, parent: str | None) -> _Key:
+    """Take what stands behind BY; `parent` is the table that is known already, where columns may have one name."""
+    columns: list[str] = []
+    theirs: list[str] = []
+    while not columns or cursor.accept(Kind.AND) or cursor.accept(Kind.COMMA) or _accepts_and(cursor):
+        start = cursor.peek()
+        own, their = _pair(cursor, parent)
+        table = their.table or parent
+        if table is None:
+            raise cursor.error(_BY, start)
+        parent = table if parent is None else parent
+        if table.casefold() != parent.casefold():
+            raise cursor.error(f"columns of {parent}, as before (a look-up has one parent)", their.token)
+        if own in columns:
+            raise cursor.error("each column of the row once behind BY", start)
+        columns.append(own)
+        theirs.append(their.column)
+        if len(columns) == MAX_PREDICATES - 1 and not (cursor.at(Kind.END) or cursor.at_word("where")):
+            raise cursor.error(f"at most {MAX_PREDICATES - 1} columns")
+    assert parent is not None, "each pair has a table"
+    return _Key(parent, tuple(columns), tuple(theirs))
+
+
+def _accepts_and(cursor: Cursor) -> bool:
+    found = cursor.at_word("and")
+    if found:
+        cursor.take()
+    return found
+
+
+def _pair(cursor: Cursor, parent: str | None) -> tuple[str, _Side]:
+    """Take `a = person.a` or `person.a = a`; of two columns with a table before them the right one is the parent's.
+
+    Where the parent is known it is the side that is called so, and `a` alone is a column of both tables.
+    """
+    start = cursor.position
+    left = _side(cursor)
+    if not cursor.at(Kind.OPERATOR):
+        cursor.position = start
+        own = _own(cursor)
+        if parent is None or left.table is not None:
+            raise cursor.error(_BY, left.token)
+        return own, _Side(None, left.column, left.token)
+    if cursor.peek().text not in {"=", "=="}:
+        raise cursor.error("'=' (keys are equal)")
+    cursor.take()
+    middle = cursor.position
+    right = _side(cursor)
+    if right.table is None and left.table is None and parent is None:
+        raise cursor.error(_BY, left.token)
+    is_left = right.table is None and left.table is not None
+    if parent is not None and left.table is not None and right.table is not None:
+        is_left = left.table.casefold() == parent.casefold() != right.table.casefold()
+    after = cursor.position
+    cursor.position = middle if is_left else start
+    own = _own(cursor)
+    cursor.position = after
+    return own, left if is_left else right
+
+
+def _side(cursor: Cursor) -> _Side:
+    token, names = cursor.peek(), [cursor.written_name()]
+    while cursor.accept(Kind.DOT):
+        names.append(cursor.written_name())
+    return _Side(".".join(names[:-1]) or None, names[-1], token)
+
+
+def _own(cursor: Cursor) -> str:
+    """Take a column of the measured table, maybe behind the table's name."""
+    while cursor.at_column() and cursor.at(Kind.DOT, ahead=1) and not cursor.at_dotted_column():
+        cursor.take()
+        cursor.take()
+    return cursor.column(stop_at_and=True)

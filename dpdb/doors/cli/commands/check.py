@@ -1,0 +1,199 @@
+"""`dpdb check`: of one table, or of a folder or database of tables with a suite file for each."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpdb.doors.cli.answers import AnswerOutput
+from dpdb.doors.cli.options import answer_options, command, declared_options, margin_option, setting_options
+from dpdb.doors.cli.parser import real, whole
+from dpdb.doors.cli.streams import say, write_output
+from dpdb.errors import ConstraintSyntaxError, ParameterError
+
+if TYPE_CHECKING:
+    from dpdb.constraints import DenialConstraint, WrittenLines
+    from dpdb.suites import CheckResults, SuitePlan, TableSet
+
+__all__ = [
+    "add_check",
+    "check_tables",
+]
+
+
+_STEPS = 25  # opening, counting, and a step for each level
+
+
+def add_check(commands: Any) -> None:
+    """Add `dpdb check`."""
+    text = "test a suite of rules with limits: verdicts, paid for by the checks that fail"
+    example = "dpdb check hospital.parquet nightly.dcs.txt --epsilon 1 --ledger hospital.ledger"
+    parser = command(commands, "check", run, text, example)
+    parser.add_argument("source", metavar="SOURCE", help="Parquet or CSV file, directory or glob; DuckDB file; ...")
+    parser.add_argument(
+        "suite", metavar="SUITE", help="file of rules, whose lines may end in limits; or a folder of T.suite.txt"
+    )
+    setting_options(parser, ("table", "csv_schema", "delimiter"))
+    declared_options(parser)
+    parser.add_argument("--epsilon", default="1", metavar="E", help="reserved; what is not needed is given back (1)")
+    parser.add_argument("--where", metavar="SQL", help="predicate that selects the rows that are checked")
+    parser.add_argument("--by", metavar="COLUMN", help="check each slice of this column by itself")
+    parser.add_argument("--keys", metavar="V,V", help="the public list of keys, as one line of CSV")
+    parser.add_argument(
+        "--confidence", type=real, default=0.99, metavar="C", harmless=True, help="of all verdicts together (.99)"
+    )
+    parser.add_argument(
+        "--certain", choices=["fail", "pass"], default="fail", help="which verdict is never due to noise (fail)"
+    )
+    parser.add_argument("--date", metavar="DAY", help="what {date} stands for in the suite, as YYYY-MM-DD")
+    parser.add_argument("--keep", metavar="NAME", help="keep the suite: later runs under this name cost nothing")
+    parser.add_argument("--runs", type=whole, metavar="H", help="with --keep: how often it will run (365)")
+    parser.add_argument("--dry-run", action="store_true", help="show what can be told apart, and spend nothing")
+    margin_option(parser)
+    answer_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the suite, print the verdicts, and tell by the exit code whether a check failed."""
+    from dpdb.constraints import written_lines
+    from dpdb.doors.cli.texts import checks_text
+
+    if Path(options.suite).is_dir():
+        return check_tables(options)
+    written = written_lines(options.suite)
+    rules = _rules(options, written)
+    with AnswerOutput.of(options) as output:
+        checked = _checked(options, written, rules)
+        if checked is None:
+            return 0
+        plan, results = checked
+        as_json = options.format == "json"
+        text = json.dumps(results.to_dict(), indent=2) + "\n" if as_json else checks_text(results, plan)
+        output.show(text, (), run_id=results.run_id, checks=[results])
+        return results.exit_code
+
+
+def _rules(options: argparse.Namespace, suite: WrittenLines) -> tuple[DenialConstraint, ...] | None:
+    from dpdb.constraints import shortened
+    from dpdb.suites import load_suite
+
+    try:
+        return load_suite(suite, date=options.date).rules
+    except ConstraintSyntaxError as error:
+        if suite.path is None and "\n" not in suite.text:
+            raise ConstraintSyntaxError(
+                f"{shortened(suite.text)}: no such file, and no text of rules: {error}"
+            ) from None
+        raise
+
+
+def _checked(
+    options: argparse.Namespace, suite: WrittenLines, rules: tuple[DenialConstraint, ...] | None
+) -> tuple[SuitePlan, CheckResults] | None:
+    from dpdb.doors.cli.options import keys
+    from dpdb.doors.cli.session import clear_bar, name_run, one_release, open_session, running, step_bar
+    from dpdb.doors.cli.texts import plan_text
+    from dpdb.suites import prepare_check, run_check
+
+    asked = {name: getattr(options, name) for name in _ASKED} | {"keys": keys(options), "day": options.date}
+    with open_session(
+        options,
+        constraints=rules,
+        budget=None if options.dry_run else one_release(options),
+        progress=step_bar(options, _STEPS),
+        rows=not options.dry_run,
+    ) as session:
+        prepared = prepare_check(session, suite, **asked)
+        if options.dry_run:
+            write_output(plan_text(prepared, options.margin))
+            return None
+        clear_bar(options)
+        if options.ledger is not None and not options.quiet and session.will_test(prepared):
+            name_run(options, prepared.charge.run_id)
+            if options.keep is None:
+                say(
+                    "each run pays at least a quarter of epsilon; with --keep NAME later runs of the suite cost nothing"
+                )
+        with running(options, prepared.charge.run_id):
+            return prepared.plan, run_check(session, prepared)
+
+
+_ASKED = (
+    "epsilon", "confidence", "certain", "where", "by", "keep", "runs", "run_id", "label", "who",
+)  # fmt: skip
+
+
+_STEPS_OF_SET = 40
+_OF_ONE_TABLE = ("where", "by", "keys", "private_parent", "max_children", "row_bound", "schema", "delimiter")
+_ASKED_OF_SET = ("epsilon", "confidence", "certain", "keep", "runs", "run_id", "label", "who")
+_LIMITS = ("memory_limit", "temp_directory", "threads", "gather_rows")
+_MOST_REASONS = 5
+
+
+def check_tables(options: argparse.Namespace) -> int:
+    """Run the suites of all tables as one, print the verdicts, and tell by the exit code whether a check failed.
+
+    Raises
+    ------
+    ParameterError
+        If an option is given that is of one table, or no unit.
+    """
+    from dpdb.doors.cli.options import table_settings
+    from dpdb.doors.cli.session import clear_bar, one_release, running, step_bar
+    from dpdb.doors.cli.texts import checks_text, plan_text
+    from dpdb.suites import TableSet
+
+    for name in _OF_ONE_TABLE:
+        if getattr(options, name, None) not in (None, []):
+            raise ParameterError(f"--{name.replace('_', '-')} is for one table; {options.suite} has suites of several")
+    if options.unit is None:
+        raise ParameterError("a set of tables needs --unit COLUMN, whose values own rows in all of them")
+    settings = table_settings(options)
+    limits = {name: settings[name] for name in _LIMITS if name in settings}
+    with AnswerOutput.of(options) as output:
+        with TableSet(
+            options.source,
+            options.suite,
+            table=options.table,
+            unit=options.unit,
+            max_rows=options.max_rows,
+            public_parents=settings["public_parents"],
+            ledger=options.ledger,
+            budget=None if options.dry_run else one_release(options),
+            day=options.date,
+            progress=step_bar(options, _STEPS_OF_SET),
+            rows=not options.dry_run,
+            **limits,
+        ) as tables:
+            prepared = tables.prepare(**{name: getattr(options, name) for name in _ASKED_OF_SET})
+            clear_bar(options)
+            if options.dry_run:
+                write_output(_left_out_text(tables) + plan_text(prepared, options.margin))
+                return 0
+            if options.ledger is not None and not options.quiet and tables.will_test(prepared):
+                say(f"run id {prepared.charge.run_id}: with --run-id the same run is finished, or answered again")
+            with running(options, prepared.charge.run_id):
+                results = tables.run(prepared)
+            left_out = _left_out(tables)
+            text = checks_text(results, prepared.plan) + _left_out_text(tables)
+        if options.format == "json":
+            text = json.dumps({**results.to_dict(), "not_checked": left_out}, indent=2) + "\n"
+        output.show(text, (), run_id=results.run_id, checks=[results])
+        return results.exit_code
+
+
+def _left_out(tables: TableSet) -> list[dict[str, Any]]:
+    return [{"name": each.name, "reason": each.reason} for each in tables.not_checked]
+
+
+def _left_out_text(tables: TableSet) -> str:
+    """Say how many checks are not run, and the commonest reasons."""
+    if not tables.not_checked:
+        return ""
+    counts = Counter(each.reason for each in tables.not_checked).most_common()
+    lines = [f"  {count}: {reason}" for reason, count in counts[:_MOST_REASONS]]
+    more = [f"  and {len(counts) - _MOST_REASONS} other reasons (--format json)"] if len(counts) > _MOST_REASONS else []
+    return "\n".join([f"Not checked: {len(tables.not_checked)}, for public reasons:", *lines, *more]) + "\n"

@@ -1,1 +1,0 @@
-"""The prompt of `dpdb sql`: its lines, its commands, its loop."""

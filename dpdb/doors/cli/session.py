@@ -1,0 +1,101 @@
+"""The session of a command that makes releases: its request, and its progress on standard error.
+
+Each option of a request has the name of its field. Progress shows the names of steps, and no number that depends on
+the data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from dpdb.doors.cli.options import keys, table_settings
+from dpdb.doors.cli.streams import say, tell
+from dpdb.engine import Progress, no_progress
+from dpdb.errors import EngineError
+from dpdb.privacy import parse_epsilon
+from dpdb.release import OPTIONS, Ask, Session
+
+__all__ = [
+    "asked",
+    "clear_bar",
+    "name_run",
+    "one_release",
+    "open_session",
+    "running",
+    "step_bar",
+]
+
+
+def open_session(options: argparse.Namespace, **own: Any) -> Session:
+    """Open the source of a command; `own` are parameters of `Session` that the command sets itself, as `budget`."""
+    return Session(options.source, **table_settings(options) | {"ledger": options.ledger} | own)
+
+
+def one_release(options: argparse.Namespace) -> str | None:
+    """Return the budget of a command that makes one release: its epsilon, or None, for that of the ledger."""
+    if options.ledger is not None or options.epsilon is None:
+        return None
+    parse_epsilon(options.epsilon)  # errors speak of epsilon, not of a budget
+    return str(options.epsilon)
+
+
+def asked(options: argparse.Namespace, function: str) -> Ask:
+    """Return the request of a command to `dp_inconsistency` or `dp_count`.
+
+    Raises
+    ------
+    ParameterError
+        As for `Ask`.
+    """
+    given = {name: value for name, value in vars(options).items() if name in OPTIONS}
+    return Ask.called(function, {**given, "keys": keys(options)})
+
+
+def step_bar(options: argparse.Namespace, steps: int) -> Progress:
+    """Return a reporter that draws one line per step, over the last one; silent if stderr is not a terminal."""
+    if not _has_bar(options):
+        return no_progress
+    from dpdb.doors.notebook import bar_words
+
+    done = 0
+
+    def report(step: str) -> None:
+        nonlocal done
+        done = min(done + 1, steps)
+        end = "\r\033[K" if done == steps else ""
+        tell(f"\r\033[K{bar_words(done, steps, step)}{end}")
+
+    return report
+
+
+def clear_bar(options: argparse.Namespace) -> None:
+    """Wipe the bar away before other lines, whatever steps are still to come."""
+    if _has_bar(options):
+        tell("\r\033[K")
+
+
+def name_run(options: argparse.Namespace, run_id: str | None) -> None:
+    """Say under which id a ledger keeps a run, where the command has given it none."""
+    if options.ledger is not None and options.run_id is None and not options.quiet:
+        say(f"run id {run_id}: with --run-id the same run is finished, or answered again")
+
+
+@contextmanager
+def running(options: argparse.Namespace, run_id: str | None) -> Iterator[None]:
+    """Make a run; one that breaks off says how it is finished, and behind each the bar is wiped away."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, EngineError):
+        if options.ledger is not None:
+            say(f"with --run-id {run_id} the same command finishes this run, if it was debited")
+        raise
+    finally:
+        clear_bar(options)
+
+
+def _has_bar(options: argparse.Namespace) -> bool:
+    return not options.quiet and sys.stderr.isatty()

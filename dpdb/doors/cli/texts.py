@@ -1,0 +1,158 @@
+"""Releases and verdicts as commands print them: a table with notes below it, in detail, or as one JSON document."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from dpdb.release import (
+    SHARE,
+    Release,
+    is_within_noise,
+    measured_words,
+    missing_words,
+    number_words,
+    promise_words,
+    releases_words,
+    sure_words,
+    value_words,
+    words_of,
+)
+
+if TYPE_CHECKING:
+    from dpdb.suites import CheckResult, CheckResults, CheckRun, SuitePlan
+
+__all__ = [
+    "aligned",
+    "checks_text",
+    "plan_text",
+    "releases_text",
+]
+
+
+_RULE = "rule"
+
+
+def releases_text(releases: Sequence[Release], output: str, verbose: bool = False) -> str:
+    """Return the releases of one call as one JSON document or in words.
+
+    Parameters
+    ----------
+    releases
+        At least one release.
+    output
+        ``"json"``, or anything else for words.
+    verbose
+        Whether the words have every detail, instead of a table with notes.
+    """
+    if output == "json":
+        return json.dumps({"releases": [release.to_dict() for release in releases]}, indent=2) + "\n"
+    if verbose:
+        return f"{releases_words(releases)}\n"
+    return "\n".join([*_table(releases), *_notes(releases)]) + "\n"
+
+
+def _table(releases: Sequence[Release]) -> Iterator[str]:
+    """Align the columns; the last one has the rules, which may be long."""
+    by_rule = releases[0].constraint is not None
+    heads = ("measure", "value", f"bounds ({sure_words(releases[0].confidence)})", "meaning", "cost", _RULE)
+    rows = [heads, *map(_cells, releases)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for measure, value, *others, rule in rows:
+        cells = [measure.ljust(widths[0]), value.rjust(widths[1])]
+        cells += [cell.ljust(width) for cell, width in zip(others, widths[2:-1], strict=True)]
+        yield "  ".join([*cells, *([rule] if by_rule else [])]).rstrip()
+
+
+def _cells(release: Release) -> tuple[str, ...]:
+    lower = number_words(release.lower, release.quantity)
+    upper = None if release.upper is None else number_words(release.upper, release.quantity)
+    return (
+        measured_words(release, constraint=False),
+        value_words(release),
+        (f"at least {lower}" if upper is None else f"{lower} to {upper}") + (" *" if release.theta_limits else ""),
+        _meaning(release),
+        _cost(release),
+        release.shown_constraint or "",
+    )
+
+
+def _meaning(release: Release) -> str:
+    if is_within_noise(release):
+        return "perhaps nothing but noise"
+    short = words_of(release).short
+    return f"share of {short}" if release.quantity == SHARE else short
+
+
+def _cost(release: Release) -> str:
+    if release.epsilon == 0:
+        return "no more"  # one number with the release before it
+    return f"rho {release.rho:g}" if release.epsilon is None else f"epsilon {release.epsilon:g}"
+
+
+def _notes(releases: Sequence[Release]) -> Iterator[str]:
+    """Give each note on rows of the table once, and the guarantee of all releases."""
+    if any(release.upper is None for release in releases):
+        yield "No upper end: the true number may be larger (examples/manual/mechanisms.md says why)."
+    for missing in dict.fromkeys(filter(None, map(missing_words, releases))):  # one call has one source of thetas
+        yield f"* {missing[0].upper()}{missing[1:]}."
+    yield f"Guarantee: {promise_words(releases[0].guarantee)}; it covers all that is shown."
+
+
+_HEADS = ("verdict", "check", "how many", "limit")
+_SHORTEST = 60
+
+
+def checks_text(results: CheckResults, plan: SuitePlan | None = None) -> str:
+    """Return one line a check, in the order of the file, and what holds for all of them.
+
+    With the suite's plan also what would decide those that are undecided.
+    """
+    return "\n".join([*_verdict_table(results), *_verdict_notes(results, plan)]) + "\n"
+
+
+def _verdict_table(results: CheckResults) -> Iterator[str]:
+    slices = any(check.key is not None for check in results)
+    heads = (*_HEADS[:2], *(["slice"] if slices else []), *_HEADS[2:])
+    rows = [heads, *(_verdict_cells(check, slices) for check in results)]
+    return aligned(rows)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Give a line for each row, the cells of each column below one another."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _verdict_cells(check: CheckResult, slices: bool) -> tuple[str, ...]:
+    from dpdb.suites import how_many, limit_words, verdict_words
+
+    name = check.name if len(check.name) <= _SHORTEST else f"{check.name[: _SHORTEST - 3]}..."
+    key = [str(check.key)] if slices else []
+    return (verdict_words(check), name, *key, how_many(check), limit_words(check))
+
+
+def _verdict_notes(results: CheckResults, plan: SuitePlan | None) -> Iterator[str]:
+    from dpdb.suites import WHERE_IT_IS, counts_words, deciding_words, undecided_words
+
+    yield f"{counts_words(results)}. {results.certainty}"
+    undecided = undecided_words(results)
+    if undecided is not None:
+        yield undecided if plan is None else f"{undecided} {deciding_words(plan, results)}"
+    if results.count("fail"):
+        yield WHERE_IT_IS
+    if results.name is not None:
+        yield f"Kept as {results.name!r}: epsilon {results.epsilon_reserved:g} stays reserved until it is closed."
+    else:
+        back = "; the rest was not needed" if results.epsilon < results.epsilon_reserved else ""
+        yield f"Cost: epsilon {results.epsilon:g} of {results.epsilon_reserved:g}{back}."
+    yield f"Guarantee: {results.guarantee}."
+
+
+def plan_text(prepared: CheckRun, margin: int | None = None) -> str:
+    """Return what a suite will be able to tell apart; public, nothing is read or spent."""
+    from dpdb.suites import plan_words
+
+    return "\n".join([*plan_words(prepared.plan, margin), "nothing was spent"]) + "\n"

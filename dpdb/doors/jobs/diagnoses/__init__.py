@@ -1,1 +1,0 @@
-"""Diagnoses in jobs: what `[[diagnose]]` asks, and the table of what was named."""

@@ -1,0 +1,252 @@
+"""What protocols and the desk exchange: who asks, what he asks, what he gets; and all of it as values for JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from dpdb.doors.server.analysts import Analyst
+from dpdb.doors.server.refusals import Refusal
+from dpdb.doors.sql import Result
+from dpdb.doors.sql_parameters import CHECK_PARAMETERS
+from dpdb.errors import ParameterError, StatementRefusedError
+from dpdb.suites import spoken
+
+__all__ = [
+    "CHECK_OPTIONS",
+    "MOST_BODY",
+    "STATEMENT",
+    "Answer",
+    "Asked",
+    "Asker",
+    "Plan",
+    "RefusedError",
+    "answer_values",
+    "check_run_id",
+    "check_statement",
+    "checked_fields",
+    "explained",
+    "fields_schema",
+    "json_bytes",
+    "plan_values",
+    "refuse_others",
+    "shifted",
+]
+
+
+_MOST_RUN_ID = 100
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Who asks, by which protocol, whence."""
+
+    analyst: Analyst
+    door: str
+    address: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer(Result):
+    """The result of a statement, with what it costs.
+
+    Attributes
+    ----------
+    epsilon : float
+        What its releases and checks have cost, once: also where the same run was asked again, which costs nothing.
+    words : str
+        What the statement is debited at most, in words.
+    """
+
+    epsilon: float
+    words: str
+
+    @property
+    def runs(self) -> list[str]:
+        """The names of its runs that are no releases, under which the ledger keeps their answers."""
+        checked = [results.run_id for results in self.checks]
+        return checked + [found.run_id for found in self.diagnoses if found.run_id is not None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a statement would cost, and how it would run."""
+
+    epsilon: float
+    words: str
+    table: pa.Table
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A statement, its run and its table, as they were given."""
+
+    text: str
+    run_id: str | None
+    table: str | None
+
+
+class RefusedError(Exception):
+    """A request was refused or has failed; `refusal` has the public words, and nothing else leaves the server."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.code)
+        self.refusal = refusal
+
+
+def refuse_others(asker: Asker) -> None:
+    """Raise `RefusedError` for whoever is no owner."""
+    if asker.analyst.role != "owner":
+        raise RefusedError(Refusal("forbidden", "only an owner sees and does this"))
+
+
+def check_run_id(run_id: str | None) -> None:
+    """Raise `ParameterError` for a run id that a ledger could not keep behind the name of its analyst."""
+    if run_id is not None and not (run_id.isprintable() and 0 < len(run_id) <= _MOST_RUN_ID):
+        raise ParameterError(f"a run id (Idempotency-Key) has 1 to {_MOST_RUN_ID} printable characters")
+
+
+def check_statement(suite: str, options: Mapping[str, Any]) -> str:
+    """Write the run of a registered suite as a statement; `ParameterError` where a value is no literal."""
+    spelled = {option: name for name, option in CHECK_PARAMETERS.items()}
+    given = {spelled[name]: value for name, value in options.items() if value is not None}
+    arguments = "".join(f", {name} := {_literal(value)}" for name, value in given.items())
+    return f"SELECT * FROM dp_check({_literal(suite)}{arguments})"
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, list) and not any(isinstance(one, list) for one in value):
+        return f"[{', '.join(map(_literal, value))}]"
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise ParameterError("an option of a check is a text, a number, or a list of such")
+    text = exp.Literal.string(value) if isinstance(value, str) else exp.Literal.number(repr(value))
+    return text.sql("duckdb")
+
+
+def explained(text: str, verb: str = "EXPLAIN") -> str:
+    """Return a statement as one that shows its plan and cost, or, with DESCRIBE, its columns."""
+    return text if text.lstrip().upper().startswith(("EXPLAIN", "DESCRIBE")) else f"{verb} {text}"
+
+
+@contextmanager
+def shifted(text: str, verb: str = "EXPLAIN") -> Iterator[None]:
+    """Name places as in the text that the analyst wrote, without the word that was put before it."""
+    try:
+        yield
+    except StatementRefusedError as error:
+        added = len(explained(text, verb)) - len(text)
+        if error.line != 1 or error.column is None or error.column <= added:
+            raise
+        column = error.column - added
+        raise StatementRefusedError(error.reason, line=1, column=column, kind=error.kind) from None
+
+
+MOST_BODY = 128 << 10
+"""Bytes of a request."""
+
+STATEMENT: Mapping[str, Any] = {"statement": str, "table": str}
+CHECK_OPTIONS: Mapping[str, Any] = {
+    "epsilon": (str, int, float),
+    "confidence": (int, float),
+    **dict.fromkeys(("certain", "label", "where", "by", "date"), str),
+    "keys": list,
+}
+"""Fields and their types: of what names a statement, and of the options of a suite of checks."""
+_SCHEMAS: Mapping[Any, Mapping[str, Any]] = {
+    str: {"type": "string"},
+    (int, float): {"type": "number"},
+    (str, int, float): {"type": ["number", "string"]},
+    list: {"type": "array", "items": {"type": ["string", "number"]}},
+}
+
+
+def checked_fields(found: object, known: Mapping[str, Any], *needed: str) -> dict[str, Any]:
+    """Return the fields of an object whose keys are known, each of its type; `needed` must be there.
+
+    Raises
+    ------
+    RefusedError
+        They are not so.
+    """
+    if not isinstance(found, dict):
+        raise RefusedError(Refusal("bad_request", "the body is no JSON object"))
+    for key, value in found.items():
+        if key not in known:
+            raise RefusedError(Refusal("bad_request", f"unknown key; known are {', '.join(known)}"))
+        if not isinstance(value, known[key]) or isinstance(value, bool):
+            raise RefusedError(Refusal("bad_request", f"the key {key!r} has a value of another type"))
+    for key in needed:
+        if key not in found:
+            raise RefusedError(Refusal("bad_request", f"the key {key!r} is missing"))
+    return found
+
+
+def fields_schema(
+    known: Mapping[str, Any], needed: Iterable[str], described: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the JSON schema of the objects that `checked_fields` takes.
+
+    Parameters
+    ----------
+    known
+        The fields with their types.
+    needed
+        Those that must be there.
+    described
+        What the schema says of some fields beside their types.
+    """
+    fields = {name: {**_SCHEMAS[kind], **described.get(name, {})} for name, kind in known.items()}
+    return {"type": "object", "properties": fields, "required": [*needed], "additionalProperties": False}
+
+
+def answer_values(answer: Answer) -> dict[str, Any]:
+    """Return an answer: its rows, what it has cost, and its releases and verdicts with their ids."""
+    return {
+        **_rows(answer.table),
+        "epsilon": answer.epsilon,
+        "cost": answer.words,
+        "releases": [release.to_dict() for release in answer.releases],
+        "checks": [{**results.to_dict(), "words": spoken(results)} for results in answer.checks],
+    }
+
+
+def plan_values(plan: Plan) -> dict[str, Any]:
+    """Return a plan and its cost."""
+    return {"epsilon": plan.epsilon, "cost": plan.words, **_rows(plan.table)}
+
+
+def json_bytes(found: object) -> bytes:
+    """Return values as JSON, which has neither infinite numbers nor halves of characters."""
+    content = json.dumps(_plain(found), ensure_ascii=False, allow_nan=False, default=str, separators=(",", ":"))
+    return content.encode("utf-8", "replace")
+
+
+def _rows(table: pa.Table) -> dict[str, Any]:
+    columns = [column.to_pylist() for column in table.columns]
+    return {
+        "columns": [{"name": field.name, "type": str(field.type)} for field in table.schema],
+        "rows": [[*row] for row in zip(*columns, strict=True)],
+    }
+
+
+def _plain(value: object) -> object:
+    """Return a value that JSON has: numbers that are none become null, decimals with places and times text."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Decimal) and value.is_finite() and value.as_tuple().exponent == 0:
+        return int(value)  # such as the sum of whole numbers
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return value

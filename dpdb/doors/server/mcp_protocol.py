@@ -1,0 +1,245 @@
+"""The tools as a server of the package `mcp`, over HTTP (`/mcp`) or standard input and output (`dpdb mcp`).
+
+Over HTTP there are no sessions and no streams: a request, an answer. The bearer check, the rates and the limit of the
+body are those of every other route, because this is one of them. Over standard input and output one analyst asks the
+desk of a server's configuration.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import suppress
+from typing import Any, BinaryIO, cast
+
+import anyio
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+from dpdb._version import __version__
+from dpdb.doors.server.configuration import Configuration
+from dpdb.doors.server.desk import Desk
+from dpdb.doors.server.exchange import MOST_BODY, Asker, json_bytes
+from dpdb.doors.server.mcp_tools import INSTRUCTIONS, TOOLS, Tools
+from dpdb.errors import ParameterError, tell_owner
+
+__all__ = [
+    "McpOverHttp",
+    "invalid_request",
+    "mcp_server",
+    "serve_stdio",
+]
+
+
+_MOST_ID = 1_000
+
+
+def mcp_server(tools: Tools, asker_of: Callable[[Any], Awaitable[Asker | None]]) -> Server[Any]:
+    """Return a server whose calls the tools answer.
+
+    Parameters
+    ----------
+    tools : Tools
+    asker_of : callable
+        Tells who makes the request of a context of `mcp`; None for a stranger.
+    """
+
+    async def listed(context: Any, parameters: Any) -> types.ListToolsResult:
+        del context, parameters
+        found = []
+        for tool in TOOLS.values():
+            schema, spends = tool.schema(), tool.spends
+            hints = types.ToolAnnotations(read_only_hint=not spends, destructive_hint=spends, open_world_hint=False)
+            found.append(types.Tool(name=tool.name, description=tool.text, input_schema=schema, annotations=hints))
+        return types.ListToolsResult(tools=found)
+
+    async def called(context: Any, parameters: types.CallToolRequestParams) -> types.CallToolResult:
+        values, is_error = await tools.call(await asker_of(context), parameters.name, parameters.arguments or {})
+        text = json_bytes(values).decode()
+        content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
+        return types.CallToolResult(content=content, structured_content=json.loads(text), is_error=is_error)
+
+    return Server("dpdb", version=__version__, instructions=INSTRUCTIONS, on_list_tools=listed, on_call_tool=called)
+
+
+def invalid_request(content: str | bytes) -> bytes | None:
+    """Return the error of JSON-RPC 2.0 to what is no message, None of a message.
+
+    The package `mcp` takes a request whose id is no text or whole number for a notification, which nobody answers.
+    """
+    try:
+        found = json.loads(content, parse_int=lambda digits: int(digits[: _MOST_ID + 1]))
+    except (ValueError, RecursionError):
+        return _error(types.PARSE_ERROR, "Parse error: a message is JSON")
+    if isinstance(found, list):
+        return _error(types.INVALID_REQUEST, "Invalid Request: several messages in a list are not taken: send one")
+    given = found.get("id") if isinstance(found, dict) else None
+    is_id = isinstance(given, (str, int)) and not isinstance(given, bool) and len(str(given)) <= _MOST_ID
+    if isinstance(found, dict) and "method" in found and "id" in found and not is_id:
+        words = f"Invalid Request: an id is a text or a whole number of at most {_MOST_ID:,} characters"
+        return _error(types.INVALID_REQUEST, words)
+    try:
+        types.jsonrpc_message_adapter.validate_python(found, by_name=False)
+    except ValueError:
+        words = 'Invalid Request: a message has "jsonrpc": "2.0", a method and its params as an object'
+        return _error(types.INVALID_REQUEST, words, given if is_id else None)
+    return None
+
+
+def _error(code: int, words: str, given: object = None) -> bytes:
+    return json_bytes({"jsonrpc": "2.0", "id": given, "error": {"code": code, "message": words}})
+
+
+_ASKER = "dpdb.asker"
+
+
+class McpOverHttp:
+    """Answers requests of MCP by a desk."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._server = mcp_server(Tools(desk), _asker_of)
+
+    async def answer(self, asker: Asker, scope: MutableMapping[str, Any], body: bytes) -> tuple[int, str, bytes]:
+        """Return the status, the type and the bytes of the answer to one request, which was read.
+
+        Parameters
+        ----------
+        asker : Asker
+        scope : mapping
+            Of the request, as ASGI has it.
+        body : bytes
+        """
+        error = invalid_request(body)
+        if error is not None:
+            return 400, "application/json", error
+        status, kind, sent = 500, "", bytearray()
+
+        async def receive() -> MutableMapping[str, Any]:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            nonlocal status, kind
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                kind = dict(message["headers"]).get(b"content-type", b"").decode("latin-1")
+            else:
+                sent.extend(message.get("body", b""))
+
+        manager = StreamableHTTPSessionManager(
+            self._server, json_response=True, stateless=True, max_request_body_size=MOST_BODY
+        )
+        async with manager.run():
+            await manager.handle_request({**scope, _ASKER: asker}, receive, send)
+        return status, kind, bytes(sent)
+
+
+async def _asker_of(context: Any) -> Asker | None:
+    asker: Asker | None = context.request.scope[_ASKER]
+    return asker
+
+
+def serve_stdio(configuration: Configuration, token: str) -> None:
+    """Answer the program at the other end until it closes standard input; then finish what runs.
+
+    Parameters
+    ----------
+    configuration
+        Of the server; nothing listens.
+    token
+        Of the analyst on whose behalf the program asks; looked up again at every call.
+
+    Raises
+    ------
+    ParameterError
+        Nobody holds the token, or a message is too long.
+    DpdbError
+        A table, a ledger or the audit file cannot be used.
+    """
+    tell_owner("mcp")  # standard error is the client's to read
+    wire = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever else is printed is no message
+    desk = Desk(configuration)
+    try:
+        asyncio.run(_until_closed(desk, token, wire))
+    finally:
+        desk.close()
+
+
+async def _until_closed(desk: Desk, token: str, wire: BinaryIO) -> None:
+    if await desk.holder(token) is None:
+        raise ParameterError("nobody holds this token; `dpdb analyst add NAME --agent` makes one")
+
+    async def asker_of(context: Any) -> Asker | None:
+        del context
+        analyst = await desk.holder(token)
+        return None if analyst is None else Asker(analyst, "mcp", "stdio")
+
+    tools = Tools(desk)
+    server = mcp_server(tools, asker_of)
+    current = asyncio.create_task(desk.keep_current())
+    answers = _Wire(wire)
+    lines = _Lines(answers)
+    try:
+        streams = stdio_server(cast("anyio.AsyncFile[str]", lines), cast("anyio.AsyncFile[str]", answers))
+        async with streams as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+        await tools.finished(desk.configuration.limits.stop_seconds)
+    finally:
+        current.cancel()
+    if lines.is_too_long:
+        raise ParameterError(f"a message has at most {MOST_BODY >> 10} KiB")
+
+
+class _Lines:
+    """The lines of standard input, read by a thread that nobody waits for; they end at one that is too long.
+
+    What is no request is answered here.
+    """
+
+    def __init__(self, answers: _Wire) -> None:
+        self.is_too_long, self._answers = False, answers
+        self._loop = asyncio.get_running_loop()
+        self._read: asyncio.Queue[bytes] = asyncio.Queue(1)
+        threading.Thread(target=self._feed, name="dpdb-stdin", daemon=True).start()
+
+    def _feed(self) -> None:
+        with suppress(RuntimeError):  # the loop has ended
+            while True:
+                line = sys.stdin.buffer.readline(MOST_BODY + 1)
+                asyncio.run_coroutine_threadsafe(self._read.put(line), self._loop).result()
+                if not line or len(line) > MOST_BODY:
+                    return
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        while line := await self._read.get():
+            if len(line) > MOST_BODY:
+                self.is_too_long = True
+                return
+            error = invalid_request(line) if line.strip() else None
+            if error is None:
+                yield line.decode("utf-8", "replace")
+            else:
+                await self._answers.write(f"{error.decode()}\n")
+                await self._answers.flush()
+
+
+class _Wire:
+    """Standard output as it was; a reader that has gone is no failure."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    async def write(self, text: str) -> None:
+        """Take one message."""
+        self._stream.write(text.encode("utf-8", "replace"))
+
+    async def flush(self) -> None:
+        """Write what was taken."""
+        with suppress(BrokenPipeError):
+            await asyncio.to_thread(self._stream.flush)

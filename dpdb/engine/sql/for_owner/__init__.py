@@ -1,1 +1,0 @@
-"""What only the owner sees: single conflicts, likely repairs, the look of cells. Nothing here is released."""

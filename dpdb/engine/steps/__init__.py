@@ -1,1 +1,0 @@
-"""Fewest rows to delete of sets of rules that come apart into steps: which steps, their queries, and the count."""

@@ -1,1 +1,0 @@
-"""Exact statistics for owners and evaluation: covers, integer programs, maximal consistent subsets."""

@@ -1,1 +1,0 @@
-"""Suites of checks in a ledger: verdicts under one debit, with hidden thresholds."""

@@ -1,1 +1,0 @@
-"""The overlap of a set that grows: decides whether one more release fits."""

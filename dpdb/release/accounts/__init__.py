@@ -1,1 +1,0 @@
-"""The accounts to which releases are charged: a budget in memory, or a durable ledger."""

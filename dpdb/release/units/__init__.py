@@ -1,1 +1,0 @@
-"""The unit that a release protects, also with rows of other tables."""

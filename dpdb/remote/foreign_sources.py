@@ -1,0 +1,210 @@
+"""What names a PostgreSQL database: a connection, or ``postgresql://user@host:port/database?option=value``.
+
+Every source is asked whether it is one, so what asks a server is loaded where one is.
+
+What names tables of Spark: its data frames, and texts such as ``spark:catalog.schema.table``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import unquote
+
+from dpdb.errors import OWNER_LOG, SourceError
+from dpdb.sources import needed
+
+if TYPE_CHECKING:
+    from dpdb.remote.postgres_table import PostgresSet, PostgresTable
+    from dpdb.remote.spark import SparkSet, SparkTable
+
+__all__ = [
+    "PostgresAddress",
+    "PostgresSource",
+    "SparkSource",
+]
+
+
+_CONNECTION = "PostgreSQL connection"
+_SCHEMES = ("postgresql://", "postgres://")
+# A sign of these that stands unescaped in a password would make part of it a host, which messages name.
+_ADDRESS = re.compile(
+    r"(?P<scheme>\w+)://((?P<user>[^:@/?#]*)(:(?P<password>[^@/?#]*))?@)?(?P<host>[^@/?#]*)"
+    r"(/(?P<database>[^@/?#]*))?(\?(?P<options>[^?#]*))?"
+)
+_SECRET = ("password", "sslpassword")
+
+
+class PostgresSource:
+    """The kind of sources that are tables of PostgreSQL."""
+
+    takes_table = True
+
+    def reads(self, source: Any) -> bool:
+        """Say whether it is an address or connection of PostgreSQL; no driver is imported for that."""
+        if isinstance(source, str):
+            return source.startswith(_SCHEMES)
+        kinds = {kind.__module__ for kind in type(source).__mro__}
+        if "adbc_driver_manager.dbapi" not in kinds or not hasattr(source, "adbc_clone"):
+            return False
+        with suppress(Exception):  # it may be closed
+            return bool(source.adbc_get_info().get("vendor_name") == "PostgreSQL")
+        return False
+
+    def open(self, source: Any, table: str | None) -> PostgresTable:
+        """Connect, and find the table.
+
+        Raises
+        ------
+        SourceError
+            If there is no driver, no server, no such table or none is named, or the user may not connect.
+        """
+        from dpdb.remote.postgres_table import PostgresTable
+
+        address = _address(source)
+        if not table:
+            raise SourceError(f"{address.shown}: name the table with --table (table=)")
+        return PostgresTable(_connection(source, address), address.shown, table)
+
+    def open_set(self, source: Any, schema: str | None) -> PostgresSet:
+        """Connect, and find a schema.
+
+        Raises
+        ------
+        SourceError
+            As of `open`, and if there is no such schema.
+        """
+        from dpdb.remote.postgres_table import PostgresSet
+
+        address = _address(source)
+        return PostgresSet(_connection(source, address), address.shown, schema)
+
+
+@dataclass(frozen=True, repr=False)
+class PostgresAddress:
+    """An address, as libpq reads it.
+
+    Attributes
+    ----------
+    text : str
+        It may hold a password.
+    shown : str
+        Without password and options.
+    secrets : tuple of str
+        What must be in no message.
+    """
+
+    text: str
+    shown: str
+    secrets: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read an address.
+
+        Raises
+        ------
+        SourceError
+            If it is not clear where a password in it ends. The message shows nothing of it.
+        """
+        match = _ADDRESS.fullmatch(text)
+        if match is None:
+            raise SourceError(
+                "postgresql://...: not an address; it is postgresql://USER@HOST:PORT/DATABASE, where a password has "
+                "'%40' for '@', '%2F' for '/', '%3F' for '?' and '%23' for '#' (better: ~/.pgpass or PGPASSWORD)"
+            )
+        user = "" if match["user"] is None else f"{match['user']}@"
+        shown = f"postgresql://{user}{match['host']}/{match['database'] or ''}"
+        return cls(text, shown, tuple(_secrets(match["password"], match["options"])))
+
+    def without_secrets(self, text: str) -> str:
+        """Return a text, such as the server's, in which no secret is."""
+        for secret in self.secrets:
+            text = text.replace(secret, "***")
+        return text
+
+
+def _address(source: Any) -> PostgresAddress:
+    return PostgresAddress.parse(source) if isinstance(source, str) else PostgresAddress("", _CONNECTION, ())
+
+
+def _connection(source: Any, address: PostgresAddress) -> Any:
+    if not isinstance(source, str):
+        return _connected(source.adbc_clone, address)
+    driver = needed("adbc_driver_postgresql.dbapi", "postgres", address.shown)
+    return _connected(lambda: driver.connect(address.text), address)
+
+
+def _connected(connect: Any, address: PostgresAddress) -> Any:
+    try:
+        return connect()
+    except Exception as error:  # of the driver, whose errors have no class in common with others
+        reason = address.without_secrets(str(error))
+        OWNER_LOG.error("%s", reason)
+        refused = "password" in reason or "authentication" in reason
+        problem = "the server refuses the user or the password" if refused else "no connection can be made"
+        raise SourceError(f"{address.shown}: {problem}; the reason is in the owner's log") from None
+
+
+def _secrets(password: str | None, options: str | None) -> Iterator[str]:
+    values = [password or ""]
+    for option in (options or "").split("&"):
+        name, _, value = option.partition("=")
+        if unquote(name) in _SECRET:
+            values.append(value)
+    for value in values:
+        yield from (written for written in {value, unquote(value)} if written)
+
+
+_PREFIX = "spark:"
+
+
+class SparkSource:
+    """The kind of sources that are Spark's: its data frames, and texts such as ``spark:catalog.schema.table``."""
+
+    takes_table = False
+
+    def reads(self, source: object) -> bool:
+        """Say whether the source is one of these; pyspark is not imported for that."""
+        if isinstance(source, str):
+            return source.startswith(_PREFIX)
+        return hasattr(type(source), "sparkSession") and hasattr(type(source), "toArrow")
+
+    def open(self, source: Any, table: str | None = None) -> SparkTable:
+        """Open it; a text in the active session, or in one that is made for it (`SPARK_REMOTE` gives Connect).
+
+        Raises
+        ------
+        SourceError
+            If there is no such table, no Spark, or no session can be made.
+        """
+        from dpdb.remote.spark import SparkTable, frame_at, spark_session
+
+        del table
+        if not isinstance(source, str):
+            return SparkTable(source, "Spark data frame")
+        name = source.removeprefix(_PREFIX)
+        session, is_ours = spark_session()
+        try:
+            return SparkTable(frame_at(session, name), source, name, stop=session.stop if is_ours else None)
+        except BaseException:
+            if is_ours:
+                session.stop()
+            raise
+
+    def open_set(self, source: Any, schema: str | None) -> SparkSet:
+        """Open the schema or folder that a text names; see `SparkSet`.
+
+        Raises
+        ------
+        SourceError
+            If there is none, no Spark, or no session can be made.
+        """
+        from dpdb.remote.spark import SparkSet
+
+        if not isinstance(source, str) or schema is not None:
+            raise SourceError("a set of tables in Spark is a text: spark:CATALOG.SCHEMA, or spark:parquet.`FOLDER`")
+        return SparkSet(source.removeprefix(_PREFIX))

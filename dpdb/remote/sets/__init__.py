@@ -1,1 +1,0 @@
-"""All tables of one place in another engine, read over one connection or in one session."""

@@ -1,0 +1,262 @@
+"""CSV files, known by their names: text, copied in the types that the owner declares.
+
+They are a stream of rows whose columns are all text, read once, when the source is opened, block by block. Nothing is
+guessed from the rows; `lines` has the rule by which a text is rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import chain
+from typing import BinaryIO
+
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from dpdb.database import Database
+from dpdb.errors import OWNER_LOG, SourceError
+from dpdb.schema import TableSchema, refuse_duplicate_names
+from dpdb.sources.cell_files import CellFiles, declared_source
+from dpdb.sources.csv_lines import LONGEST, CsvLines, Faults, UnreadableError, delimiter_of, first_row, named_delimiter
+from dpdb.sources.files import DAMAGED, FileColumns, Files, opened
+from dpdb.sources.source import Source, Wanted, named_columns, reason_in_log, refuse_table_name
+
+__all__ = [
+    "CsvColumns",
+    "CsvFiles",
+    "csv_batches",
+    "csv_columns",
+]
+
+
+_BLOCK = 8 << 20
+_HEADER_BLOCK = 1 << 16
+_LONGEST_HEADER = 1 << 20
+_MARK = b"\xef\xbb\xbf"  # with which some programs begin UTF-8 texts
+
+
+_AS_TOLD = Wanted()
+
+
+@dataclass(frozen=True)
+class CsvColumns(FileColumns):
+    """The columns of CSV files.
+
+    Attributes
+    ----------
+    read_as : str
+        See `Source.read_as`: the delimiter of a table of one column, unless it is the comma. The names of several
+        columns tell where their header line was cut; one name is the same, cut at whatever it has not.
+    """
+
+    read_as: str = ""
+
+
+def csv_columns(files: Files, wanted: Wanted = _AS_TOLD) -> CsvColumns:
+    """Return the columns of the header lines; no row is read.
+
+    Raises
+    ------
+    SourceError
+        If a header line cannot be read, names no column or two alike, or the files' header lines differ. A single cell
+        of it may be empty; see `named_columns`.
+    """
+    headers = []
+    for path in files.paths:
+        with opened(path) as stream:
+            headers.append(_header(stream, files.place, path, wanted))
+    if any(header.names != headers[0].names for header in headers):
+        raise SourceError(f"{files.place}: its CSV files have different header lines; the columns must be the same")
+    names = named_columns(headers[0].names, files.keys)
+    refuse_duplicate_names(names)
+    found = files.columns(names)
+    marks = "".join(sorted({header.delimiter.decode() for header in headers}))
+    return CsvColumns(found.own, found.folders, f"; delimiter {marks!r}" if len(names) == 1 and marks != "," else "")
+
+
+def csv_batches(
+    files: Files, columns: FileColumns, faults: Faults, wanted: Wanted = _AS_TOLD
+) -> Iterator[pa.RecordBatch]:
+    """Read all rows as text; an empty cell is NULL.
+
+    Parameters
+    ----------
+    columns : FileColumns
+        See `csv_columns`.
+    faults : Faults
+        Counts what becomes NULL by the rule for bad lines.
+
+    Raises
+    ------
+    SourceError
+        If a file cannot be read as rows; where, is in the owner's log.
+    """
+    schema = pa.schema([(name, pa.string()) for name in (*columns.own, *columns.folders)])
+    for path, partition in zip(files.paths, files.partitions, strict=True):
+        values = [partition[files.keys.index(key)] for key in columns.folders]
+        try:
+            with reason_in_log(f"{files.place}: is cut short or damaged", *DAMAGED, where=path):
+                for cells in _ahead(_cells(files.place, path, len(columns.own), faults, wanted)):
+                    folders = [pa.repeat(pa.scalar(value, pa.string()), cells.num_rows) for value in values]
+                    yield from pa.table([*cells.columns, *folders], schema=schema).to_batches()
+        except UnreadableError as error:
+            OWNER_LOG.error("%s, %s", path, error)
+            raise SourceError(
+                f"{files.place}: cannot be read as CSV: a quote is missing or out of place, or a row is too long; "
+                "which line is in the owner's log"
+            ) from None
+
+
+def _cells(place: str, path: str, columns: int, faults: Faults, wanted: Wanted) -> Iterator[pa.Table]:
+    """Read the rows of one file, without the header line, as tables of text columns."""
+    with opened(path) as stream:
+        header = _header(stream, place, path, wanted)
+        lines = CsvLines(header.delimiter, header.end, columns, faults, header.next_line)
+        rest = b""
+        for block in chain([header.rest], iter(lambda: stream.read(_BLOCK), b"")):
+            rows, rest = lines.split(rest + block)
+            yield from _tables(rows, lines)
+        yield from _tables(lines.last(rest), lines)
+
+
+def _ahead(items: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Make the next item while the last one is used."""
+    with ThreadPoolExecutor(1) as worker:
+        pending = worker.submit(next, items, None)
+        while (item := pending.result()) is not None:
+            pending = worker.submit(next, items, None)
+            yield item
+
+
+def _tables(rows: bytes, lines: CsvLines) -> Iterator[pa.Table]:
+    """Read complete rows, into one table or none."""
+    if b'"' in rows or b"\r" in rows or len(rows) > LONGEST:
+        found = _read(lines.mended(rows), lines)
+    else:
+        try:  # Arrow refuses rows of another number of cells, and nothing else can be wrong here
+            found = _read(rows, lines)
+        except pa.ArrowInvalid:
+            found = _read(lines.mended(rows), lines)
+    lines.line += rows.count(lines.end)
+    yield from found
+
+
+def _read(rows: bytes, lines: CsvLines) -> list[pa.Table]:
+    """Read rows that have the right number of cells each."""
+    one = lines.columns == 1
+    if not (rows if one else rows.strip(b"\r\n")):  # empty lines only
+        return []
+    names = [str(number) for number in range(lines.columns)]
+
+    def read(kind: pa.DataType) -> pa.Table:
+        return arrow_csv.read_csv(
+            pa.py_buffer(rows),
+            read_options=arrow_csv.ReadOptions(column_names=names, block_size=len(rows) + 1),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=lines.delimiter.decode(), newlines_in_values=True, ignore_empty_lines=not one
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, kind),
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=True,
+            ),
+        )
+
+    try:
+        return [read(pa.string())]
+    except pa.ArrowInvalid:  # some cell is not UTF-8
+        return [pa.table([_texts(column, lines.faults) for column in read(pa.binary()).columns], names=names)]
+
+
+def _texts(column: pa.ChunkedArray, faults: Faults) -> pa.ChunkedArray:
+    """Decode cells; those that are not UTF-8 become NULL."""
+    try:
+        return column.cast(pa.string())
+    except pa.ArrowInvalid:
+        texts = [None if cell is None else _text(cell) for cell in column.to_pylist()]
+        decoded = pa.chunked_array([pa.array(texts, pa.string())])
+        faults.not_utf8 += decoded.null_count - column.null_count
+        return decoded
+
+
+def _text(cell: bytes) -> str | None:
+    try:
+        return cell.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+# -- the header line --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Header:
+    """The names in a file's first row, and the bytes behind it that were read with it."""
+
+    names: tuple[str, ...]
+    delimiter: bytes
+    end: bytes
+    next_line: int
+    rest: bytes
+
+
+def _header(stream: BinaryIO, place: str, path: str, wanted: Wanted) -> _Header:
+    delimiter = b","
+    try:
+        text, found = b"", None
+        while found is None and len(text) < _LONGEST_HEADER and (block := stream.read(_HEADER_BLOCK)):
+            text += block
+            found = first_row(text.removeprefix(_MARK))
+        row, end, rest = found or (text.removeprefix(_MARK).rstrip(b"\r\n"), b"\n", b"")
+        delimiter = delimiter_of(path, row, wanted.delimiter, wanted.likely_delimiter)
+        cells = CsvLines(delimiter, end, 1, Faults()).cells(row)
+        names = tuple(cell.decode() for cell in cells or ())
+    except (*DAMAGED, UnicodeDecodeError):
+        names = ("\0",)
+    if (len(text) >= _LONGEST_HEADER and found is None) or any("\0" in name for name in names):
+        OWNER_LOG.error("%s: the header line", path)
+        raise SourceError(f"{place}: the header line cannot be read as UTF-8 CSV")
+    if not any(name.strip() for name in names):
+        OWNER_LOG.error("%s: the header line", path)
+        raise SourceError(f"{place}: the first line must name the columns")
+    return _Header(names, delimiter, end, row.count(end) + 2, rest)
+
+
+class CsvFiles(CellFiles):
+    """A CSV file, or a folder or glob of them."""
+
+    kind = "csv"
+    title = "CSV"
+    known_by_name = True
+    endings = " (.csv, .tsv, also .gz, .zst)"
+    takes_delimiter = True
+
+    def is_named(self, path: str) -> bool:
+        """Say whether the name ends in .csv or .tsv, also compressed."""
+        return named_delimiter(path) is not None
+
+    def describe(self, database: Database, files: Files, wanted: Wanted) -> Source:
+        """Read the header lines; see `FileSource`.
+
+        Parameters
+        ----------
+        database, files, wanted
+            As of `FileSource.describe`.
+        """
+        refuse_table_name(files.place, wanted.table)
+        named = csv_columns(files, wanted)
+        return declared_source(database, files, (*named.own, *named.folders), wanted, named.read_as)
+
+    def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
+        """Read all rows by the rule of `lines`; see `CellFiles`.
+
+        Parameters
+        ----------
+        files, schema, wanted, faults
+            As of `CellFiles.batches`.
+        """
+        del schema
+        return csv_batches(files, csv_columns(files, wanted), faults, wanted)

@@ -1,0 +1,343 @@
+"""What a suite can be expected to say, in numbers and words; what would decide what a run left undecided. Public."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
+from fractions import Fraction
+from typing import Any
+
+from dpdb.errors import ParameterError
+from dpdb.privacy import NANO, format_epsilon, gaussian_tail, gdp_delta, laplace_tail, parse_epsilon
+from dpdb.release import Epsilon
+from dpdb.suites.counted import tests_without_table
+from dpdb.suites.mechanism.plan import Certain, SuitePlan, Tested
+from dpdb.suites.mechanism.planned import plan_suite
+from dpdb.suites.result import CheckResult
+from dpdb.suites.results import CheckResults
+from dpdb.suites.suite import Suite
+
+__all__ = [
+    "Numbers",
+    "deciding_epsilon",
+    "deciding_words",
+    "epsilon_for",
+    "numbers_instead",
+    "plan_words",
+    "planned_words",
+    "surely_found",
+    "unsure_rows",
+]
+
+
+_LARGEST = 10**6 * NANO
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """How far the numbers of all checks may be off, together, if they were released instead of verdicts.
+
+    Attributes
+    ----------
+    pure : int
+        Half a width in rows, on a pure ledger at the suite's epsilon.
+    zcdp : int
+        On a zCDP ledger at rho = epsilon^2 / 2, which a pure release of this epsilon costs there.
+    approximate : int
+        With Gaussian noise, at the promise (epsilon, 10^-6).
+    better_on_zcdp : bool
+        Whether the numbers of the zCDP ledger say more of a check that passes than the suite does: one that is
+        surely within its limit plus `2 zcdp`, against the limit plus `unsure_rows`. They also leave nothing undecided.
+    """
+
+    pure: int
+    zcdp: int
+    approximate: int
+    better_on_zcdp: bool
+
+
+def unsure_rows(plan: SuitePlan) -> Fraction:
+    """Return how far from a limit a verdict may be wrong, in rows: s + ln(n / beta) / e1, at the largest s.
+
+    With `certain="fail"` a check within its limit passes, and one that passes is at most so many rows over it.
+    """
+    return Fraction(max(plan.margins) + plan.known, plan.lattice)
+
+
+def surely_found(plan: SuitePlan, test: int, rows: int | Fraction, *, others_decided: bool = False) -> int | None:
+    """Return how many checks like this one may be over their limits by so many rows and all be found.
+
+    With the confidence of the bounds (1 - 2 beta), while every other check is within its limit. None if the excess is
+    too small to be surely found at all.
+
+    Notes
+    -----
+    As rho <= `known`, a statistic of at least T + o_l + `known` rings at level l whatever the noise, so each of these
+    checks costs at most level l's amount c. They are run at that level while c and the last level's amount are left;
+    what is left then pays rings at the last level.
+
+    Parameters
+    ----------
+    plan : SuitePlan
+        The suite.
+    test : int
+        The place of one of the checks.
+    rows : int or Fraction
+        By how much each of them is over its limit (or under it, where it fails below).
+    others_decided : bool
+        Whether a test at the last level shall be left for all others, which are undecided without it.
+    """
+    limit = int(plan.tests[test].limit * plan.lattice) * plan.tests[test].sign
+    excess = limit + math.floor(rows * plan.lattice) - plan.thresholds[test] - plan.known
+    offsets = plan.offsets[plan.bank_of[test]]
+    level = next((level for level, offset in enumerate(offsets) if offset <= excess), None)
+    if level is None:
+        return None
+    left, last = plan.epsilon - plan.first_share, plan.levels[-1]
+    cost = plan.levels[level]
+    if others_decided:
+        return max(0, left - last) // cost
+    found = 0 if level == len(offsets) - 1 else max(0, left - last) // cost
+    return found + (left - found * cost) // last
+
+
+def epsilon_for(tests: Sequence[Tested], rows: int | Fraction, confidence: Decimal | Fraction, **options: Any) -> int:
+    """Return the smallest nano-epsilon at which `unsure_rows` of a suite is at most so many rows.
+
+    Parameters
+    ----------
+    tests : sequence of Tested
+        The suite.
+    rows : int or Fraction
+        The margin wished for.
+    confidence : Decimal or Fraction
+        For all verdicts together.
+    **options
+        Further ones of `plan_suite`, but for `certain`: the margins are the same for both.
+
+    Raises
+    ------
+    ParameterError
+        If no epsilon would do.
+    """
+
+    def suffices(epsilon: int) -> bool:
+        try:
+            return unsure_rows(plan_suite(tests, epsilon, confidence, **options)) <= rows
+        except ParameterError:
+            if epsilon == _LARGEST:
+                raise
+            return False  # too small for a suite
+
+    if not suffices(_LARGEST):
+        raise ParameterError(f"no epsilon gives margins of {float(rows):g} rows")
+    least, most = 0, _LARGEST
+    while most - least > 1:
+        middle = (least + most) // 2
+        least, most = (least, middle) if suffices(middle) else (middle, most)
+    return most
+
+
+def numbers_instead(plan: SuitePlan) -> Numbers:
+    """Return how exact one number for each test would be, for as many runs and slices as the plan has tests for.
+
+    Epsilon is shared equally; the noise is that of the statistic that a unit moves most.
+    """
+    beta = float(1 - plan.confidence)
+    numbers = len(plan.tests) * plan.runs
+    tail = beta / (2 * numbers * plan.keys)
+    epsilon = plan.epsilon / NANO
+    moved = math.ceil(max(max(test.high, -test.low) for test in plan.tests))
+    deviation = moved * math.sqrt(numbers)
+    zcdp = gaussian_tail(deviation / epsilon, tail)
+    return Numbers(
+        pure=laplace_tail(moved * numbers / epsilon, tail),
+        zcdp=zcdp,
+        approximate=gaussian_tail(deviation / _gaussian_mu(epsilon), tail),
+        better_on_zcdp=2 * zcdp < unsure_rows(plan),
+    )
+
+
+def _gaussian_mu(epsilon: float) -> float:
+    """Return the largest mu that promises (epsilon, 10^-6)."""
+    least, most = 0.0, 2 * epsilon + 10
+    for _ in range(60):
+        middle = (least + most) / 2
+        least, most = (middle, most) if gdp_delta(middle, epsilon) <= 1e-6 else (least, middle)
+    return least
+
+
+def plan_words(plan: SuitePlan, margin: int | None = None) -> list[str]:
+    """Return the lines; all of it is public, and nothing is read or spent.
+
+    Parameters
+    ----------
+    plan : SuitePlan
+    margin : int, optional
+        Rows that a verdict may be off: also say the smallest epsilon for that.
+    """
+    return [_cost(plan), *_margins(plan), *_wished(plan, margin), *_found(plan), *_numbers(plan)]
+
+
+def planned_words(
+    suite: Suite,
+    epsilon: Epsilon,
+    rows: int,
+    *,
+    runs: int = 1,
+    certain: Certain = "fail",
+    margin: int | None = None,
+) -> list[str]:
+    """Plan a suite before there is a table: a row is the unit, and every rule has a closed form.
+
+    Parameters
+    ----------
+    suite : Suite
+    epsilon : number
+        To reserve.
+    rows : int
+        A guess of the number of rows.
+    runs : int
+        How often a kept suite will run.
+    certain : str
+        As of `plan_suite`.
+    margin : int, optional
+        As of `plan_words`.
+
+    Raises
+    ------
+    ParameterError
+        As `plan_suite`, or without rows.
+    """
+    if rows < 1:
+        raise ParameterError(f"rows: a suite is planned for at least one row, got {rows}")
+    plan = plan_suite(tests_without_table(suite), parse_epsilon(epsilon), Fraction(99, 100), certain=certain, runs=runs)
+    share = 100 * float(unsure_rows(plan)) / rows
+    return [
+        *plan_words(plan, margin),
+        f"of {rows:,} rows, {_rows(unsure_rows(plan))} are {share:.2g}%",
+        "nothing was spent",
+    ]
+
+
+def _cost(plan: SuitePlan) -> str:
+    return (
+        f"epsilon {format_epsilon(plan.epsilon)} is reserved: {_short(plan.first_share)} stays charged if all pass, "
+        f"a failure costs from {_short(plan.levels[0])} (plain) to {_short(plan.levels[-1])} (close)"
+    )
+
+
+def _margins(plan: SuitePlan) -> Iterator[str]:
+    percent = f"{float(plan.confidence * 100):.12g}%"
+    checks = f"all {len(plan.tests)} checks" if len(plan.tests) > 1 else "the check"
+    times = f" and {plan.runs} runs" if plan.runs > 1 else ""
+    rows = _rows(unsure_rows(plan))
+    if plan.certain == "fail":
+        yield f"with {percent} for {checks}{times} together, no check within its limit fails"
+        yield f"with {percent} for all passes together, one that passes is at most {rows} over its limit"
+    else:
+        yield f"with {percent} for all passes together, no check over its limit passes"
+        yield f"with {percent} for {checks}{times} together, none that is {rows} or more within its limit fails"
+
+
+def _wished(plan: SuitePlan, margin: int | None) -> Iterator[str]:
+    if margin is not None:
+        epsilon = epsilon_for(plan.tests, margin, plan.confidence, runs=plan.runs, keys=plan.keys)
+        rounded_up = Decimal(epsilon).scaleb(-9).quantize(Decimal("0.001"), ROUND_CEILING).normalize()
+        yield f"for at most {margin:,} row{'s' * (margin > 1)} there: epsilon {rounded_up:f}"
+
+
+def _found(plan: SuitePlan) -> Iterator[str]:
+    least = 1 if plan.certain == "pass" else math.ceil(unsure_rows(plan))
+    for rows in (least, *(size for size in (100, 1000, 10_000, 100_000) if size > least)):
+        found, decided = surely_found(plan, 0, rows), surely_found(plan, 0, rows, others_decided=True)
+        if found is not None and decided is not None and decided >= len(plan.tests):
+            yield f"all checks that fail by {rows:,} row{'s' * (rows > 1)} are surely found, however many"
+            return
+        if found is not None:
+            size = f"{rows:,} row{'s' * (rows > 1)}"
+            yield f"{found:,} failures by {size} are surely found; {decided:,} leave none undecided"
+
+
+def _numbers(plan: SuitePlan) -> Iterator[str]:
+    numbers = numbers_instead(plan)
+    rho = (plan.epsilon / NANO) ** 2 / 2
+    yield (
+        f"a number for each check instead: within {numbers.pure:,} rows at this epsilon, {numbers.zcdp:,} on a zCDP "
+        f"ledger at rho {rho:g}, {numbers.approximate:,} with Gaussian noise at delta 1e-6"
+    )
+    if numbers.better_on_zcdp:
+        yield "numbers on a zCDP ledger say more than these verdicts, and leave nothing undecided"
+
+
+def _rows(rows: Fraction) -> str:
+    return f"{float(rows):,.0f} rows" if rows.denominator == 1 else f"{float(rows):,.1f} rows"
+
+
+def _short(epsilon: int) -> str:
+    return f"{epsilon / NANO:.2g}"
+
+
+_TIMES = (1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 100)
+
+
+def deciding_words(plan: SuitePlan, results: CheckResults) -> str:
+    """Return the command that would decide the undecided checks."""
+    epsilon = deciding_epsilon(plan, results)
+    failed = results.count("fail")
+    fewer = f"a suite without the {'rule' if failed == 1 else f'{failed} rules'} that failed"
+    if results.name is not None:
+        fewer = f"Close {results.name!r}, and keep {fewer}"
+        return f"{fewer}." if epsilon is None else f"{fewer}, or this one with --epsilon {format_epsilon(epsilon)}."
+    if epsilon is None:
+        return f"Run {fewer}."
+    return f"--epsilon {format_epsilon(epsilon)} decides them, if no other check fails; or run {fewer}."
+
+
+def deciding_epsilon(plan: SuitePlan, results: CheckResults) -> int | None:
+    """Return nano-epsilon that would have sufficed, if no other check fails; None if a hundred times as much would not.
+
+    With it the failures of every slice, each at the level at which its published bound surely rings it (as in
+    `surely_found`), leave a ring at the last level, up to which all other checks are tested then.
+
+    Parameters
+    ----------
+    plan
+        Of the suite.
+    results
+        Its verdicts: in the order of the tests, slice after slice.
+    """
+    slices = [results[start : start + len(plan.tests)] for start in range(0, len(results), len(plan.tests))]
+    for times in _TIMES:
+        epsilon = math.ceil(plan.epsilon * times)
+        try:
+            larger = plan_suite(
+                plan.tests, epsilon, plan.confidence, certain=plan.certain, runs=plan.runs, keys=plan.keys
+            )
+        except ParameterError:
+            return None
+        spent = larger.first_share + max(_cost_of_failures(larger, checks) for checks in slices)
+        if spent + larger.levels[-1] <= epsilon:
+            return epsilon
+    return None
+
+
+def _cost_of_failures(plan: SuitePlan, checks: tuple[CheckResult, ...]) -> int:
+    return sum(
+        plan.ring_cost(test, _surely_rings(plan, test, check))
+        for test, check in enumerate(checks)
+        if check.verdict == "fail"
+    )
+
+
+def _surely_rings(plan: SuitePlan, test: int, check: CheckResult) -> int:
+    """Return the first level at which a failure rings whatever the noise; the last one if that is not known."""
+    sign = plan.tests[test].sign
+    bound = check.lower if sign > 0 else check.upper
+    if bound is None:
+        return len(plan.levels)
+    excess = math.floor(sign * Fraction(bound) * plan.lattice) - plan.thresholds[test] - plan.known
+    offsets = plan.offsets[plan.bank_of[test]]
+    return next((level for level, offset in enumerate(offsets, 1) if offset <= excess), len(offsets))
