@@ -16,10 +16,6 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
 from sqlglot.parser import Parser
 
-__all__ = [
-    "NotOneConditionError", "TooMuchWorkError", "parse_condition", "parse_duckdb", "parse_postgres", "parse_script",
-]  # fmt: skip
-
 # Texts that people write take one or two steps per token, whatever their length; a thousand take about 10 ms.
 _STEPS_PER_TOKEN = 20
 _FREE_STEPS = 5_000

@@ -9,32 +9,6 @@ from __future__ import annotations
 
 import logging
 
-__all__ = [
-    "OWNER_LOG",
-    "BudgetExceededError",
-    "ConstraintSyntaxError",
-    "ConstraintTypeError",
-    "DpdbError",
-    "EngineError",
-    "ForeignRuleError",
-    "IgnoredLimitsWarning",
-    "LedgerError",
-    "LittleBudgetWarning",
-    "OutOfMemoryError",
-    "ParameterError",
-    "PredicateError",
-    "ReceiptError",
-    "RightsError",
-    "RollbackError",
-    "RunIdError",
-    "SourceError",
-    "StatementFailedError",
-    "StatementRefusedError",
-    "SuiteEndedError",
-    "UnknownColumnError",
-    "tell_owner",
-]
-
 
 class DpdbError(Exception):
     """Base of every error that dpdb raises on purpose."""

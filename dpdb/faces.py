@@ -12,8 +12,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["lazy_names"]
-
 
 def lazy_names(room: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Return the `__getattr__` of a room: for the names of its face, and for its modules by their own names.

@@ -13,23 +13,6 @@ from difflib import SequenceMatcher, get_close_matches
 
 from dpdb.errors import ParameterError
 
-__all__ = [
-    "LONGEST_NAME",
-    "check_name",
-    "close_name",
-    "folded",
-    "in_double_quotes",
-    "in_html",
-    "is_encodable",
-    "is_one_word",
-    "listed_names",
-    "most_similar_name",
-    "nearest_words",
-    "printable",
-    "quoted_name",
-]
-
-
 _ONE_WORD = re.compile(r"(?![0-9]+(?:[eE][0-9]+)?$)\w+")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from dpdb.engine import Engine, Table
     from dpdb.remote import GatheredTable, RemoteSet
 
-__all__ = [
-    "ENGINES", "declared_table", "empty_table", "has_tables", "is_remote",
-    "open_local_table", "open_remote_table", "open_set", "open_table",
-]  # fmt: skip
-
 _LOCAL, _REMOTE = LocalEngine(), RemoteEngine()
 
 # In the order in which they are asked.

@@ -9,8 +9,6 @@ from enum import Enum
 from dpdb.errors import SourceError
 from dpdb.predicates import LONGEST_ENUM, enum_values, is_enum
 
-__all__ = ["PRESENCE", "Column", "TableSchema", "TypeOrigin", "comparison_type", "free_name"]
-
 _MOST_COLUMNS = 10_000
 _INTEGERS = (
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",

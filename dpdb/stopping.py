@@ -27,22 +27,6 @@ from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-__all__ = [
-    "Closing",
-    "SignalsEndTheCommand",
-    "Terminated",
-    "asked_to_stop",
-    "at_forced_end",
-    "debit_begins",
-    "let_through",
-    "reached",
-    "unbroken",
-    "watchers",
-    "went_on",
-    "what_is_spent",
-]
-
-
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 _GRACE = 1.0

@@ -15,8 +15,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["THRESHOLDS", "Threshold"]
-
 THRESHOLDS: dict[str, Threshold] = {}
 """All thresholds, by name."""
 

@@ -18,8 +18,6 @@ from dpdb.compiled.numba_alone import njit, types
 from dpdb.compiled.object_file import ObjectCode
 from dpdb.compiled.portable_code import portable
 
-__all__ = ["dispatcher", "intermediate_code", "object_code", "python_callable"]
-
 _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 

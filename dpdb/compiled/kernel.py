@@ -13,8 +13,6 @@ from typing import Any, TypeVar, cast
 
 from dpdb.compiled.kernel_source import KernelSource, Kinds, kinds_and_words
 
-__all__ = ["Kernel", "kernel"]
-
 _loading = threading.RLock()
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -14,8 +14,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = ["ArrayKind", "KernelSource", "Kinds", "TupleKind", "kinds_and_words"]
-
 
 class KernelSource:
     """A function that can be compiled.

@@ -29,8 +29,6 @@ from dpdb.compiled.object_file import (
 )
 from dpdb.compiled.portable_code import loading_machine, platform_name
 
-__all__ = ["load", "made_from"]
-
 Code = Callable[[tuple[Any, ...], list[int]], Any]
 
 _engines: list[tuple[Any, set[str]]] = []

@@ -28,25 +28,6 @@ from pathlib import Path
 from dpdb.errors import DpdbError
 from dpdb.files.owned_file import check_folder, check_unchanged, open_owned
 
-__all__ = [
-    "Compiled",
-    "NotCompiledError",
-    "ObjectCode",
-    "cannot_be_kept",
-    "check_code_folder",
-    "compiled_so_far",
-    "compiling",
-    "folders",
-    "found_on_disk",
-    "kept_in",
-    "nothing_compiled",
-    "read_code",
-    "read_object",
-    "tell_when_long",
-    "write_object",
-]
-
-
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 

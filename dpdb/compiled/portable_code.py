@@ -23,20 +23,6 @@ from llvmlite.binding import create_pass_builder, create_pipeline_tuning_options
 
 from dpdb.compiled.object_file import ObjectCode, read_object, write_object
 
-__all__ = [
-    "any_machine",
-    "compiled_here",
-    "found",
-    "keep",
-    "loading_machine",
-    "platform_name",
-    "portable",
-    "this_machine",
-    "wanted",
-    "written_to",
-]
-
-
 FOLDER = Path(__file__).resolve().with_name("portable")
 _SUFFIX = f"-{sys.byteorder}-{sys.maxsize.bit_length() + 1}.ll.z"
 _BEST = 3

@@ -28,20 +28,6 @@ from typing import Self
 from dpdb.errors import ParameterError
 from dpdb.names import in_double_quotes, quoted_name
 
-__all__ = [
-    "Across",
-    "ColumnRef",
-    "ComputedRef",
-    "ConditionAcross",
-    "Inclusion",
-    "LookUp",
-    "Member",
-    "RowExpression",
-    "columns_read",
-    "computed",
-    "members_among",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class RowExpression:

@@ -19,17 +19,6 @@ from dpdb.constraints.text.lexer import shortened
 from dpdb.errors import ParameterError
 from dpdb.names import in_double_quotes, is_encodable, is_one_word
 
-__all__ = [
-    "COMPARISONS",
-    "MAX_PREDICATES",
-    "OPERATORS",
-    "Constant",
-    "DenialConstraint",
-    "Operator",
-    "Predicate",
-]
-
-
 MAX_PREDICATES = 64
 """A constraint with more predicates than this is refused."""
 

@@ -16,8 +16,6 @@ from dpdb.constraints.text.lexer import Kind, Source, shortened
 from dpdb.constraints.text.line import ConstraintLine, read_line
 from dpdb.errors import ConstraintSyntaxError, IgnoredLimitsWarning, ParameterError, UnknownColumnError
 
-__all__ = ["ConstraintsLike", "WrittenLines", "load_constraints", "load_lines", "never_a_path", "written_lines"]
-
 ConstraintItem: TypeAlias = str | os.PathLike[str] | DenialConstraint
 ConstraintsLike: TypeAlias = ConstraintItem | Sequence[ConstraintItem]
 

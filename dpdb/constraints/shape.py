@@ -15,28 +15,6 @@ from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression
 from dpdb.constraints.denial import DenialConstraint, Operator, Predicate
 from dpdb.names import quoted_name
 
-__all__ = [
-    "BlockShape",
-    "FunctionalDependency",
-    "OrderDependency",
-    "OrderedColumns",
-    "between_tuples",
-    "block_shape",
-    "column_signs",
-    "compares_every_pair",
-    "describe",
-    "distinct",
-    "equality_columns",
-    "functional_dependency",
-    "is_key",
-    "is_symmetric",
-    "key_columns",
-    "never_null",
-    "order_dependency",
-    "places_among_distinct",
-    "row_conditions",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class FunctionalDependency:

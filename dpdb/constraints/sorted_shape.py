@@ -14,8 +14,6 @@ from enum import Enum
 from dpdb.constraints.denial import DenialConstraint, Operator, Predicate
 from dpdb.constraints.shape import OrderedColumns, between_tuples, block_shape, column_signs, row_conditions
 
-__all__ = ["SortedKind", "SortedShape", "sorted_shape"]
-
 _EQUAL = Operator.EQ.signs
 
 

@@ -38,19 +38,6 @@ from dpdb.errors import OWNER_LOG, EngineError, OutOfMemoryError, ParameterError
 from dpdb.files.new_file import WorkFolder
 from dpdb.stopping import Closing
 
-__all__ = [
-    "BATCH_ROWS",
-    "MOST_THREADS",
-    "WRITTEN",
-    "Database",
-    "Interrupted",
-    "available_memory",
-    "interruptible",
-    "sql_file",
-    "sql_statement",
-]
-
-
 # Batches of 122,880 rows (DuckDB's own) stream 2.7 times slower than these.
 BATCH_ROWS = 1_000_000
 

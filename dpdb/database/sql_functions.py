@@ -13,8 +13,6 @@ from sqlglot import exp
 
 from dpdb.errors import ParameterError
 
-__all__ = ["add_function", "add_text_function", "refuse_unusable", "remove_function", "remove_macros"]
-
 _MACROS = ("dp_inconsistency", "dp_count", "dp_check", "dp_diagnose")
 _NAME = "_dpdb_release"
 # It is called with NULL, too, and once for each row: its answer is no constant.

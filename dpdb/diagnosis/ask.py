@@ -14,8 +14,6 @@ from dpdb.names import check_name, folded, nearest_words
 from dpdb.privacy import parse_epsilon
 from dpdb.release import Epsilon, Key, checked_keys, parse_confidence
 
-__all__ = ["ASKED", "DiagnosisAsk"]
-
 _MOST_COLUMNS = 20
 _MOST_SLICES = 10_000
 _SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(%?)")

@@ -14,15 +14,6 @@ from dpdb.diagnosis.prepare import PreparedDiagnosis
 from dpdb.errors import ParameterError
 from dpdb.privacy import as_float, as_fraction, laplace_scale
 
-__all__ = [
-    "DIRT",
-    "DiagnosisPlan",
-    "chance_of_largest",
-    "chance_of_noisy_max",
-    "plan_diagnosis",
-    "smallest_lead",
-]
-
 _WIDEST = 10_000.0  # scales in steps beyond it are made coarser: only the quotient of lead and scale counts
 _CUT = 45  # scales beyond which noise has probability below 1e-19
 _POINTS = 20_000

@@ -50,22 +50,6 @@ from dpdb.release import (
     parse_slices,
 )
 
-__all__ = [
-    "Counted",
-    "Lattice",
-    "PreparedDiagnosis",
-    "Shares",
-    "counted",
-    "joint_tail",
-    "name_rule",
-    "name_worst",
-    "noisy_slices",
-    "prepare_diagnosis",
-    "run_diagnosis",
-    "shares_of",
-]
-
-
 NOT_IN_GDP = "a diagnosis names slices and rules with pure mechanisms, which a gdp ledger does not count"
 
 

@@ -12,20 +12,6 @@ import pyarrow as pa
 from dpdb.names import printable
 from dpdb.release import PreviewPart, preview_html
 
-__all__ = [
-    "DIAGNOSIS_SCHEMA",
-    "HEADS",
-    "Diagnosis",
-    "NamedRule",
-    "NamedSlice",
-    "bounds_words",
-    "diagnosis_html",
-    "diagnosis_table",
-    "diagnosis_text",
-    "recorded_diagnosis",
-    "rule_words",
-]
-
 
 @dataclass(frozen=True)
 class NamedSlice:

@@ -11,11 +11,6 @@ from dpdb.errors import ParameterError
 from dpdb.release import COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, Kind
 from dpdb.suites import SuiteAsk
 
-__all__ = [
-    "CHECK", "CHECK_KINDS", "CHECK_PARAMETERS", "DIAGNOSE", "DIAGNOSE_KINDS", "DIAGNOSE_PARAMETERS", "PARAMETERS",
-    "TABLE", "given_options",
-]  # fmt: skip
-
 TABLE = "table_name"  # comes before the options
 # Options may be given without names in this order; others follow in the order of `Ask`.
 _ORDER = (

@@ -28,8 +28,6 @@ from dpdb.schema import TableSchema
 if TYPE_CHECKING:
     from dpdb.engine.simplified import Step
 
-__all__ = ["Form", "GroupForm", "RuleStatistic", "SortedForm", "StatisticKind", "SteppedForm", "exact_statistic"]
-
 StatisticKind = Literal["violations", "duplicate values", "rows in duplicates"]
 
 _MOST_LOOSE = 2

@@ -28,14 +28,6 @@ from dpdb.graph import (
 )
 from dpdb.sources import Rows
 
-__all__ = [
-    "count_all",
-    "count_sorted",
-    "key_histogram",
-    "load_counting",
-    "of_key",
-]
-
 
 def count_sorted(database: Database, form: SortedForm, rows: exp.Expr, conditions: Sequence[exp.Expr] = ()) -> int:
     """Count the fewest rows to delete, by one query. Private.

@@ -40,15 +40,6 @@ from dpdb.engine.sql.where import WherePredicate
 from dpdb.sources import Rows
 from dpdb.thresholds import HASHES_PER_SHARED, MOST_HASHES
 
-__all__ = [
-    "HASH",
-    "Hashes",
-    "KeyRows",
-    "LocalKeys",
-    "count_classes",
-    "count_keys",
-]
-
 
 def count_classes(
     database: Database, rows: Rows, constraints: Sequence[BoundConstraint], where: WherePredicate | None

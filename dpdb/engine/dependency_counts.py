@@ -13,18 +13,6 @@ from sqlglot import exp
 
 from dpdb.engine.sql.comparison import is_known
 
-__all__ = [
-    "DependencyCounts",
-    "Direction",
-    "PairCounts",
-    "ValueCounts",
-    "count_dependencies",
-    "pair_counts",
-    "pair_of",
-    "value_counts",
-    "values_of",
-]
-
 _Ask: TypeAlias = Callable[[exp.Select], Sequence[Any]]
 _Rows: TypeAlias = Callable[[set[str]], exp.Expr]
 

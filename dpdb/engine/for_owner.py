@@ -29,21 +29,6 @@ from dpdb.files.new_file import new_file
 from dpdb.schema import free_name
 from dpdb.sources import typed
 
-__all__ = [
-    "CellCounts",
-    "arrow_forgets",
-    "count_cells",
-    "export_edges",
-    "kept_values",
-    "listed_rows",
-    "read_rows",
-    "source_rows",
-    "suggestions",
-    "violating_pairs",
-    "write_rows",
-]
-
-
 OWN_COLUMNS = (
     "constraint", "row", "row_1", "row_2", "column", "value", "suggested", "agreeing", "group_rows"
 )  # fmt: skip

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from dpdb.schema import TableSchema
     from dpdb.sources import Reading, SourceLike
 
-__all__ = ["Edges", "Engine", "Partners", "Progress", "Slice", "Table", "Thinning", "no_progress"]
-
 # Called with the names of long steps, never with a number: how long a step takes or how much it found is private.
 Progress: TypeAlias = Callable[[str], None]
 

@@ -19,8 +19,6 @@ from dpdb.errors import OWNER_LOG, ParameterError, SourceError
 from dpdb.schema import comparison_type
 from dpdb.sources import rows_digest
 
-__all__ = ["OwnerTable", "owner_table", "sibling"]
-
 _TABLES = """
     SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal
     UNION ALL

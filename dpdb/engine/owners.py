@@ -51,16 +51,6 @@ from dpdb.sources import Rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "OwnerQuestion",
-    "count_owners",
-    "count_sharing_owners",
-    "disjoint_pairs",
-    "key_of",
-    "sharing_queries",
-]
-
-
 OwnerQuestion: TypeAlias = BoundConstraint | WherePredicate | None
 """A rule that an owner may violate, or rows of which he may have one; None: any row."""
 

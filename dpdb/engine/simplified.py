@@ -30,15 +30,6 @@ from functools import reduce
 
 from dpdb.constraints import BlockShape
 
-__all__ = [
-    "Step",
-    "StepKind",
-    "may_match",
-    "of_two_keys",
-    "steps_of",
-]
-
-
 _Columns = frozenset[str]
 
 _ROW = ""

@@ -27,13 +27,6 @@ from dpdb.engine.sql.where import WherePredicate
 from dpdb.schema import TableSchema, free_name
 from dpdb.sources import Rows, Source
 
-__all__ = [
-    "ExplainedConstraint",
-    "LocalSlice",
-    "explained_constraint",
-]
-
-
 _LISTED_MEMORY = 1 << 30
 """Bytes of listed edges, and of all else in the database that lists them, beyond which they are kept on disk."""
 

@@ -46,15 +46,6 @@ if TYPE_CHECKING:
     from dpdb.engine.unit_rows import KeptRows
     from dpdb.sources import Faults
 
-__all__ = [
-    "BoundTable",
-    "LocalEngine",
-    "LocalTable",
-    "described",
-    "own_database",
-]
-
-
 # Public numbers, up to which what a release needs whatever the rows are is little.
 _FEW_SLICES, _FEW_CONSTRAINTS = 100, 100
 

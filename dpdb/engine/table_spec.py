@@ -23,24 +23,6 @@ if TYPE_CHECKING:
     from dpdb.engine.parents.declared import DeclaredParent, ParentFiles, ParentsLike
     from dpdb.sources import SourceLike
 
-__all__ = [
-    "EVERY_ROW",
-    "LIMITS",
-    "NO_LIMITS",
-    "NO_SIZES",
-    "SETTINGS",
-    "MachineLimits",
-    "ProtectedChange",
-    "PublicSizes",
-    "Setting",
-    "SettingKind",
-    "TableSettings",
-    "TableSpec",
-    "with_settings",
-    "written",
-]
-
-
 # How a setting is written; each door knows its own form of a kind (TOML values, words of a command line).
 SettingKind: TypeAlias = Literal["text", "character", "whole", "folder", "types", "parents", "constraints"]
 # Rows are numbered with 32 bits; more would not fit a ledger's line or a query, and say no more.

@@ -43,23 +43,6 @@ from dpdb.predicates import in_type, is_enum
 from dpdb.schema import TableSchema, free_name
 from dpdb.sources import Source
 
-__all__ = [
-    "ChildKey",
-    "ChildRows",
-    "KeptRows",
-    "KeyColumn",
-    "UnitRows",
-    "child_key",
-    "chosen_by",
-    "kept_children_sql",
-    "kept_rows",
-    "kept_rows_sql",
-    "limited_keys",
-    "place_among",
-    "value_order",
-]
-
-
 RowHash: TypeAlias = Callable[[Sequence[exp.Expr]], exp.Expr]
 
 _INPUT = exp.to_table("unit_input")

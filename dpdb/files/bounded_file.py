@@ -9,8 +9,6 @@ from typing import Any
 
 from dpdb.errors import ParameterError
 
-__all__ = ["bounded_bytes", "toml_values"]
-
 
 def bounded_bytes(path: Path, most: int, what: str) -> bytes:
     """Read a file; a file that is too large, such as an endless device, is read only up to one byte over the bound.

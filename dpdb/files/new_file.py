@@ -25,8 +25,6 @@ try:
 except ImportError:  # Windows: no locks, so nothing of other processes is ever removed
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["NewFile", "WorkFolder", "new_file"]
-
 _PREFIX = "dpdb-work-"
 _LOCK = ".dpdb-lock"
 _RANDOM = r"[a-z0-9_]{8}"  # what `tempfile.mkdtemp` puts between prefix and suffix

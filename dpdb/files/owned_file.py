@@ -22,21 +22,6 @@ from dpdb.files import disk
 from dpdb.files.disk import sync
 from dpdb.stopping import Closing
 
-__all__ = [
-    "FileLock",
-    "check_folder",
-    "check_owned",
-    "check_unchanged",
-    "give_to",
-    "is_mounted_alone",
-    "open_owned",
-    "others_may_write",
-    "private_folder",
-    "read_owned",
-    "replace_owned",
-]
-
-
 _PARTIAL = ".partial"
 _NOT_PLAIN = "it is not a plain file"
 _CAREFULLY = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"))  # Windows has none

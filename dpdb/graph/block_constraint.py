@@ -38,18 +38,6 @@ from dpdb.graph.grouping import (
 from dpdb.graph.listed_edges import OrderedEdges
 from dpdb.graph.steps import called_all
 
-__all__ = [
-    "BlockConstraint",
-    "ListedConstraint",
-    "Lists",
-    "all_of_rows",
-    "by_class",
-    "by_edges",
-    "by_order",
-    "by_two_classes",
-]
-
-
 Codes = NDArray[np.int32]
 
 

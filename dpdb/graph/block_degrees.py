@@ -19,13 +19,6 @@ if TYPE_CHECKING:
     from dpdb.graph.kernels.block_degrees import Members, Special
     from dpdb.graph.kernels.blocks import Blocks
 
-__all__ = [
-    "block_degrees",
-    "counted_by_sums",
-    "counted_from_minority",
-]
-
-
 Codes = NDArray[np.int32]
 
 

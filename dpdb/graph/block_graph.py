@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from dpdb.graph.block_scans import CountedProjection
     from dpdb.graph.kernels.blocks import Blocks
 
-__all__ = ["BlockGraph"]
-
-
 _BATCH = 1_000_000
 
 

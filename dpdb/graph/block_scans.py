@@ -27,18 +27,6 @@ if TYPE_CHECKING:
     from dpdb.graph.kernels.blocks import Ahead, Blocks, Remaining
     from dpdb.graph.kernels.counted_projection import Special
 
-__all__ = [
-    "BlockProjection",
-    "CountedProjection",
-    "Matching",
-    "maximum_matching",
-    "minorities",
-    "no_jumps",
-    "rows_ahead",
-    "witness_count",
-]
-
-
 _AHEAD = 1024
 """Rows that a scan looks ahead: so few that hardly any of their groups ends before they are reached."""
 

@@ -43,17 +43,6 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Batches",
-    "deletions_of_chain",
-    "deletions_of_cross",
-    "deletions_of_intervals",
-    "greatest_matching",
-    "load_greatest_matching",
-    "load_one_sort",
-]
-
-
 Batches: TypeAlias = Iterable[tuple[NDArray[np.bool_], NDArray[np.int64]]]
 """Whether each number is the first one of its group, and the numbers."""
 _Kind = TypeVar("_Kind", bound=np.signedinteger[Any])

@@ -36,18 +36,6 @@ from dpdb.graph.listed_edges import (
 )
 from dpdb.graph.steps import node_ranges
 
-__all__ = [
-    "Adjacency",
-    "EdgeGraph",
-    "FractionalCover",
-    "adjacency_of",
-    "complete_matching",
-    "false_twin_classes",
-    "fractional_cover",
-    "start_matching",
-    "twice_fractional_cover",
-]
-
 
 class EdgeGraph:
     """The same methods as `BlockGraph`, by scans of the edges."""

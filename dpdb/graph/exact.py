@@ -23,18 +23,6 @@ from dpdb.graph.grouping import sorted_by
 from dpdb.graph.listed_edges import OrderedEdges
 from dpdb.graph.solver import CoverProgram, solve
 
-__all__ = [
-    "CoverBounds",
-    "Reduced",
-    "WeightedGraph",
-    "count_maximal_independent_sets",
-    "greedy_cover",
-    "merge_twins",
-    "minimum_vertex_cover",
-    "reduce_cover",
-    "solve_cover",
-]
-
 
 def solve_cover(graph: WeightedGraph, time_limit: float) -> tuple[int, set[int]]:
     """Return a lower bound of the minimum cover weight, and a cover, of that weight if solved in time.

@@ -12,18 +12,6 @@ from dpdb.graph import steps
 from dpdb.graph.steps import go_on_if_wanted, ranges
 from dpdb.thresholds import SORTED_BITS
 
-__all__ = [
-    "chain_places",
-    "crossed_places",
-    "factorize",
-    "find_places",
-    "group_starts",
-    "largest_class",
-    "looked_up",
-    "sort_into_groups",
-    "sorted_by",
-]
-
 Codes = NDArray[np.int32]
 
 

@@ -45,8 +45,6 @@ from numpy.typing import NDArray
 from dpdb.graph.listed_edges import check_theta
 from dpdb.thresholds import SMALL_SQUARES
 
-__all__ = ["Histogram"]
-
 _Array = NDArray[np.int64]
 
 

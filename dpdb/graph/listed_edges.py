@@ -24,27 +24,6 @@ from numpy.typing import ArrayLike, NDArray
 from dpdb.errors import ParameterError
 from dpdb.graph.steps import ranges
 
-__all__ = [
-    "Batch",
-    "DegreeCounter",
-    "DegreeSummary",
-    "EdgeArrays",
-    "OrderedEdges",
-    "ProjectedCounts",
-    "Projection",
-    "WitnessCount",
-    "bounded_theta",
-    "check_theta",
-    "check_thetas",
-    "counted_degrees",
-    "degree_summary",
-    "greedy_cover_size",
-    "projected_counts",
-    "read_batches",
-    "witness_counts",
-]
-
-
 Batch: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.uint32]]
 
 

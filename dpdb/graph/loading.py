@@ -22,8 +22,6 @@ from dpdb.graph.listed_edges import EdgeArrays, greedy_cover_size, projected_cou
 from dpdb.graph.range_matching import range_matching
 from dpdb.graph.steps import finished
 
-__all__ = ["load_all_kernels", "load_block_kernels", "load_counted_projection", "load_edge_kernels"]
-
 _STATISTICS = ("projected_edges", "witnesses", "twice_fractional_cover", "greedy_cover", "twice_truncated_edges")
 
 

@@ -20,13 +20,6 @@ from dpdb.graph.edge_graph import Adjacency, adjacency_of, false_twin_classes
 from dpdb.graph.listed_edges import OrderedEdges, check_theta
 from dpdb.graph.solver import PackingLP, solve
 
-__all__ = [
-    "PackingProgram",
-    "settle",
-    "twice_truncated_edges",
-]
-
-
 Integers = NDArray[np.int64]
 
 

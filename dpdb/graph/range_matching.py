@@ -13,13 +13,6 @@ from dpdb.graph.grouping import sorted_by
 from dpdb.graph.steps import Steps
 from dpdb.thresholds import COVERED_SHARE, LOOKS_PER_ROW
 
-__all__ = [
-    "RangeMatching",
-    "dense",
-    "range_matching",
-]
-
-
 Ints = NDArray[np.int32]
 
 

@@ -28,17 +28,6 @@ from dpdb.errors import EngineError
 from dpdb.stopping import at_forced_end
 from dpdb.thresholds import SMALL_PROGRAM
 
-__all__ = [
-    "CoverProgram",
-    "PackingLP",
-    "Program",
-    "Solution",
-    "serve",
-    "solve",
-    "start_solver",
-]
-
-
 _MOMENT = 0.1
 """Seconds for a program in this process, if it is small: presolving minds no limit."""
 

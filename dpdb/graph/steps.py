@@ -16,18 +16,6 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "THREADS",
-    "WORK",
-    "Steps",
-    "called_all",
-    "finished",
-    "finished_all",
-    "go_on_if_wanted",
-    "node_ranges",
-    "ranges",
-]
-
 R = TypeVar("R")
 
 Steps: TypeAlias = Generator[None, None, R]

@@ -43,13 +43,6 @@ if TYPE_CHECKING:
     from dpdb.graph.block_graph import BlockGraph
     from dpdb.graph.edge_graph import EdgeGraph
 
-__all__ = [
-    "CertifiedCover",
-    "ChainPartners",
-    "UncertifiedError",
-    "chain_partners",
-]
-
 
 class UncertifiedError(Exception):
     """The loaded rows do not prove 2 tau* of all rows: more rows must be loaded. Never leaves dpdb."""

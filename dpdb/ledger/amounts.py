@@ -9,8 +9,6 @@ from dpdb.errors import ParameterError
 from dpdb.overlap import MOST_WEIGHT
 from dpdb.privacy import GDP, PURE, Notion, Number
 
-__all__ = ["budget_units", "check_units", "in_parameter", "in_words", "is_little"]
-
 _LITTLE = 10
 
 

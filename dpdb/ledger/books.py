@@ -20,12 +20,6 @@ from dpdb.ledger.store.seals import SourceMark, is_rows_of, mark, unit_words
 from dpdb.ledger.store.state import LedgerState, insert
 from dpdb.stopping import unbroken
 
-__all__ = [
-    "Books",
-    "LedgerBinding",
-    "other_ledgers",
-]
-
 
 class Books:
     """Open a ledger file and read it.

@@ -24,23 +24,6 @@ from dpdb.predicates import Region, region_from_text, region_to_text
 from dpdb.privacy import PURE
 from dpdb.stopping import reached, unbroken
 
-__all__ = [
-    "DECISION_SECONDS",
-    "Asked",
-    "Written",
-    "debit",
-    "earlier_try",
-    "forget",
-    "held_for",
-    "record",
-    "refuse_suite",
-    "settle",
-    "settlement_rows",
-    "used_by_another",
-    "write_debit",
-]
-
-
 DECISION_SECONDS = 0.1
 """For the decision on a debit."""
 

@@ -28,8 +28,6 @@ from dpdb.predicates import Region
 from dpdb.privacy import NOTIONS, Number
 from dpdb.stopping import unbroken
 
-__all__ = ["Ledger"]
-
 
 class Ledger(OwnerActs):
     """An open ledger. Several may be open on one file, in one process or many; one object is not thread-safe.

@@ -23,13 +23,6 @@ from dpdb.names import check_name
 from dpdb.privacy import Number
 from dpdb.stopping import reached, unbroken
 
-__all__ = [
-    "Access",
-    "LedgerAnalysts",
-    "RecordedAnalyst",
-]
-
-
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")  # no colon: run ids begin with the name and one
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _SCRAM = re.compile(r"SCRAM-SHA-256\$\d+:[\w+/=]+\$[\w+/=]+:[\w+/=]+", re.ASCII)

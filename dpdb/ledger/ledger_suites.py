@@ -20,8 +20,6 @@ from dpdb.ledger.suite_runs import Level, Opened, end_suite, open_suite, record_
 from dpdb.names import check_name
 from dpdb.predicates import Region
 
-__all__ = ["LedgerSuites"]
-
 
 class LedgerSuites(LedgerAnalysts):
     """A ledger as far as it is about runs of suites."""

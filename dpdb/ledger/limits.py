@@ -23,16 +23,6 @@ from dpdb.ledger.store.state import LedgerState
 from dpdb.overlap import MOST_WEIGHT, Deadline, Decision, OverlapIndex
 from dpdb.predicates import Region, region_from_text, region_to_text
 
-__all__ = [
-    "Fits",
-    "Limits",
-    "RefusedError",
-    "Window",
-    "check_together",
-    "refuse_retired",
-    "windows",
-]
-
 
 class Fits(NamedTuple):
     """An allowed debit: a bound on the charges that its rows have collected with it, and whether little is left."""

@@ -5,18 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = [
-    "Allowance",
-    "LedgerAct",
-    "LedgerEntry",
-    "LedgerSummary",
-    "RecordedAnswer",
-    "RecordedLevel",
-    "RecordedRearm",
-    "RecordedSuite",
-    "UnseenRows",
-]
-
 
 @dataclass(frozen=True)
 class LedgerEntry:

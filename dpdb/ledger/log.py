@@ -28,16 +28,6 @@ from dpdb.ledger.store.seals import mark
 from dpdb.ledger.store.tables import CHAINS
 from dpdb.privacy import Notion
 
-__all__ = [
-    "LedgerLog",
-    "LoggedDebit",
-    "Sums",
-    "leaf",
-    "leaf_text",
-    "leaves",
-    "logged_lines",
-]
-
 
 @dataclass(frozen=True)
 class Sums:

@@ -21,13 +21,6 @@ from dpdb.predicates import region_from_text
 from dpdb.privacy import Number
 from dpdb.stopping import reached, unbroken
 
-__all__ = [
-    "OwnerActs",
-    "SuiteActs",
-    "check_names",
-    "first_allowance",
-]
-
 
 class SuiteActs(LedgerSuites):
     """A ledger with the owner's acts on its suites."""

@@ -20,17 +20,6 @@ from dpdb.ledger.store.state import LedgerState
 from dpdb.overlap import Added, Decision, OverlapIndex
 from dpdb.predicates import Region, region_from_text
 
-__all__ = [
-    "Counted",
-    "cap_refusal",
-    "own_debits",
-    "quota_refusal",
-    "refuse_rights",
-    "rights_end",
-    "total_refusal",
-]
-
-
 _NO_LIMIT = 2**62
 
 

@@ -48,11 +48,6 @@ from dpdb.stopping import Closing
 if TYPE_CHECKING:
     from dpdb.ledger.log import LedgerLog
 
-__all__ = [
-    "LedgerReading",
-    "open_to_read",
-]
-
 
 class LedgerReading(Closing):
     """An open ledger for reading; `Ledger` adds the methods that spend."""

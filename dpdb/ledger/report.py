@@ -26,19 +26,6 @@ from dpdb.ledger.store.state import LedgerState
 from dpdb.predicates import Region, ValueSet, region_from_text
 from dpdb.privacy import Notion
 
-__all__ = [
-    "acts",
-    "epsilon_at",
-    "history",
-    "little_left",
-    "recorded_answers",
-    "reported_epsilon",
-    "summary",
-    "tight_epsilon",
-    "unseen_rows",
-]
-
-
 _SECONDS = 0.1  # for a bound on the budget left for rows, which may be loose but never too high
 
 

@@ -10,8 +10,6 @@ if TYPE_CHECKING:  # a session without a ledger loads no lock
     from dpdb.ledger.lines import RecordedLevel, RecordedRearm
     from dpdb.ledger.store.file import RunLock
 
-__all__ = ["Reservation", "SuiteReservation"]
-
 
 @dataclass(frozen=True)
 class Reservation:

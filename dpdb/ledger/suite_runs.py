@@ -30,17 +30,6 @@ from dpdb.predicates import Region, region_to_text
 from dpdb.privacy import PURE
 from dpdb.stopping import reached, unbroken
 
-__all__ = [
-    "Level",
-    "Opened",
-    "end_suite",
-    "open_suite",
-    "record_level",
-    "suite_levels",
-    "suites",
-]
-
-
 _SLACK = timedelta(minutes=1)  # by which a clock may be behind the suite's newest line
 _RUN = 0  # the level under which a run of a kept suite records its own answer
 

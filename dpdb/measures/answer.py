@@ -15,22 +15,6 @@ from dpdb.privacy import discrete_laplace, laplace_tail
 if TYPE_CHECKING:
     from dpdb.graph import CertifiedCover
 
-__all__ = [
-    "EDGES",
-    "FROM_BELOW",
-    "NODES",
-    "STATISTICS",
-    "WITNESSES",
-    "Answer",
-    "DegreeCap",
-    "GraphStatistics",
-    "ProjectedStatistic",
-    "noisy_answer",
-    "release_degree_cap",
-    "why_no_upper",
-]
-
-
 # Why a projection has no upper bound, and why no mechanism has a small one.
 #
 # Theorem. Let M be epsilon-DP for adding or removing one row, and U its upper bound at confidence 1 - beta, for every

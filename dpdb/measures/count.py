@@ -9,15 +9,6 @@ from dpdb.measures.measure import Counted
 from dpdb.measures.mechanism import Words
 from dpdb.privacy import discrete_gaussian, discrete_laplace, gaussian_tail, laplace_tail, split
 
-__all__ = [
-    "COUNT",
-    "noisy_count",
-    "rate_answer",
-    "rate_beta",
-    "rate_shares",
-]
-
-
 _ESTIMAND = "number of rows in the slice"
 
 COUNT = Counted(

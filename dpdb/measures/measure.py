@@ -11,8 +11,6 @@ from dpdb.measures.answer import GraphStatistics
 from dpdb.measures.mechanism import Mechanism, Words
 from dpdb.names import nearest_words
 
-__all__ = ["Counted", "Measure"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Counted:

@@ -13,16 +13,6 @@ from fractions import Fraction
 from dpdb.measures.answer import WITNESSES, Answer, DegreeCap, GraphStatistics, ProjectedStatistic
 from dpdb.privacy import discrete_laplace, laplace_tail, split
 
-__all__ = [
-    "Mechanism",
-    "Run",
-    "Words",
-    "read_together",
-    "theta_limits",
-    "with_estimate",
-    "with_theta_limits",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Words:

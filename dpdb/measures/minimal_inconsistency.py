@@ -16,8 +16,6 @@ from dpdb.measures.mechanisms.ladder import Ladder, Rungs, Settings, Top
 from dpdb.measures.mechanisms.published_mechanisms import R2T, paper_mechanisms
 from dpdb.privacy import NANO
 
-__all__ = ["LADDER", "MARGINAL", "MARGINAL_ORDER", "MEASURE"]
-
 _NAME = "minimal_inconsistency"
 _NOISE = "theta"
 

@@ -16,8 +16,6 @@ from dpdb.measures.mechanisms.ladder import Ladder, Rungs, Settings
 from dpdb.measures.mechanisms.published_mechanisms import paper_mechanisms
 from dpdb.privacy import NANO
 
-__all__ = ["LADDER", "MARGINAL", "MEASURE"]
-
 _NAME = "problematic"
 _NOISE = "theta + 1"
 

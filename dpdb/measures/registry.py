@@ -14,8 +14,6 @@ from dpdb.measures.count import COUNT
 from dpdb.measures.measure import Counted, Measure
 from dpdb.names import nearest_words
 
-__all__ = ["MEASURES", "MeasureName", "counted", "measure_named", "measures_named"]
-
 MEASURES: tuple[Measure, ...] = (minimal_inconsistency.MEASURE, problematic.MEASURE, repair.MEASURE)
 MeasureName = Literal["minimal_inconsistency", "problematic", "repair"]
 

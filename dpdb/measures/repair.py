@@ -7,9 +7,6 @@ from dpdb.measures.mechanism import Words
 from dpdb.measures.mechanisms.covers import FRACTIONAL, GREEDY, fractional_cover
 from dpdb.measures.mechanisms.exact_counts import FEWEST_DELETIONS, VIOLATING_ROWS
 
-__all__ = ["MEASURE"]
-
-
 MEASURE = Measure(
     name="repair",
     counts="rows",

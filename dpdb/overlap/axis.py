@@ -24,18 +24,6 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from dpdb.overlap.instance import Attribute, Instance, IntervalTable
 from dpdb.predicates import Box, Cut, Region, ValueSet, hull
 
-__all__ = [
-    "NULL",
-    "Atoms",
-    "Axis",
-    "Growing",
-    "Position",
-    "encode",
-    "holds",
-    "mixed_attributes",
-    "relax",
-]
-
 
 class Growing:
     """A one-dimensional array with room to spare; `values` is the part in use, and may be written to."""

@@ -24,27 +24,6 @@ from numpy.typing import NDArray
 from dpdb.overlap.instance import Coverage, Deadline, FamilyT, IntervalTable, Relaxation
 from dpdb.overlap.reductions import Problem
 
-__all__ = [
-    "MOST_CELLS",
-    "Part",
-    "Split",
-    "WideFamily",
-    "WideProblem",
-    "ascend",
-    "colouring_bound",
-    "colouring_cost",
-    "dsatur",
-    "dual_bound",
-    "heaviest_first",
-    "improve",
-    "scale_for",
-    "tops_of",
-    "value_of",
-    "wide_dual",
-    "wide_tops",
-]
-
-
 Part = tuple[NDArray[np.int64], Coverage]
 """One attribute: the rows it restricts and the matrix (atom, row) of the atoms they cover."""
 

@@ -33,15 +33,6 @@ from dpdb.overlap.bounds import Split, improve, scale_for
 from dpdb.overlap.instance import Deadline, coverage
 from dpdb.overlap.reductions import Problem, maximal_columns
 
-__all__ = [
-    "CliqueSearch",
-    "QuerySearch",
-    "ValueSearch",
-    "components",
-    "overlap_graph",
-]
-
-
 _ROOT_STEPS = 40
 _NODE_STEPS = 24
 

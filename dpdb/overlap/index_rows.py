@@ -29,15 +29,6 @@ from dpdb.overlap.instance import Deadline
 from dpdb.overlap.reductions import Family, Problem, maximal_columns
 from dpdb.predicates import Box, ValueSet
 
-__all__ = [
-    "IndexRows",
-    "Point",
-    "covers",
-    "most_collected",
-    "most_of_all",
-]
-
-
 _MOST_REPLAYED = 4096
 
 Point = dict[str, Position]

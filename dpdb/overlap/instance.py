@@ -26,24 +26,6 @@ from numpy.typing import NDArray
 
 from dpdb.errors import ParameterError
 
-__all__ = [
-    "MOST_WEIGHT",
-    "Attribute",
-    "Bound",
-    "Columns",
-    "Coverage",
-    "Deadline",
-    "FamilyT",
-    "Instance",
-    "IntervalTable",
-    "PackedTable",
-    "Relaxation",
-    "Witness",
-    "check_weights",
-    "coverage",
-]
-
-
 MOST_WEIGHT = 2**50
 """Largest total weight: below it, sums of weights are exact in 64-bit integers and in 64-bit floats."""
 

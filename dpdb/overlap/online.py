@@ -22,13 +22,6 @@ from dpdb.overlap.instance import MOST_WEIGHT, Bound, Deadline, Witness
 from dpdb.overlap.solver import maximum_overlap
 from dpdb.predicates import Box, Region, ValueSet
 
-__all__ = [
-    "Added",
-    "Decision",
-    "OverlapIndex",
-]
-
-
 _MOST_POINTS = 150
 _MOST_SEARCHED = 3000
 """Most rows whose overlap is searched for; of more it is bounded."""

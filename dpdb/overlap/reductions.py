@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from dpdb.overlap.instance import Coverage, Instance, Relaxation, coverage
 
-__all__ = ["Family", "Problem", "maximal_columns", "reduce", "restrict", "unmerged"]
-
 
 @dataclass(frozen=True)
 class Family:

@@ -21,8 +21,6 @@ from dpdb.opening import declared_table
 from dpdb.overlap.solver import maximum_overlap
 from dpdb.predicates import Region, covered
 
-__all__ = ["OverlapReport", "counted_rows", "overlap_report"]
-
 
 @dataclass(frozen=True)
 class OverlapReport:

@@ -28,18 +28,6 @@ from dpdb.overlap.instance import Bound, Deadline, Instance, Witness, check_weig
 from dpdb.overlap.reductions import Problem, reduce, restrict, unmerged
 from dpdb.predicates import Box, Region, meet
 
-__all__ = [
-    "METHODS",
-    "MOST_POINTS",
-    "MOST_QUERIES",
-    "MOST_WORK",
-    "enumerate_points",
-    "hypergraph_rank",
-    "maximum_overlap",
-    "points",
-]
-
-
 MOST_GRAPH_ROWS = 8000
 """Largest number of rows for which a query graph is built."""
 

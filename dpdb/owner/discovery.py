@@ -34,19 +34,6 @@ from dpdb.release import Charge, Epsilon, PrivateSlices, Session, new_run_id, pa
 from dpdb.rules import DiscoveredRules, recorded_discovery, why_no_name
 from dpdb.sources import SourceLike
 
-__all__ = [
-    "Candidates",
-    "Discovery",
-    "ExactDependencies",
-    "candidates_of",
-    "discover",
-    "exact_dependencies",
-    "keys_named",
-    "prepare_discovery",
-    "scores",
-]
-
-
 _MOST_COLUMNS = 100
 """Of the columns that are paired: with 100 there are 4,950 GROUP BYs."""
 _MOST_NAMES = 100

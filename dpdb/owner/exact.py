@@ -22,14 +22,6 @@ from dpdb.release import FewestDeletions
 from dpdb.release.conflict_graph import conflict_graph
 from dpdb.sources import SourceLike
 
-__all__ = [
-    "EXACT_MEASURES",
-    "ExactMeasures",
-    "RuleMeasures",
-    "exact_measures",
-]
-
-
 # The exact repair and maximal_consistency hold the graph in memory; beyond this many edges they are not tried.
 _LARGEST_IN_MEMORY = 20_000_000
 

@@ -16,8 +16,6 @@ from dpdb.privacy import as_float
 from dpdb.release import Ask, Epsilon, Session, by_rule_offer, risk_of
 from dpdb.sources import SourceLike
 
-__all__ = ["plan"]
-
 # Beyond this many conflicts the linear programs of `r2t` are too slow for expected errors.
 _MOST_FOR_R2T = 200_000
 _LADDER = ("0.1", "0.2", "0.5", "1", "2", "5", "10")

@@ -25,13 +25,6 @@ from dpdb.engine import (
 from dpdb.errors import ParameterError
 from dpdb.files.new_file import new_file
 
-__all__ = [
-    "Listing",
-    "check_ending",
-    "write_query",
-]
-
-
 _INTEGERS = [f"{u}{name}" for u in ("", "U") for name in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")]
 _PLAIN = {"VARCHAR", "BOOLEAN", "FLOAT", "DOUBLE", *_INTEGERS}
 _TIMES = {

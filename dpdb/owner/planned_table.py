@@ -27,12 +27,6 @@ from dpdb.owner.synthetic_domains import allowed_domains
 from dpdb.owner.synthetic_table import SyntheticTable, synthesize
 from dpdb.release.conflict_graph import conflict_graph
 
-__all__ = [
-    "PlannedTable",
-    "consistent_rows",
-    "planned_table",
-]
-
 
 def consistent_rows(table: pa.Table, constraints: Sequence[DenialConstraint]) -> NDArray[np.int64]:
     """Return the positions of a maximal set of rows without self-conflicts and conflicts: all rows if there are none.

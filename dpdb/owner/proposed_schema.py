@@ -16,8 +16,6 @@ from dpdb.errors import EngineError, SourceError
 from dpdb.opening import open_local_table
 from dpdb.sources import Faults, SourceLike, column_definition, member_names
 
-__all__ = ["ProposedColumn", "ProposedSchema", "propose_schema"]
-
 # Words for a missing cell. In a column that gets another type than text they become NULL, because the type has no such
 # value (`dpdb.engine` reads NaN as NULL, too); in a column of text they stay words.
 _MISSING = ("n/a", "na", "#n/a", "nan", "-nan", "+nan", "null", "none", "nil", "-", "--", "?", "unknown", "missing")

@@ -26,14 +26,6 @@ from dpdb.release import (
     preview_text,
 )
 
-__all__ = [
-    "ExpectedError",
-    "Plan",
-    "Rung",
-    "Simulation",
-]
-
-
 T = TypeVar("T")
 
 _FEWEST = 5  # repetitions, whatever the time

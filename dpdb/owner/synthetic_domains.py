@@ -24,13 +24,6 @@ from numpy.typing import NDArray
 from dpdb.constraints import Constant, DenialConstraint, Operator
 from dpdb.errors import ParameterError
 
-__all__ = [
-    "Domain",
-    "allowed_domains",
-    "domain_of",
-]
-
-
 _FIRST_DAY = (date(2020, 1, 1) - date(1970, 1, 1)).days
 _DAY = 86_400_000_000  # microseconds
 _PREFIX = "v"

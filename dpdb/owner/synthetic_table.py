@@ -25,18 +25,6 @@ from dpdb.constraints import order_dependency as as_order
 from dpdb.errors import ParameterError
 from dpdb.owner.synthetic_domains import Domain, domain_of
 
-__all__ = [
-    "ColumnCodes",
-    "Families",
-    "Level",
-    "SyntheticTable",
-    "find_families",
-    "levels_of",
-    "reachable",
-    "synthesize",
-]
-
-
 Codes = NDArray[np.int64]
 
 

@@ -44,8 +44,6 @@ from dpdb.predicates.terms import (
     type_words,
 )
 
-__all__ = ["Types", "bind", "bind_term", "refuse_unknown_parts"]
-
 _SIGNS: dict[type[exp.Expr], str] = {
     exp.Add: "+",
     exp.Sub: "-",

@@ -14,37 +14,6 @@ from typing import TypeAlias
 
 from dpdb.constraints import Operator
 
-__all__ = [
-    "FALSE",
-    "NULL",
-    "TRUE",
-    "And",
-    "Arithmetic",
-    "Call",
-    "Column",
-    "Comparison",
-    "Constant",
-    "Flag",
-    "Leaf",
-    "Like",
-    "Literal",
-    "LiteralValue",
-    "Membership",
-    "Node",
-    "Not",
-    "NullTest",
-    "Or",
-    "Term",
-    "TermComparison",
-    "Value",
-    "all_of",
-    "any_of",
-    "columns_in",
-    "columns_of",
-    "negation",
-    "terms_of",
-]
-
 LiteralValue: TypeAlias = bool | int | Decimal | str
 """A literal as it was written; dates and times are text."""
 

@@ -47,26 +47,6 @@ from dpdb.predicates.nodes import (
 )
 from dpdb.predicates.value_sets import NAN, Key, Meaning, ValueSet, meaning
 
-__all__ = [
-    "EVERYTHING",
-    "TOO_MANY_PARTS",
-    "UNION_LIMIT",
-    "Box",
-    "Region",
-    "covered",
-    "covered_groups",
-    "disjoint",
-    "hull",
-    "intersection",
-    "make_box",
-    "meet",
-    "one_side",
-    "region_from_text",
-    "region_to_text",
-    "union",
-]
-
-
 UNION_LIMIT = 24
 """Most disjoint boxes one predicate is split into; a larger union is charged as the box around it."""
 

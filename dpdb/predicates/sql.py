@@ -38,16 +38,6 @@ from dpdb.predicates.nodes import (
     TermComparison,
 )
 
-__all__ = [
-    "condition",
-    "data_type",
-    "in_type",
-    "literal_sql",
-    "parse",
-    "refused",
-    "term_sql",
-]
-
 
 def condition(tree: Node) -> exp.Expr:  # noqa: C901, PLR0911 - one line per kind of node
     """Write a tree as SQL."""

@@ -24,24 +24,6 @@ from sqlglot.errors import SqlglotError
 from dpdb.errors import PredicateError
 from dpdb.predicates.nodes import Arithmetic, Call, Column, Literal, Term
 
-__all__ = [
-    "LONGEST_ENUM",
-    "arithmetic",
-    "call",
-    "cast",
-    "cast_target",
-    "enum_type",
-    "enum_values",
-    "equality_type",
-    "first_known",
-    "is_enum",
-    "made_date",
-    "number_literal",
-    "orders_alike",
-    "term_words",
-    "type_words",
-]
-
 _WHOLE = frozenset(f"{u}{name}" for u in ("", "U") for name in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"))
 _FLOATS = frozenset(["FLOAT", "DOUBLE"])
 _MOMENTS = frozenset(["DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"])

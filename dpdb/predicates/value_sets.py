@@ -26,21 +26,6 @@ from dpdb.constraints import Operator
 from dpdb.predicates.nodes import Literal, Value
 from dpdb.predicates.terms import enum_values, is_enum
 
-__all__ = [
-    "NAN",
-    "UNSURE",
-    "Cut",
-    "Key",
-    "Meaning",
-    "ValueSet",
-    "enclosed",
-    "exactly",
-    "listed",
-    "meaning",
-    "neighbours",
-    "place",
-]
-
 
 @total_ordering
 class _NaN:

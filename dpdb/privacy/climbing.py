@@ -21,18 +21,6 @@ import numpy.typing as npt
 
 from dpdb.privacy.noise import discrete_laplace, laplace_tail
 
-__all__ = [
-    "UNIT",
-    "HandicappedNoise",
-    "HiddenNoise",
-    "climb",
-    "difference_tail",
-    "draw_hidden_noise",
-    "height_above",
-    "in_units",
-]
-
-
 # Flooring to units costs at most one part in 65,536 of a sensitivity.
 UNIT = 1 << 16
 

@@ -19,34 +19,6 @@ from fractions import Fraction
 
 from dpdb.errors import ParameterError
 
-__all__ = [
-    "GDP",
-    "NANO",
-    "NOTIONS",
-    "PICO",
-    "PURE",
-    "ZCDP",
-    "Notion",
-    "Number",
-    "as_float",
-    "as_fraction",
-    "format_epsilon",
-    "format_rho",
-    "gdp_delta",
-    "gdp_epsilon",
-    "gdp_of_pure",
-    "is_plain",
-    "parse_amount",
-    "parse_epsilon",
-    "parse_rho",
-    "rho_as_float",
-    "rho_as_fraction",
-    "split",
-    "zcdp_delta",
-    "zcdp_epsilon",
-]
-
-
 NANO = 10**9
 _LARGEST = 10**6  # beyond it exp(epsilon) promises nothing
 

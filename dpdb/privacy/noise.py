@@ -24,25 +24,6 @@ import numpy as np
 from dpdb.errors import ParameterError
 from dpdb.privacy.epsilon import as_fraction, rho_as_fraction
 
-__all__ = [
-    "Noise",
-    "check_samplers",
-    "discrete_gaussian",
-    "discrete_laplace",
-    "discrete_laplaces",
-    "gaussian_scale",
-    "gaussian_tail",
-    "laplace_difference_tail",
-    "laplace_scale",
-    "laplace_sum_tail",
-    "laplace_tail",
-    "noisy_max",
-    "noisy_min",
-    "one_sided_noises",
-    "replaced_noise",
-]
-
-
 _I64 = "i64"  # OpenDP's `int` is i32, and its overflow message prints the exact count
 
 

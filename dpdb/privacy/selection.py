@@ -14,17 +14,6 @@ from fractions import Fraction
 from dpdb.privacy.epsilon import as_fraction
 from dpdb.privacy.noise import noisy_max, noisy_min
 
-__all__ = [
-    "generalized_exponential_mechanism",
-    "marginal_choice",
-    "paper_exponential_mechanism",
-    "paper_grid",
-    "peeled",
-    "power_grid",
-    "thirds_grid",
-    "tripling_grid",
-]
-
 # Scores become integers after multiplication by this; flooring then costs one part in 65,536 of the noise.
 _K = 1 << 16
 _LARGEST_SCORE = 1 << 60  # scores are 64-bit integers

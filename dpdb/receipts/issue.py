@@ -24,8 +24,6 @@ from dpdb.receipts.statement import (
 )
 from dpdb.stopping import Closing
 
-__all__ = ["Issuer", "LedgerTree"]
-
 
 class LedgerTree(Closing):
     """The Merkle tree over the lines of a ledger, followed; every line is hashed once.

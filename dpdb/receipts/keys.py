@@ -31,8 +31,6 @@ from dpdb.receipts.notes import (
     public_of,
 )
 
-__all__ = ["SigningKey", "load_key", "load_public", "new_key_file", "signing"]
-
 _PRIVATE = "PRIVATE+KEY+"
 _MOST = 1 << 16
 _LARGEST = 1 << 20

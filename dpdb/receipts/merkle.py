@@ -10,8 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["EMPTY_ROOT", "Tree", "leaf_hash", "verify_consistency", "verify_inclusion"]
-
 _BYTES = 32
 EMPTY_ROOT = hashlib.sha256().digest()
 """The root of the tree without leaves."""

@@ -15,30 +15,6 @@ from typing import Any, NamedTuple
 
 from dpdb.errors import ParameterError
 
-__all__ = [
-    "COSIGNATURE",
-    "SEED_BYTES",
-    "SIGNATURE",
-    "Checkpoint",
-    "NoteError",
-    "NoteKey",
-    "NoteSignature",
-    "cosign",
-    "cosigned_at",
-    "is_signed",
-    "new_seed",
-    "open_checkpoint",
-    "open_note",
-    "parse_checkpoint",
-    "parse_vkey",
-    "plain_base64",
-    "public_of",
-    "sign_checkpoint",
-    "sign_note",
-    "signature",
-]
-
-
 SEED_BYTES = 32
 
 

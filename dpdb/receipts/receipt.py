@@ -33,14 +33,6 @@ from dpdb.receipts.statement import (
 )
 from dpdb.stopping import Closing
 
-__all__ = [
-    "Receipt",
-    "ReceiptFile",
-    "open_receipt",
-    "read_receipts",
-]
-
-
 _LARGEST = 256 << 20
 
 

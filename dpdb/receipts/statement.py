@@ -22,25 +22,6 @@ from dpdb.ledger import LedgerLog, LoggedDebit
 from dpdb.privacy import NOTIONS
 from dpdb.receipts.notes import is_signed
 
-__all__ = [
-    "COMPOSITION",
-    "FLAVORS",
-    "INPUT_METRIC",
-    "PAYLOAD_TYPE",
-    "PREDICATE_TYPE",
-    "SCOPES",
-    "STATEMENT_TYPE",
-    "EnvelopeError",
-    "accepted_keys",
-    "canonical",
-    "check_stated",
-    "claims",
-    "envelope",
-    "pae",
-    "shape_of",
-    "subjects",
-]
-
 
 class EnvelopeError(ValueError):
     """An envelope is malformed."""

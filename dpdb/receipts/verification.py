@@ -32,16 +32,6 @@ from dpdb.receipts.notes import Checkpoint, NoteKey
 from dpdb.receipts.receipt import Receipt, open_receipt
 from dpdb.receipts.statement import claims, subjects
 
-__all__ = [
-    "NOT_PROVEN",
-    "Verified",
-    "audit_ledger",
-    "charge_of",
-    "linked",
-    "verify",
-]
-
-
 NOT_PROVEN = "not proven: that the noise was drawn rightly, and that the table was the one named"
 
 

@@ -20,8 +20,6 @@ from dpdb.receipts.notes import COSIGNATURE, Checkpoint, NoteError, NoteKey, cos
 from dpdb.receipts.receipt import Receipt
 from dpdb.receipts.verification import linked
 
-__all__ = ["WitnessFile", "kept_notes", "read_checkpoints"]
-
 _LARGEST = 256 << 20
 _DASH = "\N{EM DASH} "
 

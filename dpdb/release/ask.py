@@ -15,30 +15,6 @@ from dpdb.measures import MeasureName, measure_named, measures_named
 from dpdb.names import check_name, nearest_words
 from dpdb.privacy import format_epsilon, parse_epsilon, parse_rho
 
-__all__ = [
-    "COUNT",
-    "COUNT_OPTIONS",
-    "MEASURE_OPTIONS",
-    "OPTIONS",
-    "Ask",
-    "CountOptions",
-    "Epsilon",
-    "EveryCountOption",
-    "EveryMeasureOption",
-    "Key",
-    "Kind",
-    "Measure",
-    "MeasureOptions",
-    "PublicTheta",
-    "checked_keys",
-    "is_degree",
-    "largest_degree_words",
-    "parse_confidence",
-    "parse_share",
-    "parse_theta",
-]
-
-
 Epsilon: TypeAlias = float | int | str | Decimal
 Key: TypeAlias = str | int | float | Decimal | bool  # the key of a group: a value of the `by` column
 Measure: TypeAlias = MeasureName

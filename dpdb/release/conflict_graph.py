@@ -34,18 +34,6 @@ from dpdb.graph import (
 from dpdb.schema import TableSchema
 from dpdb.thresholds import MOST_LISTED
 
-__all__ = [
-    "ConflictGraph",
-    "block_graph",
-    "by_rule_offer",
-    "conflict_graph",
-    "expected_time",
-    "has_blocks",
-    "load_kernels",
-    "order_block",
-]
-
-
 ConflictGraph = BlockGraph | EdgeGraph
 
 Codes: TypeAlias = NDArray[np.int32]

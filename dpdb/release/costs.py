@@ -27,13 +27,6 @@ from dpdb.privacy import NANO, format_epsilon, format_rho
 if TYPE_CHECKING:
     from dpdb.privacy import Notion
 
-__all__ = [
-    "Charge",
-    "Risk",
-    "pure_units",
-    "risk_of",
-]
-
 
 @dataclass(frozen=True)
 class Charge:

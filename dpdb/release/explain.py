@@ -37,9 +37,6 @@ from dpdb.release.prepare import PublicTable, prepare
 from dpdb.release.privacy_unit import PrivacyUnit, unit_of, unit_of_table
 from dpdb.sources import SourceLike
 
-__all__ = ["explain"]
-
-
 _ALL = Ask("all")
 
 

@@ -20,11 +20,6 @@ from dpdb.schema import TableSchema
 if TYPE_CHECKING:
     from dpdb.release.account import SuiteLevel, SuiteRun
 
-__all__ = [
-    "LedgerAccount",
-    "table_text",
-]
-
 
 class LedgerAccount:
     """A ledger, and optionally a smaller budget of this session: every debit must fit both.

@@ -71,11 +71,6 @@ from dpdb.constraints import DenialConstraint, Inclusion
 from dpdb.engine import BoundInclusion, ChildKey, child_key
 from dpdb.names import quoted_name
 
-__all__ = [
-    "LimitedChildren",
-    "Link",
-]
-
 
 @dataclass(frozen=True)
 class Link:

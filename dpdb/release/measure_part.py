@@ -50,13 +50,6 @@ from dpdb.release.published.release import Release
 from dpdb.release.statistics import PrivateSlices, SliceStatistics
 from dpdb.schema import TableSchema
 
-__all__ = [
-    "MeasurePart",
-    "Share",
-    "measure_shares",
-    "unit_shares",
-]
-
 
 @dataclass(frozen=True)
 class MeasurePart(Part):

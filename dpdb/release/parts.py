@@ -39,16 +39,6 @@ from dpdb.release.published.release_fields import SHARE
 from dpdb.release.statistics import PrivateSlices
 from dpdb.schema import TableSchema
 
-__all__ = [
-    "CountPart",
-    "Part",
-    "Prepared",
-    "PublicTable",
-    "Slices",
-    "parse_slices",
-]
-
-
 _NUMBERS = ("value", "lower", "upper", "raw", "estimate_lower", "estimate_upper")
 """The fields of an `Answer` that are published as whole numbers where they are whole."""
 

@@ -78,12 +78,6 @@ if TYPE_CHECKING:
     from dpdb.engine import BoundInclusion, KeyPair, Table
     from dpdb.release.limited_children import LimitedChildren
 
-__all__ = [
-    "PrivacyUnit",
-    "unit_of",
-    "unit_of_table",
-]
-
 
 @dataclass(frozen=True)
 class PrivacyUnit:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from dpdb.release.account import Account, SuiteLevel, SuiteReservation, SuiteRun
     from dpdb.release.costs import Charge
 
-__all__ = ["publish", "publish_answer", "publish_suite"]
-
 _FAILED = (
     "the release failed after its budget was debited; the reason is in the owner's log (logger 'dpdb.owner'), "
     "because it may name private values"

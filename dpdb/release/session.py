@@ -28,12 +28,6 @@ if TYPE_CHECKING:
     from dpdb.engine import Table
     from dpdb.release.account import Account, AnswerRun, SuiteRun
 
-__all__ = [
-    "Session",
-    "dp_inconsistency",
-]
-
-
 _Given = ParamSpec("_Given")
 _Read = TypeVar("_Read")
 _Answer = TypeVar("_Answer")

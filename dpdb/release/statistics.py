@@ -35,16 +35,6 @@ if TYPE_CHECKING:
 
     from dpdb.engine import DependencyCounts
 
-__all__ = [
-    "ROUNDS",
-    "FewestDeletions",
-    "PrivateSlices",
-    "RuleStatistics",
-    "SliceStatistics",
-    "thinned_cover",
-]
-
-
 ROUNDS = (Partners(3, 8), Partners(6, 32))
 """The partners of a row that each round loads, before all rows in conflict are loaded."""
 

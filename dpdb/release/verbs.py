@@ -20,8 +20,6 @@ from dpdb.release.ask import (
 )
 from dpdb.release.published.release import Release, Releases
 
-__all__ = ["Verbs", "spelled"]
-
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 

@@ -38,25 +38,6 @@ if TYPE_CHECKING:
     from dpdb.database import Database
     from dpdb.remote.table import RemoteTable
 
-__all__ = [
-    "ROWS",
-    "TUPLES",
-    "Asking",
-    "alone_counts",
-    "content_query",
-    "counted_if",
-    "fetched",
-    "hash_counts",
-    "in_parts",
-    "in_queries",
-    "row_counts",
-    "self_conflict_counts",
-    "slice_tuples",
-    "stored_columns",
-    "with_computed",
-]
-
-
 _PART_ROWS = 2_000_000
 """Rows that come at once, by the owner's public guess: what is one answer has to fit in memory."""
 

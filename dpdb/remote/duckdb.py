@@ -16,8 +16,6 @@ from dpdb.remote.table import RemoteSet, new_name
 from dpdb.schema import Column, TableSchema
 from dpdb.sources import SourceLike, open_source
 
-__all__ = ["AskedThere", "DuckDBRemote", "DuckDBSet", "DuckDBSource"]
-
 _ROWS = exp.to_table("remote_row")
 
 

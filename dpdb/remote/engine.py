@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from dpdb.remote.table import RemoteSet
     from dpdb.sources import Reading, SourceLike
 
-__all__ = ["REMOTE_KINDS", "RemoteEngine"]
-
 # Named by module and class. Every source is shown to all of them, so what asks an engine is loaded when they open one.
 REMOTE_KINDS = (
     "foreign_sources.SparkSource",

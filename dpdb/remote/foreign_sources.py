@@ -21,13 +21,6 @@ if TYPE_CHECKING:
     from dpdb.remote.postgres_table import PostgresSet, PostgresTable
     from dpdb.remote.spark import SparkSet, SparkTable
 
-__all__ = [
-    "PostgresAddress",
-    "PostgresSource",
-    "SparkSource",
-]
-
-
 _CONNECTION = "PostgreSQL connection"
 _SCHEMES = ("postgresql://", "postgres://")
 # A sign of these that stands unescaped in a password would make part of it a host, which messages name.

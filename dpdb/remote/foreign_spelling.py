@@ -33,8 +33,6 @@ from dpdb.predicates import (
     TermComparison,
 )
 
-__all__ = ["MOMENT", "VIEW", "ForeignSpelling"]
-
 _BITS = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64}
 _WHOLE = (*_BITS, "HUGEINT")
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")

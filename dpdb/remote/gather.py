@@ -26,18 +26,6 @@ from dpdb.constraints import COMPARISONS, BlockShape, Operator, block_shape
 from dpdb.engine.sql import BoundConstraint, CrossTerm, GroupTerm, degree_terms, is_known
 from dpdb.remote.asking import TUPLES, counted_if
 
-__all__ = [
-    "ROW",
-    "Join",
-    "conflict_joins",
-    "equal_keys",
-    "order_join",
-    "row_column",
-    "rows_in_conflict",
-    "takes_part",
-]
-
-
 ROW = "row"
 
 

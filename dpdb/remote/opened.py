@@ -68,12 +68,6 @@ if TYPE_CHECKING:
     from dpdb.remote.table import RemoteTable
     from dpdb.schema import TableSchema
 
-__all__ = [
-    "GatheredTable",
-    "count_owners",
-]
-
-
 _BYTES_PER_ROW = 600
 """Of a row in conflict: its values, its rank and its place in groups, as measured on tables with eight rules."""
 

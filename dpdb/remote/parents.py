@@ -32,8 +32,6 @@ from dpdb.remote.table import RemoteTable
 from dpdb.schema import TableSchema
 from dpdb.sources import Source
 
-__all__ = ["RemoteParents", "join_across"]
-
 
 class RemoteParents:
     """Opens parents beside a remote table (implements `dpdb.engine.parents.across.ParentsOfTable`).

@@ -19,17 +19,6 @@ from dpdb.engine.sql import is_known
 from dpdb.errors import OWNER_LOG, SourceError
 from dpdb.schema import Column
 
-__all__ = [
-    "UNORDERED",
-    "PostgresTransaction",
-    "columns_query",
-    "declared_column",
-    "stored_query",
-    "table_query",
-    "total",
-]
-
-
 _ASKED = "asked"
 _OLDEST = 140_000
 # Texts, and those of times among them, are written and read in one way, whatever the settings of server and user.

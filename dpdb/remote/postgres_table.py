@@ -32,13 +32,6 @@ from dpdb.remote.spelling import with_extremes, written_table
 from dpdb.remote.table import RemoteSet
 from dpdb.schema import TableSchema
 
-__all__ = [
-    "PostgresSet",
-    "PostgresTable",
-    "answer",
-    "sql_text",
-]
-
 
 class _Running:
     """A query that can be stopped (implements `Interrupted`); the driver knows no other signal than Ctrl-C."""

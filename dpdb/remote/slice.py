@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 
     from dpdb.engine import ClassHistogram, GroupForm, StatisticKind
 
-__all__ = ["RemoteSlice"]
-
 _BITS = 2**40 - 1
 """What is left of a hash: that is what is shuffled. Of a billion rows one in a thousand shares it by chance."""
 

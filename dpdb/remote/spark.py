@@ -21,15 +21,6 @@ from dpdb.errors import OWNER_LOG, EngineError, SourceError
 from dpdb.remote.table import RemoteSet, new_name
 from dpdb.schema import Column, TableSchema
 
-__all__ = [
-    "SparkSet",
-    "SparkTable",
-    "frame_at",
-    "said",
-    "spark_session",
-]
-
-
 Located: TypeAlias = Callable[[str], str]
 
 _UTC = {"utc", "etc/utc", "gmt", "etc/gmt", "z", "+00:00", "zulu", "etc/zulu", "universal", "etc/universal"}

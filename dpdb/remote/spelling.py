@@ -28,17 +28,6 @@ from dpdb.database import Database
 from dpdb.predicates import Literal, Node, Term
 from dpdb.remote.foreign_spelling import MOMENT, VIEW, ForeignSpelling
 
-__all__ = [
-    "SPELLINGS",
-    "DuckDBSpelling",
-    "PostgresSpelling",
-    "SparkSpelling",
-    "Spelling",
-    "with_extremes",
-    "written_table",
-]
-
-
 _WRITTEN = {pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.bool_(): "BOOLEAN", pa.string(): "TEXT"}
 _NUMERIC = exp.DataType.build("NUMERIC", dialect="postgres")
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from dpdb.schema import TableSchema
 
-__all__ = ["BesideTable", "RemoteSet", "RemoteTable", "SetSource", "new_name"]
-
 _numbers = count()
 
 

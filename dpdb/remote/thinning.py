@@ -52,19 +52,6 @@ from dpdb.remote.spelling import Spelling
 from dpdb.remote.table import new_name
 from dpdb.schema import Column, TableSchema, free_name
 
-__all__ = [
-    "ALL",
-    "HASH",
-    "OPEN",
-    "SHARE",
-    "RemoteThinning",
-    "Thinned",
-    "is_thinned",
-    "may_be_thinned",
-    "order_values",
-    "thinned_rows",
-]
-
 
 def may_be_thinned(constraints: Sequence[BoundConstraint]) -> bool:
     """Say whether fewer rows may do than all in conflict. Public: the constraints' shapes.

@@ -11,8 +11,6 @@ from dpdb.constraints import load_constraints
 from dpdb.errors import DpdbError, ParameterError
 from dpdb.rules.texts import comment, dependency, keyed, readable_line
 
-__all__ = ["DiscoveredRules", "recorded_discovery", "why_no_name"]
-
 
 @dataclass(frozen=True)
 class DiscoveredRules:

@@ -13,8 +13,6 @@ from dpdb.rules.limits import ZERO, Allowed
 from dpdb.rules.options import Options
 from dpdb.rules.texts import comment, readable_line
 
-__all__ = ["ACROSS_TABLES", "NO_PATTERNS", "WHOLE_TABLE", "Found", "ImportedRule", "LeftOut", "TableRules"]
-
 # Reasons to leave a check out that several tools give.
 ACROSS_TABLES = "a rule across tables"
 NO_PATTERNS = "dpdb has no regular expressions and formats"

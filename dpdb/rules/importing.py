@@ -21,15 +21,6 @@ from dpdb.rules.importers.odcs import import_contract, is_contract
 from dpdb.rules.importers.soda import import_soda, is_soda
 from dpdb.rules.texts import comment
 
-__all__ = [
-    "ImportedRules",
-    "document_of",
-    "import_dqd",
-    "import_rules",
-    "text_of",
-]
-
-
 _LARGEST = 16 << 20
 _LARGEST_YAML = 2 << 20  # characters; PyYAML takes about ten seconds for a million
 _MOST_PARTS = 1_000_000

@@ -19,24 +19,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from dpdb.constraints import MOST_ROWS, ROW_COUNT, VIOLATIONS, Limit, Statistic, is_key, never_null, parse_constraint
 from dpdb.errors import ParameterError
 
-__all__ = [
-    "NOTHING",
-    "ZERO",
-    "Allowed",
-    "Bound",
-    "Counted",
-    "Kept",
-    "RowRange",
-    "Severity",
-    "above",
-    "allowed_rows",
-    "number",
-    "reaching",
-    "rows_between",
-    "rows_compared",
-]
-
-
 Severity: TypeAlias = Literal["warn", "fail"]
 
 _SEVERITIES: tuple[Severity, ...] = ("warn", "fail")

@@ -29,15 +29,6 @@ from dpdb.constraints import (
 )
 from dpdb.errors import ParameterError
 
-__all__ = [
-    "Entailing",
-    "Finding",
-    "entails",
-    "lint",
-    "never_holds",
-]
-
-
 _MOST_PAIRS = 1_000_000  # pairs of constraints over the same columns to compare; takes about five seconds
 
 

@@ -14,19 +14,6 @@ from typing import Any
 from dpdb.errors import ParameterError
 from dpdb.rules.texts import value
 
-__all__ = [
-    "Options",
-    "identifier",
-    "is_always",
-    "like",
-    "listed",
-    "mapping",
-    "raw",
-    "sequence",
-    "single",
-    "texts",
-]
-
 
 class Options:
     """Options by name, as a file gives them; `unread` lists those that no importer has read.

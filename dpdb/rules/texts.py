@@ -16,11 +16,6 @@ from dpdb.constraints import parse_constraint, without_comment
 from dpdb.errors import ParameterError
 from dpdb.names import in_double_quotes, is_encodable
 
-__all__ = [
-    "among", "between", "both", "checked", "column_name", "comment", "dependency", "found_in", "keyed",
-    "keyed_with_nulls", "looked_up", "missing", "one_line", "present", "readable_line", "value",
-]  # fmt: skip
-
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _QUOTED = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")""")
 _LONGEST_COMMENT = 1_000

@@ -14,8 +14,6 @@ from dpdb.sources.open import AdbcAddress
 from dpdb.sources.source import needed, reason_in_log
 from dpdb.sources.stream_source import Stream, StreamSource, validated
 
-__all__ = ["AdbcConnection"]
-
 
 class AdbcConnection(StreamSource):
     """A DB-API connection of an ADBC driver; one query reads one of its tables or views."""

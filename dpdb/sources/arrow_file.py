@@ -15,8 +15,6 @@ from dpdb.sources.kinds import FileSource, refuse_change
 from dpdb.sources.source import Reading, Source, Wanted, declared_types, reason_in_log, refuse_table_name
 from dpdb.sources.stream_source import Stream, copied_stream, validated, without_batches
 
-__all__ = ["ArrowFile"]
-
 _FILE, _STREAM, _FEATHER_1 = b"ARROW1", b"\xff\xff\xff\xff", b"FEA1"
 
 

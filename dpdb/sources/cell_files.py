@@ -17,13 +17,6 @@ from dpdb.sources.files import Files
 from dpdb.sources.kinds import FileSource
 from dpdb.sources.source import Source, Wanted, copied, declared_types, text_column, typed, unreadable, without_rows
 
-__all__ = [
-    "CellFiles",
-    "declared_source",
-    "text_batch",
-]
-
-
 _STREAM = exp.to_table("source_stream")
 
 

@@ -23,14 +23,6 @@ from dpdb.sources.csv_lines import LONGEST, CsvLines, Faults, UnreadableError, d
 from dpdb.sources.files import DAMAGED, FileColumns, Files, opened
 from dpdb.sources.source import Source, Wanted, named_columns, reason_in_log, refuse_table_name
 
-__all__ = [
-    "CsvColumns",
-    "CsvFiles",
-    "csv_batches",
-    "csv_columns",
-]
-
-
 _BLOCK = 8 << 20
 _HEADER_BLOCK = 1 << 16
 _LONGEST_HEADER = 1 << 20

@@ -35,19 +35,6 @@ import numpy.typing as npt
 from dpdb.errors import ParameterError
 from dpdb.sources.files import without_compression
 
-__all__ = [
-    "LONGEST",
-    "CsvLines",
-    "Faults",
-    "UnreadableError",
-    "delimiter_of",
-    "first_row",
-    "named_delimiter",
-    "parse_delimiter",
-    "told_delimiter",
-]
-
-
 # Bytes of one row. A quote that is never closed would otherwise fill the memory before the end of the file tells.
 LONGEST = 16 << 20
 

@@ -19,13 +19,6 @@ from dpdb.errors import OWNER_LOG, SourceError
 from dpdb.sources.files import COMPRESSED
 from dpdb.sources.source import needed, reason_in_log
 
-__all__ = [
-    "download",
-    "download_objects",
-    "is_delta",
-]
-
-
 _PATIENCE = 60  # seconds without a byte
 _PLAIN = "%/?:@!$&'()*+,;=~[]"  # what an address may hold as it is; the rest is sent as %20
 

@@ -14,8 +14,6 @@ from dpdb.predicates import is_enum
 from dpdb.sources.source import choose_table, reason_in_log, refuse_table_name
 from dpdb.sources.stream_source import Stream, StreamSource
 
-__all__ = ["DuckDBConnection", "DuckDBRelation", "are_of_one_database"]
-
 
 class DuckDBRelation(StreamSource):
     """A relation of the owner's connection."""

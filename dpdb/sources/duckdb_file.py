@@ -13,8 +13,6 @@ from dpdb.sources.files import Files
 from dpdb.sources.kinds import FileSource
 from dpdb.sources.source import Source, Wanted, choose_table, declared_types, scanned
 
-__all__ = ["DuckDBFile"]
-
 _ATTACHED = "source_file"
 
 

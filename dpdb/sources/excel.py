@@ -17,9 +17,6 @@ from dpdb.sources.files import Files
 from dpdb.sources.source import Source, Wanted, named_columns, needed, reason_in_log
 from dpdb.sources.workbook import UnreadableWorkbookError, sheet_rows
 
-__all__ = ["ExcelFile"]
-
-
 _BATCH = 50_000
 _ENDINGS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 

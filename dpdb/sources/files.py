@@ -26,24 +26,6 @@ import pyarrow as pa
 from dpdb.errors import OWNER_LOG, SourceError
 from dpdb.schema import refuse_duplicate_names
 
-__all__ = [
-    "COMPRESSED",
-    "DAMAGED",
-    "FileColumns",
-    "Files",
-    "is_many",
-    "listed",
-    "named_place",
-    "opened",
-    "partitions",
-    "refuse_logs",
-    "refuse_underscores",
-    "root_of",
-    "state_of_files",
-    "without_compression",
-]
-
-
 # What such folders hold besides their Parquet files: a log that says which files are the table. The others were
 # deleted or replaced, and reading them all counts rows that are no longer there.
 _LOGS = {"_delta_log": "Delta", ".hoodie": "Hudi"}

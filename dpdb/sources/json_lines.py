@@ -18,12 +18,6 @@ from dpdb.sources.csv_lines import LONGEST, Faults
 from dpdb.sources.files import DAMAGED, Files, listed, opened, without_compression
 from dpdb.sources.source import Source, SourceLike, Wanted, reason_in_log, refuse_table_name
 
-__all__ = [
-    "JsonLines",
-    "member_names",
-]
-
-
 _BATCH = 100_000
 _DEEPEST = 100  # far above data, far below Python's own limit, which depends on who calls
 _ENDINGS = (".jsonl", ".ndjson")

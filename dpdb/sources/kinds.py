@@ -25,16 +25,6 @@ from dpdb.sources.source import Reading, Source, Wanted, copied, unreadable, wit
 if TYPE_CHECKING:
     from dpdb.sources.source import SourceKind
 
-__all__ = [
-    "FILES",
-    "SOURCES",
-    "FileSource",
-    "file_kinds",
-    "kind_of",
-    "refuse_change",
-]
-
-
 # What reads a path: `FileSource`s.
 FILES = (
     "parquet.ParquetFiles",

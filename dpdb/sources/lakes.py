@@ -19,8 +19,6 @@ from dpdb.sources.open import ICEBERG
 from dpdb.sources.source import needed, reason_in_log, refuse_table_name
 from dpdb.sources.stream_source import Stream, StreamSource, validated
 
-__all__ = ["DeltaTable", "IcebergTable", "Lake"]
-
 
 class Lake(StreamSource):
     """A table of a lake. What its library says may hold values: that is for the owner's log only."""

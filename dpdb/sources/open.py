@@ -52,26 +52,6 @@ from dpdb.sources.files import (
 from dpdb.sources.kinds import FileSource, file_kinds, kind_of
 from dpdb.sources.source import Reading, Source, SourceLike, Wanted, presence
 
-__all__ = [
-    "ICEBERG",
-    "STANDARD_INPUT",
-    "AdbcAddress",
-    "declared_schema",
-    "fetched_files",
-    "find_files",
-    "has_tables",
-    "is_address",
-    "is_changed",
-    "is_fetched",
-    "keep_standard_input",
-    "lake_table",
-    "open_source",
-    "opened_content",
-    "refuse_url",
-    "rows_digest",
-    "state_of",
-]
-
 
 def open_source(
     database: Database,

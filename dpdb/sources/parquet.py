@@ -28,8 +28,6 @@ from dpdb.sources.source import (
     typed,
 )
 
-__all__ = ["ParquetFiles", "parquet_columns", "parquet_scan"]
-
 _FILE_NUMBER = "file_index"
 
 

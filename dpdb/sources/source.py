@@ -28,33 +28,6 @@ if TYPE_CHECKING:
     from dpdb.sources.csv_lines import Faults
     from dpdb.sources.files import Files
 
-__all__ = [
-    "UNTYPED",
-    "Reading",
-    "Rows",
-    "Source",
-    "SourceKind",
-    "SourceLike",
-    "Wanted",
-    "choose_table",
-    "column_definition",
-    "copied",
-    "declared_types",
-    "has_ordered_categories",
-    "named_columns",
-    "needed",
-    "nothing_usable",
-    "presence",
-    "reason_in_log",
-    "refuse_table_name",
-    "scanned",
-    "text_column",
-    "typed",
-    "unreadable",
-    "without_rows",
-]
-
-
 _COPY = exp.to_table("source_row")
 
 # A path, a glob, a DuckDB connection or relation, or anything with the Arrow C stream interface.

@@ -20,9 +20,6 @@ from dpdb.sources.csv_lines import Faults
 from dpdb.sources.files import Files
 from dpdb.sources.source import Source, Wanted, choose_table, declared_types, reason_in_log, text_column, without_rows
 
-__all__ = ["SQLiteFile"]
-
-
 _BATCH = 50_000
 # Steps of SQLite's machine that a view may take, half a minute, and more for each byte of the file.
 _MOST_STEPS, _STEPS_PER_BYTE, _STEPS_AT_ONCE = 1_000_000_000, 100, 1_000_000

@@ -32,18 +32,6 @@ from dpdb.sources.source import (
     scanned,
 )
 
-__all__ = [
-    "ArrowStream",
-    "DataFrame",
-    "Stream",
-    "StreamSource",
-    "arrow_stream",
-    "copied_stream",
-    "validated",
-    "without_batches",
-]
-
-
 _STREAM = exp.to_table("source_stream")
 
 

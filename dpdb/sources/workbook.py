@@ -16,13 +16,6 @@ from contextlib import closing, contextmanager
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
-__all__ = [
-    "UnreadableWorkbookError",
-    "serve",
-    "sheet_rows",
-]
-
-
 _MEMORY = 4 << 30
 """Bytes of address space for reading a workbook."""
 _CHILD = (

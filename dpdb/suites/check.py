@@ -47,19 +47,6 @@ from dpdb.suites.suite import Suite, SuiteLike, load_suite
 if TYPE_CHECKING:
     from dpdb.suites.tables.counted_set import CountedSet
 
-__all__ = [
-    "CheckRun",
-    "LevelDraws",
-    "RunOptions",
-    "Standing",
-    "level_text",
-    "prepare_check",
-    "recorded_verdicts",
-    "run_check",
-    "standing",
-]
-
-
 _RUNS_KEPT = 365
 
 

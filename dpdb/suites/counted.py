@@ -15,16 +15,6 @@ from dpdb.release import PrivateSlices, PublicTable, load_kernels
 from dpdb.suites.mechanism.plan import Tested
 from dpdb.suites.suite import Limit, Suite, SuiteLine
 
-__all__ = [
-    "CheckedLimit",
-    "CountedSuite",
-    "RulePlaces",
-    "counted_suite",
-    "known_rows",
-    "refuse_same_names",
-    "tests_without_table",
-]
-
 
 @dataclass(frozen=True)
 class CheckedLimit:

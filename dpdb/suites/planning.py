@@ -19,19 +19,6 @@ from dpdb.suites.result import CheckResult
 from dpdb.suites.results import CheckResults
 from dpdb.suites.suite import Suite
 
-__all__ = [
-    "Numbers",
-    "deciding_epsilon",
-    "deciding_words",
-    "epsilon_for",
-    "numbers_instead",
-    "plan_words",
-    "planned_words",
-    "surely_found",
-    "unsure_rows",
-]
-
-
 _LARGEST = 10**6 * NANO
 
 

@@ -17,8 +17,6 @@ from dpdb.suites.mechanism.plan import Certain
 from dpdb.suites.results import CheckResults
 from dpdb.suites.suite import ANY_DAY, Suite, SuiteLike, load_suite, needs_day
 
-__all__ = ["RegisteredSuite", "SuiteAsk", "SuiteOnTable", "dated_suite", "register_suite", "rules_of"]
-
 _KEPT_DAYS = 4
 
 

@@ -17,20 +17,6 @@ from typing import Any, Literal
 
 from dpdb.names import in_html
 
-__all__ = [
-    "WHERE_IT_IS",
-    "CheckResult",
-    "certainty_words",
-    "check_words",
-    "checks_html",
-    "counts_words",
-    "how_many",
-    "limit_words",
-    "spoken",
-    "undecided_words",
-    "verdict_words",
-]
-
 
 @dataclass(frozen=True)
 class CheckResult:

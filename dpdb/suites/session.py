@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from dpdb.diagnosis import Diagnosis
     from dpdb.rules import DiscoveredRules
 
-__all__ = ["Session", "open_session"]
-
 
 class Session(release.Session):
     """A session as `dpdb.release.Session`, with `check`, `diagnose` and `discover`."""

@@ -32,7 +32,6 @@ from dpdb.files import owned_file as file_lock
 from dpdb.ledger import Ledger, suite_runs
 from dpdb.ledger import ledger as ledger_module
 from dpdb.ledger.store import clock
-from dpdb.ledger.store import file as connecting
 from dpdb.ledger.store import file as store_file
 from dpdb.overlap import instance as bound
 
@@ -117,7 +116,7 @@ def _in_place(world: World, disk: SimulatedDisk, plain: bool, *, yields: bool) -
     with ExitStack() as stack:
         for name in set(product_disk.__all__) - {"sync"}:  # which is made of the others
             stack.enter_context(patch.object(product_disk, name, getattr(disk, name)))
-        stack.enter_context(patch.object(connecting, "connect", connect))
+        stack.enter_context(patch.object(store_file, "connect", connect))
         stack.enter_context(patch.object(clock, "datetime", world))
         stack.enter_context(patch.object(store_file, "is_mounted_alone", lambda path: False))
         for module in (ledger_module, suite_runs):

@@ -20,18 +20,6 @@ from dpdb.constraints.text.cursor import Cursor, TupleNames
 from dpdb.constraints.text.lexer import Kind, Token
 from dpdb.constraints.text.sql_fragment import ParentColumns
 
-__all__ = [
-    "absence",
-    "across",
-    "at_inclusion",
-    "at_look_up",
-    "behind_names",
-    "behind_parentheses",
-    "inclusion",
-    "look_up",
-]
-
-
 _PARENT = "a table and its column, such as customers.id or customers(id), or values in parentheses"
 
 

@@ -24,17 +24,6 @@ from dpdb.constraints.text.lexer import Kind, shortened
 from dpdb.constraints.text.sql_fragment import OF_PARENT, ParentColumns, Selected, SqlFragment, sql_fragment
 from dpdb.errors import ConstraintSyntaxError, ParameterError
 
-__all__ = [
-    "check_across",
-    "conditions",
-    "conditions_among",
-    "row_condition",
-    "row_expression",
-    "selected",
-    "solved",
-    "violations_of_check",
-]
-
 
 def conditions(cursor: Cursor, tuples: TupleNames, *, bare: bool) -> tuple[Predicate, ...]:
     """Take conditions joined by `and` in any spelling, up to what ends them.

@@ -13,17 +13,6 @@ from dpdb.constraints.text.lexer import Kind, Source, Token, shortened, tokenize
 from dpdb.errors import ConstraintSyntaxError, ParameterError
 from dpdb.names import is_encodable, most_similar_name, printable
 
-__all__ = [
-    "CLOSED_BY",
-    "CLOSING",
-    "OPENING",
-    "ColumnNames",
-    "Cursor",
-    "TupleNames",
-    "normal_tuple_name",
-]
-
-
 CLOSED_BY = {Kind.LPAREN: Kind.RPAREN, Kind.LBRACKET: Kind.RBRACKET, Kind.LBRACE: Kind.RBRACE}
 """The closing token of each kind of bracket."""
 

@@ -20,15 +20,6 @@ from dpdb.constraints.text.lexer import Kind, Token
 from dpdb.constraints.text.sql_fragment import TIME_WORDS, is_dotted_column, is_rich
 from dpdb.errors import ConstraintSyntaxError, ParameterError, UnknownColumnError
 
-__all__ = [
-    "at_bare_conditions",
-    "bare_conditions",
-    "conjunction",
-    "denied",
-    "function",
-]
-
-
 _OPERATORS = {op.value: op for op in Operator} | {
     "==": Operator.EQ,
     "<>": Operator.NE,

@@ -11,16 +11,6 @@ from enum import Enum
 
 from dpdb.errors import ConstraintSyntaxError, UnknownColumnError
 
-__all__ = [
-    "MAX_LENGTH",
-    "Kind",
-    "Source",
-    "Token",
-    "shortened",
-    "tokenize",
-]
-
-
 MAX_LENGTH = 100_000
 """A single constraint longer than this many characters is refused unread."""
 

@@ -23,22 +23,6 @@ from dpdb.constraints.text.lexer import Kind, Source, Token
 from dpdb.constraints.text.parser import parse_from, take_name
 from dpdb.errors import ConstraintSyntaxError, ParameterError, UnknownColumnError
 
-__all__ = [
-    "DUPLICATE_VALUES",
-    "MOST_ROWS",
-    "ROWS_IN_DUPLICATES",
-    "ROW_COUNT",
-    "VIOLATIONS",
-    "ConstraintLine",
-    "Limit",
-    "Statistic",
-    "WrittenLimits",
-    "cut_limits",
-    "limit_expected",
-    "read_line",
-    "without_comment",
-]
-
 
 @dataclass(frozen=True)
 class ConstraintLine:

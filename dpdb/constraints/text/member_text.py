@@ -8,8 +8,6 @@ from dpdb.constraints.column_ref import RowExpression
 from dpdb.constraints.text.cursor import ColumnNames, Cursor, TupleNames
 from dpdb.constraints.text.lexer import Kind, Source
 
-__all__ = ["condition_with_members"]
-
 
 def condition_with_members(text: str, columns: Sequence[str] | None = None) -> RowExpression | None:
     """Read a condition on one row that has members; return None if it has none.

@@ -17,18 +17,6 @@ from dpdb.constraints.text.denials import conjunction, denied, function
 from dpdb.constraints.text.lexer import Kind, Source, Token
 from dpdb.names import LONGEST_NAME
 
-__all__ = [
-    "RowName",
-    "WrittenColumn",
-    "column_list",
-    "columns_of",
-    "distinct_columns",
-    "parse_constraint",
-    "parse_from",
-    "take_name",
-]
-
-
 _FORMS = (
     "not(...), a dependency such as A -> B, a key such as UNIQUE(A), a condition such as A <= B, A IN parents.B, or "
     "t1&t2&EQ(...)"
@@ -47,7 +35,7 @@ def parse_constraint(text: str, columns: Sequence[str] | None = None, *, line: i
     `!(t.A == s.A and t.B != s.B)`), HoloClean's (`t1&t2&EQ(t1.A,t2.A)&IQ(t1.B,t2.B)`), functional
     dependencies (`A, B -> C`, `[A B] => C`), keys (`UNIQUE(A, B)`), constraints on single tuples (`not(t1.age < 0)`,
     `CHECK (age >= 0)`, `NOT NULL (age)`), conditions alone (see `bare_conditions`), foreign keys (`A IN parents.B`;
-    see `inclusion_text`) and look-ups (`CHECK (A <= parents.C) BY B = parents.B`; see `look_up_text`).
+    see `across_text`) and look-ups (`CHECK (A <= parents.C) BY B = parents.B`; see `across_text`).
 
     Predicates may be any condition over one tuple that `where` allows (`t1.a IS NULL`, `t1.a IN (1, 2)`), and compare
     terms (`t1.a > t2.b + 60`, `lower(t1.a) = lower(t2.a)`). A condition before a colon or after WHERE restricts any
@@ -283,9 +271,9 @@ def _key(cursor: Cursor) -> tuple[DenialConstraint, ...]:
 
 def _look_up(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     """Take a look-up, or an absence; see `dpdb.constraints.text.across_text`."""
-    from dpdb.constraints.text import across_text as look_up_text  # few constraints are
+    from dpdb.constraints.text import across_text  # few constraints are
 
-    return look_up_text.look_up(cursor) if cursor.at_word("check", "not") else look_up_text.absence(cursor)
+    return across_text.look_up(cursor) if cursor.at_word("check", "not") else across_text.absence(cursor)
 
 
 def _check(cursor: Cursor) -> tuple[DenialConstraint, ...]:

@@ -9,17 +9,6 @@ from dpdb.constraints.column_ref import ConditionAcross
 from dpdb.constraints.text.cursor import CLOSING, Cursor, TupleNames, normal_tuple_name
 from dpdb.constraints.text.lexer import Kind, Token
 
-__all__ = [
-    "OF_PARENT",
-    "TIME_WORDS",
-    "ParentColumns",
-    "Selected",
-    "SqlFragment",
-    "is_dotted_column",
-    "is_rich",
-    "sql_fragment",
-]
-
 _ENDS = frozenset([Kind.END, Kind.SEMICOLON, Kind.COLON, Kind.ARROW]) | CLOSING
 _SIGNS = {"==": "=", "≠": "<>", "≤": "<=", "≥": ">="}
 _WORDS = ("and", "or", "not", "is", "null", "in", "like", "between", "true", "false", "isnull", "notnull")

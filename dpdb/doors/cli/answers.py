@@ -20,12 +20,6 @@ if TYPE_CHECKING:
     from dpdb.release import Release
     from dpdb.suites import CheckResults
 
-__all__ = [
-    "AnswerOutput",
-    "SaidReceipts",
-    "UnshownError",
-]
-
 
 class UnshownError(DpdbError):
     """Releases were made and could not be shown; the message tells where they are kept."""

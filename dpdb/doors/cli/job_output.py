@@ -21,12 +21,6 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.release import GateResult
 
-__all__ = [
-    "JobOutput",
-    "check_junit",
-    "write_junit",
-]
-
 
 class JobOutput:
     """Shows the outcomes of a run as they come. If that fails, the run goes on: its results are kept elsewhere."""

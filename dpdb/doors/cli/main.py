@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from dpdb.doors.cli.parser import Parser
 
-__all__ = ["COMMANDS", "build_parser", "leave", "main", "run_process"]
-
 COMMANDS = (
     "measure", "count", "check", "diagnose", "sql", "run", "report", "combine", "explain", "plan", "exact", "schema",
     "rules", "noise", "budget", "serve", "mcp", "analyst", "receipts", "verify", "witness", "overlap", "demo", "warm",

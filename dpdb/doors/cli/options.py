@@ -19,41 +19,6 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.release import Gate
 
-__all__ = [
-    "answer_options",
-    "command",
-    "command_of_actions",
-    "configured_owner_log",
-    "csv_line",
-    "csv_schema",
-    "declared_options",
-    "distinct",
-    "format_option",
-    "keys",
-    "ledger_options",
-    "limit_options",
-    "margin_option",
-    "named_files",
-    "option_of",
-    "output_option",
-    "owner_log",
-    "quiet_options",
-    "receipt_options",
-    "release_options",
-    "setting_options",
-    "shape_options",
-    "slice_options",
-    "source_options",
-    "spending_options",
-    "table_options",
-    "table_settings",
-    "thresholds",
-    "values",
-    "who_option",
-    "words_options",
-]
-
-
 _Command = Callable[[argparse.Namespace], int]
 _SHAPE = ("constraints", "table", "csv_schema", "delimiter")
 

@@ -27,22 +27,6 @@ from dpdb.doors.cli.streams import describe_failure, say
 from dpdb.errors import ParameterError
 from dpdb.names import nearest_words
 
-__all__ = [
-    "CONFIG",
-    "Parser",
-    "SettingsFile",
-    "how_to_name",
-    "is_harmless",
-    "is_repeated",
-    "positive",
-    "real",
-    "replaced_option",
-    "settings_file",
-    "whole",
-    "with_defaults",
-]
-
-
 CONFIG = "--config"
 """Names the file with values for options that are not given."""
 

@@ -29,15 +29,6 @@ from dpdb.stopping import went_on, what_is_spent
 if TYPE_CHECKING:
     from dpdb.suites import CheckResults
 
-__all__ = [
-    "DOT_COMMANDS",
-    "PromptLines",
-    "described",
-    "prompt_lines",
-    "run_command",
-    "run_prompt",
-]
-
 
 def run_prompt(
     front_end: FrontEnd,

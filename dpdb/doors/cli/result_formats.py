@@ -17,16 +17,6 @@ from typing import Any
 
 import pyarrow as pa
 
-__all__ = [
-    "as_arrow",
-    "as_csv",
-    "as_json",
-    "as_parquet",
-    "as_text",
-    "csv_text",
-]
-
-
 _PLAN = ["explain_key", "explain_value"]
 _NARROWEST = 30  # of values beside their names, however narrow the terminal is
 

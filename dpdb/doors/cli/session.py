@@ -19,16 +19,6 @@ from dpdb.errors import EngineError
 from dpdb.privacy import parse_epsilon
 from dpdb.release import OPTIONS, Ask, Session
 
-__all__ = [
-    "asked",
-    "clear_bar",
-    "name_run",
-    "one_release",
-    "open_session",
-    "running",
-    "step_bar",
-]
-
 
 def open_session(options: argparse.Namespace, **own: Any) -> Session:
     """Open the source of a command; `own` are parameters of `Session` that the command sets itself, as `budget`."""

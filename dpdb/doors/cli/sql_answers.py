@@ -20,15 +20,6 @@ from dpdb.release import Release, release_table
 if TYPE_CHECKING:
     from dpdb.suites import CheckResults
 
-__all__ = [
-    "BINARY",
-    "answer_statements",
-    "budget_words",
-    "release_words",
-    "text_width",
-]
-
-
 BINARY = {"parquet": as_parquet, "arrow": as_arrow}
 """Formats that a terminal cannot show."""
 

@@ -8,19 +8,6 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
-__all__ = [
-    "describe_failure",
-    "one_line",
-    "open_streams",
-    "output_is_closed",
-    "read_input",
-    "say",
-    "say_at_once",
-    "show",
-    "tell",
-    "write_output",
-]
-
 _LONGEST_SAID = 10_000
 
 

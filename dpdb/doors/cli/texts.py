@@ -23,14 +23,6 @@ from dpdb.release import (
 if TYPE_CHECKING:
     from dpdb.suites import CheckResult, CheckResults, CheckRun, SuitePlan
 
-__all__ = [
-    "aligned",
-    "checks_text",
-    "plan_text",
-    "releases_text",
-]
-
-
 _RULE = "rule"
 
 

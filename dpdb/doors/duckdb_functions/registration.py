@@ -46,17 +46,6 @@ from dpdb.release import OPTIONS, RELEASE_SCHEMA, Kind, Session
 from dpdb.stopping import Closing
 from dpdb.suites import CHECK_SCHEMA
 
-__all__ = [
-    "ARGUMENTS",
-    "CHECK_ARGUMENTS",
-    "ExactConflicts",
-    "Registration",
-    "check_macros",
-    "register",
-    "release_macros",
-]
-
-
 _CONSTRAINTS = "constraints"  # a parameter of measures here, where the owner asks; no option of a release
 _TYPES: Mapping[Kind, str] = {
     "text": "VARCHAR", "amount": "DOUBLE", "keys": "VARCHAR[]", "whole": "BIGINT", "number": "DOUBLE",

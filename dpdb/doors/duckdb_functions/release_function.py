@@ -31,18 +31,6 @@ from dpdb.suites import Suite, SuiteAsk, SuiteLike, SuiteOnTable, dated_suite, r
 if TYPE_CHECKING:
     from dpdb.diagnosis import DiagnosisAsk
 
-__all__ = [
-    "CLOSED",
-    "LEFT_OUT",
-    "Call",
-    "Memo",
-    "ReleaseFunction",
-    "Settings",
-    "Tables",
-    "read_call",
-]
-
-
 LEFT_OUT = "default"
 """What stands for a cost that a call leaves out: NULL is what a driver sends for a None by mistake."""
 _AMOUNTS = ("epsilon", "rho")

@@ -37,17 +37,6 @@ if TYPE_CHECKING:
     from dpdb.diagnosis import PreparedDiagnosis
     from dpdb.receipts import ReceiptFile, SigningKey
 
-__all__ = [
-    "check_run",
-    "job_charges",
-    "job_diagnoses",
-    "job_sessions",
-    "open_receipts",
-    "prepare_results",
-    "with_kept_thetas",
-]
-
-
 _LONGEST_RUN_ID = 200  # of a ledger
 
 

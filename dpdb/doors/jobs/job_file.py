@@ -24,23 +24,6 @@ from dpdb.release import COUNT, OPTIONS, Ask, Charge, Gate, Kind, Session, parse
 if TYPE_CHECKING:
     from dpdb.suites import CheckRun
 
-__all__ = [
-    "Job",
-    "JobCheck",
-    "JobDiagnosis",
-    "JobRelease",
-    "OpenedCheck",
-    "due_charges",
-    "filled_job",
-    "ledger_ask",
-    "ledger_run",
-    "load_job",
-    "open_check",
-    "read_check",
-    "read_diagnosis",
-]
-
-
 _JOB_KEYS = (
     "name", *TABLE_KEYS, "ledger", "results", "results_table", "receipt", "receipt_key", "who",
     "new_epochs", "alert", "release", "check", "diagnose",

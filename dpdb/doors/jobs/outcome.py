@@ -29,16 +29,6 @@ if TYPE_CHECKING:
     from dpdb.doors.jobs.toml_keys import TomlKeys
     from dpdb.suites import CheckResults
 
-__all__ = [
-    "ALERT_KEYS",
-    "STATUSES",
-    "Alert",
-    "Outcome",
-    "exit_code_of",
-    "read_alert",
-    "status_of",
-]
-
 
 @dataclass(frozen=True)
 class Outcome:

@@ -20,17 +20,6 @@ from sqlglot.errors import SqlglotError
 from dpdb.errors import ParameterError
 from dpdb.names import nearest_words
 
-__all__ = [
-    "PLACEHOLDERS",
-    "date_in",
-    "fill",
-    "in_utc",
-    "is_filled_from",
-    "parse_date",
-    "placeholders",
-]
-
-
 PLACEHOLDERS = ("date", "run_id")
 _LITERAL = r"'(?:[^']|'')*'"
 _TOUCHING = re.compile(r"""[\w'"`${}\\]""")  # e'...' has escapes, 'a''b' is one literal

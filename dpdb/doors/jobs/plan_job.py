@@ -18,14 +18,6 @@ from dpdb.overlap import maximum_overlap
 from dpdb.privacy import as_float
 from dpdb.release import NOTHING_SPENT, Gate, PreviewPart, preview_html
 
-__all__ = [
-    "JobPlan",
-    "PlannedCheck",
-    "PlannedDiagnosis",
-    "PlannedRelease",
-    "plan_job",
-]
-
 
 @dataclass(frozen=True)
 class PlannedRelease:

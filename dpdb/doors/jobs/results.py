@@ -35,26 +35,6 @@ from dpdb.suites import CheckResult, CheckResults
 if TYPE_CHECKING:
     from dpdb.diagnosis import Diagnosis
 
-__all__ = [
-    "RESULT_SCHEMA",
-    "VERDICT_SCHEMA",
-    "DiagnosisRow",
-    "ResultRow",
-    "Results",
-    "VerdictRow",
-    "diagnosis_rows",
-    "open_diagnoses",
-    "open_results",
-    "open_verdicts",
-    "read_diagnoses",
-    "read_results",
-    "read_verdicts",
-    "result_table",
-    "several_results",
-    "verdict_table",
-]
-
-
 # Job columns, then one column per field of `Release`, then columns of later versions.
 RESULT_SCHEMA = pa.schema(
     [

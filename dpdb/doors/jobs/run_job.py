@@ -62,13 +62,6 @@ if TYPE_CHECKING:
     from dpdb.receipts import ReceiptFile
     from dpdb.suites import CheckResults
 
-__all__ = [
-    "Outcomes",
-    "plan",
-    "run",
-    "run_job",
-]
-
 
 def run_job(
     job: Job,

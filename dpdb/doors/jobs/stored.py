@@ -26,22 +26,6 @@ from dpdb.files.new_file import new_file
 from dpdb.files.owned_file import FileLock
 from dpdb.stopping import reached
 
-__all__ = [
-    "CHECKS_FOLDER",
-    "DEFAULT_TABLE",
-    "DIAGNOSES_FOLDER",
-    "DuckDBResults",
-    "ParquetResults",
-    "ResultsTable",
-    "StoredRows",
-    "filled",
-    "open_stored",
-    "read_beside",
-    "results_lock",
-    "rows_beside",
-]
-
-
 DEFAULT_TABLE = "dpdb_results"
 CHECKS_FOLDER = "_checks"
 """The folder of the verdicts within a folder of results; readers of Parquet folders leave out what begins with `_`."""

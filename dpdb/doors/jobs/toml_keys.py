@@ -18,15 +18,6 @@ from dpdb.names import close_name
 from dpdb.opening import is_remote
 from dpdb.sources import is_address, refuse_url
 
-__all__ = [
-    "TABLE_KEYS",
-    "TomlKeys",
-    "existing_file",
-    "explained",
-    "read_table",
-]
-
-
 T = TypeVar("T")
 
 _LONGEST_NAME = 60

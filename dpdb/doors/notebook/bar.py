@@ -8,8 +8,6 @@ from typing import Any
 
 from dpdb.engine import Progress, no_progress
 
-__all__ = ["bar_words", "progress_bar"]
-
 _WIDTH = 16
 _STEPS = 4  # of a release: reading, ranking, joining, drawing
 _LAST = "drawing noise"

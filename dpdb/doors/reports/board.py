@@ -15,16 +15,6 @@ from dpdb.doors.jobs.results import DiagnosisRow, VerdictRow
 from dpdb.names import in_html
 from dpdb.suites import CheckResult, how_many, limit_words
 
-__all__ = [
-    "Board",
-    "Named",
-    "boards_of",
-    "cell_kind",
-    "cell_words",
-    "named_of",
-]
-
-
 _MOST_DAYS = 62
 _SAID = {"ok": "passed", "fail": "failed", "warn": "warned", "open": "undecided"}
 

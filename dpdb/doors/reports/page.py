@@ -40,18 +40,6 @@ from dpdb.release import (
 )
 from dpdb.suites import WHERE_IT_IS, limit_words
 
-__all__ = [
-    "Filters",
-    "budget_words",
-    "constraint_words",
-    "gate_words",
-    "latest_words",
-    "report_page",
-    "rule_name",
-    "text_name",
-    "warning_words",
-]
-
 
 def latest_words(release: Release) -> str:
     """Return the interval, and a warning if the noise is larger than the value, or conflicts may be missing."""

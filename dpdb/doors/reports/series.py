@@ -18,21 +18,6 @@ from dpdb.errors import ParameterError
 from dpdb.names import in_html
 from dpdb.release import SHARE, Release, bounds_words, missing_words, value_words
 
-__all__ = [
-    "DEFINITIONS",
-    "Axis",
-    "Series",
-    "budget_bar",
-    "compact",
-    "comparable",
-    "series_chart",
-    "series_of",
-    "time_labels",
-    "trend_words",
-    "value_axis",
-]
-
-
 # Of four reports, each with the release before and with the first. Comparisons of a series overlap, so all reports of
 # seven runs on unchanged rows are quiet together with nearly that confidence, too: 95.9% for 95%, 94.6% with six.
 _COMPARISONS = 8

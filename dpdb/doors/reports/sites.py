@@ -20,8 +20,6 @@ from dpdb.files.bounded_file import bounded_bytes
 from dpdb.names import LONGEST_NAME, in_html, listed_names, printable
 from dpdb.suites import CheckResult, how_many, limit_words, verdict_words
 
-__all__ = ["Board", "BoardLine", "Site", "Total", "board_of", "board_page", "cell_words", "read_sites", "totals_of"]
-
 _LARGEST = 64 << 20
 _LARGEST_NUMBER = sys.float_info.max
 _LEAST_SCALE = 1e-6  # noise of a smaller one is 0, and its inverse may overflow

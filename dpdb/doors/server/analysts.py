@@ -27,21 +27,6 @@ from dpdb.doors.server.refusals import ForbiddenError, UnauditedError
 from dpdb.errors import LedgerError
 from dpdb.ledger import Ledger, RecordedAnalyst
 
-__all__ = [
-    "AGENT_RIGHTS",
-    "ITERATIONS",
-    "Analyst",
-    "Directory",
-    "LoginKeys",
-    "add_analyst",
-    "list_analysts",
-    "login_keys",
-    "ration_analyst",
-    "revoke_analyst",
-    "token_digest",
-]
-
-
 ITERATIONS = 4096
 """The least that RFC 7677 allows; a random token needs no more."""
 _TEXT = re.compile(r"SCRAM-SHA-256\$(\d+):([^$:]+)\$([^$:]+):([^$:]+)")

@@ -23,8 +23,6 @@ from dpdb.doors.server.refusals import TooManyError, UnauditedError
 from dpdb.errors import ParameterError
 from dpdb.files.owned_file import open_owned
 
-__all__ = ["Audit"]
-
 _TABLE = """
 CREATE TABLE IF NOT EXISTS statement (
     number INTEGER PRIMARY KEY, at TEXT NOT NULL, who TEXT, door TEXT NOT NULL, address TEXT NOT NULL,

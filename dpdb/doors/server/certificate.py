@@ -12,14 +12,6 @@ from typing import NamedTuple
 
 from dpdb.errors import ParameterError
 
-__all__ = [
-    "Certificate",
-    "Served",
-    "server_context",
-    "tls_end_point",
-]
-
-
 _MOST_ROUNDS = 10
 
 

@@ -19,8 +19,6 @@ from dpdb.errors import ParameterError
 from dpdb.files.bounded_file import bounded_bytes, toml_values
 from dpdb.names import folded
 
-__all__ = ["Configuration", "Limits", "ServedTable", "load_configuration"]
-
 _LARGEST = 1 << 20
 _MOST_NAME = 60
 

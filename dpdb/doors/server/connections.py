@@ -14,12 +14,6 @@ from typing import Generic, Protocol, TypeVar
 
 from dpdb.doors.server.certificate import Certificate
 
-__all__ = [
-    "Places",
-    "TlsListener",
-    "accepted",
-]
-
 
 class _Placed(Protocol):
     @property

@@ -49,8 +49,6 @@ from dpdb.errors import OWNER_LOG, DpdbError, ParameterError, StatementRefusedEr
 from dpdb.names import folded, nearest_words
 from dpdb.privacy import as_float, format_epsilon
 
-__all__ = ["Desk"]
-
 _THREADS = 64
 _REFRESH_SECONDS = 1.0
 _MOST_REFUSED_TEXT = 500  # of what is refused by role or rates: it comes as often as anyone likes

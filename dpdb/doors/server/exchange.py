@@ -20,28 +20,6 @@ from dpdb.doors.sql_parameters import CHECK_PARAMETERS
 from dpdb.errors import ParameterError, StatementRefusedError
 from dpdb.suites import spoken
 
-__all__ = [
-    "CHECK_OPTIONS",
-    "MOST_BODY",
-    "STATEMENT",
-    "Answer",
-    "Asked",
-    "Asker",
-    "Plan",
-    "RefusedError",
-    "answer_values",
-    "check_run_id",
-    "check_statement",
-    "checked_fields",
-    "explained",
-    "fields_schema",
-    "json_bytes",
-    "plan_values",
-    "refuse_others",
-    "shifted",
-]
-
-
 _MOST_RUN_ID = 100
 
 

@@ -29,14 +29,6 @@ from dpdb.doors.server.exchange import MOST_BODY, Asker, json_bytes
 from dpdb.doors.server.mcp_tools import INSTRUCTIONS, TOOLS, Tools
 from dpdb.errors import ParameterError, tell_owner
 
-__all__ = [
-    "McpOverHttp",
-    "invalid_request",
-    "mcp_server",
-    "serve_stdio",
-]
-
-
 _MOST_ID = 1_000
 
 

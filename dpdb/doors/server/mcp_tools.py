@@ -25,14 +25,6 @@ from dpdb.doors.server.exchange import (
 from dpdb.doors.server.refusals import FAILED, NOT_FOUND, UNAUTHORIZED, Refusal
 from dpdb.errors import OWNER_LOG
 
-__all__ = [
-    "INSTRUCTIONS",
-    "TOOLS",
-    "Tool",
-    "Tools",
-]
-
-
 INSTRUCTIONS = (
     "Releases of private tables under differential privacy; rows are never seen. First call schema and account (free), "
     "then explain (free) with a statement such as SELECT value, lower, upper FROM dp_count('TABLE', EPSILON), and run "

@@ -19,8 +19,6 @@ from dpdb.doors.server.refusals import TooManyError
 from dpdb.errors import ParameterError
 from dpdb.files.owned_file import open_owned
 
-__all__ = ["FailedLogins", "PerMinute", "Slots"]
-
 _MINUTE = 60.0
 _MOST_KNOWN = 10_000
 _SLOT_BITS = 20  # more than `at_once` and failed logins may be

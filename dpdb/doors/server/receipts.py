@@ -22,8 +22,6 @@ from dpdb.errors import OWNER_LOG, ParameterError
 if TYPE_CHECKING:  # a server without receipts needs no signatures
     from dpdb.receipts import Checkpoint, Issuer
 
-__all__ = ["ReceiptDesk", "Receipts", "SignedReceipt"]
-
 _MOST_ASKED = 100
 _MOST_NAMED = 50
 _TRIES = 3

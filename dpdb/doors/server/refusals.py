@@ -28,11 +28,6 @@ from dpdb.errors import (
     UnknownColumnError,
 )
 
-__all__ = [
-    "FAILED", "NOT_FOUND", "UNAUTHORIZED", "ClosingError", "ForbiddenError", "Refusal", "TooManyError",
-    "UnauditedError", "refusal_of",
-]  # fmt: skip
-
 
 class TooManyError(DpdbError):
     """An analyst asks too often, or for too much at once; nothing was spent."""

@@ -14,8 +14,6 @@ from dpdb.release import Session
 from dpdb.stopping import Closing
 from dpdb.suites import RegisteredSuite, register_suite
 
-__all__ = ["OpenTable"]
-
 
 class OpenTable(Closing):
     """Opens a table twice: with its rows, and without, for plans that wait for nobody's private work.

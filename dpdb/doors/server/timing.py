@@ -17,12 +17,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = [
-    "Standing",
-    "grid_point",
-    "until_grid",
-]
-
 
 def grid_point(elapsed: float, first: float) -> float:
     """Return the first point of the grid that is not before `elapsed`, both in seconds from the request.

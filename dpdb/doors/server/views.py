@@ -19,17 +19,6 @@ from dpdb.names import nearest_words
 from dpdb.privacy import PURE, as_float
 from dpdb.suites import CheckResult, refuse_small_epsilon, spoken
 
-__all__ = [
-    "account_of",
-    "history_of",
-    "jobs_report",
-    "owner_board",
-    "rearm_check",
-    "revoke_known",
-    "schema_of",
-]
-
-
 _MOST_HISTORY = 1_000
 
 

@@ -24,24 +24,6 @@ from dpdb.suites import CHECK_SCHEMA, CheckResults, RegisteredSuite, SuiteAsk
 if TYPE_CHECKING:
     from dpdb.diagnosis import Diagnosis, DiagnosisAsk
 
-__all__ = [
-    "Admitted",
-    "Answer",
-    "Checked",
-    "Identity",
-    "PaidAnswers",
-    "PlannedCall",
-    "Planner",
-    "Result",
-    "answer_table",
-    "checks_of",
-    "cost_words",
-    "diagnoses_of",
-    "releases_of",
-    "spent_words",
-]
-
-
 # Two calls with the same identity are one release: the whole public request, with defaults filled in, and the run.
 Identity: TypeAlias = tuple[str, str | None]
 

@@ -30,8 +30,6 @@ from dpdb.suites import SuiteAsk
 if TYPE_CHECKING:  # few statements diagnose
     from dpdb.diagnosis import DiagnosisAsk
 
-__all__ = ["RELEASES", "example", "named_first", "parameter_kind", "read_call", "release_name"]
-
 # Of each function, the names of options by parameter.
 _OPTIONS: Mapping[str, Mapping[str, str]] = {**PARAMETERS, CHECK: CHECK_PARAMETERS, DIAGNOSE: DIAGNOSE_PARAMETERS}
 # Parameters in the order in which they may be given without names.

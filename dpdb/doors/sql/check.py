@@ -19,18 +19,6 @@ from dpdb.doors.sql.parse import is_number, nearest, refused
 from dpdb.errors import StatementRefusedError
 from dpdb.names import folded
 
-__all__ = [
-    "EXPRESSIONS",
-    "FUNCTIONS",
-    "NAMED_FUNCTIONS",
-    "REASONS",
-    "STRUCTURES",
-    "TYPES",
-    "check_statement",
-    "statement_words",
-]
-
-
 # Parts that may name tables or change what a query does, and everything that may be attached to them.
 STRUCTURES: Mapping[type[exp.Expr], frozenset[str]] = {
     kind: frozenset(args.split())

@@ -45,8 +45,6 @@ from dpdb.suites import CheckResults, CheckRun, RegisteredSuite, SuiteAsk
 if TYPE_CHECKING:
     from dpdb.diagnosis import DiagnosisAsk, PreparedDiagnosis
 
-__all__ = ["FrontEnd"]
-
 _MOST_CALLS = 100
 
 

@@ -18,23 +18,6 @@ from dpdb.constraints import shortened
 from dpdb.errors import StatementRefusedError
 from dpdb.names import close_name, folded
 
-__all__ = [
-    "MOST_SCRIPT",
-    "Part",
-    "Statement",
-    "is_number",
-    "nearest",
-    "one_line",
-    "parse_statement",
-    "parted_parameters",
-    "placed",
-    "refused",
-    "shown",
-    "split_finished",
-    "split_statements",
-]
-
-
 _LONGEST_LINE = 500
 
 

@@ -24,18 +24,6 @@ from dpdb.suites import SuiteAsk
 if TYPE_CHECKING:
     from dpdb.diagnosis import DiagnosisAsk
 
-__all__ = [
-    "ANSWERS",
-    "MOST_PARAMETERS",
-    "Numeral",
-    "ParameterType",
-    "Template",
-    "Value",
-    "literal_node",
-    "rewritten",
-]
-
-
 # Schema of the tables that hold answers; statements cannot name a schema, so none of them can name these tables.
 ANSWERS = "answers"
 

@@ -29,17 +29,6 @@ if TYPE_CHECKING:
     from dpdb.engine.table_spec import TableSpec
     from dpdb.sources import Reading
 
-__all__ = [
-    "AssumedParents",
-    "BoundInclusion",
-    "ParentsOfTable",
-    "RulesAcross",
-    "bound_inclusion",
-    "opener_of",
-    "orphan_column",
-    "types_of_parents",
-]
-
 
 class AssumedParents:
     """Stands in for `Parents`: each parent has the columns that rules name, in the types of the measured table."""

@@ -41,8 +41,6 @@ from dpdb.predicates import in_type
 from dpdb.sources import Rows, Source
 from dpdb.thresholds import REPEATED_PARENTS
 
-__all__ = ["Readable", "readable", "same_key"]
-
 Readable: TypeAlias = Callable[[set[str]], exp.Expr]
 """From names of columns, those of rules across tables among them, to a table or subquery without alias."""
 

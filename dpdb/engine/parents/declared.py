@@ -20,20 +20,6 @@ from dpdb.schema import TableSchema
 from dpdb.sources import STANDARD_INPUT, Files, Source, SourceLike, are_of_one_database, find_files, is_address, kind_of
 from dpdb.stopping import Closing
 
-__all__ = [
-    "DeclaredParent",
-    "MeasuredSource",
-    "ParentFiles",
-    "ParentsLike",
-    "WrittenParent",
-    "are_one_table",
-    "declared_parents",
-    "is_measured_table",
-    "same_name",
-    "table_beside",
-]
-
-
 # Names of tables with their sources; None, or a name alone, is a table beside the measured one.
 ParentsLike: TypeAlias = Mapping[str, SourceLike | None] | Sequence[str] | str
 

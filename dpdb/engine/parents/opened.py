@@ -36,15 +36,6 @@ from dpdb.names import nearest_words
 from dpdb.schema import TableSchema
 from dpdb.sources import Reading, Source, is_changed, open_source, opened_content
 
-__all__ = [
-    "ParentTable",
-    "Parents",
-    "folded_parents",
-    "refuse_undeclared",
-    "resolved",
-]
-
-
 _KEYS = "parent_key"
 
 

@@ -34,20 +34,6 @@ from dpdb.errors import ConstraintTypeError
 from dpdb.predicates import Literal, LiteralValue, equality_type, in_type, literal_sql, orders_alike, type_words
 from dpdb.schema import Column, TableSchema
 
-__all__ = [
-    "BoundConstraint",
-    "BoundPredicate",
-    "Operand",
-    "PairQuery",
-    "Sides",
-    "bind",
-    "coincidences",
-    "never_missing",
-    "not_alone",
-    "plain_pairs",
-    "self_conflict",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Operand:

@@ -19,23 +19,6 @@ from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, Sides, never_m
 from dpdb.engine.sql.comparison import is_known
 from dpdb.schema import TableSchema
 
-__all__ = [
-    "BOTH",
-    "CLASS_ROWS",
-    "FIRST",
-    "HISTOGRAM",
-    "SECOND",
-    "ClassHistogram",
-    "all_of",
-    "class_histogram",
-    "class_histograms",
-    "has_class_histogram",
-    "histogram_rows",
-    "of_row",
-    "self_conflict_count",
-    "side_of",
-]
-
 CLASS_ROWS = "row"
 """The alias of the rows in these trees: what conditions on them must call them."""
 

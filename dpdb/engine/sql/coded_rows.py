@@ -35,22 +35,6 @@ from dpdb.errors import EngineError
 from dpdb.schema import free_name
 from dpdb.thresholds import FEW_ROWS, HASH_BITS
 
-__all__ = [
-    "ROW",
-    "CodedRows",
-    "TableEdges",
-    "canonical_order",
-    "code_of",
-    "coded_columns",
-    "create_codes",
-    "edge_order",
-    "hash_of",
-    "integer_column",
-    "largest_group_size",
-    "refuse_repeated",
-]
-
-
 ROW = "row"
 """The alias of the rows in what they are asked."""
 _CODE, _LENT = "code", "coded_row"

@@ -28,20 +28,6 @@ from dpdb.predicates import Literal, LiteralValue, Value, data_type, equality_ty
 from dpdb.schema import Column, TypeOrigin
 from dpdb.sources import column_definition
 
-__all__ = [
-    "bind_literal",
-    "bind_literals",
-    "common_type",
-    "equal_values",
-    "evaluated",
-    "is_known",
-    "shown_as",
-    "texts_of",
-    "typing_advice",
-    "untyped_problem",
-]
-
-
 _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _UNSIGNED = ("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT")
 _DIGITS = dict(zip(_SIGNED + _UNSIGNED, (3, 5, 10, 19, 39, 3, 5, 10, 20, 39), strict=True))

@@ -18,8 +18,6 @@ from dpdb.engine.sql.bind import BoundConstraint, Operand
 from dpdb.engine.sql.coded_rows import ROW
 from dpdb.predicates import Literal
 
-__all__ = ["CrossTerm", "DegreeTerms", "GroupTerm", "degree_terms", "evaluate"]
-
 
 class Groups(Protocol):
     """Rows that can say how large their largest groups are."""

@@ -53,26 +53,6 @@ from dpdb.predicates import Constant, Node, Term, columns_in, columns_of, condit
 from dpdb.schema import PRESENCE, Column, TableSchema, free_name
 from dpdb.sources import Rows, presence
 
-__all__ = [
-    "CHILD_ROW",
-    "PARENT_ROW",
-    "AcrossColumn",
-    "ComputedColumn",
-    "ComputedRows",
-    "KeyPair",
-    "MetRow",
-    "beside_members",
-    "count_rows",
-    "in_schema_order",
-    "members_read",
-    "read_columns",
-    "typed_rows",
-    "violates_across",
-    "with_computed_columns",
-    "without_parents",
-]
-
-
 # What all of them can be converted to and from: microseconds of 64 bits.
 _CALENDAR = ("290309-12-22 (BC) 00:00:00", "294247-01-10 04:00:54")
 _NARROW_TIMES = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS")

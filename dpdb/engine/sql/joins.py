@@ -17,8 +17,6 @@ from dpdb.engine.sql.comparison import is_known
 from dpdb.errors import ParameterError
 from dpdb.schema import free_name
 
-__all__ = ["NESTED_LOOP_ROWS", "JoinPlan", "expected_operator", "join_plan", "refuse_nested_loops"]
-
 # Up to this public bound of rows a nested loop is admitted: 10^10 / 2 comparisons take minutes.
 NESTED_LOOP_ROWS = 100_000
 

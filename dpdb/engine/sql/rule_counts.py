@@ -30,19 +30,6 @@ from dpdb.engine.sql.coded_rows import integer_column
 from dpdb.engine.sql.comparison import is_known
 from dpdb.graph import greatest_matching
 
-__all__ = [
-    "count_stepped",
-    "group_count",
-    "grouped",
-    "matching_edges",
-    "most",
-    "number_of_rows",
-    "stepped_count",
-    "sum_of",
-    "total",
-]
-
-
 _SIZE = exp.column("size")
 
 

@@ -20,8 +20,6 @@ from dpdb.engine.sql.class_histograms import CLASS_ROWS
 from dpdb.engine.sql.coded_rows import integer_column
 from dpdb.engine.sql.comparison import is_known
 
-__all__ = ["numbered", "sorted_rows"]
-
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 

@@ -17,17 +17,6 @@ from dpdb.predicates.bind import bind, bind_term
 from dpdb.predicates.sql import parse
 from dpdb.schema import PRESENCE, TableSchema
 
-__all__ = [
-    "TableTypes",
-    "WherePredicate",
-    "comparable_column",
-    "parse_condition",
-    "parse_term",
-    "parse_where",
-    "resolve_column",
-    "unit_column",
-]
-
 
 @dataclass(frozen=True)
 class WherePredicate:

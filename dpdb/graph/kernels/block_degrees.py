@@ -16,19 +16,6 @@ from numpy.typing import NDArray
 from dpdb.compiled import kernel
 from dpdb.graph.kernels.blocks import Blocks
 
-__all__ = [
-    "CHUNK",
-    "Chunk",
-    "Members",
-    "Special",
-    "count_crossings",
-    "count_pairs",
-    "gather",
-    "mark",
-    "take_back",
-]
-
-
 Ints = NDArray[np.int32]
 Number = int | np.int64
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from dpdb.compiled import kernel
 from dpdb.graph.kernels.blocks import Ahead, Blocks, Remaining, leave, look_ahead_from
 
-__all__ = ["Candidates", "project"]
-
 Ints = NDArray[np.int32]
 
 

@@ -19,23 +19,6 @@ from numpy.typing import NDArray
 
 from dpdb.compiled import kernel
 
-__all__ = [
-    "Ahead",
-    "Blocks",
-    "Remaining",
-    "conflict",
-    "extend_matching",
-    "fill_edges",
-    "find_paths",
-    "leave",
-    "look_ahead_from",
-    "match_greedily",
-    "next_present",
-    "violates",
-    "witness",
-]
-
-
 Ints = NDArray[np.int32]
 Bits = NDArray[np.uint8]
 Number = int | np.int64

@@ -22,14 +22,6 @@ from dpdb.graph.kernels.block_degrees import CHUNK, Chunk, gather, mark
 from dpdb.graph.kernels.block_projection import Candidates
 from dpdb.graph.kernels.blocks import Blocks, conflict, violates
 
-__all__ = [
-    "Special",
-    "count_plain",
-    "is_minority",
-    "project_counted",
-]
-
-
 Ints = NDArray[np.int32]
 Number = int | np.int64
 

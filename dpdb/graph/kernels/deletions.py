@@ -12,14 +12,6 @@ from numpy.typing import NDArray
 
 from dpdb.compiled import kernel
 
-__all__ = [
-    "extend_chain",
-    "extend_depth",
-    "extend_disjoint",
-    "extend_matching",
-]
-
-
 Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 

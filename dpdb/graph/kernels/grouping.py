@@ -9,20 +9,6 @@ from numpy.typing import NDArray
 
 from dpdb.compiled import kernel
 
-__all__ = [
-    "compare_classes",
-    "count_classes",
-    "count_keys",
-    "extend_chains",
-    "find_places",
-    "look_up",
-    "mark_above",
-    "mark_chains",
-    "number_pairs",
-    "place_all",
-    "place_rows",
-]
-
 Codes = NDArray[np.int32]
 State = NDArray[np.int64]
 

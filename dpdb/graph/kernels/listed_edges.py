@@ -16,22 +16,6 @@ from numpy.typing import NDArray
 
 from dpdb.compiled import kernel
 
-__all__ = [
-    "FREE",
-    "NO_LEVEL",
-    "augment",
-    "choose_independent",
-    "count_degrees",
-    "fill_adjacency",
-    "find_levels",
-    "induce_adjacency",
-    "match_greedily",
-    "project",
-    "sort_adjacency",
-    "witness",
-]
-
-
 Ends = NDArray[np.uint32]
 Counts = NDArray[np.uint32]
 

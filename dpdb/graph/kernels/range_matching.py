@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from dpdb.compiled import kernel
 from dpdb.graph.kernels.blocks import next_present
 
-__all__ = ["FREE", "Ranges", "deal_piles", "fill_present", "search"]
-
 Ints = NDArray[np.int32]
 State = NDArray[np.int64]
 

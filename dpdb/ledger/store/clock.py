@@ -16,16 +16,6 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from dpdb.errors import LedgerError, ParameterError
 
-__all__ = [
-    "Period",
-    "Times",
-    "now",
-    "parse_period",
-    "present",
-    "written",
-]
-
-
 # From the beginning of Unix time on, and so that the longest period still ends within the calendar.
 _YEARS = range(1970, 9000)
 

@@ -25,18 +25,6 @@ from dpdb.errors import LedgerError
 from dpdb.files.owned_file import FileLock, check_owned, is_mounted_alone
 from dpdb.stopping import let_through, unbroken
 
-__all__ = [
-    "APPLICATION_ID",
-    "DAMAGED",
-    "RUN_WAIT",
-    "SIDES",
-    "UNSETTLED",
-    "VERSION",
-    "LedgerFile",
-    "RunLock",
-    "connect",
-]
-
 
 def connect(path: Path, mode: str, timeout: float = 5.0) -> sqlite3.Connection:
     """Open a file of SQLite; every statement commits by itself unless a transaction was begun.

@@ -24,19 +24,11 @@ from dpdb.errors import LedgerError
 from dpdb.files import disk
 from dpdb.files.disk import sync
 from dpdb.files.owned_file import open_owned, private_folder, read_owned, replace_owned
-from dpdb.ledger.store import file as connecting
+from dpdb.ledger.store import file as store_file
 from dpdb.ledger.store.file import APPLICATION_ID, SIDES, VERSION, LedgerFile
 from dpdb.ledger.store.seals import mark
 from dpdb.ledger.store.state import LedgerState
 from dpdb.ledger.store.tables import TABLES
-
-__all__ = [
-    "LedgerHead",
-    "create_file",
-    "head_path",
-    "looks_like_head",
-]
-
 
 _KIND = f"head of format {VERSION}"
 _MARK_BYTES = 32
@@ -185,7 +177,7 @@ def _refuse_leftovers(path: Path, place: Path) -> None:
 
 
 def _fill(path: Path, lines: Sequence[tuple[str, Row]]) -> None:
-    connection = connecting.connect(path, "rw")
+    connection = store_file.connect(path, "rw")
     try:
         connection.executescript(TABLES)
         for table, row in lines:

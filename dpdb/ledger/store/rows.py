@@ -19,29 +19,6 @@ from dpdb.overlap import Added, OverlapIndex
 from dpdb.predicates import region_from_text
 from dpdb.privacy import NOTIONS, Notion
 
-__all__ = [
-    "ALLOW",
-    "RAISE",
-    "RETIRE",
-    "ROLES",
-    "UNKNOWN",
-    "Act",
-    "ActLine",
-    "Acts",
-    "AnalystLine",
-    "Analysts",
-    "EntryLine",
-    "Epoch",
-    "EpochLines",
-    "Settled",
-    "SettlementLine",
-    "Settlements",
-    "Terms",
-    "epoch_row",
-    "terms_of",
-    "terms_row",
-]
-
 
 @dataclass(frozen=True)
 class Terms:

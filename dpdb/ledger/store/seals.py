@@ -22,19 +22,6 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from dpdb.ledger.store.file import LedgerFile
 
-__all__ = [
-    "FIRST",
-    "Chain",
-    "SourceMark",
-    "is_rows_of",
-    "mark",
-    "new_key",
-    "rows_of",
-    "seal",
-    "unit_words",
-]
-
-
 Line = TypeVar("Line", bound=tuple[Any, ...])
 Bound: TypeAlias = Callable[[Any], bytes] | None
 

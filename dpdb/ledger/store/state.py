@@ -26,8 +26,6 @@ from dpdb.ledger.store.suite_lines import Suites
 from dpdb.ledger.store.tables import NOT_UNDERSTOOD
 from dpdb.overlap import OverlapIndex
 
-__all__ = ["LedgerState", "insert"]
-
 
 class AnswerLine(NamedTuple):
     """The answer of an entry as its row, without seal."""

@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 from dpdb.ledger.store.file import LedgerFile
 from dpdb.ledger.store.seals import Chain
 
-__all__ = ["CLOSE", "REARM", "KnownSuite", "SuiteActLine", "SuiteAnswerLine", "SuiteLine", "Suites", "act_detail"]
-
 REARM, CLOSE = "rearm", "close"
 _KEYS = {REARM: {"check"}, CLOSE: set[str]()}
 _OF_ALL = {"who", "label"}

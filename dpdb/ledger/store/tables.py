@@ -45,8 +45,6 @@ one level of one run, recorded before anything of them leaves the process.
 
 from __future__ import annotations
 
-__all__ = ["CHAINS", "NOT_UNDERSTOOD", "TABLES"]
-
 TABLES = """
 CREATE TABLE terms (
     id INTEGER PRIMARY KEY CHECK (id = 1), notion TEXT NOT NULL, budget INTEGER NOT NULL, delta REAL NOT NULL,

@@ -27,14 +27,6 @@ from dpdb.measures.answer import STATISTICS, Answer, ProjectedStatistic, noisy_a
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.privacy import discrete_laplace, laplace_tail
 
-__all__ = [
-    "at_theta",
-    "bound",
-    "declared",
-    "takes_theta",
-    "two_sided",
-]
-
 
 def bound(statistic: ProjectedStatistic, noise: str) -> Mechanism:
     """Return the mechanism for one statistic."""

@@ -48,8 +48,6 @@ from dpdb.measures.answer import FROM_BELOW
 from dpdb.measures.mechanism import Mechanism, Words
 from dpdb.measures.mechanisms.ladder import Ladder
 
-__all__ = ["by_rule"]
-
 _SEVERAL = (
     "sum over {histograms} left-hand sides (one whose right-hand columns may be NULL counts for each of its rules), "
     "from below: conflicts beyond theta per tuple and left-hand side may be left out; {measure} is at most that sum, "

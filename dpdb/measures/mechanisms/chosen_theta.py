@@ -39,14 +39,6 @@ from dpdb.privacy import (
     thirds_grid,
 )
 
-__all__ = [
-    "Marginal",
-    "gem",
-    "gem_answer",
-    "progressive",
-    "witness",
-]
-
 
 @dataclass(frozen=True)
 class Marginal:

@@ -22,13 +22,6 @@ from dpdb.measures.answer import Answer, GraphStatistics
 from dpdb.measures.mechanism import Mechanism, Run, Words
 from dpdb.privacy import discrete_laplace, laplace_tail
 
-__all__ = [
-    "FRACTIONAL",
-    "GREEDY",
-    "fractional_cover",
-]
-
-
 _SENSITIVITY = 2
 
 

@@ -40,12 +40,6 @@ from fractions import Fraction
 from dpdb.measures.answer import Answer
 from dpdb.measures.mechanism import Mechanism, Run, Words
 
-__all__ = [
-    "FEWEST_DELETIONS",
-    "VIOLATING_ROWS",
-]
-
-
 _SENSITIVITY = 1
 
 _WORDS_OF_DELETIONS = Words(

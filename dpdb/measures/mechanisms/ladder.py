@@ -36,16 +36,6 @@ from dpdb.privacy import (
     tripling_grid,
 )
 
-__all__ = [
-    "Bracket",
-    "Ladder",
-    "Plan",
-    "Rungs",
-    "Settings",
-    "Top",
-]
-
-
 _LARGEST_CAP = 2**32  # rows are numbered with 32 bits
 _MARGIN_AT = 50  # the sensitivity at which a rung's margin is `Rungs.margin`
 

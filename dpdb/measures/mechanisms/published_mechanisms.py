@@ -31,12 +31,6 @@ from dpdb.measures.answer import FROM_BELOW, Answer, ProjectedStatistic, noisy_a
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.privacy import discrete_laplace, laplace_tail, paper_exponential_mechanism, paper_grid, split
 
-__all__ = [
-    "R2T",
-    "paper_mechanisms",
-]
-
-
 # Section 6: epsilon1 = 0.4 for theta, epsilon2 = 0.6 for the answer; Algorithm 4 takes a quarter of epsilon1 first.
 _SELECT, _ANSWER = 4, 6
 _OPTIMIZED_CAP, _OPTIMIZED_REST = 1, 9

@@ -18,23 +18,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = [
-    "NAN_KEY",
-    "BooleanCell",
-    "BytesCell",
-    "Cell",
-    "DecimalCell",
-    "FloatCell",
-    "InstantCell",
-    "IntegerCell",
-    "Key",
-    "TextCell",
-    "TimeCell",
-    "Value",
-    "pick",
-]
-
-
 # A cell as a plain Python value: int, float, Decimal, bool, str or bytes; never None. Dates and times are ints.
 Value: TypeAlias = Any
 

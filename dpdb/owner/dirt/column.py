@@ -26,8 +26,6 @@ from dpdb.owner.dirt.cell import (
 )
 from dpdb.schema import refuse_duplicate_names
 
-__all__ = ["Column", "constrained_columns", "with_columns"]
-
 
 class Column:
     """A column of a table, with the changes that noise makes to its cells.

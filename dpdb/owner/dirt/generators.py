@@ -17,13 +17,6 @@ from dpdb.owner.dirt.cell import FloatCell, Key, Value, pick
 from dpdb.owner.dirt.column import Column, constrained_columns, with_columns
 from dpdb.owner.dirt.parameters import Purpose, check_count, check_real, check_seed, generator
 
-__all__ = [
-    "ZipfDomain",
-    "change_count",
-    "conoise",
-    "rnoise",
-]
-
 
 class ZipfDomain:
     """An active domain whose value of frequency rank r is drawn with probability proportional to 1 / r**skew.

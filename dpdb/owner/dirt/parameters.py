@@ -9,8 +9,6 @@ import numpy as np
 
 from dpdb.errors import ParameterError
 
-__all__ = ["Purpose", "check_count", "check_real", "check_seed", "fresh_seed", "generator"]
-
 
 class Purpose(IntEnum):
     """The purpose of random numbers: each use of one seed has a stream of its own."""

@@ -25,12 +25,6 @@ from dpdb.owner.dirt.parameters import Purpose, check_count, check_seed, fresh_s
 from dpdb.schema import TableSchema
 from dpdb.sources import SourceLike
 
-__all__ = [
-    "NoiseSummary",
-    "OutputFile",
-    "write_noisy",
-]
-
 
 class OutputFile:
     """A new Parquet (.parquet), CSV (.csv) or DuckDB (.duckdb) file, written whole or not at all.

@@ -17,15 +17,6 @@ from dpdb.privacy import UNIT, HandicappedNoise, difference_tail, gaussian_tail,
 from dpdb.release.ask import parse_confidence
 from dpdb.release.published.release_fields import SHARE, ReleaseFields, measured_words, missing_words, number_words
 
-__all__ = [
-    "Change",
-    "Gate",
-    "GateResult",
-    "change_between",
-    "check_gates",
-    "parse_gate",
-]
-
 
 @dataclass(frozen=True)
 class Change:

@@ -26,19 +26,6 @@ from dpdb.release.published.release_fields import (
     value_words,
 )
 
-__all__ = [
-    "NOTHING_SPENT",
-    "PreviewPart",
-    "cost_preview",
-    "draw_releases",
-    "html_table",
-    "preview_html",
-    "preview_text",
-    "release_card",
-    "releases_table",
-]
-
-
 # Colours that are readable on white and on black; text takes the page's own colour.
 _BLUE = "#4a8fd6"
 _CARD = "border:1px solid rgba(128,128,128,.4);border-radius:8px;padding:10px 14px;max-width:34em;font:inherit"

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from dpdb.release.published.comparisons import Change
 
-__all__ = ["Release", "Releases", "constraints_digest", "recorded_releases"]
-
 
 class Release(ReleaseFields):
     """One noisy answer. Computed once; printing, converting or fetching it again never draws noise.

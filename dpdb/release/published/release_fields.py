@@ -18,31 +18,6 @@ import pyarrow as pa
 
 from dpdb.measures import Words, counted
 
-__all__ = [
-    "RELEASE_SCHEMA",
-    "SHARE",
-    "Published",
-    "ReleaseFields",
-    "bounds_words",
-    "breakdown_words",
-    "cost_words",
-    "is_within_noise",
-    "limits_words",
-    "measured_words",
-    "missing_words",
-    "noise_words",
-    "number_words",
-    "promise_words",
-    "release_table",
-    "release_words",
-    "releases_words",
-    "slice_words",
-    "sure_words",
-    "theta_words",
-    "value_words",
-    "words_of",
-]
-
 
 class Published(ABC):
     """A published value: its identity, statistic, unit and cost; `ReleaseFields` says what each field is.

@@ -43,14 +43,6 @@ from dpdb.rules.texts import (
     present,
 )  # fmt: skip
 
-__all__ = [
-    "allowed_failures",
-    "import_schema",
-    "is_schema",
-    "test_name",
-]
-
-
 _RESOURCES = ("models", "seeds", "snapshots")
 _WITHOUT_RULES = ("semantic_models", "metrics", "unit_tests", "exposures", "macros", "groups")
 # Without influence on which rows fail.

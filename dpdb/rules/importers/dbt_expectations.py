@@ -17,11 +17,6 @@ from dpdb.rules.limits import Allowed, RowRange, Severity, rows_between, rows_co
 from dpdb.rules.options import Options, identifier, is_always, like, listed, raw, sequence
 from dpdb.rules.texts import both, checked, column_name, keyed, keyed_with_nulls, missing, present
 
-__all__ = [
-    "ROW_COUNTS", "Write", "between_values", "column_of", "columns_of", "expectation", "limits_of_rows",
-    "row_condition", "why_no_rule",
-]  # fmt: skip
-
 Write: TypeAlias = Callable[[Options, str | None], str | list[str]]
 
 

@@ -17,8 +17,6 @@ from dpdb.rules.found import Found, TableRules
 from dpdb.rules.options import Options
 from dpdb.rules.texts import checked, found_in, keyed, keyed_with_nulls, present
 
-__all__ = ["import_ddl", "is_ddl"]
-
 # Without influence on which rows violate the rule: time of the check, action on violation, storage of an index.
 _SILENT = {"enforced", "include", "delete", "update", "desc", "with_storage", "using", "tablespace", "index_type"}
 _SILENT_WORDS = re.compile(

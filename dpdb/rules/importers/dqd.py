@@ -22,17 +22,6 @@ from dpdb.rules.limits import NOTHING, Allowed, Bound, Counted, Severity, number
 from dpdb.rules.options import Options
 from dpdb.rules.texts import among, checked, column_name, found_in, keyed, looked_up, present, value
 
-__all__ = [
-    "CONCEPT_CHECKS",
-    "FIELD_CHECKS",
-    "TABLE_CHECKS",
-    "Known",
-    "Statement",
-    "Write",
-    "import_checks",
-]
-
-
 _SCHEMA = "the schema decides it, which is public"
 _NEVER = "its threshold of 100% cannot be exceeded"
 _FAILS = frozenset(

@@ -18,16 +18,6 @@ from dpdb.names import listed_names
 from dpdb.rules.limits import number
 from dpdb.rules.texts import value
 
-__all__ = [
-    "CheckFiles",
-    "LimitTerm",
-    "Row",
-    "limit_term",
-    "read_check_files",
-    "source_column",
-]
-
-
 Row: TypeAlias = dict[str, str]
 """The cells of a line by column, without blanks around them; names of tables and fields in small letters."""
 

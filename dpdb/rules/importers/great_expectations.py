@@ -32,16 +32,6 @@ from dpdb.rules.texts import (
     value,
 )  # fmt: skip
 
-__all__ = [
-    "allowed_by_mostly",
-    "import_suite",
-    "is_suite",
-    "severity_note",
-    "severity_of",
-    "why_not",
-]
-
-
 _Write: TypeAlias = Callable[[Options, str | None], str | list[str]]
 
 # Without influence on which rows fail.

@@ -15,8 +15,6 @@ from dpdb.rules.limits import NOTHING, Allowed, Bound, Counted, Severity, allowe
 from dpdb.rules.options import Options, mapping, sequence, texts
 from dpdb.rules.texts import among, between, checked, column_name, found_in, keyed, present
 
-__all__ = ["import_contract", "is_contract"]
-
 _Options: TypeAlias = Mapping[str, Any]
 
 # Without influence on which rows fail.

@@ -33,16 +33,6 @@ from dpdb.rules.texts import (
     present,
 )
 
-__all__ = [
-    "WRITERS",
-    "failing",
-    "import_soda",
-    "is_soda",
-    "several_duplicates",
-    "take_check",
-]
-
-
 _Write: TypeAlias = Callable[[str | None], str | list[str]]
 
 _METRIC = re.compile(

@@ -36,18 +36,6 @@ from dpdb.rules.limits import (
 )
 from dpdb.rules.options import Options, mapping
 
-__all__ = [
-    "BETWEEN",
-    "COMPARED",
-    "largest_allowed",
-    "limits_of_contract_rows",
-    "limits_of_rows",
-    "spaced",
-    "threshold_of_contract",
-    "threshold_of_metric",
-]
-
-
 COMPARED = re.compile(r"(?P<sign>[<>]=?|=|!=|<>)\s*(?P<number>[\d.]+)\s*%?")
 BETWEEN = re.compile(
     r"between\s*(?P<open>[\[(]?)\s*(?P<low>[\d.]+)\s*%?\s+and\s+(?P<high>[\d.]+)\s*%?\s*(?P<close>[\])]?)"

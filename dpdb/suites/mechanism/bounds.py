@@ -34,16 +34,6 @@ from dpdb.privacy import NANO
 from dpdb.suites.mechanism.plan import SuitePlan
 from dpdb.suites.mechanism.state import Ring, SuiteState
 
-__all__ = [
-    "Verdict",
-    "bound_of_undecided",
-    "quiet_reach",
-    "repeated_reach",
-    "size_of_failure",
-    "threshold_reach",
-    "verdicts",
-]
-
 
 @dataclass(frozen=True)
 class Verdict:

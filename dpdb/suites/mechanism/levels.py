@@ -42,8 +42,6 @@ from dpdb.privacy import one_sided_noises
 from dpdb.suites.mechanism.plan import SuitePlan
 from dpdb.suites.mechanism.state import LevelVerdicts, SuiteState, order_of
 
-__all__ = ["draw_secret", "run_level"]
-
 
 def draw_secret(plan: SuitePlan) -> str:
     """Draw the threshold noise of each bank and key; the debit's transaction records it, nothing else shows it."""

@@ -13,18 +13,6 @@ from typing import Literal
 
 from dpdb.errors import ParameterError
 
-__all__ = [
-    "Bank",
-    "Certain",
-    "Direction",
-    "Severity",
-    "SuitePlan",
-    "Tested",
-    "banks_of",
-    "steps_per_row",
-]
-
-
 Direction = Literal["above", "below"]
 Severity = Literal["warn", "fail"]
 

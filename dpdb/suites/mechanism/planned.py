@@ -12,8 +12,6 @@ from dpdb.privacy import NANO, format_epsilon
 from dpdb.suites.mechanism.bounds import quiet_reach, threshold_reach
 from dpdb.suites.mechanism.plan import Bank, Certain, SuitePlan, Tested, banks_of, steps_per_row
 
-__all__ = ["LEVELS", "plan_suite"]
-
 LEVELS = 23
 _LAST_SHARE = Fraction(4, 5)  # of beta, for the last level; the others share the rest equally
 _QUARTER = Fraction(1, 4)

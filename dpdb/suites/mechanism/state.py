@@ -16,15 +16,6 @@ from dpdb.errors import ParameterError
 from dpdb.privacy import format_epsilon
 from dpdb.suites.mechanism.plan import SuitePlan
 
-__all__ = [
-    "LevelVerdicts",
-    "Ring",
-    "SuiteState",
-    "refuse_small_epsilon",
-    "spent",
-    "state_of",
-]
-
 
 @dataclass(frozen=True)
 class LevelVerdicts:

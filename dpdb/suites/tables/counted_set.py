@@ -16,8 +16,6 @@ from dpdb.suites.counted import CheckedLimit, CountedSuite, RulePlaces, known_ro
 from dpdb.suites.mechanism.plan import Tested
 from dpdb.suites.suite import Limit, Suite, SuiteLine
 
-__all__ = ["UNITS", "CountedSet", "OwnedTable", "RowsUsed", "owned_table"]
-
 UNITS = "units"
 """The statistic of a check that counts units."""
 

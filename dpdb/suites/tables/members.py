@@ -25,15 +25,6 @@ from dpdb.suites.suite import Suite, SuiteLine, load_suite
 if TYPE_CHECKING:
     from dpdb.remote import RemoteSet
 
-__all__ = [
-    "Member",
-    "NotChecked",
-    "RemoteTables",
-    "TableFolder",
-    "members_of",
-]
-
-
 if TYPE_CHECKING:
     pass
 

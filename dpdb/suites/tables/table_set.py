@@ -48,8 +48,6 @@ from dpdb.suites.results import CheckResults
 from dpdb.suites.tables.counted_set import CountedSet, OwnedTable, RowsUsed, owned_table
 from dpdb.suites.tables.members import Member, RemoteTables, TableFolder, members_of
 
-__all__ = ["TableSet"]
-
 _WHOLE = frozenset(
     f"{sign}{name}" for sign in ("", "U") for name in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 )

@@ -18,12 +18,6 @@ if TYPE_CHECKING:
     from dpdb.constraints import DenialConstraint, WrittenLines
     from dpdb.suites import CheckResults, SuitePlan, TableSet
 
-__all__ = [
-    "add_check",
-    "check_tables",
-]
-
-
 _STEPS = 25  # opening, counting, and a step for each level
 
 

@@ -15,11 +15,6 @@ from dpdb.doors.cli.options import command
 from dpdb.doors.cli.parser import Parser
 from dpdb.doors.cli.streams import show
 
-__all__ = [
-    "add_completion",
-    "script",
-]
-
 
 def add_completion(commands: Any) -> None:
     """Add `dpdb completion`."""

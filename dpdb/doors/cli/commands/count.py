@@ -12,8 +12,6 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.release import Session
 
-__all__ = ["add_count"]
-
 
 def add_count(commands: Any) -> None:
     """Add `dpdb count`."""

@@ -10,8 +10,6 @@ from dpdb.doors.cli.answers import AnswerOutput
 from dpdb.doors.cli.options import command, quiet_options
 from dpdb.errors import SourceError
 
-__all__ = ["add_demo"]
-
 _PACKAGE = Path(__file__).resolve().parents[3]
 
 

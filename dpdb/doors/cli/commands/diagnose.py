@@ -15,8 +15,6 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.diagnosis import Diagnosis
 
-__all__ = ["add_diagnose"]
-
 _STEPS = 12
 
 

@@ -17,8 +17,6 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.owner import ExactMeasures
 
-__all__ = ["add_exact"]
-
 _STEPS = 4
 
 

@@ -19,8 +19,6 @@ from dpdb.doors.cli.parser import whole
 from dpdb.doors.cli.streams import show
 from dpdb.engine import LIMITS
 
-__all__ = ["add_explain"]
-
 
 def add_explain(commands: Any) -> None:
     """Add `dpdb explain`."""

@@ -22,8 +22,6 @@ from dpdb.doors.cli.streams import say
 if TYPE_CHECKING:
     from dpdb.release import Gate, Release
 
-__all__ = ["add_measure"]
-
 _STEPS = 5  # opening, reading, ranking, joining, drawing; more of a table in another engine
 
 

@@ -9,8 +9,6 @@ from dpdb.doors.cli.options import command, quiet_options, source_options, table
 from dpdb.doors.cli.parser import real, whole
 from dpdb.doors.cli.streams import show
 
-__all__ = ["add_noise"]
-
 
 def add_noise(commands: Any) -> None:
     """Add `dpdb noise`."""

@@ -16,8 +16,6 @@ from dpdb.files.bounded_file import bounded_bytes
 if TYPE_CHECKING:
     from dpdb.overlap import OverlapReport
 
-__all__ = ["add_overlap"]
-
 _LARGEST = 16 << 20
 _MOST_NAMED = 12
 _MOST_NOTES = 20

@@ -22,8 +22,6 @@ from dpdb.doors.cli.streams import show
 from dpdb.engine import LIMITS, SETTINGS
 from dpdb.errors import ParameterError
 
-__all__ = ["add_plan"]
-
 
 def add_plan(commands: Any) -> None:
     """Add `dpdb plan`."""

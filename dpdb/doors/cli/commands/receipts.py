@@ -14,14 +14,6 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.receipts import Receipt, Verified
 
-__all__ = [
-    "add_issue",
-    "add_key",
-    "add_receipts",
-    "add_verify",
-    "add_witness",
-]
-
 
 def add_receipts(commands: Any) -> None:
     """Add `dpdb receipts` and its actions."""

@@ -18,11 +18,6 @@ if TYPE_CHECKING:
 
     from dpdb.doors.reports.sites import Board, Total
 
-__all__ = [
-    "add_combine",
-    "add_report",
-]
-
 
 def add_report(commands: Any) -> None:
     """Add `dpdb report`."""

@@ -27,13 +27,6 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.rules import DiscoveredRules, ImportedRules
 
-__all__ = [
-    "add_discover",
-    "add_import",
-    "add_lint",
-    "add_rules",
-]
-
 
 def add_rules(commands: Any) -> None:
     """Add `dpdb rules` and its actions."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from dpdb.doors.jobs import Job, JobPlan
     from dpdb.doors.jobs.outcome import Outcome
 
-__all__ = ["add_run"]
-
 _STEPS = 4  # of each slice: reading, ranking, joining, drawing
 _CHECK_STEPS = 24  # of each suite: counting, and a step for each level
 

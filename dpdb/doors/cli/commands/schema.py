@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from dpdb.owner import ProposedSchema
     from dpdb.sources import Faults
 
-__all__ = ["add_schema"]
-
 _WIDTH = 120
 
 

@@ -18,19 +18,6 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.ledger import RecordedAnalyst
 
-__all__ = [
-    "act_options",
-    "add_add",
-    "add_analyst",
-    "add_list",
-    "add_mcp",
-    "add_quota",
-    "add_revoke",
-    "add_serve",
-    "amount_options",
-    "server_command",
-]
-
 
 def add_serve(commands: Any) -> None:
     """Add `dpdb serve`."""

@@ -16,8 +16,6 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.suites import RegisteredSuite
 
-__all__ = ["add_sql"]
-
 
 def add_sql(commands: Any) -> None:
     """Add `dpdb sql`."""

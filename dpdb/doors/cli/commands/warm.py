@@ -8,8 +8,6 @@ from typing import Any
 from dpdb.doors.cli.options import command, quiet_options
 from dpdb.doors.cli.streams import show
 
-__all__ = ["add_warm"]
-
 _NOT_COMPILED = 1
 
 

@@ -44,16 +44,6 @@ from dpdb.doors.server.http.openapi import ANSWER, ARROW, PLAN, ApiRoute, answer
 from dpdb.doors.server.refusals import FAILED, NOT_FOUND, UNAUTHORIZED, Refusal
 from dpdb.errors import OWNER_LOG
 
-__all__ = [
-    "PAGES",
-    "ROUTES",
-    "STATUS",
-    "Page",
-    "http_application",
-    "load_page",
-]
-
-
 _JSON, _LINES = "application/json", "application/jsonl"
 _MOST_HISTORY = 1_000
 _RECEIPT = "Dpdb-Receipt"

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 from dpdb._version import __version__
 from dpdb.doors.server.exchange import fields_schema
 
-__all__ = ["ANSWER", "ARROW", "PLAN", "ApiRoute", "answer_of", "openapi_document"]
-
 ARROW = "application/vnd.apache.arrow.stream"
 _TEXT: dict[str, Any] = {"type": "string"}
 _MANY: dict[str, Any] = {"type": "array", "items": {"type": "object"}}

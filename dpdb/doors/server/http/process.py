@@ -28,12 +28,6 @@ from dpdb.doors.server.http.application import http_application
 from dpdb.doors.server.postgres.connection import PostgresListener
 from dpdb.errors import ParameterError, tell_owner
 
-__all__ = [
-    "guard",
-    "serve",
-]
-
-
 _MOST_HEAD = 16 << 10
 _BACKLOG = 512
 _FIXED: dict[str, Any] = {

@@ -41,12 +41,6 @@ from dpdb.doors.server.postgres.wire import (
 from dpdb.doors.server.rates import PerMinute
 from dpdb.errors import OWNER_LOG
 
-__all__ = [
-    "Connection",
-    "PostgresListener",
-]
-
-
 _BUFFER = 16 << 10
 _HANDSHAKE_SECONDS = 5.0
 _CLOSE_SECONDS = 1.0

@@ -34,14 +34,6 @@ from dpdb.doors.server.refusals import refusal_of
 from dpdb.doors.sql import split_statements
 from dpdb.errors import StatementRefusedError
 
-__all__ = [
-    "Client",
-    "Conversation",
-    "Extended",
-    "Portal",
-]
-
-
 _ROWS = 1_000  # written at a time
 _EMPTY, _NO_DATA, _SUSPENDED = message(b"I"), message(b"n"), message(b"s")
 

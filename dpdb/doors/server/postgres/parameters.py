@@ -21,8 +21,6 @@ from dpdb.doors.server.postgres.values import (
 from dpdb.doors.server.postgres.wire import Reading, WireError, utf8
 from dpdb.doors.sql import Numeral, ParameterType, Value
 
-__all__ = ["OIDS", "TEXT_ARRAY", "parameter_type", "read_value"]
-
 TEXT_ARRAY = ARRAYS[25]
 OIDS: dict[ParameterType, int] = {
     "BIGINT": 20, "DOUBLE": 701, "DECIMAL": 1700, "BOOLEAN": 16, "DATE": 1082, "TIMESTAMP": 1114, "TIMESTAMPTZ": 1184,

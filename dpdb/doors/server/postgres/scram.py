@@ -15,8 +15,6 @@ import secrets
 from dpdb.doors.server.analysts import ITERATIONS, LoginKeys
 from dpdb.doors.server.postgres.wire import WireError
 
-__all__ = ["LOGIN_FAILED", "Scram", "mechanisms", "mock_keys"]
-
 PLAIN, PLUS = "SCRAM-SHA-256", "SCRAM-SHA-256-PLUS"
 LOGIN_FAILED = "28P01", "login failed: the user is an analyst's name, and the password his token"
 _FIRST = re.compile(r"(?P<gs2>(?P<flag>[ny]|p=(?P<binding>[A-Za-z0-9.-]+)),,)(?P<bare>n=[^,]*,r=(?P<nonce>[!-+\--~]+))")

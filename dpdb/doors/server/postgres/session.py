@@ -15,14 +15,6 @@ import pyarrow as pa
 
 from dpdb.doors.server.postgres.wire import WireError
 
-__all__ = [
-    "Cursors",
-    "Settings",
-    "bare",
-    "verb_of",
-]
-
-
 _COMMENT = re.compile(r"(?:\s+|--[^\n]*|/\*.*?\*/)+", re.DOTALL)
 _VERB = re.compile(r"[A-Za-z]+")
 _VALUE = r"(?P<value>'(?:[^']|'')*'|[^\s',;]+(?:\s*,\s*[^\s',;]+)*)"  # one way to match each text

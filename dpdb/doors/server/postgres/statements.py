@@ -25,14 +25,6 @@ from dpdb.doors.server.postgres.wire import WireError
 from dpdb.doors.sql import MOST_PARAMETERS, ParameterType, Template, Value, literal_node, split_statements
 from dpdb.errors import StatementRefusedError
 
-__all__ = [
-    "Outcome",
-    "Prepared",
-    "Statements",
-    "prepared",
-]
-
-
 # What a client is told of a parameter of the catalog that the statement casts.
 _CASTS = {
     "oid": 26, "oid[]": 1028, "_oid": 1028, "text[]": 1009, "int": 23, "bigint": 20, "smallint": 21, "name[]": 1003,

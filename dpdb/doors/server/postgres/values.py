@@ -20,28 +20,6 @@ import pyarrow.compute as pc
 
 from dpdb.doors.server.postgres.wire import WireError, sized
 
-__all__ = [
-    "ARRAYS",
-    "BY_OID",
-    "ELEMENTS",
-    "EPOCH",
-    "EPOCH_DAYS",
-    "INFINITE_DAYS",
-    "INFINITE_MICROSECONDS",
-    "TEXT",
-    "Column",
-    "Type",
-    "columns_of",
-    "date_text",
-    "described_columns",
-    "encoded",
-    "numeric_bytes",
-    "single_text",
-    "time_text",
-    "timestamp_text",
-]
-
-
 INFINITE_DAYS, INFINITE_MICROSECONDS = 2**31 - 1, 2**63 - 1
 _DAY = 86_400_000_000
 EPOCH_DAYS = 10_957  # from 1970 to 2000, where PostgreSQL begins to count

@@ -12,24 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from dpdb.doors.server.refusals import Refusal
 
-__all__ = [
-    "CANCEL",
-    "GSS",
-    "KIND_SQLSTATE",
-    "MOST_MESSAGE",
-    "MOST_STARTUP",
-    "PROTOCOL",
-    "SQLSTATE",
-    "TLS",
-    "Reading",
-    "WireError",
-    "message",
-    "report",
-    "texts",
-    "wire_error",
-]
-
-
 SQLSTATE: Mapping[str, str] = {
     "refused": "42501", "statement_failed": "22000", "budget": "53400", "forbidden": "42501", "run_id": "22023",
     "too_many": "53000", "failed": "XX000", "closing": "57P01", "unavailable": "58000",

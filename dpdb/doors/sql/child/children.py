@@ -17,8 +17,6 @@ from pathlib import Path
 from dpdb.doors.sql.child import messages
 from dpdb.errors import OWNER_LOG, EngineError
 
-__all__ = ["Child", "Children"]
-
 # The child's own modules without the packages around them, which would load all of dpdb.
 _START = """
 import sys, types

@@ -12,23 +12,6 @@ import struct
 import time
 from dataclasses import dataclass
 
-__all__ = [
-    "ANSWER",
-    "FAILED",
-    "LACKING",
-    "NUMBER",
-    "PASSED",
-    "RESULT",
-    "STATEMENT",
-    "ClosedError",
-    "Limits",
-    "TooLongError",
-    "lower_limit",
-    "receive",
-    "send",
-]
-
-
 # From the parent.
 STATEMENT = b"s"  # what to run, as JSON
 ANSWER = b"a"  # rows of one table of answers, as an Arrow stream

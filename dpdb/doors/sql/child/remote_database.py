@@ -32,15 +32,6 @@ from dpdb.files.new_file import WorkFolder
 from dpdb.names import folded
 from dpdb.sources import Files, find_files, parquet_columns, parquet_scan
 
-__all__ = [
-    "Form",
-    "PublicTables",
-    "RemoteDatabase",
-    "RemoteStatement",
-    "read_result",
-]
-
-
 Form = Literal["query", "explain", "describe"]
 
 _MOST_REASON = 64 << 10

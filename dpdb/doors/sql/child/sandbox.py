@@ -27,20 +27,6 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-__all__ = [
-    "close_off",
-    "die_with",
-    "drop_capabilities",
-    "forbid_system_calls",
-    "leave_files",
-    "leave_network",
-    "library",
-    "problem",
-    "unshare_network",
-    "volunteer_for_out_of_memory",
-]
-
-
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 _LANDLOCK_CREATE_RULESET, _LANDLOCK_RESTRICT_SELF = 444, 446
 _LANDLOCK_VERSION = 1

@@ -15,8 +15,6 @@ import pyarrow.ipc
 from dpdb.doors.sql.child import messages, sandbox
 from dpdb.doors.sql.child.messages import Limits
 
-__all__ = ["main"]
-
 _MOST_REQUEST = 1 << 20
 _MOST_ANSWERS = 64 << 20
 _BATCH_ROWS = 10_000

@@ -23,8 +23,6 @@ from typing import NoReturn
 
 from dpdb.doors.sql.child.messages import NUMBER, lower_limit
 
-__all__ = ["main"]
-
 Work = Callable[[socket.socket], None]
 
 # Heavy and not needed; and NumPy's libraries start threads, with which forking is not safe.

@@ -19,21 +19,6 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.ledger import Ledger, LedgerSummary, UnseenRows
 
-__all__ = [
-    "act",
-    "act_options",
-    "add_allow",
-    "add_create",
-    "add_epoch",
-    "add_raise",
-    "add_retire",
-    "add_show",
-    "allowance_options",
-    "ledger_option",
-    "show_summary",
-]
-
-
 _Act = Callable[["Ledger", argparse.Namespace], None]
 
 

@@ -17,13 +17,6 @@ if TYPE_CHECKING:
     from dpdb.ledger import LedgerAct, LedgerEntry, RecordedAnswer
     from dpdb.release import Releases
 
-__all__ = [
-    "add_answers",
-    "add_history",
-    "named_words",
-]
-
-
 T = TypeVar("T")
 
 _COLUMNS = (

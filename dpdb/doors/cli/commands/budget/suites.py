@@ -14,14 +14,6 @@ from dpdb.doors.cli.streams import one_line, show
 if TYPE_CHECKING:
     from dpdb.ledger import Ledger, RecordedSuite
 
-__all__ = [
-    "add_close",
-    "add_rearm",
-    "add_suites",
-    "show_suites",
-]
-
-
 _NANO = 10**9
 
 

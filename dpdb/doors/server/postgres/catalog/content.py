@@ -19,24 +19,6 @@ import pyarrow as pa
 
 from dpdb.doors.sql.call import RELEASES
 
-__all__ = [
-    "PUBLIC",
-    "SETTINGS",
-    "Content",
-    "PgType",
-    "Shown",
-    "arrow_type",
-    "formatted",
-    "function_arguments",
-    "function_names",
-    "pg_types",
-    "relation_name",
-    "relations",
-    "rows_of",
-    "schema_of",
-]
-
-
 _HERE = Path(__file__).parent
 _ARROW = {
     "bool": pa.bool_(), "int2": pa.int16(), "int4": pa.int32(), "int8": pa.int64(), "oid": pa.int64(),

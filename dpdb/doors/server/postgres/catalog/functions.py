@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 
 from dpdb.doors.server.postgres.catalog.content import SETTINGS, Content, formatted, function_arguments, pg_types
 
-__all__ = ["FUNCTIONS", "PREFIX", "macros"]
-
 PREFIX = "of_pg_"
 
 # The most arguments, and what it is: arguments are called a, b, c ...; {...} is a choice by `_choices`.

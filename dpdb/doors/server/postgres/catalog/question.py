@@ -16,24 +16,6 @@ from dpdb.doors.sql.call import RELEASES
 from dpdb.doors.sql.parse import parted_parameters
 from dpdb.errors import StatementRefusedError
 
-__all__ = [
-    "INTEGERS",
-    "REG",
-    "SCHEMAS",
-    "TEXTS",
-    "TYPED",
-    "WORDS",
-    "asks",
-    "name_columns",
-    "parsed",
-    "query_of",
-    "relation_of",
-    "result_kinds",
-    "type_name",
-    "with_kinds",
-]
-
-
 REG = ("regclass", "regtype", "regproc", "regprocedure", "regnamespace", "regrole", "regoper", "regoperator")
 """Types whose values are numbers, and are shown as the name of what has that number."""
 INTEGERS = ("oid", "xid", "cid")

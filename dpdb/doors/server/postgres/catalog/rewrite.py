@@ -38,8 +38,6 @@ from dpdb.doors.sql.check import FUNCTIONS as HARMLESS
 from dpdb.doors.sql.rewrite import ANSWERS
 from dpdb.errors import StatementRefusedError
 
-__all__ = ["Rewritten", "rewritten"]
-
 _OPERATORS = {
     "~": exp.RegexpLike, "~*": exp.RegexpILike, "=": exp.EQ, "<>": exp.NEQ, "!=": exp.NEQ, "~~": exp.Like,
     "~~*": exp.ILike, "<": exp.LT, ">": exp.GT, "<=": exp.LTE, ">=": exp.GTE, "+": exp.Add, "-": exp.Sub,
