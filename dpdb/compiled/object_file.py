@@ -1,13 +1,11 @@
-"""Files of machine code: where they are, what makes one valid, how one is written.
+"""Files of machine code: where they are, what makes one valid, how one is written; and the count of what was compiled.
 
 A file's name has the kernel, its types and the processor; its first line has the name again, what the code was made
 from (the platform, too), and a checksum of all that. Code of another kernel, or from another version of a source file,
-of numba or of llvmlite is compiled again and replaced; so is a damaged file. `code_file` says whose files
-are read.
+of numba or of llvmlite is compiled again and replaced; so is a damaged file. `read_code` says whose files are read.
 
-The kernels that this process compiles: announced to a caller, counted, or refused.
-
-All of it is public: which kernels a call needs follows from the shapes of constraints and the mechanisms.
+A caller can be told that compiling takes long, or have it refused. All of it is public: which kernels a call needs
+follows from the shapes of constraints and the mechanisms.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def read_code(path: Path) -> bytes:
-    """Read a file by the rule.
+    """Read a file that nobody may change but this user, root and the owner of the package.
 
     Raises
     ------
@@ -45,7 +43,7 @@ def read_code(path: Path) -> bytes:
 
 
 def check_code_folder(folder: Path) -> None:
-    """Raise `OSError` unless a folder exists and the rule allows code files in it."""
+    """Raise `OSError` unless a folder exists in which nobody else may put files."""
     check_folder(folder, _package_owner())
 
 

@@ -1,10 +1,10 @@
 """Kernels as LLVM's intermediate code: made by numba where the package is built, compiled by llvmlite at first use.
 
 Most of the time in which numba compiles goes into the types of Python's code. That part is the same on all machines of
-64 bits, so wheels carry its result, and the rest, for one processor, takes a fifth of the time. Where there is
-none (in a checkout, or for other types), or where llvmlite cannot read it, numba compiles as before.
+64 bits, so wheels carry its result, and the rest, for one processor, takes a fifth of the time. Where there is none (in
+a checkout, or for other types), or where llvmlite cannot read it, numba compiles as before.
 
-The processor of this machine, as LLVM knows it. Imports llvmlite.
+To load this file imports llvmlite, which knows the processor of this machine.
 """
 
 from __future__ import annotations

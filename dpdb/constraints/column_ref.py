@@ -1,13 +1,12 @@
-"""`ColumnRef`: a column of one of the two tuples, the table's own or computed from some of them.
+"""Columns that constraints read: the table's own, computed ones, and conditions that rows of another table decide.
 
 A computed column is a term or condition over one tuple, such as `b + 60` or `carrier IN ('AA', 'UA')`. Here it is
 canonical text with its columns apart; `dpdb.predicates` gives it types and meaning when a constraint meets a table. Its
 value depends on one row only, so all facts about columns (codes, ranks, groups, sensitivities) hold for it. An `Across`
 depends on a parent table, too; `dpdb.engine.parents` says when these facts hold for it.
 
-`Across`: a condition over one tuple that rows of another table, the parent, decide.
-
-The parent's rows are no part of a constraint; the engine reads them (`dpdb.engine.parents`).
+An `Across` is a condition over one tuple that rows of another table, the parent, decide. These rows are no
+part of a constraint; the engine reads them.
 
 An inclusion, a foreign key, is that the parent lacks a row's values of some columns: `customer_id IN customers.id`. A
 look-up is that some row of the parent has a row's key and breaks what a rule says of both: `CHECK (visit_start <=

@@ -1,8 +1,7 @@
-"""A denial constraint as a value: no two tuples may satisfy all of its predicates.
+"""Denial constraints as values: no two tuples may satisfy all predicates of one.
 
-One comparison of a denial constraint: a column of t1 or t2 against another column or a constant.
-
-Comparison operators as the nodes of SQL trees, both ways.
+A predicate compares a column of t1 or t2 with another column or a constant. Its operator stands for a node of SQL
+trees, both ways.
 """
 
 from __future__ import annotations

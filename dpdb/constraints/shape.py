@@ -1,8 +1,7 @@
-"""The shape of a denial constraint (a functional dependency, a key, an order dependency), and the shape in words.
+"""Shapes of denial constraints: dependencies, keys and orders, also in words; and those whose conflicts go unlisted.
 
-The shapes of constraints whose conflicts need not be listed, in a normal form: conditions and compared columns.
-
-A pair of rows is in conflict if it violates the constraint in one of its two orders. So few kinds of comparisons of a
+A `BlockShape` is a constraint whose conflicts need not be listed, in a normal form: conditions and compared columns. A
+pair of rows is in conflict if it violates the constraint in one of its two orders. So few kinds of comparisons of a
 column with itself are left; each step says why it changes no conflict.
 """
 

@@ -1,16 +1,9 @@
-"""`Database`: the one class that executes SQL.
+"""`Database`: the one class that executes SQL; how Ctrl-C ends a query, how much memory is free, and SQL in files.
 
 It owns a private in-memory DuckDB and a private temporary directory (mode 0700) for what does not fit in memory. Both
 are gone after `close()`, which also runs at interpreter exit, so Ctrl-C leaves nothing behind.
 
-Ctrl-C while DuckDB works, or another database.
-
-DuckDB looks at Python's signals only between the tasks of a query, and one task can take hours; even then it reports
-the signal as a `RuntimeError`. So the main thread, the only one that gets signals, waits while another one works.
-
-How much memory this process may still take: what the machine has left, its control groups and its own limits.
-
-The SQL that is not generated: named files, shipped in the wheel as `dpdb/sql`, in a checkout in `sql/`.
+SQL that is not generated stands in named files, shipped in the wheel as `dpdb/sql`, in a checkout in `sql/`.
 """
 
 from __future__ import annotations
@@ -328,7 +321,12 @@ class Interrupted(Protocol):
 
 
 def interruptible(connection: Interrupted, work: Callable[[], T]) -> T:
-    """Return what `work` returns, or raise what it raises; an exception of a signal handler stops its query first."""
+    """Return what `work` returns, or raise what it raises; an exception of a signal handler stops its query first.
+
+    DuckDB looks at Python's signals only between the tasks of a query, and one task can take hours; even then it
+    reports the signal as a `RuntimeError`. So the main thread, the only one that gets signals, waits while another one
+    works.
+    """
     if threading.current_thread() is not threading.main_thread():
         return work()
     task = _Task(work)
@@ -389,7 +387,9 @@ _UNLIMITED = 1 << 60
 
 
 def available_memory(root: Path = Path("/")) -> int | None:
-    """Return bytes, or None where nothing tells.
+    """Return how much memory this process may still take, in bytes; None where nothing tells.
+
+    It is the least of what the machine has left, its control groups and its own limits.
 
     Parameters
     ----------

@@ -1,15 +1,4 @@
-"""Class histograms of the rows of a slice in our own database: read from the source, neither copied nor ranked.
-
-Class histograms of keys, where almost every row is a group of its own: found by hashes, not by GROUP BY of values.
-
-Values that GROUP BY puts together have one hash, so a row whose hash no other row has is alone in its group. Only the
-others are grouped by their values, which keeps the histogram exact, however bad the hash. Which engine does it is all
-the same: our own sorts ten million hashes in a twentieth of the processor time in which it groups ten million rows;
-others group them, and neither keep nor send the values of almost all rows.
-
-How many hashes are shared is private. It decides what is asked next, which the owner of the engine may see and nobody
-else; the answer is the same.
-"""
+"""Class histograms of slices of our own database and of keys: read from the source, neither copied nor ranked."""
 
 from __future__ import annotations
 
@@ -116,6 +105,16 @@ def count_keys(
     there: KeyRows, histogram: ClassHistogram, rows: exp.Expr, conditions: Sequence[exp.Expr] = ()
 ) -> pa.Table:
     """Answer `class_histogram` of a key over some columns. Private.
+
+    Almost every row of a key is a group of its own. These are found by hashes, not by GROUP BY of values.
+
+    Values that GROUP BY puts together have one hash, so a row whose hash no other row has is alone in its group. Only
+    the others are grouped by their values, which keeps the histogram exact, however bad the hash. Which engine does it
+    is all the same: our own sorts ten million hashes in a twentieth of the processor time in which it groups ten
+    million rows; others group them, and neither keep nor send the values of almost all rows.
+
+    How many hashes are shared is private. It decides what is asked next, which the owner of the engine may see and
+    nobody else; the answer is the same.
 
     Parameters
     ----------

@@ -1,10 +1,8 @@
-"""Single conflicts, for the owner: the violating pairs, an edge file. Private.
+"""What the owner alone may read of a table: conflicts, suggested repairs, what cells look like, all rows. Private.
 
-Suggested repairs, for the owner: where most rows of a group agree, the others' values are likely wrong. Private.
-
-Counts of what the cells of a column of text look like. Exact, for the owner only.
-
-All columns of a table into Arrow, and Arrow rows into a file of the types that they came in. For the owner only.
+Single conflicts are the violating pairs, or an edge file. Repairs are suggested where most rows of a group agree: the
+others' values are likely wrong. Cells of a column of text are counted exactly. All columns of a table go into Arrow,
+and Arrow rows into a file of the types that they came in.
 """
 
 from __future__ import annotations

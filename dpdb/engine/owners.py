@@ -2,33 +2,12 @@
 
 Of an owner only its own rows matter: one that violates a rule on single rows (also one that looks into other tables),
 or two of them that together violate a rule on pairs. Rows without an owner (NULL) are not looked at. Of keys, values
-that owners share count, too: `dpdb.engine.owners`, which has the proof for these.
+that owners share count, too: `count_sharing_owners` has the proof for these.
 
 Sensitivity. Of other rules the number is the sum, over the owners, of a value in {0, 1} that depends on the owner's own
-rows here and, by rules across tables, on rows of parents of the same owner (`dpdb.release.privacy_unit`) or on
-public ones. So all rows of one owner more, in all tables, change one term of the sum, from 0 to 0 or 1: the number
-changes by 0 or 1, however many rows the owner has.
-
-Keys whose values owners share: how many owners repeat a value, and how many disjoint pairs of others share one.
-
-Why it is not the owners "in duplicates", who have a row whose value a row of another owner has, too: one owner with r
-values, each of one further owner, takes r + 1 of them along, so no noise is enough. Where at most K rows of an owner
-are used it changes by 0 to K + 1: a row flips at most one other owner, because of two others who have its value each
-is in duplicates without it.
-
-What is counted. Let L be the owners who have a value in two rows of their own. They go. Of the others two are joined by
-each value that both have. These edges (value, smaller owner, larger owner) are taken in their order, each whose two
-owners no edge has taken before: M disjoint pairs. The number is |L| + M. It is 0 iff no value occurs twice, at most the
-fewest owners without whom none would, and at least half of these, because those in no pair share nothing with one
-another.
-
-Sensitivity. All rows of one owner v more change it by 0 or 1. Whether another owner is in L depends on its own rows.
-If v is in L, the others' edges are the same: + 1. If not, compare the edges taken without and with v, in the one order
-that values and owners have whoever is there. At any time exactly one owner d is free in one of the two and not in the
-other: at first v, which is not there at all without v. An edge without d is taken in both or in none. An edge of d and
-a free owner e is taken only where d is free, and from then on e is free only where d is not: e is the new d. An edge of
-d and an owner that is not free is taken in none. Each taken edge takes two owners, with v there is one owner more, and
-the free ones of both differ by one: so the pairs with v are as many or one more. QED
+rows here and, by rules across tables, on rows of parents of the same owner (`dpdb.release.privacy_unit`) or on public
+ones. So all rows of one owner more, in all tables, change one term of the sum, from 0 to 0 or 1: the number changes by
+0 or 1, however many rows the owner has.
 """
 
 from __future__ import annotations
@@ -187,6 +166,25 @@ def key_of(rule: BoundConstraint, schema: TableSchema) -> GroupForm | None:
 
 def count_sharing_owners(database: Database, key: GroupForm, owner: str, table: exp.Expr) -> int:
     """Return the owners who repeat a value of a key, and the disjoint pairs of others who share one. Private.
+
+    Why the number is not that of the owners "in duplicates", who have a row whose value a row of another owner has,
+    too: one owner with r values, each of one further owner, takes r + 1 of them along, so no noise is enough. Where at
+    most K rows of an owner are used it changes by 0 to K + 1: a row flips at most one other owner, because of two
+    others who have its value each is in duplicates without it.
+
+    What is counted. Let L be the owners who have a value in two rows of their own. They go. Of the others two are
+    joined by each value that both have. These edges (value, smaller owner, larger owner) are taken in their order, each
+    whose two owners no edge has taken before: M disjoint pairs. The number is |L| + M. It is 0 iff no value occurs
+    twice, at most the fewest owners without whom none would, and at least half of these, because those in no pair share
+    nothing with one another.
+
+    Sensitivity. All rows of one owner v more change it by 0 or 1. Whether another owner is in L depends on its own
+    rows. If v is in L, the others' edges are the same: + 1. If not, compare the edges taken without and with v, in the
+    one order that values and owners have whoever is there. At any time exactly one owner d is free in one of the two
+    and not in the other: at first v, which is not there at all without v. An edge without d is taken in both or in
+    none. An edge of d and a free owner e is taken only where d is free, and from then on e is free only where d is not:
+    e is the new d. An edge of d and an owner that is not free is taken in none. Each taken edge takes two owners, with
+    v there is one owner more, and the free ones of both differ by one: so the pairs with v are as many or one more. QED
 
     Parameters
     ----------

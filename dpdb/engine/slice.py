@@ -3,7 +3,8 @@
 A slice is an induced subgraph: both rows of a conflict lie in it. Everything is made in a schema of its own and dropped
 with `close()`.
 
-The evaluation of a constraint, for readers: its SQL, and DuckDB's query plan of it over a table without rows.
+For readers `explained_constraint` shows how a constraint is evaluated: its SQL, and DuckDB's query plan of it over a
+table without rows.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""`BoundTable`: what every table has, whoever reads its rows. What only some calls need is loaded by them.
+"""`BoundTable`: what every table has, whoever reads its rows; `LocalTable`: a table that our own DuckDB reads.
 
-`LocalTable`: a table that our own DuckDB reads. What only some calls need is loaded by them.
+What only some calls need is loaded by them.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Every door derives from `SETTINGS`: the parameters of `dpdb.open`, `register` and dbt, keys of a job, command-line
 options. A new setting is a field and its line in `TableSettings` here, and whatever uses it.
 
-Groups of a table's settings: the protected change, public sizes, limits of the machine; how doors write them.
+Settings come in groups: the protected change, public sizes, limits of the machine. Each says how doors write it.
 """
 
 from __future__ import annotations

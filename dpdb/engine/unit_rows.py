@@ -1,25 +1,7 @@
-"""At most k rows of each privacy unit: what releases read when one unit (a person, a household) may own many rows.
+"""The rows that releases read where a unit may own many: at most k of each, or at most k children of each key.
 
-The rows of a unit are ordered by a hash of their values, then by the values, and the first k are kept. Rows equal in
-all values are interchangeable, and no row of another unit takes part, so removing a unit with all its rows takes at
-most k rows from what is kept and changes no other row. Intervals that compare as equal are not interchangeable (a month
-and 30 days after one day are two days), so their texts have the last word: else DuckDB's sort would, which other units'
-rows steer. A row that names no unit (NULL) is never kept: its owner could own any number of them.
-
-At most k children of each key that refers to a private parent: what releases read where one row is the unit.
-
-A child of a key is a row of the measured table that has it in the columns that a rule compares with the parent, all
-with values. The rows are ordered by a hash of their values, then by these; a row is kept if it is, for every such key
-of its own, among the first k children. The first k are chosen from the whole table, before any slice is taken, so no
-`where` has a say. A row without a value in a key is no child by it, and one whose value has no counterpart in the type
-of the comparison is an orphan whatever the parent holds: neither counts there.
-
-Children are grouped by their values *as the comparison takes them*: a row of the parent equals those of one group at
-most, also where several values are one in that type (2^53 and 2^53 + 1 as DOUBLE).
-
-Equal rows are told apart by a number, the same for all keys, so that one copy is kept by all of them or by none, and
-the rows kept are the same whatever order the table is in. See `dpdb.release.limited_children` for what that
-bounds.
+A unit is a person or a household (`UnitRows`); or one row is the unit, and keys refer to a private parent
+(`ChildRows`).
 """
 
 from __future__ import annotations
@@ -92,7 +74,14 @@ class KeptRows(ABC):
 
 
 class UnitRows(KeptRows):
-    """At most `most` rows per value of `unit` of a source."""
+    """At most `most` rows per value of `unit` of a source.
+
+    The rows of a unit are ordered by a hash of their values, then by the values, and the first k are kept. Rows equal
+    in all values are interchangeable, and no row of another unit takes part, so removing a unit with all its rows takes
+    at most k rows from what is kept and changes no other row. Intervals that compare as equal are not interchangeable
+    (a month and 30 days after one day are two days), so their texts have the last word: else DuckDB's sort would, which
+    other units' rows steer. A row that names no unit (NULL) is never kept: its owner could own any number of them.
+    """
 
     def __init__(self, database: Database, source: Source, unit: str, most: int) -> None:
         super().__init__(database, source)
@@ -219,7 +208,21 @@ def limited_keys(rules: Iterable[BoundInclusion]) -> tuple[ChildKey, ...]:
 
 
 class ChildRows(KeptRows):
-    """The rows of a source that are among the first `most` children of every key that they have."""
+    """The rows of a source that are among the first `most` children of every key that they have.
+
+    A child of a key is a row of the measured table that has it in the columns that a rule compares with the parent, all
+    with values. The rows are ordered by a hash of their values, then by these; a row is kept if it is, for every such
+    key of its own, among the first k children. The first k are chosen from the whole table, before any slice is taken,
+    so no `where` has a say. A row without a value in a key is no child by it, and one whose value has no counterpart in
+    the type of the comparison is an orphan whatever the parent holds: neither counts there.
+
+    Children are grouped by their values *as the comparison takes them*: a row of the parent equals those of one group
+    at most, also where several values are one in that type (2^53 and 2^53 + 1 as DOUBLE).
+
+    Equal rows are told apart by a number, the same for all keys, so that one copy is kept by all of them or by none,
+    and the rows kept are the same whatever order the table is in. See `dpdb.release.limited_children` for what that
+    bounds.
+    """
 
     def __init__(self, database: Database, source: Source, keys: Sequence[ChildKey], most: int) -> None:
         super().__init__(database, source)

@@ -1,9 +1,9 @@
 """Files and folders that others may have put there: a file is opened without following links and without waiting.
 
-The owner is that of the opened file, never looked up by name. `check_owned` is for files that only their owner may
-read (a ledger, his log), `check_unchanged` for files that everybody may read (settings, code).
+The owner is that of the opened file, never looked up by name. `check_owned` is for files that only their owner may read
+(a ledger, his log), `check_unchanged` for files that everybody may read (settings, code).
 
-A lock between processes, as a file.
+A `FileLock` is a lock between processes, as a file.
 """
 
 from __future__ import annotations

@@ -1,16 +1,11 @@
-"""`BlockConstraint`: one constraint whose conflicts lie inside groups of rows, without an edge list.
+"""Constraints of a graph of blocks: those whose conflicts lie inside groups of rows, those that are listed, and lists.
 
 Functional dependencies and keys: rows of one group conflict unless they are of one class. Rows that must differ in two
 columns: they conflict unless they are of one class in either. Order constraints: rows of one group conflict if one is
 above the other in x and below it in y. In all cases a large part of each group, its majority, is free of conflicts with
 itself: every conflict has a row outside it, in the minority.
 
-`ListedConstraint`: a constraint without blocks in a graph of blocks, the only kind whose conflicts are listed.
-
-To the scans it looks like a block constraint in which each row is alone in its group and of the majority, and its
-neighbours are the minority: what they enumerate from a majority row is then its list.
-
-`Lists`: the rows of each group of a block graph's constraints by rank, and where each row goes on in them.
+`Lists` has the rows of each group by rank, and where each row goes on in them.
 """
 
 from __future__ import annotations
@@ -44,6 +39,8 @@ Codes = NDArray[np.int32]
 @dataclass(frozen=True, eq=False)
 class BlockConstraint:
     """Arrays over rows, shape `(rows,)`.
+
+    One constraint whose conflicts lie inside groups of rows, without an edge list.
 
     Attributes
     ----------
@@ -275,6 +272,11 @@ def _sizes(numbers: Codes, count: int, known: NDArray[np.bool_]) -> NDArray[np.i
 @dataclass(frozen=True, eq=False)
 class ListedConstraint:
     """The conflicts of one constraint that violate none before it.
+
+    It has no blocks: of the constraints in a graph of blocks only such a one's conflicts are listed.
+
+    To the scans it looks like a block constraint in which each row is alone in its group and of the majority, and its
+    neighbours are the minority: what they enumerate from a majority row is then its list.
 
     Attributes
     ----------

@@ -1,8 +1,7 @@
-"""`BlockProjection`: the lists of a `BlockGraph` laid out for scans that may keep hundreds of millions of edges.
+"""Scans of a conflict graph that is given by blocks, as steps: projections, the witness count, the maximum matching.
 
-Scans of a conflict graph that is given by blocks, as steps: the witness count and the maximum matching.
-
-`CountedProjection`: projects a block graph to large thetas by its special rows, as steps.
+A projection may keep hundreds of millions of edges: for `BlockProjection` the lists of a `BlockGraph` are laid out for
+that. To large thetas `CountedProjection` projects by the special rows.
 """
 
 from __future__ import annotations

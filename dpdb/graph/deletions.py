@@ -1,37 +1,8 @@
-"""Fewest rows to delete under one order constraint and its like, from one sort: exact, of sensitivity 1.
+"""Fewest rows to delete, exact: under one order constraint and its like from one sort, else by the heaviest matching.
 
-A minimum vertex cover grows by 0 or 1 with one more row, whatever the graph. Here it is the number of rows less that of
-a largest set without conflict, in O(n log n), where listing the conflicts is quadratic.
-
-Order constraint not(t1.a > t2.a & t1.b < t2.b): rows without conflict are a chain. By ascending a, then b, they are a
-longest non-decreasing subsequence of b. If equal a violate it, too (`>=`), rows of equal a come by descending b, so
-that it has one of them, or several of equal b. If equal b do, too, it must increase strictly. For `t1.b > t2.b` rows
-come by descending a.
-
-One column against another, not(t1.x > t2.y): let row r with x_r <= y_r be the segment [x_r, y_r]. Two segments are in
-conflict iff they do not meet, and segments that meet in pairs have a point in common (Helly), so that a largest set of
-them is the greatest depth. A row u with x_u > y_u is in conflict with every other such row v: else
-x_u <= y_v < x_v <= y_u. And it is in conflict with all segments but those that hold [y_u, x_u], which meet in pairs. So
-at most one such row is left, with these segments. With `>=` for `>` the same holds of open segments, x_r < y_r. A
-missing x violates nothing, as if it were below all values; a missing y as if it were above them.
-
-Overlapping intervals, not(t1.s < t2.e & t2.s < t1.e): of rows with s <= e that stay none may overlap, and the one that
-ends first leaves most room (greedy by end). A row with s > e overlaps those that hold [e, s], and no other such row:
-else s_1 < e_2 < s_2 < e_1 < s_1. If such rows are errors in themselves, they all go, and each counts 1. Else they stay:
-rows that do not overlap each other hold no two of them at once, so one that holds some is not worth them.
-
-A matching of greatest weight of a bipartite graph, in whole numbers.
-
-By linear programming duality it weighs as much as the least sum of duals, one of each node and none below 0, such that
-those of the two ends of every edge are together at least its weight. Left nodes come one at a time. One more begins
-with the least dual that its edges allow, and is matched along a shortest path in what edges have left over, to a right
-node that is free, or to a left node that becomes free where that costs less. Then the duals on the way change as far as
-the path is long, so that every edge of the matching is tight and every node without partner has the dual 0: both weigh
-the same, and so each is best. Nothing is rounded: all numbers are sums and differences of weights.
-
-Source
-------
-Kuhn (1955); by shortest paths Edmonds and Karp (1972), Galil (1986); of equal weights Hopcroft and Karp (1973).
+From one sort the sensitivity is 1. A minimum vertex cover grows by 0 or 1 with one more row, whatever the graph. Here
+it is the number of rows less that of a largest set without conflict, in O(n log n), where listing the conflicts is
+quadratic.
 """
 
 from __future__ import annotations
@@ -51,6 +22,11 @@ _Kind = TypeVar("_Kind", bound=np.signedinteger[Any])
 def deletions_of_chain(batches: Batches, *, strict: bool) -> int:
     """Count the rows outside a longest non-decreasing (`strict`: increasing) subsequence of their group.
 
+    Order constraint not(t1.a > t2.a & t1.b < t2.b): rows without conflict are a chain. By ascending a, then b, they are
+    a longest non-decreasing subsequence of b. If equal a violate it, too (`>=`), rows of equal a come by descending b,
+    so that it has one of them, or several of equal b. If equal b do, too, it must increase strictly. For `t1.b > t2.b`
+    rows come by descending a.
+
     Parameters
     ----------
     batches
@@ -68,6 +44,13 @@ def deletions_of_chain(batches: Batches, *, strict: bool) -> int:
 
 def deletions_of_cross(batches: Batches) -> int:
     """Count the rows outside a largest set of rows that meet in pairs; see `extend_depth`.
+
+    One column against another, not(t1.x > t2.y): let row r with x_r <= y_r be the segment [x_r, y_r]. Two segments are
+    in conflict iff they do not meet, and segments that meet in pairs have a point in common (Helly), so that a largest
+    set of them is the greatest depth. A row u with x_u > y_u is in conflict with every other such row v: else x_u <=
+    y_v < x_v <= y_u. And it is in conflict with all segments but those that hold [y_u, x_u], which meet in pairs. So at
+    most one such row is left, with these segments. With `>=` for `>` the same holds of open segments, x_r < y_r. A
+    missing x violates nothing, as if it were below all values; a missing y as if it were above them.
 
     Parameters
     ----------
@@ -88,6 +71,12 @@ def deletions_of_cross(batches: Batches) -> int:
 
 def deletions_of_intervals(batches: Batches, *, reversed_go: bool) -> int:
     """Count the intervals outside a largest set of intervals that do not overlap.
+
+    Overlapping intervals, not(t1.s < t2.e & t2.s < t1.e): of rows with s <= e that stay none may overlap, and the one
+    that ends first leaves most room (greedy by end). A row with s > e overlaps those that hold [e, s], and no other
+    such row: else s_1 < e_2 < s_2 < e_1 < s_1. If such rows are errors in themselves, they all go, and each counts 1.
+    Else they stay: rows that do not overlap each other hold no two of them at once, so one that holds some is not worth
+    them.
 
     Parameters
     ----------
@@ -146,12 +135,26 @@ def greatest_matching(left: Numbers, right: Numbers, weights: Numbers) -> int:
 
     Memory is in proportion to the edges, about 80 bytes for each that shares a node with another one.
 
+    The matching is one of a bipartite graph, in whole numbers.
+
+    By linear programming duality it weighs as much as the least sum of duals, one of each node and none below 0, such
+    that those of the two ends of every edge are together at least its weight. Left nodes come one at a time. One more
+    begins with the least dual that its edges allow, and is matched along a shortest path in what edges have left over,
+    to a right node that is free, or to a left node that becomes free where that costs less. Then the duals on the way
+    change as far as the path is long, so that every edge of the matching is tight and every node without partner has
+    the dual 0: both weigh the same, and so each is best. Nothing is rounded: all numbers are sums and differences of
+    weights.
+
     Parameters
     ----------
     left, right
         The nodes of each edge, from 0 on each side, or -1 for one of its own. No two edges have the same two nodes.
     weights
         1 or more; their sum is below 2**61.
+
+    Source
+    ------
+    Kuhn (1955); by shortest paths Edmonds and Karp (1972), Galil (1986); of equal weights Hopcroft and Karp (1973).
     """
     left, right = _with_own(left), _with_own(right)
     alone = (np.bincount(left)[left] == 1) & (np.bincount(right)[right] == 1) if left.size else np.zeros(0, np.bool_)

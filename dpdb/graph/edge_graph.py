@@ -1,11 +1,7 @@
 """`EdgeGraph`: the statistics of a conflict graph that is given as a stream of ordered edges.
 
-The conflict graph as adjacency lists, for statistics that read an edge more than once.
-
-Fractional vertex cover: the linear relaxation tau* of the repair measure, solved as a matching.
-
-2 tau*(G) is the size of a maximum matching of the bipartite double cover of G, and an optimal solution with
-weights 0, 1/2, 1 follows from Koenig's theorem (Nemhauser and Trotter 1975).
+Statistics that read an edge more than once read adjacency lists. The fractional vertex cover is one: the linear
+relaxation tau* of the repair measure, solved as a matching.
 """
 
 from __future__ import annotations
@@ -236,6 +232,9 @@ def fractional_cover(edges: OrderedEdges | Adjacency) -> FractionalCover:
     """An optimal fractional vertex cover with weights 0, 1/2 and 1.
 
     Some minimum vertex cover contains every node of weight 1 and none of weight 0 (Nemhauser and Trotter).
+
+    2 tau*(G) is the size of a maximum matching of the bipartite double cover of G, and an optimal solution with weights
+    0, 1/2, 1 follows from Koenig's theorem (Nemhauser and Trotter 1975).
     """
     size, partner, reached = _match(adjacency_of(edges))
     twice_weight = (~reached).astype(np.uint8)
@@ -256,7 +255,7 @@ def _match(graph: Adjacency) -> tuple[int, NDArray[np.int32], NDArray[np.bool_]]
 
 
 def start_matching(graph: Adjacency, order: NDArray[np.int64], mate: NDArray[np.int32]) -> None:
-    """Match greedily, see `kernels.matching.match_greedily`.
+    """Match greedily, see `kernels.listed_edges.match_greedily`.
 
     Parameters
     ----------

@@ -1,10 +1,8 @@
-"""Minimum vertex cover: the repair measure itself (I_R), exact where feasible. For owners and evaluation.
+"""Minimum vertex cover (the repair measure I_R) and maximal consistent subsets (I_MC). For owners and evaluation.
 
-A small graph with integer node weights, for exact searches in pure Python, and reductions of it.
-
-Reductions of weighted graphs: one keeps the minimum weighted vertex cover, one counts maximal independent sets.
-
-Maximal consistent subsets (I_MC): maximal independent sets. For owners and evaluation.
+I_R is exact where feasible. I_MC counts maximal independent sets. Both search a small graph with integer node weights
+in pure Python, once it is reduced: one reduction keeps the minimum weighted vertex cover, one counts maximal
+independent sets.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""The edges of a conflict graph, the only input of this room: in canonical order, batch by batch.
+"""Listed edges of a conflict graph, and what one ordered scan counts of them: degrees, projections and witness counts.
 
-Nodes are `0 .. node_count - 1`, numbered by row rank; an edge is a pair `u < v` and comes once.
-
-Thresholds of degrees, as they are given.
-
-Statistics of listed edges by one ordered scan: degrees, projections and witness counts.
+Such edges are the only input of this room: in canonical order, batch by batch. Nodes are `0 .. node_count - 1`,
+numbered by row rank; an edge is a pair `u < v` and comes once. A theta is a threshold of degrees, as it is given.
 
 Edge-addition projection pi_theta: paper A, Algorithm 1; Day, Li and Lyu, SIGMOD 2016. Witness count W_theta: how many
 nodes find a neighbour that vouches for their being in a conflict, where each may vouch for theta others; new here

@@ -4,7 +4,7 @@ A native call cannot be left in the middle, and a thread that is left computes o
 process, which is enough for most; then a child takes it over. The child is started once, before a release that may need
 it is debited, and ends with this process however that ends.
 
-Linear and integer programs for HiGHS: arrays in, arrays out, so that they can be solved in another process.
+Programs are linear or integer: arrays in, arrays out, so that they can be solved in another process.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""`Books`: an open ledger file together with its state as read. Every act of a ledger goes through `current`.
+"""`Books`: an open ledger file together with its state as read; `LedgerBinding`: the table and unit that it is of.
 
-The binding of a ledger: one table, one unit, and per epoch one state of the rows. Its first releases fix them.
+Every act of a ledger goes through `current`. A ledger is bound to one table, one unit, and per epoch one state of the
+rows; its first releases fix them.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""`Limits`: the total, the allowances and a quota, which decide about one more debit, or a look ahead.
+"""What a ledger allows: the total, the allowances and a quota decide about one more debit, a look ahead, or several.
 
-The allowances of a ledger: at most so much within a period, inside the one total. Old releases never expire.
+An allowance is at most so much within a period, inside the one total; old releases never expire. It paces; the total
+protects. Within a period no row collects more than the allowance from its debits, counted as the total is: by overlap
+within an epoch, added up over epochs. Debits outside the period stay spent of the total.
 
-An allowance paces; the total protects. Within a period no row collects more than the allowance from its debits, counted
-as the total is: by overlap within an epoch, added up over epochs. Debits outside the period stay spent of the total.
-
-The check whether the debits of several releases would fit a ledger together; spends nothing.
+To check whether the debits of several releases would fit together spends nothing.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""`LedgerLog`: the lines of a ledger in the order of writing, as a log that receipts refer to.
+"""`LedgerLog`: the lines of a ledger in the order of writing, as a log that receipts refer to, and their public hashes.
 
-It is followed: every line is hashed once a process (`dpdb.ledger.log`), and beside the hashes stand the sums
-of charges before every line, of all debits and of each asker's.
+The log is followed: every line is hashed once a process, and beside the hashes stand the sums of charges before every
+line, of all debits and of each asker's.
 
-Public hashes of a ledger's lines, for receipts: its holder can be shown the line later, and learns nothing before.
+The holder of a hash can be shown its line later, and learns nothing before.
 
 A hash is that of a leaf of a Merkle tree (RFC 6962, RFC 9162): SHA-256 of a zero byte and the line's text, a JSON
 object with sorted keys. The text has a nonce made with the ledger's key, so that no line can be guessed from its hash;

@@ -3,7 +3,7 @@
 What every row has collected from all analysts together is decided by the total; a quota counts an analyst's own debits
 in the same way. So answers that analysts pool are covered, and quotas may add up to more than the budget.
 
-`Counted`: some of a ledger's debits under a limit of their own, counted as the total is.
+`Counted` is some of a ledger's debits under a limit of their own, counted as the total is.
 """
 
 from __future__ import annotations

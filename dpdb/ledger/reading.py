@@ -1,13 +1,6 @@
-"""`LedgerReading`: the readings of a ledger. Each one first reads the lines that other processes have added.
+"""`LedgerReading`: the readings of a ledger, also on a read-only disk or in an archive (`open_to_read`).
 
-`open_to_read`: a ledger opened for reading, also on a read-only disk or in an archive.
-
-A copy of a ledger, like a backup of its file, has what the file has. While a suite of checks is open that is its
-secret, too: whoever reads it learns from every quiet day what should have cost epsilon, so such a copy is kept as
-closely as the table itself. Closing the suite overwrites the secret in the ledger and in no copy made before: backups
-of closed suites have none, older ones do, and are thrown away or kept like the table. Putting one back is noticed by
-the head beside the ledger, unless that is put back, too. The copy made here lies in a folder of this user alone, and
-is removed with it.
+Each reading first reads the lines that other processes have added.
 """
 
 from __future__ import annotations
@@ -224,8 +217,15 @@ _CHUNK = 1 << 20
 def open_to_read(path: str | Path) -> Iterator[LedgerReading]:
     """Open a ledger to read it; if it or its folder is read-only, open a copy in a private temporary folder.
 
-    SQLite writes beside a file that it reads. The copy has the write-ahead log and the
-    head, so it passes the same checks as the ledger. Nothing can be spent from the returned ledger.
+    SQLite writes beside a file that it reads. The copy has the write-ahead log and the head, so it passes the same
+    checks as the ledger. Nothing can be spent from the returned ledger.
+
+    A copy of a ledger, like a backup of its file, has what the file has. While a suite of checks is open that is its
+    secret, too: whoever reads it learns from every quiet day what should have cost epsilon, so such a copy is kept as
+    closely as the table itself. Closing the suite overwrites the secret in the ledger and in no copy made before:
+    backups of closed suites have none, older ones do, and are thrown away or kept like the table. Putting one back is
+    noticed by the head beside the ledger, unless that is put back, too. The copy made here lies in a folder of this
+    user alone, and is removed with it.
 
     Raises
     ------

@@ -1,8 +1,7 @@
-"""The report of a ledger to its owner: a summary, the budget left for which rows, and the history of its debits.
+"""The report of a ledger to its owner: a summary, the budget left for which rows, the history, and a tight epsilon.
 
-A tight report of composed pure releases by privacy loss distributions, where Google's dp-accounting is installed.
-
-For reports only: filters by privacy loss distributions are not valid for releases chosen adaptively.
+Where Google's dp-accounting is installed, composed pure releases are reported tightly by privacy loss distributions.
+That is for reports only: filters by privacy loss distributions are not valid for releases chosen adaptively.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
-"""One attribute of an `OverlapIndex`: its cuts in order, and the intervals between them of each distinct value set.
+"""One attribute of an overlap problem: its cuts in order, and the intervals between them of each distinct value set.
 
 Memory is that of the cuts that the ledger's predicates mention, not atoms times rows: a set is kept once however many
 rows have it, as intervals of atoms. Atom k lies between cut k-1 and cut k; an interval `start <= atom < stop` begins at
 cut start-1 and ends at cut stop-1, so a new cut at place p moves every end above p by one.
 
-Encode predicates as an `Instance`: per attribute the distinct value sets, the cuts between them, undominated atoms.
-
-Of the atoms between cuts only those are kept that no neighbour dominates (see `Axis.atoms`): a workload of 5,000 nested
-ranges keeps one. Dropping dominated atoms changes no maximum.
+`encode` writes predicates as an `Instance`. Of the atoms between cuts only those are kept that no neighbour dominates
+(see `Axis.atoms`): a workload of 5,000 nested ranges keeps one. Dropping dominated atoms changes no maximum.
 """
 
 from __future__ import annotations

@@ -1,17 +1,7 @@
-"""The dual bound: split every row's weight over its attributes; the sum of the heaviest atoms is safe.
+"""Bounds of the maximum overlap: above by duals and by colouring the query graph, below by good points.
 
-For any split, overlap <= sum over attributes of max over atoms of the weight there, because the best point collects at
-most the maximum on each attribute. The split is improved by multiplicative weights against a soft maximum; weights are
-scaled to integers that 64-bit floats add exactly, so every value on the way is a proof.
-
-Bounds of problems too wide for tables of booleans: many rows over many atoms, kept as intervals.
-
-Good points by coordinate ascent: the lower bound, and the first incumbent of every search.
-
-Safe upper bounds by colouring the query graph (paper B, section 6.3): rows of one colour are disjoint, charged once.
-
-A colouring with few colours is found by DSatur (Brelaz 1979; paper B, Algorithm 2). For weights, a colour costs its
-heaviest row, and colouring heavy rows first is often cheaper; the smaller of both counts.
+Problems too wide for tables of booleans, of many rows over many atoms, are kept as intervals. Good points come by
+coordinate ascent: the lower bound, and the first incumbent of every search.
 """
 
 from __future__ import annotations
@@ -134,6 +124,12 @@ def dual_bound(
 ) -> tuple[int, Split]:
     """Return the dual bound of a problem (with its constant) and the split that proves it.
 
+    Split every row's weight over its attributes; the sum of the heaviest atoms is safe.
+
+    For any split, overlap <= sum over attributes of max over atoms of the weight there, because the best point collects
+    at most the maximum on each attribute. The split is improved by multiplicative weights against a soft maximum;
+    weights are scaled to integers that 64-bit floats add exactly, so every value on the way is a proof.
+
     Parameters
     ----------
     problem
@@ -180,7 +176,7 @@ WideProblem = Relaxation[WideFamily]
 
 
 def wide_dual(problem: WideProblem, end: Deadline, steps: int, enough: int | None = None) -> tuple[int, Split]:
-    """Return the dual bound (see `bounds.dual`) from the better of two first splits, in time linear in the rows.
+    """Return the dual bound (see `dual_bound`) from the better of two first splits, in time linear in the rows.
 
     One is even. In the other every row puts all of its weight on the attribute where it is least crowded: where the
     heaviest atom that it covers is lightest, if all rows put their weight there.
@@ -344,7 +340,13 @@ def colouring_cost(colours: NDArray[np.int64], weights: NDArray[np.int64]) -> in
 
 
 def colouring_bound(graph: NDArray[np.bool_], weights: NDArray[np.int64]) -> int:
-    """The cheaper of both colourings."""
+    """The cheaper of both colourings.
+
+    Safe, since rows of one colour are disjoint and charged once (paper B, section 6.3).
+
+    A colouring with few colours is found by DSatur (Brelaz 1979; paper B, Algorithm 2). For weights, a colour costs its
+    heaviest row, and colouring heavy rows first is often cheaper; the smaller of both counts.
+    """
     bound = colouring_cost(dsatur(graph), weights)
     if len(weights) and weights.min() != weights.max():
         bound = min(bound, colouring_cost(heaviest_first(graph, weights), weights))

@@ -1,23 +1,7 @@
-"""Branch and bound over values: fix one attribute to an atom, keep the rows that cover it, bound the rest by the dual.
+"""Branch and bound for the maximum overlap: over values, over queries as bitsets, and over cliques of the query graph.
 
-Made for dense sets over few attributes. Each node improves the split it inherits; the split also tells which atoms can
-still be part of a better point (mass plus the other maxima above the incumbent), the others are dropped on all
-attributes at once. If interrupted, the largest bound among the open nodes is still an upper bound.
-
-Branch and bound over queries with bitsets, for sparse sets: every point is searched from its last row.
-
-Rows are put in degeneracy order; then overlap = max over rows of (its weight + overlap of its later neighbours). The
-neighbourhoods are small when overlaps are rare. They are searched from the largest bound down, so that at any moment
-the largest bound not yet searched is an upper bound.
-
-The query graph (paper B, section 5), and the search of its heaviest clique: Algorithm 1, pruned by colouring.
-
-An edge joins two rows that overlap, attribute by attribute. As printed, lines 14 and 16 of the algorithm return and
-pass B where B' is meant, which loses the best clique of the first branch and underestimates; here one incumbent is
-shared by all branches. With `joint`, a clique counts only while its rows share a point (section 6.2), which makes the
-result the maximum overlap itself.
-
-An interrupted clique search is not safe by its incumbent: the bound returned covers every branch left open.
+`ValueSearch` is for dense sets over few attributes, `QuerySearch` for sparse sets; `CliqueSearch` is the paper's own
+(paper B, section 5).
 """
 
 from __future__ import annotations
@@ -53,6 +37,12 @@ class _Node:
 
 class ValueSearch:
     """One search over one problem.
+
+    Fix one attribute to an atom, keep the rows that cover it, bound the rest by the dual.
+
+    Made for dense sets over few attributes. Each node improves the split it inherits; the split also tells which atoms
+    can still be part of a better point (mass plus the other maxima above the incumbent), the others are dropped on all
+    attributes at once. If interrupted, the largest bound among the open nodes is still an upper bound.
 
     Parameters
     ----------
@@ -191,6 +181,12 @@ class ValueSearch:
 class QuerySearch:
     """One search over one problem; afterwards `best` is the incumbent and `rows` the rows that share its point.
 
+    Every point is searched from its last row.
+
+    Rows are put in degeneracy order; then overlap = max over rows of (its weight + overlap of its later neighbours).
+    The neighbourhoods are small when overlaps are rare. They are searched from the largest bound down, so that at any
+    moment the largest bound not yet searched is an upper bound.
+
     Parameters
     ----------
     problem, graph
@@ -324,6 +320,15 @@ class _Branch:
 
 class CliqueSearch:
     """One search over one problem; `best` and `clique` (rows of the problem) are the incumbent.
+
+    The heaviest clique of the query graph is searched by Algorithm 1 (paper B, section 5), pruned by colouring.
+
+    An edge joins two rows that overlap, attribute by attribute. As printed, lines 14 and 16 of the algorithm return and
+    pass B where B' is meant, which loses the best clique of the first branch and underestimates; here one incumbent is
+    shared by all branches. With `joint`, a clique counts only while its rows share a point (section 6.2), which makes
+    the result the maximum overlap itself.
+
+    An interrupted clique search is not safe by its incumbent: the bound returned covers every branch left open.
 
     Parameters
     ----------

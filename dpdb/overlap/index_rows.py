@@ -11,7 +11,8 @@ the query collected then, all weight until then included. A point collects at mo
 p. When box s comes, A(p) grows by W_s for p in s, and is then at most U_s and at most the weight seen that meets s; so
 t_i >= A(p) for all p in i stays true with t_i := max(t_i, min(t_i + W_s, top_s)) for every i that meets s.
 
-One decision: bound the weight that a point inside a box collects, to compare it with the rest of the budget.
+`most_collected` is one decision: it bounds what a point inside a box collects, to compare it with the rest of the
+budget.
 """
 
 from __future__ import annotations

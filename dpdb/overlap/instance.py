@@ -1,16 +1,11 @@
-"""An overlap problem in numbers: rows (boxes of queries), attributes, and the atoms each row covers on each attribute.
+"""An overlap problem in numbers: rows (boxes of queries), attributes, and the atoms each row covers; and its answer.
 
 An atom is a set of values of one attribute that no predicate tells apart. A point of the domain is one atom per
 attribute, and a row covers it when it covers every one of those atoms.
 
-The answer of the overlap solver: a lower and an upper bound, and a row of the domain that reaches the lower one.
-
-The overlap problem as the bounds read it: weights, and per attribute the atoms that each row covers, in any form.
-
-Sums over the table of rows and the atoms they cover, exact in 64-bit floats: dense if small, by bytes if large.
-
-An attribute of a million values is kept as bits; a byte of eight rows is summed by one look-up in a table of 256, which
-is faster than a dense product and takes a sixty-fourth of its memory.
+The answer, a `Bound`, is a lower and an upper bound, and a row of the domain that reaches the lower one. The bounds
+read the problem as a `Relaxation`: weights, and per attribute the atoms that each row covers, in any form. Sums over
+the table of rows and the atoms they cover are exact in 64-bit floats: dense if small, by bytes if large.
 """
 
 from __future__ import annotations
@@ -303,7 +298,11 @@ _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np
 
 
 class PackedTable:
-    """Booleans (atom, row) as bits, with the two products a search needs: `table @ x` and `x @ table`."""
+    """Booleans (atom, row) as bits, with the two products a search needs: `table @ x` and `x @ table`.
+
+    An attribute of a million values is kept as bits; a byte of eight rows is summed by one look-up in a table of 256,
+    which is faster than a dense product and takes a sixty-fourth of its memory.
+    """
 
     __array_ufunc__ = None  # an array on the left leaves the product to `__rmatmul__`
 

@@ -7,7 +7,7 @@ moment; it is the charge.
 Neighbours differ by adding or removing one row. When they differ by replacing a row, the bound doubles: the old and the
 new row can each collect it.
 
-Exact answers on tiny inputs: every point of the domain, and an oracle by the overlap hypergraph.
+On tiny inputs answers are exact: every point of the domain is visited, or the overlap hypergraph is the oracle.
 """
 
 from __future__ import annotations

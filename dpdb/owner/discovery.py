@@ -1,13 +1,6 @@
 """`prepare_discovery`, `discover`: dependencies and keys that may hold, named under differential privacy.
 
-Score of X -> Y, over the rows in which both have values: (n - maxY) - |X| - 2 g3, for n rows, maxY of them with the
-most frequent value of Y, |X| values of X and g3 rows that would have to go. It rewards what X explains of Y beyond a
-constant guess. Score of a key X: |X| - n, which is minus the rows that would have to go.
-
-Changes: one more row with a NULL in X or Y changes nothing. Any other lets n grow by 1 and maxY by 0 or 1. If its X is
-new, |X| grows by 1 and g3 by 0: the score changes by 0 or -1. Otherwise |X| stays and g3 grows by 0 or 1: it changes by
-1 - {0, 1} - 2 {0, 1}. So it changes by -2 to 1, and the range of all changes is 3. For a key it is a new value (0) or
-not (-1): range 1. k rows of a unit, come or gone together, change a score by k such changes: k times the range.
+`scores` has the scores and what one more row changes of them.
 
 The names are chosen by `dpdb.privacy.peeled`. Its candidates are all ordered pairs of columns and all columns: from
 names and types alone, so that a constant, empty or unique column stays one. All of them have one column on the left,
@@ -15,7 +8,7 @@ and none is a superset of another that the output would have to drop.
 
 The owner alone discovers: what he is given are names, but from a hundred scores, which no analyst's request states.
 
-`exact_dependencies`: what would be discovered without noise, with exact scores. Nothing here is private.
+`exact_dependencies` is what would be discovered without noise, with exact scores. Nothing of it is private.
 """
 
 from __future__ import annotations
@@ -125,7 +118,18 @@ def _known(columns: Sequence[str], names: Sequence[str]) -> list[str]:
 
 
 def scores(counts: DependencyCounts) -> tuple[list[int], list[int]]:
-    """Return the scores of all dependencies, as `Candidates.dependencies`, and those of all keys. Private."""
+    """Return the scores of all dependencies, as `Candidates.dependencies`, and those of all keys. Private.
+
+    Score of X -> Y, over the rows in which both have values: (n - maxY) - |X| - 2 g3, for n rows, maxY of them with the
+    most frequent value of Y, |X| values of X and g3 rows that would have to go. It rewards what X explains of Y beyond
+    a constant guess. Score of a key X: |X| - n, which is minus the rows that would have to go.
+
+    Changes: one more row with a NULL in X or Y changes nothing. Any other lets n grow by 1 and maxY by 0 or 1. If its X
+    is new, |X| grows by 1 and g3 by 0: the score changes by 0 or -1. Otherwise |X| stays and g3 grows by 0 or 1: it
+    changes by 1 - {0, 1} - 2 {0, 1}. So it changes by -2 to 1, and the range of all changes is 3. For a key it is a new
+    value (0) or not (-1): range 1. k rows of a unit, come or gone together, change a score by k such changes: k times
+    the range.
+    """
     found = []
     for pair in counts.pairs:
         for side in (pair.forth, pair.back):

@@ -1,18 +1,11 @@
-"""Predicates of releases: which rows a release may depend on, as disjoint boxes over the attributes of one table.
+"""Which rows a release may depend on: what its predicate covers, as disjoint boxes over the attributes of one table.
 
 A predicate covers every row that can change the answer. A part that is not modelled (functions, casts, subqueries,
 comparisons between columns, collations) covers everything and says so in `notes`; coverage is never under-stated.
 
-Boxes (one value set per attribute) and unions of boxes kept small, and kept disjoint when they are charged.
-
-A union whose boxes are disjoint needs no special care later: a row lies in at most one of them, so a query that is a
+A box has one value set per attribute. Unions of boxes are kept small, and are made disjoint when they are charged. A
+union whose boxes are disjoint needs no special care later: a row lies in at most one of them, so a query that is a
 union counts once however its boxes are treated.
-
-The rows that a bound predicate covers: boxes around every row for which the engine may find it true.
-
-Every node is asked twice: which rows may make it true, and which may make it false. Rows that make it NULL are in
-neither, NOT swaps the two questions, and AND and OR are intersections and unions. Both answers contain the truth: a
-leaf's by `dpdb.predicates.value_sets.meaning`, a whole tree's by induction.
 """
 
 from __future__ import annotations
@@ -323,7 +316,14 @@ def _minus(box: Box, other: Box) -> list[Box]:
 
 
 def covered(tree: Node) -> Region:
-    """Return the rows that a predicate covers; NULL and FALSE cover none."""
+    """Return the rows that a predicate covers; NULL and FALSE cover none.
+
+    The boxes are around every row for which the engine may find the predicate true.
+
+    Every node is asked twice: which rows may make it true, and which may make it false. Rows that make it NULL are in
+    neither, NOT swaps the two questions, and AND and OR are intersections and unions. Both answers contain the truth: a
+    leaf's by `dpdb.predicates.value_sets.meaning`, a whole tree's by induction.
+    """
     reader = _Reader()
     return Region.union(reader.rows(tree, True), tuple(reader.notes))
 

@@ -1,10 +1,7 @@
-"""The bound tree into SQL over unqualified columns, with total casts: no row can make it fail.
+"""Predicates from text into sqlglot's tree, and from the bound tree into SQL over unqualified columns.
 
-The text of a predicate into sqlglot's tree, refusing texts that are too large or more than one predicate.
-
-This is the first half of a default-deny grammar of row-local, deterministic, total predicates: anything else could read
-another row (`a > (SELECT avg(a) ...)` breaks every sensitivity proof), fail on a private value, or differ between two
-readings. The second half, `dpdb.predicates.bind`, takes the tree node by node; no text of the user reaches SQL.
+What is written has total casts: no row can make it fail. What is read is refused if it is too large or more than one
+predicate.
 """
 
 from __future__ import annotations
@@ -221,6 +218,11 @@ _KNOWN_ARGS = {
 
 def parse(text: str) -> exp.Expr:
     """Parse one predicate.
+
+    This is the first half of a default-deny grammar of row-local, deterministic, total predicates: anything else could
+    read another row (`a > (SELECT avg(a) ...)` breaks every sensitivity proof), fail on a private value, or differ
+    between two readings. The second half, `dpdb.predicates.bind`, takes the tree node by node; no text of the user
+    reaches SQL.
 
     Raises
     ------

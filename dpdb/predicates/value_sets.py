@@ -1,14 +1,14 @@
-"""Sets of values of one attribute: the values of a column that a predicate admits, with NULL as an atom of its own.
+"""Sets of values of one attribute that a predicate admits, and the places of literals among these values.
 
-The values of a column are one dense total order (numbers by size with NaN greatest, text by code point). A set is kept
-as the sorted *cuts* at which membership flips, so intervals, points, lists and their complements are one thing.
+NULL is an atom of its own. The values of a column are one dense total order (numbers by size with NaN greatest, text by
+code point). A set is kept as the sorted *cuts* at which membership flips, so intervals, points, lists and their
+complements are one thing.
 
-The place of a literal among the values of a column, and the values that comparisons may match, never too few.
-
-Numbers are themselves, text is itself (compared by code point, as UTF-8 bytes are), values of enumerations are their
-texts in an order of their own, and dates, times, UUIDs and bytes are texts whose order by code point is theirs.
-Ledgers keep these keys: a key that was ever written keeps its form. The other types (INTERVAL, BIT, TIME WITH TIME
-ZONE) have no order that is modelled.
+Of the values that a comparison with a literal may match there are never too few. Keys are their places: numbers are
+themselves, text is itself (compared by code point, as UTF-8 bytes are), values of enumerations are their texts in an
+order of their own, and dates, times, UUIDs and bytes are texts whose order by code point is theirs. Ledgers keep these
+keys: a key that was ever written keeps its form. The other types (INTERVAL, BIT, TIME WITH TIME ZONE) have no order
+that is modelled.
 """
 
 from __future__ import annotations

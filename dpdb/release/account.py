@@ -224,7 +224,7 @@ class Budget:
         """Keep nothing, as `record`."""
 
     def end_suite(self, held: SuiteReservation, answer: str) -> None:
-        """Give back what the suite did not need; sound because budgets are pure (see `dpdb.ledger.suites`)."""
+        """Give back what the suite did not need; sound because budgets are pure (see `dpdb.ledger.ledger_suites`)."""
         del answer
         with self._lock:
             self._spent -= held.reserved - held.spent

@@ -1,6 +1,6 @@
-"""Rows that another engine sends, in our own database.
+"""What a remote table is asked, as trees over its rows; and its answers, as rows in our own database.
 
-The questions that a remote table is asked, as trees over its rows. All are aggregates; what brings rows is `gather`.
+All questions are aggregates; what brings rows is `gather`.
 
 No number of a question depends on a row: which questions are asked, and how many, is decided by the public schema, the
 constraints and the options. Only of keys is more asked where rows share a hash (`dpdb.engine.count_classes`).

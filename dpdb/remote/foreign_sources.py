@@ -1,8 +1,8 @@
-"""What names a PostgreSQL database: a connection, or ``postgresql://user@host:port/database?option=value``.
+"""What names tables of PostgreSQL and of Spark.
 
-Every source is asked whether it is one, so what asks a server is loaded where one is.
-
-What names tables of Spark: its data frames, and texts such as ``spark:catalog.schema.table``.
+Of PostgreSQL it is a connection, or ``postgresql://user@host:port/database?option=value``; of Spark its data frames,
+and texts such as ``spark:catalog.schema.table``. Every source is asked whether it is one, so what asks a server is
+loaded where one is.
 """
 
 from __future__ import annotations

@@ -1,12 +1,4 @@
-"""`GatheredTable`: a remote table behind the face of the engine.
-
-How many owners have rows that violate a rule, in another engine: by aggregates, so no row comes here.
-
-What is counted is what `dpdb.engine.owners` counts, whose sensitivity holds: owners, each 0 or 1. Rows there
-have no number by which two of them are told apart, so an owner's rows are first grouped by the values that the rule
-reads: two rows of an owner violate it iff two different groups do, or a group with itself that holds two rows. Of the
-values of a key that owners share come the places of value and owner in their orders, whose pairs are taken here.
-"""
+"""`GatheredTable`: a remote table behind the face of the engine; and counts of owners who violate a rule there."""
 
 from __future__ import annotations
 
@@ -403,6 +395,14 @@ _ONE, _OTHER, _GROUPS = "one_group", "other_group", "owned_group"
 
 def count_owners(asking: Asking, owner: str, asked: Sequence[OwnerQuestion]) -> list[int]:
     """Count, for each question, the owners for whom it is true. Private.
+
+    It is by aggregates, so no row comes here.
+
+    What is counted is what `dpdb.engine.owners` counts, whose sensitivity holds: owners, each 0 or 1. Rows there have
+    no number by which two of them are told apart, so an owner's rows are first grouped by the values that the rule
+    reads: two rows of an owner violate it iff two different groups do, or a group with itself that holds two rows. Of
+    the values of a key that owners share come the places of value and owner in their orders, whose pairs are taken
+    here.
 
     Parameters
     ----------

@@ -1,8 +1,7 @@
-"""The one transaction in which tables of a PostgreSQL database are found and read, as they are at one moment.
+"""The one transaction that reads tables of a PostgreSQL database as they are at one moment, and what its catalog says.
 
-It may only read. What the catalog says is asked outside the savepoint that queries of rows go back to if they fail.
-
-What PostgreSQL's catalog says of a table, and how its columns are read in the values that both engines have.
+The transaction may only read. What the catalog says is asked outside the savepoint that queries of rows go back to if
+they fail. Columns are read in the values that both engines have.
 """
 
 from __future__ import annotations

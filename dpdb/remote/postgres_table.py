@@ -1,9 +1,9 @@
-"""PostgreSQL as a remote table, through a connection of its ADBC driver.
+"""PostgreSQL as a remote table, through a connection of its ADBC driver; and all tables of a schema of it.
 
 A table has a connection of its own (of an open connection a clone, whose transaction is not the user's) with one
 transaction, which may only read: every query of every release sees the rows as they were when the table was opened.
 
-The tables of a schema of PostgreSQL, which one transaction reads: all of them as they are at one moment.
+One transaction reads all tables of a schema: all of them as they are at one moment.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Frames are known by what they can do (`sparkSession`, `toArrow`), because the tw
 frame is certain to have. The session is the user's: nothing of it is changed but a temporary view of the table, which
 `close` drops.
 
-The tables of a schema of Spark's catalogs, or of a folder of files, in one session.
+A `SparkSet` is the tables of a schema of Spark's catalogs, or of a folder of files, in one session.
 """
 
 from __future__ import annotations

@@ -3,15 +3,7 @@
 What a spelling does not know to be the same is refused when a constraint or predicate is bound, before anything is
 spent: default deny.
 
-PostgreSQL's spelling of our SQL. Its rules have a fuzz in `tests/remote/test_remote_postgres_spelling.py`.
-
-PostgreSQL has no TRY; its NUMERIC holds whole numbers of any length; its lower and upper case are those of a collation.
-
-Spark's spelling of our SQL. Each rule has its fuzz in `tests/remote/test_remote_spark_spelling.py`.
-
-Spark has no TRY and no whole numbers of 128 bits; its decimals go to 38 digits, its LIKE has an escape character of its
-own, its parser reads backslashes and ``${...}`` in texts, and lower and upper case are Java's. What could differ is
-refused: it is better done in a view.
+Each rule has its fuzz: `tests/remote/test_remote_postgres_spelling.py`, `tests/remote/test_remote_spark_spelling.py`.
 """
 
 from __future__ import annotations
@@ -33,7 +25,11 @@ _NUMERIC = exp.DataType.build("NUMERIC", dialect="postgres")
 
 
 class PostgresSpelling(ForeignSpelling):
-    """The SQL of PostgreSQL 14 and later."""
+    """The SQL of PostgreSQL 14 and later.
+
+    PostgreSQL has no TRY; its NUMERIC holds whole numbers of any length; its lower and upper case are those of a
+    collation.
+    """
 
     engine = "PostgreSQL"
     most = 2**127
@@ -152,7 +148,12 @@ _SPECIAL = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
 
 
 class SparkSpelling(ForeignSpelling):
-    """Spark 4's SQL."""
+    """Spark 4's SQL.
+
+    Spark has no TRY and no whole numbers of 128 bits; its decimals go to 38 digits, its LIKE has an escape character of
+    its own, its parser reads backslashes and ``${...}`` in texts, and lower and upper case are Java's. What could
+    differ is refused: it is better done in a view.
+    """
 
     engine = "Spark"
     most = 10**38

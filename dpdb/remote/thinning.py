@@ -1,6 +1,6 @@
 """`RemoteThinning`: asks a remote table for the rows that may do for 2 tau*, and for what has to be known for that.
 
-A part of the rows in conflict that may do for 2 tau*, as one query: what has to come here for `repair`.
+These rows are a part of those in conflict, brought by one query: what has to come here for `repair`.
 
 Of each constraint, some rows are *special*: every conflict has one among them. They all come. Of the others in a group
 of conflicts, only as many come as the special ones can make use of as partners, chosen by a hash of the row. A special
@@ -9,9 +9,9 @@ row of a group from which a row may be missing is *open*. So
     every conflict has an end that comes, and if its other end does not come, then the end that comes is open:
 
 special rows come, two rows of which neither is special do not conflict, and rows are missing only in groups whose
-special rows are open. This is condition (*) of `dpdb.graph.thinned`, which proves from it alone whether
-2 tau* of the rows that came is that of all rows. So every condition here may be wider, never narrower; and rows must be
-chosen alike in every part of an answer, hence by values, never by an order that may change.
+special rows are open. This is condition (*) of `dpdb.graph.thinned`, which proves from it alone whether 2 tau* of the
+rows that came is that of all rows. So every condition here may be wider, never narrower; and rows must be chosen alike
+in every part of an answer, hence by values, never by an order that may change.
 
 - A dependency X -> A: special are the rows outside the most frequent class of A of their group (the least class of
   those, if there are several).

@@ -1,10 +1,10 @@
 """Limits of other tools' checks: kept where the number that they are about is a statistic of dpdb.
 
-A check of another tool has a limit of its own kind (`mostly`, `error_if`, `< 5%`, `mustBeLessThan`) on a number of
-its own kind (rows, values that occur more than once, rows that share a value, distinct wrong values). Only where dpdb
+A check of another tool has a limit of its own kind (`mostly`, `error_if`, `< 5%`, `mustBeLessThan`) on a number of its
+own kind (rows, values that occur more than once, rows that share a value, distinct wrong values). Only where dpdb
 counts the same number, and percentages are of the same rows, the limit means the same here.
 
-Checks of other tools on the number of rows, as limits of `row_count`.
+Checks on the number of rows become limits of `row_count`.
 """
 
 from __future__ import annotations

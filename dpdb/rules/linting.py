@@ -1,6 +1,6 @@
 """`lint`: find oddities in a set of constraints, from their texts alone.
 
-Decide by predicates alone whether all violations of a constraint violate another, or whether it has none.
+Whether all violations of a constraint violate another, or whether it has none, is decided by predicates alone.
 """
 
 from __future__ import annotations

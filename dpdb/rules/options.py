@@ -1,8 +1,7 @@
-"""The options of a check, which record the options that were read: an importer may drop no unread option.
+"""What importers read of other tools' files, which anybody may have written: options, values, and texts of SQL.
 
-Careful readings of values in files of other tools, which anybody may have written.
-
-Texts that other tools paste into their SQL unchanged: names of columns, values, patterns and conditions.
+`Options` record which of them were read: an importer may drop no unread option. Texts that other tools paste into their
+SQL unchanged are names of columns, values, patterns and conditions.
 """
 
 from __future__ import annotations

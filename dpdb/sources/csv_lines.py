@@ -20,7 +20,7 @@ row alone:
   missing, and the lines of other rows lie inside;
 - an empty line is no row, except in a table of one column, where it is a row with NULL.
 
-The character at which CSV text is cut: given by the owner, else told by the file's name and its header line.
+The character at which text is cut is given by the owner, else told by the file's name and its header line.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Files behind https and http addresses.
+"""Files behind https and http addresses, and objects on S3.
 
-Objects on S3, by the library s3fs; credentials and end points are found as AWS's own tools find them.
+S3 is read by the library s3fs; credentials and end points are found as AWS's own tools find them.
 """
 
 from __future__ import annotations

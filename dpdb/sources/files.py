@@ -1,8 +1,7 @@
 """`Files`: the files of a table, which a path names, and the state of their rows.
 
-Nothing here reads a row. The files of a table, and so the values in names of folders, are as private as its rows.
-
-Files that may be compressed, as their names say.
+Nothing here reads a row; files that are compressed, as their names say, are opened decompressed. The files of a table,
+and so the values in names of folders, are as private as its rows.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Each is named by its module in this folder and its class there, and loaded when it is asked: who measures a Parquet file
 loads no reader of CSV.
 
-`FileSource`: the steps that all kinds of files have in common.
+A `FileSource` has the steps that all kinds of files have in common.
 """
 
 from __future__ import annotations

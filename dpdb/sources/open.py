@@ -4,18 +4,14 @@ A source is only ever read. Whatever can be wrong with its rows is found when it
 completely, and what is no plain table (CSV, streams, relations, views) is copied into our database then, so that every
 release sees the same rows and none fails on what they are.
 
-From a path to the files that it names, and their kind. What is no local table is refused.
+A path names files, and these tell their kind: to find them reads no row. What is no local table is refused, with what
+to do instead; so are texts that are addresses, unless dpdb reads them.
 
-Nothing here reads a row.
+From an address come local copies of its files, fetched once, when the table is opened. A release never waits for a
+network, and what is fetched cannot change between two releases of a session. A ledger compares the rows, not the
+addresses. Names and passwords of an address are shown nowhere.
 
-Texts that are addresses: those that dpdb reads, and others, which are refused with what to do instead.
-
-From an address to local copies of its files, fetched once, when the table is opened.
-
-A release never waits for a network, and what is fetched cannot change between two releases of a session. A ledger
-compares the rows, not the addresses. Names and passwords of an address are shown nowhere.
-
-The token that changes when the rows of a source may have changed. Private: a ledger keeps it under its key.
+A token changes when the rows of a source may have changed. It is private: a ledger keeps it under its key.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """`Source`: a table as our own database reads it; how one is described and copied; what every kind can do.
 
-Columns that are text until the owner gives them a type: cells of CSV files, and names of folders.
-
-The choice of the table or view of a database that is meant.
-
-Packages that only some kinds of sources need, which an extra of dpdb installs; and what fails in them.
+Columns are text until the owner gives them a type in cells of CSV files and names of folders. Of a database the table
+or view that is meant is chosen. Packages that only some kinds of sources need are installed by an extra of dpdb; what
+fails in them is told here, too.
 """
 
 from __future__ import annotations

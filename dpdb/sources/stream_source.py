@@ -1,8 +1,7 @@
 """`StreamSource`: the steps that all sources in this process have in common: one Arrow stream, copied at once.
 
-Whatever has an Arrow stream: pyarrow, Polars, and others.
-
-pandas data frames: columns of Python objects are text, which nobody has given a type.
+Such sources are whatever has an Arrow stream (pyarrow, Polars and others), and pandas data frames. In these, columns of
+Python objects are text, which nobody has given a type.
 """
 
 from __future__ import annotations

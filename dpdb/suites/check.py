@@ -2,11 +2,10 @@
 
 The debit of all epsilon and the hidden thresholds are one transaction; each level is recorded before anything of it is
 shown; at the end the charge is lowered to the first share and the rings (`dpdb.suites.mechanism.levels` has the
-mechanism and its proof, `dpdb.ledger.suites` why the settled charge is sound).
+mechanism and its proof, `dpdb.ledger.ledger_suites` why the settled charge is sound).
 
-`LevelDraws`: the levels that one process draws from one reading of the rows.
-
-Where a suite stands, from what a ledger has recorded of it: levels of its runs, and checks that were re-armed.
+`LevelDraws` are the levels that one process draws from one reading of the rows. `Standing` is where a suite stands,
+from what a ledger has recorded of it: levels of its runs, and checks that were re-armed.
 """
 
 from __future__ import annotations

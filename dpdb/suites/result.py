@@ -1,10 +1,7 @@
-"""`CheckResult`: the verdict of one limit of one check.
+"""`CheckResult`: the verdict of one limit of one check; verdicts in words, as every door says them, and as HTML.
 
-Verdicts in words, as every door says them.
-
-How sure the verdicts of a run are, in words.
-
-Verdicts as HTML for notebooks: escaped, no script, nothing loaded; a colour never says more than its words.
+Words also say how sure the verdicts of a run are. HTML is for notebooks: escaped, no script, nothing loaded; a colour
+never says more than its words.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`CheckResults`: the verdicts of one run of a suite, as values, as JSON, and as a table.
 
-Verdicts as an Arrow table: one column layout for pandas, SQL and result files.
+The Arrow table of verdicts is one column layout for pandas, SQL and result files.
 """
 
 from __future__ import annotations

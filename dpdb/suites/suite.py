@@ -1,7 +1,4 @@
-"""A suite as a value: checks with their limits, in the order of a file.
-
-Suites from files and texts.
-"""
+"""Suites as values, read from files and texts: checks with their limits, in the order of a file."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Read inclusions: `customer_id IN customers.id`, and SQL's `FOREIGN KEY (...) REFERENCES customers(id)`.
+"""Read rules across tables: inclusions, look-ups and absences.
 
-Behind WHERE columns of the parent say which of its rows count, and columns of the row which rows the rule is about; so
-does `customer_id IN (SELECT id FROM customers WHERE active)`.
+An inclusion is `customer_id IN customers.id`, or SQL's `FOREIGN KEY (...) REFERENCES customers(id)`. Behind WHERE
+columns of the parent say which of its rows count, and columns of the row which rows the rule is about; so does
+`customer_id IN (SELECT id FROM customers WHERE active)`.
 
-Read look-ups, `CHECK (visit_start <= person.death_date) BY person_id = person.person_id`, and absences.
-
-`EXISTS visits BY person_id` and `person IN visits BY person_id` (whatever the measured table is called) are the
-inclusion `person_id IN visits.person_id`: every row must be found there.
+A look-up is `CHECK (visit_start <= person.death_date) BY person_id = person.person_id`. The absences `EXISTS visits BY
+person_id` and `person IN visits BY person_id` (whatever the measured table is called) are the inclusion `person_id IN
+visits.person_id`: every row must be found there.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Conditions as predicates: comparisons stay what they are, everything else becomes computed columns of one tuple.
 
-They are parsed as SQL, so AND binds before OR and `BETWEEN a AND b` is one condition. Binding a constraint to a
-table (`dpdb.predicates.bind`) gives them their meaning, and refuses what is not allowed.
+They are parsed as SQL, so AND binds before OR and `BETWEEN a AND b` is one condition. Binding a constraint to a table
+(`dpdb.predicates.bind`) gives them their meaning, and refuses what is not allowed.
 
-The canonical text of an expression over one tuple: one spelling for every way to write the same tree.
+A computed column has a canonical text: one spelling for every way to write the same tree.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A position in a list of tokens, with the questions a parser asks of it.
+"""What all readers of constraint text use: a position in a list of tokens, with questions to ask of it, and names.
 
-Resolve names: columns against the columns of a table, tuples against the accepted spellings.
+Columns are resolved against the columns of a table, tuples against the accepted spellings.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Read the predicates of a constraint text: comparisons joined by `and`, infix or HoloClean's functions.
+"""Read denial constraints: the predicates of `not(...)`, and conditions alone.
 
-Conditions alone: no two rows may satisfy `t1.a = t2.a and t1.b != t2.b`, every row must satisfy `a <= b`.
-
-The number of tuple names decides: conditions with two names are the inside of `not(...)`, with none that of
-`CHECK (...)`. With one name either could be meant, so it is refused.
+Predicates are comparisons joined by `and`, infix or HoloClean's functions. Conditions alone say that no two rows may
+satisfy `t1.a = t2.a and t1.b != t2.b`, or that every row must satisfy `a <= b`: the number of tuple names decides.
+Conditions with two names are the inside of `not(...)`, with none that of `CHECK (...)`. With one name either could be
+meant, so it is refused.
 """
 
 from __future__ import annotations

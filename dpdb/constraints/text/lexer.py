@@ -1,6 +1,6 @@
-"""Constraint text -> tokens. Linear in the length of the text, whatever it holds.
+"""Constraint text -> tokens, and the place of an error in it: line, column and a caret.
 
-A constraint text that can point at its own characters: line, column and a caret.
+Time is linear in the length of the text, whatever it holds.
 """
 
 from __future__ import annotations

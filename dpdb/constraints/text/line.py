@@ -1,9 +1,8 @@
 """One line of a constraints file or suite: a rule, or `row_count`, with a name before it and limits at its end.
 
-Limits of checks, and how they stand at the end of a line: `zip -> city  warn above 0, fail above 0.1%`.
-
-They are the longest list of limits at the end, whatever stands before it: only words outside quotes count, so a column
-that is called `fail above 3` needs quotes there.
+Limits of checks look like `zip -> city  warn above 0, fail above 0.1%`. They are the longest list of limits at the end,
+whatever stands before it: only words outside quotes count, so a column that is called `fail above 3` needs quotes
+there.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Constraint text -> `DenialConstraint` values, in every notation people already have.
 
-Lists of columns in constraint text: `A, B`, `[A, B]`, `{A B}`, `(t.A, t.B)`, `[]`.
+Columns stand in it alone or in lists: `A, B`, `[A, B]`, `{A B}`, `(t.A, t.B)`, `[]`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """`RulesAcross`: all that the rules of one table say of its parents, bound; what tells that parents have changed.
 
-Most tables have no parents: what opens and binds them is loaded where there are some.
-
-Rules across tables meet the schemas: columns of two tables become comparable, before any row is read.
+Rules meet the schemas before any row is read: columns of two tables become comparable. Most tables have no parents:
+what opens these is loaded where there are some.
 """
 
 from __future__ import annotations

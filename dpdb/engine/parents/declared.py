@@ -1,8 +1,7 @@
-"""`DeclaredParent`: what the owner says of a parent: where it is, and whether everybody may know its rows.
+"""Parents as the owner declares them: where each is, whether everybody may know its rows, and files of its columns.
 
-The measured table beside its parents: where a parent lies that is a table beside it, and whether it is it itself.
-
-Files of parents' columns: a set of tables, many of which look into one parent, reads and writes it once.
+A parent may be a table beside the measured one, or that one itself. A set of tables, many of which look into one
+parent, reads and writes its columns once.
 """
 
 from __future__ import annotations

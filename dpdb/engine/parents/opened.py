@@ -1,11 +1,11 @@
 """Parents, opened: the columns that rules name are copied into our own database when the measured table is opened.
 
-Each parent is opened in a database of its own, so that any kind of source serves, and leaves these columns in a file
-of a private temporary directory, which the measured table's database attaches (tables of a set share it:
+Each parent is opened in a database of its own, so that any kind of source serves, and leaves these columns in a file of
+a private temporary directory, which the measured table's database attaches (tables of a set share it:
 `dpdb.engine.parents.declared`). From then on its rows are what they were: a change of the source is told by
 `is_changed`.
 
-What rules say of parents, put into the parents' own spelling. Reads no row.
+Before, what rules say of parents is put into the parents' own spelling, which reads no row.
 """
 
 from __future__ import annotations

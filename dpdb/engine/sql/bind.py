@@ -1,6 +1,6 @@
-"""Binding: constraints meet the schema. Names are known, types comparable, literals cast, before any row is read.
+"""Denial constraints meet the schema, and become joins of the ranked tuple table with itself that find the conflicts.
 
-Denial constraints -> sqlglot -> the conflict edges, as joins of the ranked tuple table with itself.
+Binding comes before any row is read: names are known, types comparable, literals cast.
 
 Every query stays a sqlglot tree until `Database` runs it. Joins are inner joins and no DISTINCT is needed: a pair is
 reported by the first constraint it violates only, and by that constraint in one orientation only.

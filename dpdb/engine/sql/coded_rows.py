@@ -1,21 +1,15 @@
-"""`CodedRows`: the rows of a slice as arrays, one integer for each constrained value, in the order of their table.
+"""The rows of a slice as arrays: one integer for each constrained value; and the canonical order of rows and edges.
 
-The database gives each row with its number in its table, so that neither its threads nor its joins have to keep an
-order. Of a large table one column is coded at a time: neither the hash tables of several columns nor wide rows lie in
-memory together. Of a small one many are, for planning a query takes longer there than running it.
+A column that is only ever compared with itself is replaced by dense ranks, its codes. Every comparison of two of its
+values has the same outcome on their codes, so the constraints' SQL stays what it was; NULL stays NULL. Codes never
+order rows or edges by themselves: they shift when a value arrives.
 
-Order-preserving integer codes: a column that is only ever compared with itself is replaced by dense ranks.
-
-Every comparison of two of its values has the same outcome on their codes, so the constraints' SQL stays what it was;
-NULL stays NULL. Codes never order rows or edges by themselves: they shift when a value arrives.
-
-The canonical order: the ranks by which rows become nodes, and the order of edges over them.
-
-Rows are ordered by a hash of their constrained values, then by the values themselves. The hash reads one row, and codes
-keep the order of values, so the order of two rows depends on these two alone: a row that comes or goes shifts the ranks
-of others, and never swaps them. Rows equal in all constrained values are interchangeable in every conflict. Edges are
-ordered by the rank of their first row, then by the first constraint that they violate, then by the rank of their second
-row. Projections keep edges greedily in this order, and the proofs of their sensitivities rest on what is said here.
+In the canonical order rows become nodes, and edges are ordered over them. Rows are ordered by a hash of their
+constrained values, then by the values themselves. The hash reads one row, and codes keep the order of values, so the
+order of two rows depends on these two alone: a row that comes or goes shifts the ranks of others, and never swaps them.
+Rows equal in all constrained values are interchangeable in every conflict. Edges are ordered by the rank of their first
+row, then by the first constraint that they violate, then by the rank of their second row. Projections keep edges
+greedily in this order, and the proofs of their sensitivities rest on what is said here.
 """
 
 from __future__ import annotations
@@ -44,6 +38,10 @@ _COLUMNS_AT_ONCE = 32
 
 class CodedRows:
     """Some columns of a table of our own database as order-preserving codes, and the rows' canonical order.
+
+    The database gives each row with its number in its table, so that neither its threads nor its joins have to keep an
+    order. Of a large table one column is coded at a time: neither the hash tables of several columns nor wide rows lie
+    in memory together. Of a small one many are, for planning a query takes longer there than running it.
 
     Parameters
     ----------

@@ -1,13 +1,10 @@
-"""Comparable types, and the one type in which two of them compare.
+"""Comparable types, and the one type in which two of them compare; when values are known, and when they are the same.
 
 Every comparison runs in one type chosen here from public types alone, with total casts (`TRY_CAST`): no row can make a
 query fail, and no row changes how two other rows compare.
 
-Columns that are text only because nobody has said what they are: which comparisons they bear, and the remedy.
-
-Keys of groups as values: whether two are the same one, and the one text of each.
-
-`is_known`: the condition that a value is there, which queries ask of what they compare.
+A column may be text only because nobody has said what it is: which comparisons it bears then is said here, and the
+remedy. As a key of groups each value has one text, and two of them are the same or not.
 """
 
 from __future__ import annotations

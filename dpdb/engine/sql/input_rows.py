@@ -1,40 +1,11 @@
 """The rows that releases read: columns of a source in the types that dpdb compares in, copied or as a subquery.
 
-Computed columns: what constraints compute from columns of one row, read as further columns of the table.
+Beside a table's own columns there are columns that constraints compute from its own (below), and columns that rows of
+other tables decide (`AcrossColumn`). The rows of all slices are counted in one scan of the source.
 
-A value depends on its own row alone, is defined for every row (`dpdb.predicates.term_sql`), and is computed from the
-types in which dpdb compares. So every proof about constrained columns holds for computed ones: adding or removing a row
-changes one value, group sizes by 1, and the order of no two other rows.
-
-Orphans, look-ups, members: what a parent's rows with a row's key say of it, as a column of the measured table.
-
-Let P be a parent and D the measured table. The column's value is a function of its own row and of P:
-
-    orphan(r) = every key column of r has a value, and no row of P (that counts) equals them all;
-    broken(r) = some row of P (that counts) equals all key columns of r, and makes the rule's condition on both false;
-    member(r) = NULL if r's column has no value, else whether some row of P (that counts) equals it.
-
-Of P both read the rows alone that have r's key. With P fixed, a row's value depends on its own row alone, so whatever
-holds of computed columns holds of this one: adding or removing a row of D changes one value, group sizes by 1, and the
-order of no two other rows. For a *public* P that is all that is needed: P is the same in neighbouring databases, an
-orphan or a row that breaks a look-up is a self-conflict of its own row, and every statistic keeps the sensitivity that
-it has for single-tuple constraints.
-
-For a *private* P a row of P may decide over any number of rows of D; `dpdb.release.privacy_unit` says when
-that is sound.
-
-A member is a part of conditions, also of those of a look-up into another parent, and its P is public. So it is a
-function m(r) of its own row alone, the same in neighbouring databases: D with m as a further column is a table of the
-same schema, whose neighbours are those of D with m, row by row. What is proved of a rule over columns of a row holds of
-one over m: sensitivities, units and limits of children (which are chosen by the columns of D) are those of the rule in
-which m were a column that the table has.
-
-SQL's logic holds: NULL in a key violates nothing (MATCH SIMPLE), and NULL in P equals nothing. Both sides are read in
-the common type of the comparison, as columns compared with one another are; a value that has no counterpart there
-equals none. A row of P counts if the rule's condition on P is true for it, not if that is NULL; a condition on both
-that is NULL breaks nothing.
-
-Row counts of slices: one scan of the source for all of them.
+A computed value depends on its own row alone, is defined for every row (`dpdb.predicates.term_sql`), and is computed
+from the types in which dpdb compares. So every proof about constrained columns holds for computed ones: adding or
+removing a row changes one value, group sizes by 1, and the order of no two other rows.
 """
 
 from __future__ import annotations
@@ -353,6 +324,33 @@ class MetRow:
 @dataclass(frozen=True, kw_only=True)
 class AcrossColumn(Column):
     """A column that says whether its row is an orphan, breaks a look-up, or has a value that the parent has.
+
+    Let P be a parent and D the measured table. The column's value is a function of its own row and of P:
+
+        orphan(r) = every key column of r has a value, and no row of P (that counts) equals them all;
+        broken(r) = some row of P (that counts) equals all key columns of r, and makes the rule's condition on both
+            false;
+        member(r) = NULL if r's column has no value, else whether some row of P (that counts) equals it.
+
+    Of P both read the rows alone that have r's key. With P fixed, a row's value depends on its own row alone, so
+    whatever holds of computed columns holds of this one: adding or removing a row of D changes one value, group sizes
+    by 1, and the order of no two other rows. For a *public* P that is all that is needed: P is the same in neighbouring
+    databases, an orphan or a row that breaks a look-up is a self-conflict of its own row, and every statistic keeps the
+    sensitivity that it has for single-tuple constraints.
+
+    For a *private* P a row of P may decide over any number of rows of D; `dpdb.release.privacy_unit` says when that is
+    sound.
+
+    A member is a part of conditions, also of those of a look-up into another parent, and its P is public. So it is a
+    function m(r) of its own row alone, the same in neighbouring databases: D with m as a further column is a table of
+    the same schema, whose neighbours are those of D with m, row by row. What is proved of a rule over columns of a row
+    holds of one over m: sensitivities, units and limits of children (which are chosen by the columns of D) are those of
+    the rule in which m were a column that the table has.
+
+    SQL's logic holds: NULL in a key violates nothing (MATCH SIMPLE), and NULL in P equals nothing. Both sides are read
+    in the common type of the comparison, as columns compared with one another are; a value that has no counterpart
+    there equals none. A row of P counts if the rule's condition on P is true for it, not if that is NULL; a condition
+    on both that is NULL breaks nothing.
 
     Attributes
     ----------

@@ -1,18 +1,9 @@
-"""Counts of exact statistics of rules, by GROUP BY alone: of each group of rows, all but the most that may stay.
+"""The fewest rows to delete under rules, by GROUP BY alone: of each group of rows, all but the most that may stay.
 
 The trees are of no dialect, as those of class histograms. Rows in conflict with themselves are in no group.
 
-Counts of sets of rules that come apart into steps, by GROUP BY, and the edges of a matching where one is a step.
-
-From the last step to the first, each group of rows has its size and how many of them may stay. The trees are of no
-dialect. Rows in conflict with themselves are in no group.
-
-X -> Y with X, Z -> W, where rows may lack Y (`BESIDE`): of the rows of one X those of one value y of Y may stay, beside
-those without; of each value of Z as many as have the most frequent W among both together. Rows without Z or W always
-may. Where no row of y has a value z, what stays of z are rows without Y alone: so what they have by themselves
-(`alone`) is counted once, and of each y only what it adds to that. No row is written twice.
-
-Fewest rows to delete under a set of rules that comes apart into steps, in our own database.
+A set of rules that comes apart into steps is counted from the last step to the first: each group of rows has its size
+and how many of them may stay. Where a step is a matching, a query gives its edges.
 """
 
 from __future__ import annotations
@@ -207,7 +198,13 @@ def matching_edges(form: SteppedForm, rows: exp.Expr, conditions: Sequence[exp.E
 
 
 class _Stepped:
-    """The steps of a form, over rows whose columns have names that no other column has."""
+    """The steps of a form, over rows whose columns have names that no other column has.
+
+    X -> Y with X, Z -> W, where rows may lack Y (`BESIDE`): of the rows of one X those of one value y of Y may stay,
+    beside those without; of each value of Z as many as have the most frequent W among both together. Rows without Z or
+    W always may. Where no row of y has a value z, what stays of z are rows without Y alone: so what they have by
+    themselves (`alone`) is counted once, and of each y only what it adds to that. No row is written twice.
+    """
 
     def __init__(self, form: SteppedForm) -> None:
         self._form = form

@@ -3,7 +3,8 @@
 All pairs of a constraint are counted first; then the pairs that violate an earlier constraint, too, are subtracted.
 These are few: one of the two rows is in the minority of the constraint, and one in that of an earlier constraint.
 
-Rows that cross a row: smaller in x and greater in y, or greater in x and smaller in y. Counted, not listed.
+Of an order constraint the rows that cross a row are counted, not listed: those smaller in x and greater in y, or
+greater in x and smaller in y.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ that the work grows with the changes and not with the number of edges.
 
 Rows and places are 64 bits wide wherever a helper gets them: each width would be compiled by itself.
 
-Lists from which places leave: `jumps` has for each place how far to go on, 0 while the place is present.
+Places leave lists: `jumps` has for each place how far to go on, 0 while the place is present.
 """
 
 from __future__ import annotations

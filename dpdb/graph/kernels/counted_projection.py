@@ -1,13 +1,12 @@
 """Edge-addition projection of a conflict graph given by blocks, to a theta that no plain row's degree exceeds.
 
-A plain row (see `kernels.plain_conflicts`) that never reaches theta keeps no edge away: an edge between it and a
-special row is kept if and only if the special row is below theta when it is met. So only special rows are visited, and
-of plain rows only the number that each special row has met so far is needed.
-
-How many plain rows each special row of a graph given by blocks is in conflict with.
-
 A row is special if it is in the minority of any of its groups, else plain. Every conflict has a special row, and a
 plain row is in conflict only with rows of the minorities of its groups.
+
+A plain row that never reaches theta keeps no edge away: an edge between it and a special row is kept if and only if the
+special row is below theta when it is met. So only special rows are visited, and of plain rows only the number that each
+special row has met so far is needed. First, `count_plain` counts with how many plain rows each special row is in
+conflict.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""Scans of listed edges: degrees, projections and witness counts.
+"""Kernels over listed edges: degrees, projections, witness counts, adjacency lists, and matchings.
 
-Adjacency lists in compressed form: fill, sort, induce, choose an independent set.
+Adjacency lists are in compressed form: they are filled, sorted and induced, and an independent set is chosen of them.
 
-Maximum matching of the bipartite double cover, and its Koenig set.
-
-The double cover has a left and a right copy of every node; the edge {x, y} becomes (x left, y right) and
-(y left, x right). So one adjacency serves both sides. Start: Karp and Sipser (1981); then augmenting paths in
-phases: Hopcroft and Karp (1973).
+The matching is a maximum one of the bipartite double cover, with its Koenig set. The double cover has a left and a
+right copy of every node; the edge {x, y} becomes (x left, y right) and (y left, x right). So one adjacency serves both
+sides. Start: Karp and Sipser (1981); then augmenting paths in phases: Hopcroft and Karp (1973).
 """
 
 from __future__ import annotations

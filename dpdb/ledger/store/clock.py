@@ -1,9 +1,9 @@
-"""The clock of a ledger: the machine's, in UTC, to the millisecond; and the times as of which its debits count.
+"""The clock of a ledger, the times as of which its debits count, and the periods of its allowances.
 
-Everything that asks for the time asks here. The times of debits in an allowance, and the time of a decision, never go
-back.
+The clock is the machine's, in UTC, to the millisecond. Everything that asks for the time asks here. The times of debits
+in an allowance, and the time of a decision, never go back.
 
-The period of an allowance: any 30 days, a calendar month or year, or the days between two dates; in UTC.
+A period is any 30 days, a calendar month or year, or the days between two dates; in UTC.
 """
 
 from __future__ import annotations

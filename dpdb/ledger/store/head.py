@@ -6,7 +6,7 @@ newest of each by its seal, and the epoch, under the ledger's key. It is written
 crash leaves it behind and never ahead, and inside an exclusive transaction, so it never goes back itself. Where both
 files are put back together, or the head is removed, nothing is noticed.
 
-Making a ledger file, complete or not at all.
+A ledger file is made here with its head, complete or not at all.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Seals of a ledger's lines: a line that was changed, removed, put in or moved no longer agrees with its seal.
+"""Seals of a ledger's lines, and marks of its table, of the rows of an epoch and of its head: all under its own key.
 
-A seal is a BLAKE2b hash of the line and of the seal before it, under the ledger's own key and with the kind of line in
-the hash itself (RFC 7693, keyed and personalised): as strong as an HMAC and several times as fast, and opening a ledger
-looks at every one.
-
-Marks under a ledger's own key: of its table, of the rows of an epoch, of its head.
+A line that was changed, removed, put in or moved no longer agrees with its seal. A seal is a BLAKE2b hash of the line
+and of the seal before it, with the ledger's key and the kind of line in the hash itself (RFC 7693, keyed and
+personalised): as strong as an HMAC and several times as fast, and opening a ledger looks at every one.
 
 A mark is an HMAC with a random key that never leaves the ledger file, so whoever sees a mark learns nothing about the
 table.

@@ -1,6 +1,7 @@
 """dbt's `schema.yml`: tests of models, sources, seeds and snapshots, and the constraints of model contracts.
 
-dbt's tests by name, and how many failures they allow: `severity`, `error_if`, `warn_if`, `fail_calc` and `limit`.
+Tests go by their names. How many failures they allow is said by `severity`, `error_if`, `warn_if`, `fail_calc` and
+`limit`.
 
 The failures of a test are the rows of its query. Those of `unique` are values that occur more than once, those of
 `accepted_values` distinct values, those of most others rows of the table.

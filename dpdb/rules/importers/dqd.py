@@ -3,7 +3,7 @@
 A row violates where DQD counts it, unless the comment beside a line says otherwise. Checks that only the schema
 decides, and those whose threshold is 100%, are left out: no private row decides them.
 
-What DQD's checks say, as rules: one function for each, of the line of a file that asks for it.
+What a check says as a rule is a function for each, of the line of a file that asks for it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The three CSV files of DQD: found by their names, and read once their columns are those that are known.
 
-Terms of DQD's files: limits of values, and the columns that hold what a concept was mapped from.
+Their terms are limits of values, and the columns that hold what a concept was mapped from.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A row with a missing value is read as the tool's own pandas engine and its published test cases read it: expectations of
 one column pass over it, and those of several columns have `ignore_row_if`.
 
-What an expectation of Great Expectations tolerates: `mostly`, and its `severity`.
+What an expectation tolerates is said by `mostly` and its `severity`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Soda: SodaCL's `checks for TABLE` (version 3) and data contracts (version 4).
+"""Soda's checks as constraints: SodaCL's `checks for TABLE` (version 3) and data contracts (version 4).
 
-Soda's checks as constraints: duplicate, missing and invalid values, and rows that meet a condition.
+They are about duplicate, missing and invalid values, and rows that meet a condition.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ distinct values, which is the fewest rows to delete, and its percentages are of 
 
 SodaCL rounds percentages to two decimals before it compares them, contracts do not.
 
-Soda's checks of the number of rows: `row_count > 0`, with `warn` and `fail`, and `row_count` of data contracts.
+The number of rows has limits, too: `row_count > 0`, with `warn` and `fail`, and `row_count` of data contracts.
 """
 
 from __future__ import annotations

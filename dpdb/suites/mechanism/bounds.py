@@ -1,6 +1,6 @@
-"""The bounds of a verdict's statistic, in rows: of passes and of undecided checks; intervals of failures.
+"""The bounds of a verdict's statistic, in rows, and how far from its threshold a test can be wrong, in steps.
 
-How far from its threshold a test can be wrong, in steps of the lattice.
+Passes and undecided checks have bounds, failures have intervals. A step is one of the lattice.
 
 Everywhere rho and nu are independent, Pr[rho >= x] = q1^x and Pr[nu >= x] = q^x for x = 0, 1, 2, ..., with q1 =
 exp(-first) and q = exp(-level), both rates per step. A test of statistic f at offset o rings if f + nu >= T + o + rho.
@@ -16,9 +16,9 @@ and over levels whose betas add up to beta holds for all of them together, howev
 of n banks (or n keys) together, but for a probability of beta, because Pr[rho >= ln(n / beta) / first] <= beta / n:
 `threshold_reach`. It does not depend on how many tests there are, nor on how often they are repeated.
 
-**A failure's size.** A ring with the gap u = f + nu - T - o - rho has f = T + o + u - (nu - rho), so with nu - rho <
-o + s (the event of the first margin) f > T + u - s, and with rho < ln(n / beta) / first (that of the second)
-f < T + o + u + ln(n / beta) / first. Hence the sizes hold together with both margins at 2 beta.
+**A failure's size.** A ring with the gap u = f + nu - T - o - rho has f = T + o + u - (nu - rho), so with nu - rho < o
++ s (the event of the first margin) f > T + u - s, and with rho < ln(n / beta) / first (that of the second) f < T + o +
+u + ln(n / beta) / first. Hence the sizes hold together with both margins at 2 beta.
 
 Rates are floats, and every margin is rounded up by one part in a billion before it is rounded up to a step.
 """

@@ -1,6 +1,6 @@
-"""The tests of a suite and their banks: tests whose statistics one row moves the same way share a threshold noise.
+"""`SuitePlan`: all that is public about how a suite is tested: its tests and their banks.
 
-`SuitePlan`: all that is public about how a suite is tested.
+Tests whose statistics one row moves the same way are a bank and share a threshold noise.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A suite's state is a fold over its records: `state.after(plan, verdicts)` for each level, `next_run` between the runs of
 a kept suite, `rearmed` for a check that its owner re-armed. Nothing secret enters it.
 
-The least epsilon of a re-arm, from the public spec of a kept suite.
+The least epsilon of a re-arm is told from the public spec of a kept suite.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A line is left out, with the reason, where its table, a column or a table that it looks into is missing: sites have
 other tables than a common suite knows. Nothing else is left out without an error.
 
-The tables of a set in another engine: a schema of PostgreSQL or Spark, or a folder that Spark reads.
+The tables may be in another engine, too: a schema of PostgreSQL or Spark, or a folder that Spark reads.
 """
 
 from __future__ import annotations
