@@ -1,7 +1,7 @@
 """The engine: the one place where SQL runs.
 
 Other rooms import from here, and from no module below: `dpdb.opening.open_table` gives a `Table`, `Table.slice` a
-`Slice` (see `interface`). Constraints become sqlglot trees (`sql.constraint_sql`), trees become DuckDB SQL inside
+`Slice` (see `interface`). Constraints become sqlglot trees (`sql.bind`), trees become DuckDB SQL inside
 `Database`, and the conflict table leaves this room only as ordered Arrow batches and integers. No noise is drawn and no
 budget is known here.
 

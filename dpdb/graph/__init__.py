@@ -2,8 +2,9 @@
 
 This room knows no SQL, no privacy parameters and no randomness. Everything here is exact and private:
 only `dpdb.privacy` and `dpdb.measures` turn these integers into releases.
+
 Importing it is cheap: kernels (numba) and solvers (scipy) are imported by the functions that use them, and modules when
-one of their names is first used. Two modules are imported at once, because they have the names of their functions.
+one of their names is first used; `edge_graph` and `listed_edges` alone are imported at once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Predicates: one tree of a WHERE clause gives both the rows that are read and the rows that are charged.
 
-`parse` takes text, `bind` types it with what the engine knows, `sql` writes it for the engine, `coverage` finds
-the region that the accountant charges, as boxes over columns. Pure: no database is asked here, and no row is read.
+`parse` takes text, `bind` types it with what the engine knows, `sql` writes it for the engine, `covered` finds the
+region that the accountant charges, as boxes over columns. Pure: no database is asked here, and no row is read.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class PrivacyUnit:
         The column whose values are the units; None if units are rows, or `rows` rows of one person.
     parents : tuple of (str, str)
         Private parents, each with its column that has the same values: a unit has all such rows, too. See
-        `dpdb.release.privacy_unit`.
+        *Private parents* above.
     children : LimitedChildren or None
         The limit of children where a row stays the unit beside private parents; then `rows` is for any release.
     """

@@ -67,7 +67,7 @@ class Parser(argparse.ArgumentParser):
         return {name: action for action in self._actions for name in action.option_strings if name.startswith("--")}
 
     def add_argument(self, *names: str, harmless: bool = False, **how: Any) -> argparse.Action:
-        """Add an option; one that is harmless may be set by a file that was merely found, too: see `settings_file`."""
+        """Add an option; one that is harmless may be set by a file that was merely found, too."""
         option = super().add_argument(*names, **how)
         option.harmless = harmless  # type: ignore[attr-defined]
         return option

@@ -44,7 +44,7 @@ def as_text(table: pa.Table, width: int) -> str:
 
 
 def as_csv(table: pa.Table) -> str:
-    """Return a header line and rows; NULL is an empty cell, and no cell is a formula (see `csv_cells`)."""
+    """Return a header line and rows; NULL is an empty cell, and no cell is a formula."""
     columns = [[_flat(value) for value in column.to_pylist()] for column in table.columns]
     return csv_text(_names(table), zip(*columns, strict=True))
 

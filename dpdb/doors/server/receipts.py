@@ -2,7 +2,7 @@
 
 A receipt shows how many lines the log has, and so when others asked and were answered. What analysts are shown
 advances on a grid of time of its own, by the clock alone: not when somebody asks, when another process signs, or when
-a server is started. See `padding` for why. Nothing else of others is in a receipt.
+a server is started. See `timing` for why. Nothing else of others is in a receipt.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def fill_present(ranges: Ranges, present: NDArray[np.bool_], trees: Ints, state:
         Whether a row is present.
     trees : int32 (constraints, 2, 2 rows)
         Order rules: the leaf of place p is at rows + p, node i has the children 2i and 2i + 1. Class rules:
-        `trees[k, 0]` has the jumps of `chains` to the next present place.
+        `trees[k, 0]` has the jumps of `blocks` to the next present place.
     state : int64 (3,)
         Constraint, leaves that are done, nodes that are done.
     work : int

@@ -6,6 +6,6 @@ privileges, runs the statement over empty answers, then over the answers, and is
 two things only: that the rehearsal passed, and the bytes of a result. Neither makes it spend more than the statement
 says, so a worker that is broken into can lie to its own analyst and do nothing else.
 
-`zygote`, `worker`, `limits`, `sandbox`, `namespaces`, `system_calls` and `messages` run in the child and import nothing
-else of dpdb; `children`, `public_tables`, `result` and `remote_database` run in the parent.
+`zygote`, `worker`, `sandbox` and `messages` run in the child and import nothing else of dpdb; `children` and
+`remote_database` run in the parent.
 """
