@@ -210,7 +210,16 @@ def prepare_diagnosis(
 ) -> PreparedDiagnosis:
     """Check everything public about a diagnosis; the result has its charge. Reads no row, spends nothing.
 
-    With `names_run` a ledger's run has a name, a new one if none is given, so that it can be finished if it is killed.
+    Parameters
+    ----------
+    session
+        Of the table, with its rules and its account.
+    ask
+        What is to be diagnosed.
+    who
+        Who asks, as the owner calls him.
+    names_run
+        Whether a ledger's run has a name, a new one if none is given, so that it can be finished if it is killed.
 
     Raises
     ------

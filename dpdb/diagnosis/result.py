@@ -188,7 +188,21 @@ def _rows(found: Diagnosis) -> list[tuple[str, str, str, str]]:
 
 
 def bounds_words(column: str, slices: int, confidence: float, expected: str | None, statistic: str) -> str:
-    """Say what the bounds of a column's named slices are of; for the parameters see `Diagnosis`."""
+    """Say what the bounds of a column's named slices are of.
+
+    Parameters
+    ----------
+    column
+        Whose keys are the slices.
+    slices
+        How many of them were asked about.
+    confidence
+        Of all bounds together.
+    expected
+        The share of a slice's rows beyond which rows to delete were counted; None if all were.
+    statistic
+        What was counted of them, as in `Diagnosis`.
+    """
     beyond = "" if expected is None else f" beyond {100 * float(expected):.6g}% of the slice's rows"
     cover = "" if statistic == "fewest deletions" else " (fractional cover: at least half, at most all)"
     return printable(
@@ -198,7 +212,15 @@ def bounds_words(column: str, slices: int, confidence: float, expected: str | No
 
 
 def rule_words(rule: str, lower: float, upper: float) -> str:
-    """Say which rule was named, and by how much it leads."""
+    """Say which rule was named, and by how much it leads.
+
+    Parameters
+    ----------
+    rule
+        The rule, in words.
+    lower, upper
+        Bounds of its rows to delete beyond those of the rule with the next most.
+    """
     leads = f"it leads by {lower:,.12g} to {upper:,.12g} rows to delete"
     if lower < 0:
         leads = f"its lead is within noise, at most {upper:,.12g} rows to delete"

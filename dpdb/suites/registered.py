@@ -166,7 +166,19 @@ class RegisteredSuite:
 def dated_suite(
     name: str, written: Suite | WrittenLines, date: str | None, columns: Sequence[str] | None = None
 ) -> Suite:
-    """Return a registered suite as of a date, its names resolved; errors as `RegisteredSuite.on`."""
+    """Return a registered suite as of a date, its names resolved; errors as `RegisteredSuite.on`.
+
+    Parameters
+    ----------
+    name
+        By which callers know the suite; for the message.
+    written
+        The suite; its lines where it is about a date.
+    date
+        Which day `{date}` stands for, as `2026-11-21`. A suite about no day needs none.
+    columns
+        Those of the table, by which names are resolved; None leaves them as written.
+    """
     if isinstance(written, Suite):
         return written
     if date is None and needs_day(written):

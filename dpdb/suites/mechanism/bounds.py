@@ -80,6 +80,15 @@ def bound_of_undecided(plan: SuitePlan, test: int, quiet: int) -> tuple[Fraction
 
     A pass, quiet at every level, has at most (or, where it fails below, at least) so many rows; nothing is known of the
     other bound.
+
+    Parameters
+    ----------
+    plan
+        How the suite is tested.
+    test
+        The check's test, by its number in the plan.
+    quiet
+        The last level at which it was quiet, from 1; 0 for none.
     """
     if quiet == 0:
         return None, None
@@ -93,6 +102,15 @@ def size_of_failure(plan: SuitePlan, test: int, ring: Ring) -> tuple[Fraction | 
     T + u - s < f, and f < min(T + o_l + u, T + o_j) + ln(n / beta) / e1, where j is the last quiet level before l.
     After the runs that s is meant for the lower bound is T + o_l + u - ln(K (K + 1) / beta) / e_l for the K-th test of
     the suite, quiet ones included: it holds for any number of tests, with a beta of its own.
+
+    Parameters
+    ----------
+    plan
+        How the suite is tested.
+    test
+        The check's test, by its number in the plan.
+    ring
+        The failure that stands.
     """
     place = plan.bank_of[test]
     bank, offsets, threshold = plan.banks[place], plan.offsets[place], plan.thresholds[test]
