@@ -46,7 +46,7 @@ class LocalSlice:
     name : str
         Name of the slice's own schema.
     keep_source_row : bool
-        Also keep the rows and each one's position in the source, for what only the owner may ask (`violations`).
+        Also keep the rows and each one's position in the source, for what only the owner may ask (`violating_pairs`).
     keep : sequence of str
         Further columns that are kept with the rows, as the table spells them.
     progress : callable

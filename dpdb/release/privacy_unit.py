@@ -1,7 +1,7 @@
 """The unit that neighbouring tables differ by: one row, the rows of one person, or all rows of one value of a column.
 
-Beside private parents it is a value of their key in both tables (see below), or one row of
-either table (`dpdb.release.limited_children`).
+Beside private parents it is a value of their key in both tables (see *Private parents* below), or one row of either
+table (`dpdb.release.limited_children`).
 
 Every mechanism runs at epsilon / k, k being the rows by which one unit can change what is read (group privacy).
 
@@ -13,7 +13,7 @@ Two changes that it does not name: adding, removing or rewriting one row of a un
 of T and one in, which costs at most 2 epsilon / k (2 epsilon when k is 1); replacing all rows of a unit that stays is
 one unit removed and one added, 2 epsilon.
 
-Private parents: when a rule across tables protects the rows of both, and at what cost.
+**Private parents**: when a rule across tables protects the rows of both, and at what cost.
 
 With the row as the unit one row of a private parent may orphan any number of rows of the measured table, so no noise
 is enough for all of these. It is sound where **the unit is the key**: let `u` be the unit column of the measured table

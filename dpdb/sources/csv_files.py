@@ -1,7 +1,7 @@
 """CSV files, known by their names: text, copied in the types that the owner declares.
 
 They are a stream of rows whose columns are all text, read once, when the source is opened, block by block. Nothing is
-guessed from the rows; `lines` has the rule by which a text is rows.
+guessed from the rows; `csv_lines` has the rule by which a text is rows.
 """
 
 from __future__ import annotations

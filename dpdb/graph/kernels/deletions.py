@@ -1,8 +1,7 @@
-"""Largest sets of rows without conflict, found while sorted rows or values pass by; see `dpdb.graph.deletions`.
+"""Largest sets of rows without conflict, and matchings of greatest weight; see `dpdb.graph.deletions`.
 
-Each kernel takes one batch after another, and keeps in its arrays what it has to know of those before.
-
-A matching of greatest weight of a bipartite graph, node after node; see `dpdb.graph.deletions`.
+The sets are found while sorted rows or values pass by: each kernel takes one batch after another, and keeps in its
+arrays what it has to know of those before. A matching of a bipartite graph is found node after node.
 """
 
 from __future__ import annotations
