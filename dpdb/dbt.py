@@ -25,6 +25,9 @@ from dpdb.doors.duckdb_functions import ExactConflicts, Registration, register
 from dpdb.engine import SETTINGS
 from dpdb.errors import DpdbError
 
+__all__ = ["Plugin"]
+
+
 _PARAMETERS = ("budget", "ledger", "who", "suites", *(name for name in SETTINGS if name != "table"))
 _EXACT = "exact"
 

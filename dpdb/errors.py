@@ -9,6 +9,30 @@ from __future__ import annotations
 
 import logging
 
+__all__ = [
+    "BudgetExceededError",
+    "ConstraintSyntaxError",
+    "ConstraintTypeError",
+    "DpdbError",
+    "EngineError",
+    "ForeignRuleError",
+    "IgnoredLimitsWarning",
+    "LedgerError",
+    "LittleBudgetWarning",
+    "OutOfMemoryError",
+    "ParameterError",
+    "PredicateError",
+    "ReceiptError",
+    "RightsError",
+    "RollbackError",
+    "RunIdError",
+    "SourceError",
+    "StatementFailedError",
+    "StatementRefusedError",
+    "SuiteEndedError",
+    "UnknownColumnError",
+]
+
 
 class DpdbError(Exception):
     """Base of every error that dpdb raises on purpose."""

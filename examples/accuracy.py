@@ -32,7 +32,7 @@ from challengers import CHALLENGERS, Challenged
 from hard_tables import hard_tables
 from limits_table import print_limits
 
-from dpdb.engine.sql.degree_bound import degree_terms, evaluate
+from dpdb.engine.sql.joins import degree_terms, evaluate
 from dpdb.measures.answer import EDGES, NODES, noisy_answer
 from dpdb.measures.registry import MEASURES, measure_named
 from dpdb.owner.dirt import write_noisy

@@ -55,9 +55,8 @@ if TYPE_CHECKING:
     from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, coincidences
     from dpdb.engine.sql.class_histograms import ClassHistogram, class_histograms, has_class_histogram
     from dpdb.engine.sql.comparison import untyped_problem
-    from dpdb.engine.sql.degree_bound import CrossTerm, GroupTerm, degree_terms
     from dpdb.engine.sql.input_rows import CHILD_ROW, PARENT_ROW, AcrossColumn, KeyPair
-    from dpdb.engine.sql.joins import NESTED_LOOP_ROWS, refuse_nested_loops
+    from dpdb.engine.sql.joins import NESTED_LOOP_ROWS, CrossTerm, GroupTerm, degree_terms, refuse_nested_loops
     from dpdb.engine.sql.rule_counts import group_count, stepped_count
     from dpdb.engine.sql.where import WherePredicate, comparable_column, unit_column
     from dpdb.engine.table import BoundTable, LocalEngine, LocalTable, described, own_database
@@ -195,9 +194,8 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "sql.bind": "BoundConstraint BoundPredicate coincidences",
             "sql.class_histograms": "ClassHistogram class_histograms has_class_histogram",
             "sql.comparison": "untyped_problem",
-            "sql.degree_bound": "CrossTerm GroupTerm degree_terms",
             "sql.input_rows": "AcrossColumn CHILD_ROW KeyPair PARENT_ROW",
-            "sql.joins": "NESTED_LOOP_ROWS refuse_nested_loops",
+            "sql.joins": "CrossTerm GroupTerm NESTED_LOOP_ROWS degree_terms refuse_nested_loops",
             "sql.rule_counts": "group_count stepped_count",
             "sql.where": "WherePredicate comparable_column unit_column",
             "table": "BoundTable LocalEngine LocalTable described own_database",

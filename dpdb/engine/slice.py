@@ -19,11 +19,10 @@ from sqlglot import exp
 
 from dpdb.database import Database, sql_statement
 from dpdb.engine.interface import Progress, no_progress
-from dpdb.engine.sql import degree_bound
 from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, not_alone, self_conflict
 from dpdb.engine.sql.coded_rows import ROW, CodedRows, TableEdges, coded_columns, edge_order, refuse_repeated
 from dpdb.engine.sql.input_rows import AcrossColumn, in_schema_order, read_columns, violates_across
-from dpdb.engine.sql.joins import JoinPlan, join_plan
+from dpdb.engine.sql.joins import JoinPlan, degree_terms, evaluate, join_plan
 from dpdb.engine.sql.where import WherePredicate
 from dpdb.schema import TableSchema, free_name
 from dpdb.sources import Rows, Source
@@ -291,9 +290,9 @@ class LocalSlice:
     # -- statistics -------------------------------------------------------------------------------------------
 
     def degree_bound(self) -> int:
-        """Exact upper bound of the maximum degree (see `degree_bound`). Private."""
-        terms = degree_bound.degree_terms(self.constraints)
-        return degree_bound.evaluate(terms, self._coded)
+        """Exact upper bound of the maximum degree (see `dpdb.engine.sql.joins.degree_terms`). Private."""
+        terms = degree_terms(self.constraints)
+        return evaluate(terms, self._coded)
 
     def thinning(self) -> None:
         """Offer nothing: all rows are here."""

@@ -12,6 +12,8 @@ import tempfile
 from pathlib import Path
 from typing import TextIO
 
+__all__ = ["fsync", "lock", "make_folder", "open_file", "remove_folder", "rename", "sync", "unlink", "write"]
+
 
 def open_file(path: Path, flags: int, mode: int = 0o600) -> int:
     """Open or make a file; return its descriptor.

@@ -16,7 +16,8 @@ from typing import NamedTuple
 from dpdb.errors import BudgetExceededError, LedgerError
 from dpdb.ledger.amounts import in_parameter, in_words, is_little
 from dpdb.ledger.quotas import Counted, cap_refusal, own_debits, quota_refusal, refuse_rights, total_refusal
-from dpdb.ledger.store.clock import Period, present
+from dpdb.ledger.store.clock import present
+from dpdb.ledger.store.periods import Period
 from dpdb.ledger.store.rows import Act
 from dpdb.ledger.store.state import LedgerState
 from dpdb.overlap import MOST_WEIGHT, Deadline, Decision, OverlapIndex

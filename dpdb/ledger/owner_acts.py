@@ -11,8 +11,9 @@ from dpdb.ledger.books import Books
 from dpdb.ledger.debit import DECISION_SECONDS, Asked, forget, held_for, settlement_rows, write_debit
 from dpdb.ledger.ledger_suites import LedgerSuites
 from dpdb.ledger.limits import RefusedError, refuse_retired
-from dpdb.ledger.store.clock import now, parse_period
+from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.file import RUN_WAIT, UNSETTLED, RunLock
+from dpdb.ledger.store.periods import parse_period
 from dpdb.ledger.store.rows import ALLOW, RAISE, RETIRE, Act, Acts, EntryLine, Terms
 from dpdb.ledger.store.state import LedgerState, insert
 from dpdb.ledger.store.suite_lines import CLOSE, REARM, KnownSuite, SuiteActLine, act_detail

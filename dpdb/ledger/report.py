@@ -18,8 +18,9 @@ from dpdb.errors import ParameterError
 from dpdb.ledger.amounts import in_parameter, in_words, is_little
 from dpdb.ledger.limits import Window, retired_words, windows
 from dpdb.ledger.lines import Allowance, LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer, UnseenRows
-from dpdb.ledger.store.clock import parse_period, present
+from dpdb.ledger.store.clock import present
 from dpdb.ledger.store.file import LedgerFile
+from dpdb.ledger.store.periods import parse_period
 from dpdb.ledger.store.rows import ALLOW, RAISE
 from dpdb.ledger.store.state import LedgerState
 from dpdb.predicates import Region, ValueSet, region_from_text

@@ -13,8 +13,9 @@ from dpdb.faces import lazy_names
 if TYPE_CHECKING:
     from dpdb.measures.answer import Answer, GraphStatistics, release_degree_cap, why_no_upper
     from dpdb.measures.count import noisy_count, rate_answer, rate_beta, rate_shares
+    from dpdb.measures.estimate import with_estimate, with_theta_limits
     from dpdb.measures.measure import Measure
-    from dpdb.measures.mechanism import Mechanism, Run, Words, read_together, with_estimate, with_theta_limits
+    from dpdb.measures.mechanism import Mechanism, Run, Words, read_together
     from dpdb.measures.mechanisms.at_one_theta import at_theta, declared, takes_theta
     from dpdb.measures.mechanisms.exact_counts import FEWEST_DELETIONS, VIOLATING_ROWS
     from dpdb.measures.registry import MEASURES, MeasureName, counted, measure_named, measures_named
@@ -54,7 +55,8 @@ if not TYPE_CHECKING:
             "answer": "Answer GraphStatistics release_degree_cap why_no_upper",
             "count": "noisy_count rate_answer rate_beta rate_shares",
             "measure": "Measure",
-            "mechanism": "Mechanism Run Words read_together with_estimate with_theta_limits",
+            "estimate": "with_estimate with_theta_limits",
+            "mechanism": "Mechanism Run Words read_together",
             "mechanisms.at_one_theta": "at_theta declared takes_theta",
             "mechanisms.exact_counts": "FEWEST_DELETIONS VIOLATING_ROWS",
             "registry": "MEASURES MeasureName counted measure_named measures_named",

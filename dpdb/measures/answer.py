@@ -198,7 +198,7 @@ class DegreeCap:
 def release_degree_cap(statistics: GraphStatistics, epsilon: int) -> DegreeCap:
     """Release max(1, d + DLap(l / epsilon)): epsilon-DP, because one row changes d by at most l.
 
-    d is the sum of the terms of `dpdb.engine.sql.degree_bound`, l the sum of their sensitivities (paper A, Lemma 3 and
+    d is the sum of the terms of `dpdb.engine.sql.joins`, l the sum of their sensitivities (paper A, Lemma 3 and
     Theorem 3, with one Laplace draw instead of one per dependency). Without a constraint over two tuples d is 0 for
     every table and nothing is drawn.
     """

@@ -30,8 +30,9 @@ from dpdb.engine import (
     of_key,
     stepped_count,
 )
-from dpdb.engine.sql import ROW, BoundConstraint, BoundPredicate, WherePredicate, degree_bound, largest_group_size
+from dpdb.engine.sql import ROW, BoundConstraint, BoundPredicate, WherePredicate, largest_group_size
 from dpdb.engine.sql.class_histograms import HISTOGRAM, class_histogram, class_histograms
+from dpdb.engine.sql.joins import degree_terms, evaluate
 from dpdb.remote.asking import (
     Asking,
     fetched,
@@ -58,7 +59,7 @@ _BITS = 2**40 - 1
 
 @dataclass(frozen=True)
 class _RemoteGroups:
-    """The groups of a slice's rows, as aggregates there (implements `degree_bound.Groups`). Private."""
+    """The groups of a slice's rows, as aggregates there (implements `dpdb.engine.sql.joins.Groups`). Private."""
 
     asking: Asking
     tuples: exp.Select
@@ -151,8 +152,8 @@ class RemoteSlice:
     def degree_bound(self) -> int:
         """Exact upper bound of the maximum degree. Private."""
         self._progress("counting groups there")
-        terms = degree_bound.degree_terms(self.constraints)
-        return degree_bound.evaluate(terms, _RemoteGroups(self._asking, self._tuples()))
+        terms = degree_terms(self.constraints)
+        return evaluate(terms, _RemoteGroups(self._asking, self._tuples()))
 
     def _tuples(self, beside: Sequence[str] = ()) -> exp.Select:
         asking = self._asking

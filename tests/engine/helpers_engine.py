@@ -22,7 +22,7 @@ from dpdb.engine.for_owner import violating_pairs
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sql.bind import BoundConstraint, bind, plain_pairs
 from dpdb.engine.sql.coded_rows import edge_order
-from dpdb.engine.sql.degree_bound import degree_terms
+from dpdb.engine.sql.joins import degree_terms
 from dpdb.engine.sql.where import WherePredicate
 from dpdb.schema import Column, TableSchema
 from dpdb.sources.source import Source

@@ -13,7 +13,7 @@ from sqlglot import exp
 from dpdb.constraints import parse_constraint
 from dpdb.database.database import Database
 from dpdb.engine.slice import LocalSlice
-from dpdb.engine.sql.degree_bound import degree_terms
+from dpdb.engine.sql.joins import degree_terms
 from dpdb.engine.table import LocalTable
 from dpdb.errors import ConstraintTypeError, ParameterError
 from dpdb.owner import exact_measures

@@ -16,8 +16,8 @@ from text_reader import parse_where
 from dpdb.errors import BudgetExceededError, LedgerError, ParameterError
 from dpdb.ledger import Ledger, SourceMark
 from dpdb.ledger.books import Books
-from dpdb.ledger.store.clock import parse_period
 from dpdb.ledger.store.head import create_file
+from dpdb.ledger.store.periods import parse_period
 from dpdb.overlap import maximum_overlap
 
 SOURCE = SourceMark("table", "content")

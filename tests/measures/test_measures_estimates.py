@@ -14,9 +14,10 @@ from noise_scripts import recorded
 from scipy.stats import binom
 from small_graphs import star
 
-from dpdb.measures import mechanism as estimate
+from dpdb.measures import estimate
 from dpdb.measures.answer import GraphStatistics
-from dpdb.measures.mechanism import Run, with_estimate
+from dpdb.measures.estimate import with_estimate
+from dpdb.measures.mechanism import Run
 from dpdb.measures.mechanisms.at_one_theta import at_theta
 from dpdb.privacy.epsilon import NANO
 from dpdb.privacy.noise import laplace_scale

@@ -12,7 +12,8 @@ from small_graphs import SmallGraph, neighbours, star
 
 from dpdb.measures import minimal_inconsistency, problematic
 from dpdb.measures.answer import EDGES, WITNESSES, DegreeCap, ProjectedStatistic, release_degree_cap
-from dpdb.measures.mechanism import Run, with_estimate
+from dpdb.measures.estimate import with_estimate
+from dpdb.measures.mechanism import Run
 from dpdb.measures.mechanisms import ladder
 from dpdb.measures.mechanisms.ladder import Ladder, Plan, Rungs, Settings, Top
 from dpdb.privacy import noise as randomness

@@ -16,7 +16,8 @@ from small_graphs import SmallGraph, star
 
 from dpdb.measures import with_theta_limits
 from dpdb.measures.answer import Answer, release_degree_cap
-from dpdb.measures.mechanism import Mechanism, Run, with_estimate
+from dpdb.measures.estimate import with_estimate
+from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.mechanisms import ladder
 from dpdb.measures.registry import measure_named
 from dpdb.privacy.epsilon import NANO, split

@@ -16,7 +16,7 @@ import dpdb
 from dpdb.constraints import load_constraints
 from dpdb.database.database import Database
 from dpdb.engine.sql.bind import bind
-from dpdb.engine.sql.degree_bound import degree_terms
+from dpdb.engine.sql.joins import degree_terms
 from dpdb.errors import ParameterError
 from dpdb.measures.mechanism import Run
 from dpdb.measures.mechanisms.at_one_theta import declared

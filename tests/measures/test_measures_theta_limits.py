@@ -8,10 +8,11 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from dpdb.measures import mechanism as module
+from dpdb.measures import estimate as module
 from dpdb.measures.answer import Answer, DegreeCap
 from dpdb.measures.count import rate_answer
-from dpdb.measures.mechanism import Mechanism, theta_limits, with_theta_limits
+from dpdb.measures.estimate import theta_limits, with_theta_limits
+from dpdb.measures.mechanism import Mechanism
 from dpdb.measures.mechanisms.at_one_theta import at_theta, declared
 from dpdb.measures.registry import MEASURES, measure_named
 

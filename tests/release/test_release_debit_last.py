@@ -92,9 +92,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
     modules = [f"dpdb.graph.kernels.{path.stem}" for path in folder.glob("*.py") if path.stem != "__init__"]
     for name in modules:
         module: ModuleType = __import__(name, fromlist=["_"])
-        for kernel in module.__all__:
-            if isinstance(getattr(module, kernel), Kernel):
-                monkeypatch.setattr(module, kernel, found.wrapped(getattr(module, kernel), f"{name}.{kernel}"))
+        for kernel, compiled in list(vars(module).items()):
+            if isinstance(compiled, Kernel) and not kernel.startswith("_") and compiled.__module__ == name:
+                monkeypatch.setattr(module, kernel, found.wrapped(compiled, f"{name}.{kernel}"))
     debit = Budget.debit
 
     def noted(budget: Budget, charge: Any) -> Any:
@@ -307,7 +307,7 @@ def test_a_noise_library_that_does_not_load_costs_nothing(
 def test_a_kernel_that_does_not_load_costs_nothing(
     release: Callable[[dpdb.Session], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for load in ("release.prepared.measure_part.load_kernels", "engine.count_all.load_one_sort"):
+    for load in ("release.measure_part.load_kernels", "engine.count_all.load_one_sort"):
         monkeypatch.setattr(f"dpdb.{load}", broken)
     with dpdb.open(table(30), constraints=ORDER, budget=1) as session:
         with pytest.raises(EngineError, match="nothing was spent"):
@@ -325,7 +325,7 @@ def test_a_run_that_is_answered_loads_nothing(tmp_path: Path, monkeypatch: pytes
 
 
 def test_preparing_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    for load in ("release.prepared.measure_part.load_kernels", "engine.count_all.load_one_sort"):
+    for load in ("release.measure_part.load_kernels", "engine.count_all.load_one_sort"):
         monkeypatch.setattr(f"dpdb.{load}", broken)
     with dpdb.open(table(30), constraints=ORDER) as session:
         assert session.prepare(Ask("all", 1)).charge.epsilon == 10**9

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, Operand, not_alone, self_conflict
     from dpdb.engine.sql.coded_rows import ROW, largest_group_size
     from dpdb.engine.sql.comparison import evaluated, is_known, shown_as
-    from dpdb.engine.sql.degree_bound import CrossTerm, GroupTerm, degree_terms
     from dpdb.engine.sql.input_rows import (
         ComputedColumn,
         ComputedRows,
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
         members_read,
         read_columns,
     )
+    from dpdb.engine.sql.joins import CrossTerm, GroupTerm, degree_terms
     from dpdb.engine.sql.where import WherePredicate
 
 __all__ = [
@@ -51,8 +51,8 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "bind": "BoundConstraint BoundPredicate Operand not_alone self_conflict",
             "coded_rows": "ROW largest_group_size",
             "comparison": "evaluated is_known shown_as",
-            "degree_bound": "CrossTerm GroupTerm degree_terms",
             "input_rows": "ComputedColumn ComputedRows beside_members in_schema_order members_read read_columns",
+            "joins": "CrossTerm GroupTerm degree_terms",
             "where": "WherePredicate",
         },
     )

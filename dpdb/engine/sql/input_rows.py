@@ -378,7 +378,7 @@ class AcrossColumn(Column):
         known = [is_known(exp.column(pair.column, table=table, quoted=True)) for pair in self.pairs]
         if self.met.is_member:
             return exp.Case(ifs=[exp.If(this=exp.and_(*known), true=found)])
-        return found if self.met.violates else exp.and_(*known, exp.Not(this=exp.paren(found)))
+        return found if self.met.violates else exp.and_(*known, exp.not_(found))
 
 
 def without_parents(schema: TableSchema) -> TableSchema:

@@ -13,7 +13,7 @@ from dataclasses import astuple, dataclass
 from typing import Any, NamedTuple
 
 from dpdb.errors import ParameterError
-from dpdb.ledger.store.clock import Period, parse_period
+from dpdb.ledger.store.periods import Period, parse_period
 from dpdb.ledger.store.seals import FIRST, Chain, seal
 from dpdb.overlap import Added, OverlapIndex
 from dpdb.predicates import region_from_text
