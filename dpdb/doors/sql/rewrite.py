@@ -55,6 +55,7 @@ def rewritten(tree: exp.Expr, calls: Sequence[tuple[exp.Anonymous, Ask | SuiteAs
                     parent.set("alias", exp.TableAlias(this=exp.to_identifier(ask.function)))
                 parent.set("db", exp.to_identifier(ANSWERS))
                 parent.set("this", exp.to_identifier(table))
+                _take_out_of_parentheses(parent)
             elif not ask.several:
                 row = exp.select(exp.column("answer")).from_(exp.table_(table, db=ANSWERS, alias="answer"))
                 node.replace(row.subquery())
@@ -68,6 +69,15 @@ def rewritten(tree: exp.Expr, calls: Sequence[tuple[exp.Anonymous, Ask | SuiteAs
         raise StatementRefusedError(f"the statement cannot be written for DuckDB: {error}") from None
     except RecursionError:
         raise StatementRefusedError("the statement is nested too deeply", kind="size") from None
+
+
+def _take_out_of_parentheses(table: exp.Table) -> None:
+    """Write `(t AS x) AS r` as `t AS r`, since DuckDB 2.0.1 reads no single table in parentheses."""
+    while isinstance(around := table.parent, exp.Subquery) and all(
+        name in ("this", "alias") or not value for name, value in around.args.items()
+    ):
+        table.set("alias", around.args.get("alias") or table.args["alias"])
+        around.replace(table)
 
 
 def _name_result(call: exp.Expr) -> None:
