@@ -466,7 +466,7 @@ class Counted:
 def counted(table: PublicTable, position: int | None) -> Counted:
     """Return how the constraints of a table, or the one at a position, are counted. Reads no row.
 
-    Sensitivity: one more row raises either count by 0 to 1 (PRIVACY.md, tau* has sensitivity exactly 1).
+    Sensitivity: one more row raises either count by 0 to 1 (tau* has sensitivity exactly 1).
     """
     rules = table.bound if position is None else table.bound[position : position + 1]
     return Counted(tuple(rules), position, table.opened.exact_statistic(rules))

@@ -4,8 +4,8 @@ Such edges are the only input of this room: in canonical order, batch by batch. 
 numbered by row rank; an edge is a pair `u < v` and comes once. A theta is a threshold of degrees, as it is given.
 
 Edge-addition projection pi_theta: paper A, Algorithm 1; Day, Li and Lyu, SIGMOD 2016. Witness count W_theta: how many
-nodes find a neighbour that vouches for their being in a conflict, where each may vouch for theta others; new here
-(PRIVACY.md), the statistic behind the default `problematic`.
+nodes find a neighbour that vouches for their being in a conflict, where each may vouch for theta others; new here,
+the statistic behind the default `problematic`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`LedgerSuites`: what a ledger does for suites of checks: verdicts under one debit, with hidden thresholds.
 
-Soundness of what is settled (CHECK.md, Money; a pure ledger): for a full transcript each mechanism's factor is at most
+Soundness of what is settled (of a pure ledger): for a full transcript each mechanism's factor is at most
 its realised loss, and a suite's is its first share and its rings. It holds only if the hidden thresholds are drawn once
 and never shown, if what a level found is recorded before anything of it leaves the process, and if a suite that stays
 open while rows change is charged for every row at its whole epsilon.

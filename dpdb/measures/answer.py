@@ -268,7 +268,7 @@ class ProjectedStatistic:
 EDGES = ProjectedStatistic(
     name="projected_edges",
     # Sensitivity theta, monotone: a new row has at most theta kept edges, and each edge of other rows that it drives
-    # out makes room for no more than it took (PRIVACY, audited claims; tests check all small graphs).
+    # out makes room for no more than it took (tests check all small graphs).
     read=lambda statistics, thetas: statistics.projected_edges(thetas),
     extra=0,
     monotone=True,

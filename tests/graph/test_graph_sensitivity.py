@@ -1,4 +1,4 @@
-"""Node sensitivity of every scan statistic, by brute force through the real kernels (PRIVACY.md, "bf")."""
+"""Node sensitivity of every scan statistic, by brute force through the real kernels."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Every mechanism, how PRIVACY.md says it shares epsilon, and a way to run it without SQL."""
+"""Every mechanism, how it shares epsilon, and a way to run it without SQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every mechanism really spends, from its captured scales and the audited sensitivities of PRIVACY.md."""
+"""What every mechanism really spends, from its captured scales and the audited sensitivities alone."""
 
 import math
 from fractions import Fraction
@@ -34,7 +34,7 @@ def paper_multiple(cap, answer_epsilon):
 
 
 def audited_costs(case, draws, answer, statistics, epsilon):
-    """Sensitivity / scale of each draw, by PRIVACY.md alone."""
+    """Sensitivity / scale of each draw, by the audited sensitivities."""
     nodes = case.measure == "problematic"
     cap, costs = 1 if case.mechanism.cap_weight else case.max_degree, []
     noise_scale = Fraction(draws[-1].scale)

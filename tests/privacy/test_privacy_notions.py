@@ -98,7 +98,7 @@ def test_tensor_of_pure_releases_is_the_binomial_closed_form(k: int, step: float
 
 
 def test_the_central_limit_would_undercharge() -> None:
-    """OVERLAP.md: one release of epsilon 1, asked at epsilon 0.1; Theorem 4 claims less delta than there is."""
+    """One release of epsilon 1, asked at epsilon 0.1; Theorem 4 claims less delta than there is."""
     assert TradeOff.approximate(1.0).delta(0.1) == pytest.approx(0.434, abs=1e-3)
     assert TradeOff.gaussian(1.0).delta(0.1) == pytest.approx(0.352, abs=3e-3)
 

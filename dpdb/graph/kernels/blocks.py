@@ -293,7 +293,7 @@ def witness(
     first: int,
     work: int,
 ) -> int:
-    """Match rows to theta copies of a neighbour, greedily in canonical order (PRIVACY, witness count).
+    """Match rows to theta copies of a neighbour, greedily in canonical order.
 
     Goes on from row `first`, stops after a whole row when `work` pairs are looked at, and returns the next row.
 

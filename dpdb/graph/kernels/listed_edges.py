@@ -56,7 +56,7 @@ def project(u: Ends, v: Ends, theta: int, degree: Counts) -> None:
 
 @kernel
 def witness(u: Ends, v: Ends, theta: int, covers: Counts, covered: NDArray[np.bool_]) -> None:
-    """Scan edges, in order (PRIVACY.md): u covers v if it can, then v covers u.
+    """Scan edges, in order: u covers v if it can, then v covers u.
 
     Parameters
     ----------
