@@ -133,6 +133,9 @@ ODD = [
     "not(t1.k = t2.k & t1.a IN (SELECT x FROM v) & t1.b != t2.b)",
     "UNIQUE(k) WHERE a NOT IN (SELECT x FROM v WHERE y > 1)",
     "CHECK (select IN (select, b))",
+    "not(t1.a NOT IN (SELECT x FROM v) = t2.b & t1.k = t2.k)",
+    "CHECK ((a NOT IN (SELECT x FROM v)) = (b IN (SELECT x FROM v)))",
+    "CHECK ((b IN (SELECT x FROM v)) <> (NOT f) OR (a NOT IN (SELECT x FROM v)) IS NULL)",
 ]
 
 
@@ -209,6 +212,8 @@ REFUSED = {
     "CHECK (a IN (SELECT x FROM v WHERE z = 1))": "v: there is no column 'z'",
     "CHECK (a IN (SELECT x FROM v WHERE y = 'no'))": "is not a value for",
     "CHECK (a IN (SELECT x FROM u))": "table 'u' is not declared",
+    "CHECK ((a NOT IN (SELECT x FROM v)) IS NULL)": "is not allowed; allowed are",
+    "CHECK (a IN (SELECT x FROM child))": "table 'child' is not declared",
     "CHECK (q IN (SELECT x FROM v))": "no column 'q'",
     "CHECK (a + 1 IN (SELECT x FROM v))": "expected a column of the row before IN .SELECT ...., found 'a . 1'",
     "CHECK ((a, b) IN (SELECT x, y FROM v))": "expected a",

@@ -277,6 +277,8 @@ class _Reader:
         index = self._only_index(tree, "a term over one tuple")
         if isinstance(tree, exp.Column):
             return self._ref(index, tree)
+        if isinstance(tree, exp.Not):
+            tree = exp.paren(tree)  # NOT binds looser than the comparison beside it
         return computed(index, row_expression(tree, self._name, is_condition=False))
 
     def _constant(self, tree: exp.Expr) -> Constant | None:
