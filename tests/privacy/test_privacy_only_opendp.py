@@ -16,12 +16,12 @@ PRIVATE_ROOMS = (
 RELEASE_IDS = Path("release/parts.py")
 RUN_IDS = Path("release/account.py")  # names of runs that nobody named
 LEDGER_KEYS = Path("ledger/store/seals.py")
+RECEIPT_KEYS = Path("receipts/notes.py")  # keys that sign receipts
 TOKENS = Path("doors/server/analysts.py")
 OUTSIDE = {  # beside these: what is drawn there is a secret of its own, or nothing
-    LEDGER_KEYS: {"secrets"}, TOKENS: {"secrets"},
+    LEDGER_KEYS: {"secrets"}, RECEIPT_KEYS: {"secrets"}, TOKENS: {"secrets"},
     Path("doors/server/postgres/connection.py"): {"secrets"},  # keys by which a client cancels
     Path("doors/server/postgres/scram.py"): {"secrets"},  # nonces
-    Path("receipts/notes.py"): {"secrets"},  # keys that sign receipts
 }  # fmt: skip
 
 
@@ -74,9 +74,16 @@ def test_other_rooms_use_numpy_generators_only():
 
 
 @pytest.mark.parametrize(
-    ("user", "call"), [(RELEASE_IDS, "token_hex"), (LEDGER_KEYS, "token_bytes"), (TOKENS, "token_urlsafe")]
+    ("user", "call"),
+    [
+        (RELEASE_IDS, "token_hex"),
+        (RUN_IDS, "token_hex"),
+        (LEDGER_KEYS, "token_bytes"),
+        (RECEIPT_KEYS, "token_bytes"),
+        (TOKENS, "token_urlsafe"),
+    ],
 )
-def test_release_ids_ledger_keys_and_tokens_are_the_only_uses_of_secrets(user, call):
+def test_ids_keys_and_tokens_are_the_only_uses_of_secrets(user, call):
     source = (ROOT / user).read_text(encoding="utf-8")
     attributes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)]
     used = [node.attr for node in attributes if ast.unparse(node.value) == "secrets"]
