@@ -117,6 +117,7 @@ def test_all_arguments_of_dp_inconsistency(registration: dpdb.Registration) -> N
     assert (row["mechanism"], row["confidence"], row["epsilon"], row["where"]) == ("em", 0.9, 50, "zip < 2")
 
 
+@pytest.mark.heavy(family="long")
 def test_groups_are_rows_in_the_order_of_their_keys(registration: dpdb.Registration, noise: StubNoise) -> None:
     query = "FROM dp_inconsistency('visits', epsilon := 2, by_column := 'state', group_keys := ['NY', 'CA', 'TX'])"
     rows = registration.execute(query).to_pylist()
@@ -170,6 +171,7 @@ def test_each_execution_of_a_prepared_statement_is_a_release(
     assert (noise.draws, registration.spent("visits")) == (5, 5)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "query",
     [
@@ -250,6 +252,7 @@ def test_the_manuals_statements(
     assert (noise.draws, registration.spent("visits")) == (5, 1.2)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_call_may_name_its_own_constraints(registration: dpdb.Registration, noise: StubNoise) -> None:
     both = "FROM dp_inconsistency('visits', constraints := 'UNIQUE(zip)') UNION ALL FROM dp_inconsistency('visits')"
     own, registered = registration.execute(both).column("value").to_pylist()
@@ -260,6 +263,7 @@ def test_a_call_may_name_its_own_constraints(registration: dpdb.Registration, no
     assert registration.spent("visits") == 2
 
 
+@pytest.mark.heavy(family="long")
 def test_constraints_of_a_call_are_never_a_file(registration: dpdb.Registration, tmp_path: Path) -> None:
     path = tmp_path / "visits.csv"
     path.write_text("zip,secret\n")
@@ -271,6 +275,7 @@ def test_constraints_of_a_call_are_never_a_file(registration: dpdb.Registration,
     assert registration.spent("visits") == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_without_registered_constraints_a_call_names_them(connection: duckdb.DuckDBPyConnection) -> None:
     with dpdb.register(connection, budget=2) as registered:
         assert registered.execute("FROM dp_inconsistency('visits', constraints := 'zip -> city')").num_rows == 1
@@ -279,6 +284,7 @@ def test_without_registered_constraints_a_call_names_them(connection: duckdb.Duc
         assert registered.spent("visits") == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_rates_and_constraints_one_by_one_are_asked_as_in_python() -> None:
     with duckdb.connect() as con:
         con.execute("CREATE TABLE t AS SELECT range % 3 AS a, range % 2 AS b, range AS c FROM range(30)")

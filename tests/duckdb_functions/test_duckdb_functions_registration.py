@@ -121,6 +121,7 @@ def test_spellings_of_one_table_share_its_budget(registration: dpdb.Registration
     assert registration.remaining(name) == 20
 
 
+@pytest.mark.heavy(family="long")
 def test_names_mean_what_they_mean_in_the_connection(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration
 ) -> None:
@@ -201,6 +202,7 @@ def test_a_ledger_belongs_to_one_table(connection: duckdb.DuckDBPyConnection, tm
             registration.execute("SELECT dp_count('claims')")
 
 
+@pytest.mark.heavy(family="long")
 def test_more_tables_than_open_sessions(connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration) -> None:
     for number in range(7):
         connection.execute(f"CREATE TABLE t{number} AS FROM visits")
@@ -220,6 +222,7 @@ def test_rows_per_person(connection: duckdb.DuckDBPyConnection) -> None:
 # -- life -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="long")
 def test_closing_takes_the_functions_away(connection: duckdb.DuckDBPyConnection, noise: StubNoise) -> None:
     cursor = connection.cursor()
     with replaced_noise(noise), dpdb.register(connection, constraints=RULE) as registration:
@@ -250,6 +253,7 @@ def test_the_functions_stay_without_the_handle(connection: duckdb.DuckDBPyConnec
     assert len(connection.execute("FROM dp_count('visits')").fetchall()) == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_a_dropped_connection_takes_everything_with_it(tmp_path: Path) -> None:
     path = tmp_path / "w.duckdb"
     connection = duckdb.connect(path)
@@ -266,6 +270,7 @@ def test_a_dropped_connection_takes_everything_with_it(tmp_path: Path) -> None:
         assert another.execute("SELECT count(*) FROM visits").fetchall() == [(6,)]
 
 
+@pytest.mark.heavy(family="long")
 def test_nothing_is_written_into_the_file(tmp_path: Path) -> None:
     path = tmp_path / "w.duckdb"
     with duckdb.connect(path) as connection:
@@ -309,6 +314,7 @@ def test_connections_that_cannot_be_registered(connection: duckdb.DuckDBPyConnec
         register()
 
 
+@pytest.mark.heavy(family="long")
 def test_parents_are_tables_of_the_connection_and_are_read_again_when_they_change() -> None:
     """At an epsilon at which noise other than 0 has a probability below 1e-60."""
     value = "SELECT value FROM dp_inconsistency('c', measure := 'problematic', epsilon := 1000)"
@@ -323,6 +329,7 @@ def test_parents_are_tables_of_the_connection_and_are_read_again_when_they_chang
             assert registration.execute(value).to_pylist() == [{"value": 2.0}]
 
 
+@pytest.mark.heavy(family="privacy")
 def test_calls_cannot_give_the_rows_of_a_private_parent_to_other_units() -> None:
     """Each call is private for its own units; a budget of both would be of neither."""
     ask = "FROM dp_inconsistency('c', constraints := '{}')".format

@@ -57,6 +57,7 @@ def test_a_transaction_measures_what_is_committed(
     assert counted(connection) == 6
 
 
+@pytest.mark.heavy(family="spending")
 def test_changed_rows_are_read_again_and_the_budget_goes_on(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration
 ) -> None:
@@ -71,6 +72,7 @@ def test_changed_rows_are_read_again_and_the_budget_goes_on(
     assert registration.spent("visits") == 4
 
 
+@pytest.mark.heavy(family="long")
 def test_changes_are_noticed_whatever_the_columns_are_called(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration
 ) -> None:
@@ -87,6 +89,7 @@ def test_changes_are_noticed_whatever_the_columns_are_called(
         connection.execute("SELECT dp_count('nested')")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_ledger_refuses_changed_rows_until_a_new_epoch(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     path = tmp_path / "visits.ledger"
     Ledger.create(path, 3).close()
@@ -104,6 +107,7 @@ def test_a_ledger_refuses_changed_rows_until_a_new_epoch(connection: duckdb.Duck
         assert noise.draws == 1
 
 
+@pytest.mark.heavy(family="spending")
 def test_threads_share_one_budget_and_draw_once_each(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise
 ) -> None:

@@ -76,6 +76,7 @@ def as_table(rows: Sequence[Row]) -> pa.Table:
     return pa.table({name: pa.array([row[name] for row in rows], kind) for name, kind in types.items()})
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 40))])
 def test_every_rule_is_counted_as_in_python(seed: int) -> None:
     draw = random.Random(seed)
@@ -99,6 +100,7 @@ def test_every_rule_is_counted_as_in_python(seed: int) -> None:
                 assert found(counted) == expected(as_values(meant), rule), rule
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("rules", "sizes"),
     [
@@ -182,6 +184,7 @@ def test_some_shapes_have_no_histogram() -> None:
         assert class_histograms(table.constraints, table.schema) == ()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("dialect", ["duckdb", "spark", "postgres"])
 def test_the_trees_are_sql_of_other_engines(dialect: str) -> None:
     rules = [*RULES, SIDES, "not(t1.d=3)"]

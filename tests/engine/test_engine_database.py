@@ -42,6 +42,7 @@ def edges_of_big_table(database: Database) -> tuple[int, int, int]:
     return size, first, second
 
 
+@pytest.mark.heavy(family="long")
 def test_a_small_memory_limit_spills_and_gives_the_same_edges(tmp_path: Path) -> None:
     with Database(threads=2) as database:
         expected = edges_of_big_table(database)
@@ -119,6 +120,7 @@ def test_an_abandoned_database_cleans_up(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.heavy(family="long")
 def test_exit_of_the_interpreter_cleans_up(tmp_path: Path) -> None:
     code = "import sys; from dpdb.database.database import Database as D; d = D(temp_directory=sys.argv[1]); exit(3)"
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, check=False)
@@ -192,6 +194,7 @@ QUERIES = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("seconds", [0, 0.001, 0.01, 0.3])
 @pytest.mark.parametrize("query", QUERIES)

@@ -187,6 +187,7 @@ def test_a_file_that_is_cut_short_is_refused(kind: str, tmp_path: Path) -> None:
     assert refusals >= (0 if kind == "jsonl" else 2)
 
 
+@pytest.mark.heavy(family="long")
 def test_lines_of_json_are_rows_by_themselves(tmp_path: Path) -> None:
     lines = [
         '{"zip": 1.50, "city": true, "other": 1}',
@@ -212,6 +213,7 @@ def test_lines_of_json_are_rows_by_themselves(tmp_path: Path) -> None:
         assert others == (expected[:-1] if left_out == 1 else expected[:place] + expected[place + 1 : -1])
 
 
+@pytest.mark.heavy(family="long")
 def test_json_lines_need_declared_columns_and_the_owner_gets_a_proposal(tmp_path: Path) -> None:
     path = write("jsonl", tmp_path)
     refused(path, "JSON lines have no header")
@@ -268,6 +270,7 @@ def test_a_writer_does_not_stop_sqlite_from_being_read(tmp_path: Path) -> None:
         assert len(rows(path)) == 3
 
 
+@pytest.mark.heavy(family="long")
 def test_sheets_of_a_workbook(tmp_path: Path) -> None:
     one = ("One", [["a", "b", None], [1, "x", "beyond the header"], [None, None, None], [1.5, True], [1e20]])
     path = workbook(tmp_path / "t.xlsx", one, ("Zwei", [["c"], ["y"]]), ("no name", [["c", None, "d"], [1, 2, 3]]))
@@ -278,6 +281,7 @@ def test_sheets_of_a_workbook(tmp_path: Path) -> None:
     assert rows(path, table="no name") == [{"c": "1", "column1": "2", "d": "3"}]
 
 
+@pytest.mark.heavy(family="long")
 def test_a_cell_left_of_a_sheets_names_changes_nothing(tmp_path: Path) -> None:
     def found(*below: list[Any]) -> list[dict[str, Any]]:
         return rows(workbook(tmp_path / "t.xlsx", ("t", [[None, "a", "b"], [None, "x"], *below])))
@@ -307,6 +311,7 @@ def test_standard_input(kind: str, tmp_path: Path) -> None:
     assert json.loads(done.stdout)["minimal_inconsistency"] == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_standard_input_without_a_row_is_refused() -> None:
     command = [sys.executable, "-m", "dpdb", "measure", "-", "--constraints", "a -> b", "--epsilon", "1"]
     done = subprocess.run(command, input="", capture_output=True, text=True, check=False)

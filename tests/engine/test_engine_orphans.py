@@ -50,6 +50,7 @@ def in_sql(child: pa.Table, parent: pa.Table, known: str, same: str) -> list[int
 KNOWN, SAME = "c.n IS NOT NULL AND c.k IS NOT NULL", "p.n = c.n AND p.k = c.k"
 
 
+@pytest.mark.heavy(family="long")
 def test_every_small_instance_has_the_orphans_of_plain_sql() -> None:
     child, parent = every_small_instance()
     expected = in_sql(child, parent, KNOWN, SAME)
@@ -127,6 +128,7 @@ def test_columns_that_do_not_compare_are_refused_by_name() -> None:
             open_local_table(numbers, constraints=rule, public_parents={"p": words})
 
 
+@pytest.mark.heavy(family="long")
 def test_a_public_parent_is_known_by_its_keys_in_any_order_and_number() -> None:
     def keys(values: list[str | None]) -> str:
         parent = pa.table({"k": pa.array(values, pa.string()), "beside": list(range(len(values)))})

@@ -200,6 +200,7 @@ def test_connections_agree(table: str) -> None:
         assert right(connection, table=table)
 
 
+@pytest.mark.heavy(family="long")
 def test_connection_with_a_registered_object_and_relation() -> None:
     with duckdb.connect() as connection:
         connection.register("registered", ARROW)
@@ -218,6 +219,7 @@ def test_connection_sees_uncommitted_rows_and_goes_on_working() -> None:
         assert connection.execute("SELECT count(*) FROM duckdb_tables()").fetchall() == [(0,)]
 
 
+@pytest.mark.heavy(family="long")
 def test_connection_names_mean_what_they_mean_in_its_sql(tmp_path: Path) -> None:
     path = duckdb_file(tmp_path)
     with duckdb.connect() as connection:
@@ -257,6 +259,7 @@ def test_column_names(database: Database, name: str) -> None:
     assert (result.self_conflicts, result.degree_bound) == (1, 2)
 
 
+@pytest.mark.heavy(family="long")
 def test_names_of_tables_and_schemas(tmp_path: Path) -> None:
     path = tmp_path / "odd.duckdb"
     with duckdb.connect(str(path)) as connection:

@@ -65,6 +65,7 @@ def reference(database: Database, rows: Sequence[Row], most: int) -> Bag:
     return result
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("largest", [3, pytest.param(6, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("most", [1, 2])
 def test_every_small_table_and_every_neighbour(database: Database, most: int, largest: int) -> None:
@@ -118,6 +119,7 @@ def test_units_are_equal_as_numbers_are(database: Database) -> None:
 SPANS = "SELECT u, CASE WHEN (u + c) % 2 = 0 THEN INTERVAL '1 month' ELSE INTERVAL '30 days' END AS span"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("limit", ["units", "children"])
 def test_no_other_row_chooses_between_intervals_that_compare_as_equal(database: Database, limit: str) -> None:
     """A term tells them apart: added to 31 January they are two days. Of each of 20,000 units one of two is kept."""

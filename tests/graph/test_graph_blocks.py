@@ -80,6 +80,7 @@ def dense_ways_agree(
             earlier[k] = constraint
 
 
+@pytest.mark.heavy(family="long")
 def test_all_statistics_equal_those_of_the_edge_stream(record_property: pytest.FixtureRequest) -> None:
     edges = [agree(seed) for seed in fifth(range(150))]
     record_property("graphs", len(edges))  # type: ignore[operator]
@@ -104,6 +105,7 @@ def test_enumeration_goes_on_across_batches(monkeypatch: pytest.MonkeyPatch) -> 
         agree(seed)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("work", [1, 2, 7])
 def test_results_do_not_depend_on_where_kernels_pause(work: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels return after so many rows looked at and are called again; the edges come from the definition."""
@@ -148,6 +150,7 @@ def test_projections_grow_with_theta() -> None:
         assert [each.edge_count for each in counts] == sorted(each.edge_count for each in counts)
 
 
+@pytest.mark.heavy(family="long")
 def test_majority_rows_never_conflict_and_groups_hold_conflicting_rows_only() -> None:
     for seed in range(200):
         rng = np.random.default_rng(seed)

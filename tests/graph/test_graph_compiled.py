@@ -234,6 +234,7 @@ def test_another_calling_convention_is_left_to_numba(monkeypatch: pytest.MonkeyP
     assert not folder.exists()
 
 
+@pytest.mark.heavy(family="long")
 def test_numba_reads_no_settings_of_the_current_folder(tmp_path: Path) -> None:
     """Anybody may have written them; so compiled code would be read from where they say."""
     (tmp_path / ".numba_config.yaml").write_text(f"cache_dir: {tmp_path}\ndisable_jit: 1\n")
@@ -290,6 +291,7 @@ def test_warm_check_compiles_nothing_and_says_what_is_missing(folder: Path) -> N
     assert not folder.exists()
 
 
+@pytest.mark.heavy(family="long")
 def test_a_warm_start_does_not_import_numba(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NUMBA_CACHE_DIR")
     arguments = ["measure", str(DATA / "hospital.parquet"), "--constraints", str(DATA / "hospital.dcs.txt")]

@@ -80,6 +80,7 @@ def test_a_hub_arrives(key):
     assert not caught(key, "hub", trials=trials_of(key))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("key", [*fifth([*DEFAULTS, ("repair", "greedy")]), EXACT], ids="-".join)
 def test_a_self_conflict_arrives(key):
     assert not caught(key, "self-conflict", trials=trials_of(key))
@@ -114,6 +115,7 @@ def test_every_pair(key, pair):
 # -- the check notices wrong constants ------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("key", [*fifth([*DEFAULTS, ("repair", "greedy")]), EXACT], ids="-".join)
 def test_a_multiplied_epsilon_is_caught(key):
     """Doubled; tripled where a selection takes part of it, which these few samples do not see."""

@@ -113,6 +113,7 @@ def test_each_constraint_is_divided_by_what_it_reads(shop: Path) -> None:
     assert [part.epsilon for part in parts] == [10**9, 5 * 10**9 // 2]
 
 
+@pytest.mark.heavy(family="privacy")
 def test_a_new_row_may_take_the_place_of_one_in_another_slice(tmp_path: Path) -> None:
     """Why k is not enough for k = 1: two slices change by one orphan each, and both are charged once."""
     pq.write_table(pa.table({"id": [2]}), tmp_path / "p.parquet")
@@ -167,6 +168,7 @@ OTHERS: list[tuple[list[str], dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.heavy(family="long")
 def test_a_ledger_is_bound_to_keys_and_number(shop: Path, ledger: Path) -> None:
     with opened(shop, ledger=ledger) as session:
         session.dp_inconsistency("problematic", 1)
@@ -175,6 +177,7 @@ def test_a_ledger_is_bound_to_keys_and_number(shop: Path, ledger: Path) -> None:
             opened(shop, *rules, ledger=ledger, **options)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_changed_parent_is_asked_about(shop: Path, ledger: Path) -> None:
     with opened(shop, ledger=ledger) as session:
         session.dp_inconsistency("problematic", 1)
@@ -250,6 +253,7 @@ def test_epsilon_that_leaves_nothing_for_a_row_is_refused(shop: Path) -> None:
         session.dp_inconsistency("problematic", 1)
 
 
+@pytest.mark.heavy(family="long")
 def test_the_largest_limit_serves_counts_with_a_ledger(shop: Path, ledger: Path) -> None:
     with opened(shop, max_children=2**32 - 1, ledger=ledger) as session, replaced_noise(StubNoise()):
         assert session.dp_count(epsilon=1).value == 120
@@ -264,6 +268,7 @@ def test_a_public_table_is_not_its_own_parent(shop: Path) -> None:
 # -- doors ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="long")
 def test_the_command_line_and_its_prompt(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     orphans, _ = counted(shop)
     with replaced_noise(StubNoise()):
@@ -275,6 +280,7 @@ def test_the_command_line_and_its_prompt(shop: Path, capsys: pytest.CaptureFixtu
     assert float(capsys.readouterr().out.splitlines()[1]) == orphans
 
 
+@pytest.mark.heavy(family="long")
 def test_an_explanation_shows_which_rows_are_used(shop: Path) -> None:
     explained = explain(shop, RULE, table="orders", **PRIVATE)
     assert explained["unit"]["words"].startswith("one row of the table or of customers, using at most 2 rows")
@@ -282,6 +288,7 @@ def test_an_explanation_shows_which_rows_are_used(shop: Path) -> None:
     assert explain(shop, "zip -> city", table="orders", **PRIVATE)["unit"]["sql"] is None
 
 
+@pytest.mark.heavy(family="long")
 def test_a_job_and_registered_functions(shop: Path, tmp_path: Path) -> None:
     Ledger.create(tmp_path / "j.ledger", 1000).close()
     job = tmp_path / "job.toml"

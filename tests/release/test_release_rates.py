@@ -75,6 +75,7 @@ def test_rows_per_person_divides_both_parts() -> None:
         assert "up to 4 rows" in shared.guarantee
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("epsilon", ["0.000001", 1, "1000000"])
 @pytest.mark.parametrize("rows", [0, 1, 3])
 def test_no_table_makes_a_rate_fail(rows: int, epsilon: object) -> None:

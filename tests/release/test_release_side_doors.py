@@ -212,6 +212,7 @@ def test_objects_of_pandas_are_text_whatever_the_rows_hold() -> None:
     assert repair(numbers, "UNIQUE(k)") == repair(mixed, "UNIQUE(k)") == 1  # '1' twice, '1.0' once
 
 
+@pytest.mark.heavy(family="long")
 def test_values_in_names_of_folders_are_text_and_never_shown(tmp_path: Path) -> None:
     """As numbers 1 and 01 are equal: no third folder may decide whether they are numbers."""
     for value in ("1", "01", "alice"):
@@ -374,6 +375,7 @@ def test_the_number_of_draws_does_not_depend_on_the_rows(measure: str, mechanism
 # -- logs -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="long")
 def test_logging_at_the_default_level_prints_nothing() -> None:
     code = """if True:
         import logging, sys
@@ -459,6 +461,7 @@ def killed(folder: Path, number: int, *arguments: str) -> subprocess.CompletedPr
     return subprocess.CompletedProcess([], process.returncode, out, err)
 
 
+@pytest.mark.heavy(family="long")
 def test_it_goes_away_when_control_c_is_pressed_while_working(tmp_path: Path) -> None:
     """And Ctrl-C stays Ctrl-C, not the constant message of a failure: it must be able to stop a loop of releases."""
     done = killed(tmp_path, signal.SIGINT)
@@ -468,6 +471,7 @@ def test_it_goes_away_when_control_c_is_pressed_while_working(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.heavy(family="long")
 def test_it_goes_away_when_terminated_while_working_under_a_handler_that_exits(tmp_path: Path) -> None:
     done = killed(tmp_path, signal.SIGTERM, "handler")
     assert done.returncode != 0

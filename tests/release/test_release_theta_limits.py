@@ -110,6 +110,7 @@ def test_slices_and_constraints_say_it_each_for_itself() -> None:
     ]
 
 
+@pytest.mark.heavy(family="long")
 def test_the_command_line_says_it(visits: Path) -> None:
     asked = ("measure", str(visits), "--constraints", RULE, "--measure", "minimal_inconsistency", "--epsilon", "1")
     first, words = output(*asked), output(*asked, "--verbose")
@@ -121,6 +122,7 @@ def test_the_command_line_says_it(visits: Path) -> None:
     assert "\n* Many conflicts of few rows may be missing: more epsilon may show them.\n" in first
 
 
+@pytest.mark.heavy(family="long")
 def test_sql_says_it(visits: Path) -> None:
     call = "SELECT r.theta_limits FROM dp_inconsistency('visits', measure := '{}', epsilon := 1) AS r"
     pairs, repair = (call.format(measure) for measure in ("minimal_inconsistency", "repair"))
@@ -133,6 +135,7 @@ def test_sql_says_it(visits: Path) -> None:
             assert functions.execute(pairs).to_pydict() == {"theta_limits": [True]}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("results", ["results.duckdb", "results"])
 def test_jobs_and_reports_say_it(results: str, visits: Path) -> None:
     """Results tables of an older version gain the column at the end."""

@@ -70,6 +70,7 @@ def exact_answers(session: dpdb.Session) -> list[float]:
     return [release.value for release in released]
 
 
+@pytest.mark.heavy(family="long")
 @settings(derandomize=True, deadline=None, max_examples=4)
 @given(
     st.lists(
@@ -151,6 +152,7 @@ def test_a_source_that_is_gone_is_refused_before_the_debit(source: Path) -> None
 # -- the ledger -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="long")
 def test_a_ledger_is_bound_to_its_unit(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "t.ledger"
     Ledger.create(path, 1).close()
@@ -278,6 +280,7 @@ def test_rows_in_as_many_disjoint_slices_as_a_unit_has_rows_cost_one_charge(tmp_
 # -- commands -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="long")
 def test_the_commands_take_a_unit(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(tmp_path / "t.ledger")
     unit = ["--unit", "patient", "--max-rows", "2"]

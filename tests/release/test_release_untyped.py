@@ -83,6 +83,7 @@ def test_keys_of_untyped_text_are_texts(make: Callable[[Path], Any], tmp_path: P
         assert [release.value for release in session.dp_count(1.0, by="a", keys=["9", "5"])] == [1, 0]  # type: ignore[union-attr]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("make", SOURCES)
 def test_equality_of_untyped_text_is_allowed(make: Callable[[Path], Any], tmp_path: Path) -> None:
     rules = ["a -> b", "not(t1.a=t2.b)", "not(t1.a='x')", "not(t1.a=t1.b)"]
@@ -129,6 +130,7 @@ ADVICE = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("where", ADVICE)
 def test_the_message_has_the_remedy(where: str, tmp_path: Path) -> None:
     path = csv(tmp_path)

@@ -69,6 +69,7 @@ def of_values(asked: list[str]) -> int:
     return sum("row_hash" not in text for text in asked)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("sent", "bits", "rules"),
     [
@@ -135,6 +136,7 @@ def test_columns_that_are_no_keys_are_grouped_by_their_values(sent: Sent, monkey
     assert of_values(check(rows, sent, ["UNIQUE(k)"])) == 1
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("sent", "count"),
     [("duckdb", 0), ("duckdb", 1), pytest.param("spark", 40, marks=SOME)],
@@ -161,6 +163,7 @@ def test_rows_of_units_are_chosen_once() -> None:
     assert of_values(asked) == len(asked)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 200))])
 def test_random_tables(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(seed)
@@ -186,6 +189,7 @@ FAILURES = [EngineError("row 7 holds 'Alice'"), KeyboardInterrupt(), MemoryError
 ROWS = pa.table({"k": [*range(60), 0, 0, 7]})
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("sent", "place", "failure"),
     [

@@ -78,6 +78,7 @@ def test_tables_open_on_a_phone_without_widening_the_page(browser: Browser, page
     assert browser.run(size + "t.ownerSVGElement.getBoundingClientRect().width / 440") > 9
 
 
+@pytest.mark.heavy(family="long")
 def test_labels_of_charts_do_not_overlap(browser: Browser, page: Path) -> None:
     overlaps = """
     const bad = [];
@@ -95,6 +96,7 @@ def test_labels_of_charts_do_not_overlap(browser: Browser, page: Path) -> None:
         assert browser.run(overlaps) == []
 
 
+@pytest.mark.heavy(family="long")
 def test_the_page_prints_in_light_colours_whatever_the_screen_shows(browser: Browser, page: Path) -> None:
     browser.show(page, dark=True)
     pdf = browser.pdf()

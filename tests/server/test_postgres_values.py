@@ -89,6 +89,7 @@ def test_numbers_in_binary_are_those_of_psycopg(value: Decimal | int) -> None:
         assert read_value(numeric_bytes(value), 1700, 1) == text
 
 
+@pytest.mark.heavy(family="long")
 @given(st.integers(-2_000_000, 100_000_000))
 @examples(300)
 def test_dates_are_those_of_duckdb(days: int) -> None:
@@ -100,6 +101,7 @@ def test_dates_are_those_of_duckdb(days: int) -> None:
     assert timestamp_text(days * 86_400_000_000).replace(" BC", "") == stamp.replace(" (BC)", "")
 
 
+@pytest.mark.heavy(family="long")
 def test_values_of_clients_become_literals_and_nothing_else() -> None:
     """Whatever a client sends, the tree of the statement has one literal where the parameter was."""
     chance = random.Random(7)
