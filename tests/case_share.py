@@ -6,8 +6,9 @@ and that twentieth. What runs is printed first, how many cases wait for `--cases
 Lists of cases inside a test go through `fifth` or `twentieth`. A parametrized test is marked `heavy`, or
 `heavy(of=20)`: its cases are dealt out in an order that mixes the parameters, and at least one of them runs. Tests of
 one file marked `heavy(family="...")` with one name are cases of one family: the tests of a file that take long are
-"long", those about what is spent "spending", those about what others may know "privacy", so that one of each runs. Of
-the files whose tests start Spark one runs these, which is printed at the end.
+"long" (the only such one of its file: "alone", one family over all files), those about what is spent "spending", those
+about what others may know "privacy", so that one of each runs. Of the files whose tests start Spark one runs these,
+which is printed at the end.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ __all__ = ["CHOICES", "choose", "examples", "fifth", "file_of_spark", "leave_out
 
 FIFTH = 5
 TWENTIETH = 20
+ALONE = "alone"
+"""The family of the tests that are the one long test of their file: one family over all files."""
 CHOICES = ("commit", "all", *map(str, range(TWENTIETH)))
 WITHOUT_GIT = "0" * 40
 
@@ -115,7 +118,8 @@ def leave_out(items: list[pytest.Item]) -> list[pytest.Item]:
         if marker := item.get_closest_marker("heavy"):
             file, _, test = item.nodeid.partition("[")[0].partition("::")
             family, of = marker.kwargs.get("family", test), marker.kwargs.get("of", FIFTH)
-            families[f"{file}::{family}", of].append(item)
+            name = family if family == ALONE else f"{file}::{family}"
+            families[name, of].append(item)
     left = _of_other_files(items)
     for (name, of), cases in families.items():
         mixed = sorted(cases, key=lambda case: (crc32(case.nodeid.encode()), case.nodeid))

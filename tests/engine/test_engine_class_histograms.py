@@ -147,6 +147,7 @@ def test_a_table_of_a_database_declares_what_may_be_null(tmp_path: Path) -> None
             assert [dict(found(counted)) for counted in table.class_histograms()[1]] == groups
 
 
+@pytest.mark.heavy(family="alone")
 def test_values_compare_as_in_the_conflict_graph(tmp_path: Path) -> None:
     """Collations are dropped, enumerations are text, times out of the calendar are NULL, terms are computed."""
     with duckdb.connect(str(tmp_path / "odd.duckdb")) as connection:

@@ -96,6 +96,7 @@ def test_every_small_table_and_every_neighbour(database: Database, most: int, la
 cells = st.one_of(st.none(), st.integers(-2, 2))
 
 
+@pytest.mark.heavy(family="alone")
 @settings(derandomize=True, deadline=None, max_examples=30)
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "c", None]), cells), max_size=14), st.integers(1, 4), st.randoms())
 def test_any_table_is_as_the_reference_says_in_any_order(

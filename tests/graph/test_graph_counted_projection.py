@@ -80,6 +80,7 @@ def test_equal_on_slightly_dirty_tables(spans: int, monkeypatch: pytest.MonkeyPa
     assert sum(equal(*slightly_dirty(seed)) for seed in seeds) > of_all(300)
 
 
+@pytest.mark.heavy(family="alone")
 def test_equal_on_tables_without_a_pattern() -> None:
     for seed in fifth(range(150)):
         rng = np.random.default_rng(seed)

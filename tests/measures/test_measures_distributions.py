@@ -75,6 +75,7 @@ def trials_of(key) -> int:
     return 4_000 if key[1] in CHEAP else 700
 
 
+@pytest.mark.heavy(family="alone")
 @pytest.mark.parametrize("key", twentieth(ALL), ids="-".join)
 def test_a_hub_arrives(key):
     assert not caught(key, "hub", trials=trials_of(key))

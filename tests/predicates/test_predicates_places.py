@@ -152,6 +152,7 @@ def test_equal_values_are_found_whatever_their_texts(kind: str, texts: list[str]
         assert equal_values(database, literals[:2]) is None
 
 
+@pytest.mark.heavy(family="alone")
 def test_a_thousand_keys_are_compared_in_one_query(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     literals = [Literal("DECIMAL(38,2)", f"{k}.50", "") for k in range(1000)]
     asked: list[object] = []

@@ -51,6 +51,7 @@ def test_rates_of_the_table() -> None:
     assert dpdb.dp_inconsistency(TABLE, RULES, "repair", CERTAIN, rate=True).value == REPAIR  # type: ignore[union-attr]
 
 
+@pytest.mark.heavy(family="alone")
 def test_the_rows_counted_are_those_of_the_slice() -> None:
     """With rows on their own in conflict, NULLs, and an absent group: as `dp_count` counts."""
     with Session(TABLE, constraints=RULES) as session:

@@ -93,6 +93,7 @@ def test_equality_of_untyped_text_is_allowed(make: Callable[[Path], Any], tmp_pa
         assert session.dp_count(1.0, where=where).value == 2  # type: ignore[union-attr]
 
 
+@pytest.mark.heavy(family="alone")
 def test_a_declared_text_may_be_compared_as_text(tmp_path: Path) -> None:
     for source, types in (
         (csv(tmp_path), {"a": "VARCHAR"}),

@@ -114,6 +114,7 @@ def compare(there: GatheredTable, given: dict[str, pa.Table], most: int) -> None
             assert answers(there) == answers(here)
 
 
+@pytest.mark.heavy(family="alone")
 def test_postgresql(postgres: Server) -> None:
     given = tables(Random(7), 60)
     for name, rows in given.items():

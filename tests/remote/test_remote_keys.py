@@ -122,6 +122,7 @@ def test_equal_values_have_one_hash_in_the_programs_that_spark_compiles(
             spark.conf.set(name, value)
 
 
+@pytest.mark.heavy(family="alone")
 def test_columns_that_are_no_keys_are_grouped_by_their_values(sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where too many hashes are shared to be lent, none is."""
     monkeypatch.setattr(MOST_SHARED, "at", 3)
