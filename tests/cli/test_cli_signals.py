@@ -85,7 +85,7 @@ def test_two_hundred_signals_at_random_times(folder: Path) -> None:
 # -- the first moments ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize(
     "program", [["-m", "dpdb"], ["-c", "from dpdb.doors.cli.main import run_process; run_process()"]]
 )
@@ -168,7 +168,7 @@ def stuck(tmp_path: Path, *arguments: str) -> subprocess.Popen[str]:
     return process
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_command_that_does_not_leave_is_ended(number: signal.Signals, tmp_path: Path) -> None:
     process = stuck(tmp_path)
@@ -296,7 +296,7 @@ def test_an_exception_that_has_done_its_work_is_not_raised_again() -> None:
         time.sleep(0.2)
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("pause", [0, 0.01, 0.02, 0.03])
 def test_the_end_of_a_command_is_not_disturbed_by_it(pause: float) -> None:
     code = f"""

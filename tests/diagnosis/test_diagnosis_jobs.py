@@ -69,7 +69,7 @@ def spent(job: Path) -> float:
         return ledger.summary().spent
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 def test_a_run_is_planned_made_and_repeated(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan = dpdb.jobs.plan(job, "2026-11-21")
     assert "4 slices of state; epsilon 1" in str(plan)

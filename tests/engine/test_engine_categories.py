@@ -85,7 +85,7 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
 }
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("name", SOURCES)
 def test_categories_are_ordered_by_position(name: str, tmp_path: Path) -> None:
     source = SOURCES[name](tmp_path)

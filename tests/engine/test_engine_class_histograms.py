@@ -76,7 +76,7 @@ def as_table(rows: Sequence[Row]) -> pa.Table:
     return pa.table({name: pa.array([row[name] for row in rows], kind) for name, kind in types.items()})
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 40))])
 def test_every_rule_is_counted_as_in_python(seed: int) -> None:
     draw = random.Random(seed)

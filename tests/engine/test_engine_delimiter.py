@@ -62,7 +62,7 @@ def test_the_given_delimiter_alone_counts(tmp_path: Path) -> None:
     assert read(path, "|")[0] == [("a,b;c",), ("1,2;3",)]
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("mark", [b"^", b";"])
 def test_every_delimiter_follows_the_rule_of_commas(tmp_path: Path, mark: bytes) -> None:
     rng, parts = random.Random(16), [b"a", b",", b",", b'"', b'"', b"\n", b" ", mark, b'"x"', b'"a,b"', b"1,2\n"]

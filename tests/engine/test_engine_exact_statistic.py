@@ -245,7 +245,7 @@ def found_in(folder: Path, shape: Shape, count: int) -> None:
         assert [one for [one] in found] == [fewest(rows, shape.conflict, shape.alone) for rows in tables]
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("shape", fifth(SHAPES), ids=str)
 def test_the_fewest_rows_to_delete_are_found(shape: Shape, tmp_path: Path) -> None:
     """Values and NULL, conditions, slices: through parser, binding and SQL."""

@@ -129,7 +129,7 @@ def compare(folder: Path, shape: Shape, count: int) -> None:
             assert found == [cover, with_reversed(shape, rows) if intervals else cover], rows
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("shape", [*fifth(SHAPES), BESIDE], ids=str)
 def test_the_fewest_rows_to_delete_are_found(shape: Shape, tmp_path: Path) -> None:
     compare(tmp_path, shape, 25)

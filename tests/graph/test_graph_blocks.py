@@ -105,7 +105,7 @@ def test_enumeration_goes_on_across_batches(monkeypatch: pytest.MonkeyPatch) -> 
         agree(seed)
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("work", [1, 2, 7])
 def test_results_do_not_depend_on_where_kernels_pause(work: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels return after so many rows looked at and are called again; the edges come from the definition."""

@@ -72,7 +72,7 @@ def slightly_dirty(seed: int) -> tuple[int, list[Made]]:
     return rows, made
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("spans", [0, 2, 6])
 def test_equal_on_slightly_dirty_tables(spans: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counted_projection, "_SPANS", spans)

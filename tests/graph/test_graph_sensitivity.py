@@ -96,7 +96,7 @@ def test_every_seven_node_graph(record_property):
     extremes.report(record_property)
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("nodes", [2, 3, 4, 5, 6, pytest.param(7, marks=pytest.mark.slow)])
 def test_fractional_cover_of_every_graph(nodes, record_property):
     graphs = SmallGraphs(nodes)

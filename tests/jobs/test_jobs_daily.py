@@ -275,7 +275,7 @@ def test_an_answered_run_is_replayed_after_a_reload(daily: Path, capsys: pytest.
             s.dp_count(epsilon=0.1)
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("kept", ["results.duckdb", "results"])
 def test_results_say_what_was_warned_of_and_which_slice_it_is_from_day_to_day(kept: str, daily: Path) -> None:
     """At epsilon 10,000 the noise is 0 but with a chance below 1e-6: one row of two must go on each day."""

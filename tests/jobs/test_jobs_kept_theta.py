@@ -207,7 +207,7 @@ def test_what_has_no_theta_is_refused(
     assert said.count("\n") == 1
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("kept", ["results.duckdb", "results"])
 def test_results_of_an_older_version_get_the_new_columns_at_the_end(kept: str, keeps: Path) -> None:
     """Their rows are read, without what they did not keep; the page compares what can be compared."""

@@ -258,7 +258,7 @@ def test_without_a_run_id_the_day_is_named(job: Path, capsys: pytest.CaptureFixt
     assert {row.run_id for row in read_results(job.parent / "results.duckdb").rows} <= days
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("kept", ["results.duckdb", "results"])
 def test_a_retry_keeps_the_one_time_of_its_run(kept: str, job: Path) -> None:
     path = with_results(job, kept)
@@ -416,7 +416,7 @@ def test_a_results_table_of_the_owners_own_making_is_kept(columns: str, job: Pat
     assert len(read_results(job.parent / "results.duckdb")) == 6
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("at_most", ["0.25", "0.35"], ids=["the first release", "those behind it"])
 def test_check_says_what_an_allowance_will_say(job: Path, at_most: str, capsys: pytest.CaptureFixture[str]) -> None:
     ledger = job.parent / "t.ledger"

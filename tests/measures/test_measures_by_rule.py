@@ -236,7 +236,7 @@ def test_the_cap_changes_by_one_however_many_histograms_there_are(measure: str) 
     assert 0.5 < scripted_loss(larger, smaller, measure) <= 1 + 1e-9
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("measure", COUNTING)
 def test_an_estimand_says_how_it_is_to_the_measure(measure: str) -> None:
     with dpdb.open(VISITS, constraints=[CITY, STATE, "CHECK (age >= 0)"]) as session:

@@ -81,7 +81,7 @@ def test_a_hub_arrives(key):
     assert not caught(key, "hub", trials=trials_of(key))
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("key", [*fifth([*DEFAULTS, ("repair", "greedy")]), EXACT], ids="-".join)
 def test_a_self_conflict_arrives(key):
     assert not caught(key, "self-conflict", trials=trials_of(key))

@@ -266,7 +266,7 @@ _RULES_BY_THEMSELVES = {
 }
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("seed", range(30))
 def test_every_rule_counts_lists_and_measures_by_itself_as_a_self_join_does(tmp_path: Path, seed: int) -> None:
     random_ = random.Random(seed)

@@ -29,7 +29,7 @@ def planned(rules: Sequence[str], **options: object) -> PlannedTable:
     return planned_table(dcs, types, **given)  # type: ignore[arg-type]
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize(
     "rule",
     [

@@ -110,7 +110,7 @@ def in_document(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
     return {one["name"]: one["receipt"] for one in [*found["releases"], *found["checks"], *found["diagnoses"]]}
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("results", ["results", "results.duckdb"])
 def test_every_part_of_a_job_has_its_receipt(kept: Kept, results: str, capsys: pytest.CaptureFixture[str]) -> None:
     """In the document, in the file beside the results and from Python: the same line, also when asked again."""

@@ -97,7 +97,7 @@ def climbed(request: pytest.FixtureRequest) -> list[tuple[Release, Release, Rele
     return found
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 def test_a_chosen_theta_compares_with_a_kept_one(climbed: list[tuple[Release, Release, Release, float]]) -> None:
     changes = [(kept.change(first, 0.8), more) for first, _, kept, more in climbed]
     hits = sum(change.lower <= more <= change.upper for change, more in changes)

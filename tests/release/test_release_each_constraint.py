@@ -35,7 +35,7 @@ def breakdown(session: Session, measure: str, epsilon: object, **options: object
     return released
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("measure", MEASURES)
 def test_each_constraint_is_measured_as_if_it_were_alone(measure: str) -> None:
     with Session(TABLE, constraints=RULES, row_bound=7) as session:

@@ -135,7 +135,7 @@ def test_sql_says_it(visits: Path) -> None:
             assert functions.execute(pairs).to_pydict() == {"theta_limits": [True]}
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("results", ["results.duckdb", "results"])
 def test_jobs_and_reports_say_it(results: str, visits: Path) -> None:
     """Results tables of an older version gain the column at the end."""

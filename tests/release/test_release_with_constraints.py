@@ -29,7 +29,7 @@ def _repair(session: dpdb.Session) -> float:
 RULES = ["a -> b", "c -> b", "CHECK (b = 0)", "UNIQUE(a, c)"]
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("settings", [{}, {"unit": "who", "max_rows": 4}])
 def test_each_set_of_rules_is_measured_as_alone(
     table: Path, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch

@@ -181,7 +181,7 @@ class _OtherRows(DuckDBRemote):
         return super().ask(tree)
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("append_only", [None, True])
 def test_rows_that_change_between_queries_are_no_table(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, append_only: bool | None

@@ -69,7 +69,7 @@ def of_values(asked: list[str]) -> int:
     return sum("row_hash" not in text for text in asked)
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize(
     ("sent", "bits", "rules"),
     [

@@ -116,13 +116,13 @@ def test_our_own_engine_as_another(here: AskedThere, settings: dict[str, Any]) -
     compare(here, None, settings)
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("settings", [{"public_parents": ["person"]}, UNIT], ids=["public", "private"])
 def test_postgresql(beside: Server, settings: dict[str, Any]) -> None:
     compare(beside.address, "visit", settings)
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("settings", [{"public_parents": ["person", "codes"]}, UNIT | {"public_parents": ["codes"]}])
 @pytest.mark.parametrize("there", ["here", "postgresql"])
 def test_members(beside: Server, there: str, settings: dict[str, Any]) -> None:

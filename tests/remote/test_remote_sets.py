@@ -235,7 +235,7 @@ def test_a_set_there_is_checked_by_one_debit_at_one_moment(place: tuple[Server, 
         TableSet(server.address, suites, **asked, max_rows=2, gather_rows=100)
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("before", [True, False])
 def test_a_server_that_goes_away_is_one_line(tmp_path: Path, before: bool) -> None:
     """Before the debit nothing is spent; after it the same run id finishes what was debited, once."""

@@ -50,7 +50,7 @@ def pixel_rows(png: bytes) -> list[bytes]:
     return [pixels[k * stride : (k + 1) * stride] for k in range(height)]
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("which", ["page", "hostile_page"])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 360])

@@ -58,7 +58,7 @@ FLOODS = {
 }
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("kind", FLOODS)
 def test_a_newcomer_is_answered_in_a_flood(kind: str, flooded: Server) -> None:
     alone = max(newcomer(flooded, address) for address in ADDRESSES)

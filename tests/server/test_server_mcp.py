@@ -88,7 +88,7 @@ async def everything(client: Client) -> list[str]:
     return [cited[0], cited[1], cited[3]]
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_every_tool_over_http(served: Server, mode: str, capsys: pytest.CaptureFixture[str]) -> None:
     name = served.site.add(f"ann-{mode}", **RATION)

@@ -247,7 +247,7 @@ def test_two_hundred_processes_are_killed_at_random_times(door: FrontEnd) -> Non
     assert len(told) > 100
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @linux
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_dead_or_stopped_zygote_is_replaced(number: signal.Signals, door: FrontEnd) -> None:
@@ -269,7 +269,7 @@ def test_a_dead_or_stopped_zygote_is_replaced(number: signal.Signals, door: Fron
     assert (door.session.spent(), door.kept) == (1, ())
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @linux
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_processes_die_with_their_parent(number: signal.Signals, folder: Path) -> None:
