@@ -46,6 +46,7 @@ def test_text_shows_every_figure_with_its_name(capsys: pytest.CaptureFixture[str
     assert "nothing was spent and no row was read" in out
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

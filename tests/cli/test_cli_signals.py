@@ -286,6 +286,7 @@ def test_an_error_behind_a_signal_is_reported_as_the_signal(
     assert capsys.readouterr().err.startswith("dpdb: interrupted; temporary data is removed, ")
 
 
+@pytest.mark.heavy(family="long")
 def test_an_exception_that_has_done_its_work_is_not_raised_again() -> None:
     with SignalsEndTheCommand(print):
         try:

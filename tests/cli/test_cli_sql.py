@@ -120,6 +120,7 @@ def test_statements_come_from_files_and_standard_input(
         assert [r["rows"] for r in json.loads(capsys.readouterr().out)["results"]] == [[{"one": 1}], [{"two": "a;b"}]]
 
 
+@pytest.mark.heavy(family="long")
 def test_all_statements_are_checked_before_the_first_runs(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -288,6 +289,7 @@ def test_the_prompt_answers_until_it_is_left(
     assert stat.S_IMODE(history.stat().st_mode) == 0o600
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["open to others", "a link", "a pipe", "a folder"])
 def test_the_history_is_a_file_of_its_user_alone(
     kind: str, front_end: FrontEnd, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

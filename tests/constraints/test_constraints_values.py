@@ -90,6 +90,7 @@ def test_operators(op, a, b):
     assert op.is_strict_order == (op.value in {"<", ">"})
 
 
+@pytest.mark.heavy(family="long")
 @settings(deadline=None)
 @given(tables)
 def test_tuple_order_in_every_style(rows):

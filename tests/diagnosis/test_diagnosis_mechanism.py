@@ -158,6 +158,7 @@ def test_slices_attain_epsilon_whatever_their_number(monkeypatch):
         assert laplace_scale(lattice.greatest, epsilon) == 1.0
 
 
+@pytest.mark.heavy(family="long")
 def test_the_candidates_are_the_public_keys(monkeypatch):
     """A key that no row has is scored and gets noise; a mutant that takes only the keys of rows is caught by this."""
     few = calls_of(monkeypatch, [(0, 0, "a", "x")], ["z -> c"], by="k", keys=["a", "b", "none"])

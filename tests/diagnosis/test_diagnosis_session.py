@@ -80,6 +80,7 @@ def test_the_dirtiest_slices_are_named_with_bounds_of_one_width(folder: Path) ->
     assert "<table" in found._repr_html_()
 
 
+@pytest.mark.heavy(family="long")
 def test_several_columns_and_rules(folder: Path) -> None:
     """Excess over 5%: S1 has 200 - 50, F has 215 - 100."""
     found = diagnose(by=["sex", "state"], keys=[["F", "M"], KEYS], rules=True, expected="5%")

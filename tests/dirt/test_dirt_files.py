@@ -79,6 +79,7 @@ def test_sample_keeps_order_and_repeats(source, tmp_path):
     assert write_noisy(source, "zip -> city", out, "conoise", sample=501, overwrite=True).rows == 500
 
 
+@pytest.mark.heavy(family="long")
 def test_a_run_without_seed_can_be_repeated(source, tmp_path):
     first = write_noisy(source, "zip -> city", tmp_path / "1.parquet", "rnoise", alpha=0.1)
     write_noisy(source, "zip -> city", tmp_path / "2.parquet", "rnoise", alpha=0.1, seed=first.seed)
@@ -176,6 +177,7 @@ def test_a_failure_leaves_no_file(source, tmp_path, monkeypatch):
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.heavy(family="long")
 def test_parameters(source, tmp_path):
     def refused(message, kind, **options):
         with pytest.raises(ParameterError, match=message):
@@ -200,6 +202,7 @@ def test_dpdb_does_not_import_noise():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_hospital(tmp_path):
     path = DATA / "hospital.parquet"
     if not path.exists():

@@ -111,6 +111,7 @@ def test_a_second_label_is_refused_in_words(folder: Path) -> None:
         front_end.run(f"{one} UNION ALL {other}")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_registered_connection(folder: Path) -> None:
     with duckdb.connect(folder / "w.duckdb") as connection:
         connection.execute(f"CREATE TABLE visits AS FROM read_parquet('{folder / 'visits.parquet'}')")

@@ -91,6 +91,7 @@ def test_one_release_through_the_handle(registration: dpdb.Registration, noise: 
     assert registration.spent("visits") == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_no_release(connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise) -> None:
     for form, statement in NO_RELEASE.items():
         shown = str(connection.execute(statement).fetchall())
@@ -99,6 +100,7 @@ def test_no_release(connection: duckdb.DuckDBPyConnection, registration: dpdb.Re
     assert registration.spent("visits") == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_the_same_row_in_every_form(registration: dpdb.Registration) -> None:
     forms = "FROM dp_count('visits') UNION ALL SELECT unnest(dp_count('visits')) UNION ALL SELECT unnest(s) FROM q"
     table = registration.execute(f"WITH q AS (SELECT dp_count('visits') AS s) {forms}")
@@ -109,6 +111,7 @@ def test_the_same_row_in_every_form(registration: dpdb.Registration) -> None:
     assert (first["measure"], first["value"], first["quantity"], first["where"]) == ("count", 6.0, "rows", None)
 
 
+@pytest.mark.heavy(family="long")
 def test_all_arguments_of_dp_inconsistency(registration: dpdb.Registration) -> None:
     (row,) = registration.execute(
         "FROM dp_inconsistency('visits', 'minimal_inconsistency', 50, where_clause := 'zip < 2', "
@@ -129,6 +132,7 @@ def test_groups_are_rows_in_the_order_of_their_keys(registration: dpdb.Registrat
     assert counts["value"].to_pylist() == [1, 5]
 
 
+@pytest.mark.heavy(family="long")
 def test_all_measures_are_rows(registration: dpdb.Registration) -> None:
     measures = registration.execute("SELECT measure FROM dp_inconsistency('visits', 'all')")["measure"].to_pylist()
     assert measures == ["minimal_inconsistency", "problematic", "repair"]
@@ -154,6 +158,7 @@ def test_parameters(connection: duckdb.DuckDBPyConnection, registration: dpdb.Re
     assert registration.spent("visits") == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_a_list_of_keys_as_a_parameter(connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration) -> None:
     query = "SELECT value FROM dp_count('visits', by_column := 'state', group_keys := ?)"
     assert connection.execute(query, [["NY", "CA"]]).fetchall() == [(2.0,), (3.0,)]
@@ -188,6 +193,7 @@ def test_a_table_of_arguments_is_one_release_per_distinct_row(
     assert (noise.draws, registration.spent("visits")) == (2, 3)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_view_is_a_release_per_statement(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise
 ) -> None:
@@ -199,6 +205,7 @@ def test_a_view_is_a_release_per_statement(
     assert (noise.draws, registration.spent("visits")) == (2, 2)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_created_table_keeps_its_release(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise
 ) -> None:
@@ -207,6 +214,7 @@ def test_a_created_table_keeps_its_release(
     assert (len(looks), noise.draws) == (1, 1)
 
 
+@pytest.mark.heavy(family="long")
 def test_two_statements_are_two_releases(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise
 ) -> None:
@@ -217,11 +225,13 @@ def test_two_statements_are_two_releases(
     assert (noise.draws, registration.spent("visits")) == (4, 4)
 
 
+@pytest.mark.heavy(family="long")
 def test_different_arguments_are_different_releases(registration: dpdb.Registration, noise: StubNoise) -> None:
     registration.execute("SELECT dp_count('visits', 1), dp_count('visits', 2), dp_inconsistency('visits')")
     assert (noise.draws, registration.spent("visits")) == (3, 4)
 
 
+@pytest.mark.heavy(family="long")
 def test_the_handles_result_is_kept(registration: dpdb.Registration, noise: StubNoise) -> None:
     result = registration.execute("FROM dp_count('visits')")
     assert str(result) == str(result)
@@ -229,6 +239,7 @@ def test_the_handles_result_is_kept(registration: dpdb.Registration, noise: Stub
     assert noise.draws == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_a_lazy_relation_is_a_statement_per_look(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise
 ) -> None:
@@ -240,6 +251,7 @@ def test_a_lazy_relation_is_a_statement_per_look(
     assert noise.draws == 2
 
 
+@pytest.mark.heavy(family="long")
 def test_the_manuals_statements(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise
 ) -> None:

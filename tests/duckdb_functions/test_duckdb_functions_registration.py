@@ -76,6 +76,7 @@ def test_attributes_of_the_original_come_back(registration: dpdb.Registration) -
     assert (caught.value.requested, caught.value.remaining) == (101, 100)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "statement",
     ["SELECT dp_count()", "SELECT dp_count('visits', foo := 1)", "SELECT dp_count('visits', 'abc')", "SELECT 1 +"],
@@ -137,6 +138,7 @@ def test_names_mean_what_they_mean_in_the_connection(
     assert registration.spent("other.s.visits") == 2
 
 
+@pytest.mark.heavy(family="long")
 def test_views_can_be_measured_and_unusual_names(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration
 ) -> None:
@@ -192,6 +194,7 @@ def test_each_table_has_its_own_constraints_budget_and_ledger(
             registration.execute("SELECT dp_count('third')")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_ledger_belongs_to_one_table(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     path = tmp_path / "visits.ledger"
     Ledger.create(path, 5).close()
@@ -247,6 +250,7 @@ def test_closing_takes_the_functions_away(connection: duckdb.DuckDBPyConnection,
         assert again.execute("FROM dp_count('visits')").num_rows == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_the_functions_stay_without_the_handle(connection: duckdb.DuckDBPyConnection) -> None:
     dpdb.register(connection, constraints=RULE)
     gc.collect()

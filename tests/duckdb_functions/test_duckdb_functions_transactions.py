@@ -24,6 +24,7 @@ def counted(connection: duckdb.DuckDBPyConnection) -> float:
     return float(connection.execute(COUNT).fetchall()[0][0])
 
 
+@pytest.mark.heavy(family="long")
 def test_the_same_call_of_a_transaction_is_the_same_release(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise
 ) -> None:
@@ -35,6 +36,7 @@ def test_the_same_call_of_a_transaction_is_the_same_release(
     assert noise.draws == 2
 
 
+@pytest.mark.heavy(family="long")
 def test_rollback_gives_nothing_back(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise
 ) -> None:
@@ -44,6 +46,7 @@ def test_rollback_gives_nothing_back(
     assert (noise.draws, registration.remaining("visits")) == (1, 70)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_transaction_measures_what_is_committed(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration
 ) -> None:
@@ -137,6 +140,7 @@ def test_threads_share_one_budget_and_draw_once_each(
     assert registration.remaining("visits") == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_one_thread_is_enough(noise: StubNoise) -> None:
     with (
         duckdb.connect(config={"threads": 1}) as connection,

@@ -72,6 +72,7 @@ def test_the_default_settings_protect(tmp_path: Path) -> None:
         del frame
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("limit", ["", "abc", "-1GB", "12", "1 parsec", "0x1GB", "GB", "1GB; DROP TABLE t"])
 def test_bad_memory_limits(tmp_path: Path, limit: str) -> None:
     with pytest.raises(ParameterError, match="is not a size such as '1GB'") as caught:
@@ -112,6 +113,7 @@ def test_leaving_by_an_exception_cleans_up(tmp_path: Path, error: type[BaseExcep
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.heavy(family="long")
 def test_an_abandoned_database_cleans_up(tmp_path: Path) -> None:
     database = Database(temp_directory=tmp_path)
     assert len(list(tmp_path.iterdir())) == 1

@@ -94,6 +94,7 @@ def test_what_is_no_delimiter_is_one_line(tmp_path: Path, given: Any) -> None:
         read(written(tmp_path / "t.csv", ";"), given)
 
 
+@pytest.mark.heavy(family="long")
 def test_what_is_no_csv_text_has_no_delimiter(hospital: Path, tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text('{"a": "1"}\n')
     for source, says in [

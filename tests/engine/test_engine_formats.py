@@ -221,6 +221,7 @@ def test_json_lines_need_declared_columns_and_the_owner_gets_a_proposal(tmp_path
     assert {column.name: column.type for column in propose_schema(path).columns} == TYPES
 
 
+@pytest.mark.heavy(family="long")
 def test_folders_of_json_lines_have_keys(tmp_path: Path) -> None:
     for year in ("2024", "2025"):
         (tmp_path / f"year={year}").mkdir()
@@ -229,6 +230,7 @@ def test_folders_of_json_lines_have_keys(tmp_path: Path) -> None:
     assert rows(tmp_path, {"a": "INTEGER", "year": "INTEGER"})[0] == {"a": 1, "year": 2024}
 
 
+@pytest.mark.heavy(family="long")
 def test_values_that_are_none_of_their_columns_type_in_sqlite_are_null(tmp_path: Path) -> None:
     definition = "i INTEGER, d DATE, p DECIMAL(5,2), b BLOB, free, flag BOOLEAN, r REAL, at DATETIME"
     path = sqlite_file(
@@ -251,6 +253,7 @@ def test_values_that_are_none_of_their_columns_type_in_sqlite_are_null(tmp_path:
     assert rows(path, {"free": "INTEGER"})[0]["free"] == 5
 
 
+@pytest.mark.heavy(family="long")
 def test_tables_and_views_of_sqlite(tmp_path: Path) -> None:
     path = sqlite_file(tmp_path / "t.db", "a INTEGER, b TEXT", [(1, "x"), (2, b"\xff".decode("latin-1"))])
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -260,6 +263,7 @@ def test_tables_and_views_of_sqlite(tmp_path: Path) -> None:
     refused(path, "no table or view", table="u")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_writer_does_not_stop_sqlite_from_being_read(tmp_path: Path) -> None:
     path = sqlite_file(tmp_path / "t.db", "a INTEGER", [(1,), (2,)])
     with closing(sqlite3.connect(path)) as writer:

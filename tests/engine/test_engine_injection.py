@@ -119,6 +119,7 @@ def test_literals_of_where(guarded: Database, text: str) -> None:
     assert len(result.source) == 2
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["BIGINT", "DOUBLE", "DECIMAL(6,2)", "DATE", "TIMESTAMP", "BOOLEAN"])
 @pytest.mark.parametrize("text", HOSTILE[:6])
 def test_literals_that_are_no_value_of_the_column(guarded: Database, kind: str, text: str) -> None:
@@ -129,6 +130,7 @@ def test_literals_that_are_no_value_of_the_column(guarded: Database, kind: str, 
         parse_where(guarded, f"a = {single_quoted(text)}", schema)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", fifth(HOSTILE))
 def test_types_of_a_csv_schema(guarded: Database, tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.csv"

@@ -83,6 +83,7 @@ def test_releases_read_them_too_and_by_rule() -> None:
             assert round(released.value) == 2
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("rule", "options", "message"),
     [

@@ -136,6 +136,7 @@ def test_the_comparison_sees_one_row_of_a_repeated_key_taken_for_all(monkeypatch
         assert table.count_owners("owner", [*table.constraints]) != in_sql(tables, "count(DISTINCT owner)")
 
 
+@pytest.mark.heavy(family="long")
 def test_keys_whose_spellings_are_equal_are_looked_for_by_exists() -> None:
     """-0.0 is 0.0, and a month is 30 days."""
     rows = pa.table({"owner": [1, 2, 3], "x": [0.0, -0.0, 2.5]})

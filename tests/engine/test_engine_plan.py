@@ -95,6 +95,7 @@ def test_nested_loops_are_refused_by_shape_unless_a_public_bound_admits_them() -
             database.execute("DROP TABLE source_row")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "rule", ["[] -> city", "not(t1.zip='1'&t2.zip='1'&t1.city!=t2.city)", "not(t1.zip='1'&t2.zip='2')"]
 )

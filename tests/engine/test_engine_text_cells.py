@@ -30,6 +30,7 @@ def cells(source: Path, types: dict[str, str]) -> list[tuple[object, ...]]:
         return table.database.rows(f"SELECT * FROM {table.rows.scan.sql('duckdb')}")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["DOUBLE", "FLOAT", "DECIMAL(9,2)"])
 def test_nan_in_text_is_null_in_every_spelling(kind: str, tmp_path: Path) -> None:
     numbers = [*NAN, "1.5"]

@@ -41,6 +41,7 @@ def test_dpdb_counts_as_plain_sql_does(
     assert printed.count(f"dpdb counts as the SQL does: {many} of {many} rules") == 2
 
 
+@pytest.mark.heavy(family="long")
 def test_nearly_every_rule_is_broken_somewhere(program: Any) -> None:
     """Else equal counts would say little."""
     import duckdb

@@ -54,6 +54,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return folder / "out", shown
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", CHOSEN)
 def test_each_script_writes_its_table(tiny: tuple[Path, str], name: str) -> None:
     out, shown = tiny

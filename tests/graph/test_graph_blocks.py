@@ -99,6 +99,7 @@ def test_all_statistics_equal_on_many_more_tables() -> None:
     assert sum(agree(seed) for seed in range(1_000, 31_000)) > 500_000
 
 
+@pytest.mark.heavy(family="long")
 def test_enumeration_goes_on_across_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpdb.graph.block_graph._BATCH", 7)
     for seed in fifth(range(60)):

@@ -83,6 +83,7 @@ def compiles(call: Callable[[], object]) -> bool:
     return made() > before
 
 
+@pytest.mark.heavy(family="long")
 def test_a_kernel_returns_what_the_function_does() -> None:
     pair = Pair(np.array([1, -2, 2**31 - 1], np.int32), np.array([3, 255, 2], np.uint8))
     table = np.arange(12).reshape(3, 4)
@@ -177,6 +178,7 @@ CALLS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 ]
 
 
+@pytest.mark.heavy(family="long")
 def test_what_the_package_carries_is_compiled_without_numba(
     carried: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +192,7 @@ def test_what_the_package_carries_is_compiled_without_numba(
     assert len(list(carried.iterdir())) == len(list(folder.iterdir())) == len(CALLS)
 
 
+@pytest.mark.heavy(family="long")
 def test_what_the_package_carries_of_other_sources_or_cannot_be_read_is_left_to_numba(
     carried: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

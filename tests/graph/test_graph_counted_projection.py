@@ -97,6 +97,7 @@ def test_equal_on_many_more_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     assert thetas > 15_000
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("work", [1, 3, 50])
 def test_results_do_not_depend_on_where_kernels_pause(work: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps, "WORK", work)

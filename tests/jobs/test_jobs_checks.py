@@ -194,6 +194,7 @@ def test_a_plan_with_checks_spends_nothing_and_says_what_is_due(job: Path, capsy
     assert "answered by this run id already, costs nothing" in capsys.readouterr().out
 
 
+@pytest.mark.heavy(family="long")
 def test_releases_and_checks_must_fit_together(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job.write_text(JOB.replace("epsilon = 1000", "epsilon = 9999.75"))
     assert run(job) == 4

@@ -187,6 +187,7 @@ def test_the_plan_names_the_same_request(keeps: Path, capsys: pytest.CaptureFixt
     assert "nothing was spent" in capsys.readouterr().out
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [

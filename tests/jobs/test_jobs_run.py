@@ -200,6 +200,7 @@ def test_check_prints_plan_and_cost_and_spends_nothing(job: Path, capsys: pytest
     )
 
 
+@pytest.mark.heavy(family="long")
 def test_check_reads_no_row(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (job.parent / "t.csv").write_text('zip,city,age\n"never closed')
     job.write_text(job.read_text().replace("t.parquet", "t.csv").replace("age < 3", "age = '3'"))

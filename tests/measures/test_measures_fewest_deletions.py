@@ -85,6 +85,7 @@ def test_orphans_are_rows_on_their_own() -> None:
         assert session.dp_inconsistency("repair", CERTAIN).value == 4
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "rules", [[THREE], [FD, ORDER], [ORDER, "not(t1.who < t2.who & t1.a > t2.a)"], ["a -> b", "b -> c"]]
 )

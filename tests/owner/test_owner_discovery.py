@@ -64,6 +64,7 @@ def spent(path: str = "t.ledger") -> float:
 BEST = (("zip", "city"), ("zip", "state"))
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("folder")
 def test_without_noise_the_names_are_those_of_the_scores() -> None:
     """zip -> city: 600 rows less 24 of the most frequent city and 100 zips; zip -> state: 588 less 294 and 100."""
@@ -391,6 +392,7 @@ def test_bad_input_is_refused_in_one_line(source: pa.Table, options: dict[str, o
     assert len(str(refused.value)) < 400
 
 
+@pytest.mark.heavy(family="long")
 def test_rows_that_are_all_alike_all_distinct_or_none() -> None:
     for source in (wide(2), wide(2).slice(0, 0), pa.table({"a": [1, 2, 3], "b": [4, 5, 6]})):
         found = discovered(None, source=source)

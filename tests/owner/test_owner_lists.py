@@ -218,6 +218,7 @@ def test_values_of_every_type_are_listed_as_they_are(tmp_path: Path, ending: str
         assert connection.sql(f"SELECT x::{kind}::VARCHAR FROM {name}").fetchall() == [(value,)]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".duckdb"])
 def test_columns_named_like_those_of_a_list_keep_apart(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"r{ending}"

@@ -180,6 +180,7 @@ def test_a_session_signs_receipts_of_its_answers(kept: Kept, capsys: pytest.Capt
         session.receipts(session.dp_count(0.1), key="receipts.key")
 
 
+@pytest.mark.heavy(family="long")
 def test_an_answer_that_a_file_has_a_receipt_of_gets_no_second_one(kept: Kept) -> None:
     for _ in range(2):
         assert main([*COUNT, "--run-id", "a", *wanted()]) == 0

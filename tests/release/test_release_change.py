@@ -188,6 +188,7 @@ def test_other_statistics_are_refused(other: dict[str, object], why: str) -> Non
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.heavy(family="long")
 def test_rates_itself_and_undefined_noise_are_refused() -> None:
     now = released(theta=3)
     with pytest.raises(ParameterError, match="one and the same"):

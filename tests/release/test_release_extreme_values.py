@@ -141,6 +141,7 @@ REFUSED: dict[str, Callable[[], pa.Array]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_arrow_takes_on_trust_is_checked_when_it_is_opened(name: str) -> None:
     with pytest.raises(SourceError, match="reading its rows failed") as caught:

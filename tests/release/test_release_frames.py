@@ -21,6 +21,7 @@ def found() -> Releases:
         return session.dp_inconsistency("all", epsilon=1)
 
 
+@pytest.mark.heavy(family="long")
 def test_frames_hold_the_fields_of_the_releases(found: Releases) -> None:
     expected = [release.value for release in found]
     assert found.to_arrow().column("value").to_pylist() == expected

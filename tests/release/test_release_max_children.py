@@ -62,6 +62,7 @@ def words(shop: Path, *beside: str) -> list[str]:
     ]  # fmt: skip
 
 
+@pytest.mark.heavy(family="long")
 def test_the_orphans_among_the_first_children_are_counted(shop: Path) -> None:
     orphans, rows = counted(shop)
     with opened(shop) as session, replaced_noise(StubNoise()):
@@ -72,6 +73,7 @@ def test_the_orphans_among_the_first_children_are_counted(shop: Path) -> None:
     assert f"adding or removing {release.unit}" in release.guarantee
 
 
+@pytest.mark.heavy(family="long")
 def test_keys_of_public_parents_limit_nothing(shop: Path) -> None:
     """They have no part in the divisor, so they must have none in the choice."""
     with opened(shop, RULE, "region IN regions.id", public_parents=["regions"]) as session, replaced_noise(StubNoise()):
@@ -187,6 +189,7 @@ def test_a_changed_parent_is_asked_about(shop: Path, ledger: Path) -> None:
         session.dp_count(epsilon=0.1)
 
 
+@pytest.mark.heavy(family="long")
 def test_an_append_only_ledger_is_refused(shop: Path, tmp_path: Path) -> None:
     Ledger.create(tmp_path / "a.ledger", 10, append_only=True).close()
     with pytest.raises(LedgerError, match="an append-only ledger cannot count for single rows of the table or of cust"):
@@ -259,6 +262,7 @@ def test_the_largest_limit_serves_counts_with_a_ledger(shop: Path, ledger: Path)
         assert session.dp_count(epsilon=1).value == 120
 
 
+@pytest.mark.heavy(family="long")
 def test_a_public_table_is_not_its_own_parent(shop: Path) -> None:
     parents = {"private_parents": ["customers"], "public_parents": ["orders"]}
     with pytest.raises(ParameterError, match="is the measured table itself, whose rows are private"):
@@ -321,6 +325,7 @@ def test_a_job_and_registered_functions(shop: Path, tmp_path: Path) -> None:
         assert functions.execute(ask).to_pylist() == [{"value": float(orphans)}]
 
 
+@pytest.mark.heavy(family="long")
 def test_exact_values_are_of_all_rows(shop: Path) -> None:
     orphans, rows = counted(shop, 10**6)
     found = exact_measures(shop, RULE, table="orders", private_parents=["customers"], non_private=True)

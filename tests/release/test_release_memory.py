@@ -43,6 +43,7 @@ def test_memory_that_rows_need_is_named_behind_the_debit(tmp_path: Path) -> None
         assert session.spent() == 1
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("error", [MemoryError(), OutOfMemoryError("5 rows of alice"), pa.ArrowMemoryError("alice")])
 def test_so_is_that_of_every_part(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*_: object) -> None:

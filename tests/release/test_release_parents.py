@@ -109,6 +109,7 @@ def test_orphans_are_listed_and_deleted(shop: Path, tmp_path: Path) -> None:
     assert deleted == [(orphans,)]
 
 
+@pytest.mark.heavy(family="long")
 def test_an_explanation_reads_no_row_and_names_the_unit(shop: Path) -> None:
     explained = explain(
         shop, RULE, table="orders", private_parents=["customers"], unit="customer_id", max_rows=2
@@ -167,6 +168,7 @@ def test_what_is_not_sound_or_not_there_is_one_line_and_costs_nothing(shop: Path
         assert opened.summary().spent == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_a_parent_with_two_columns_of_the_unit_is_refused(shop: Path) -> None:
     rules = ["customer_id IN customers.id", "customer_id IN customers.region"]
     unit = {"unit": "customer_id", "max_rows": 1}
@@ -195,6 +197,7 @@ def test_a_private_parent_has_one_name(shop: Path, tmp_path: Path, second: str, 
         dpdb.open(shop, table="orders", constraints=rules, unit="customer_id", max_rows=1, **parents)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_public_parent_may_have_two_names(shop: Path) -> None:
     rules = ["customer_id IN customers.id", "customer_id IN main.customers.region"]
     dpdb.open(shop, table="orders", constraints=rules, public_parents=["customers", "main.customers"]).close()
@@ -252,6 +255,7 @@ def test_another_connection_to_the_same_database_has_the_same_tables(tmp_path: P
             assert session.public.unit.rows == 6  # the row, one that it takes the place of, and two that flip
 
 
+@pytest.mark.heavy(family="long")
 def test_a_table_is_its_own_parent_where_the_unit_is_on_both_sides(shop: Path) -> None:
     rule = "(team, manager) IN staff(team, id)"
     unit = {"unit": "team", "max_rows": 10}
@@ -334,6 +338,7 @@ def test_a_changed_public_parent_is_another_request(files: Path) -> None:
         assert session.spent() == 2  # no epoch: the rows are the same
 
 
+@pytest.mark.heavy(family="long")
 def test_a_rehearsal_reads_public_parents_only(files: Path) -> None:
     with opened(files, public_parents={"p": files / "p.parquet"}, rows=False) as session:
         assert session.prepare(dpdb.release.Ask("repair")).charge.request["public_parents"]["p"].startswith("2,")
@@ -342,6 +347,7 @@ def test_a_rehearsal_reads_public_parents_only(files: Path) -> None:
         assert attached == [(0,)]
 
 
+@pytest.mark.heavy(family="long")
 def test_csv_parents_have_types_by_name(files: Path) -> None:
     (files / "p.csv").write_text("id\n01\n2\n", encoding="utf-8")
     with pytest.raises(DpdbError, match=r"p\.id .VARCHAR.*--schema"):

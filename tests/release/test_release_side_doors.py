@@ -235,6 +235,7 @@ def numbers_in(value: object) -> set[float]:
     return {float(value)} if isinstance(value, (int, float)) and not isinstance(value, bool) else set()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("measure", MEASURES)
 def test_a_release_carries_no_exact_value(measure: str) -> None:
     """Exact values here are 3989, 4110 and 2055 or so; the noise adds 200 000 to all that leaves."""
@@ -412,6 +413,7 @@ def test_it_goes_away_after_an_exception(tmp_path: Path, error: type[BaseExcepti
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("constraints", ["not a constraint(", "zip -> nothing", "not(t1.age=t2.city)", []])
 def test_it_goes_away_when_the_session_does_not_start(tmp_path: Path, constraints: str) -> None:
     with pytest.raises(DpdbError):
@@ -514,6 +516,7 @@ def test_bad_parameters_are_refused_and_cost_nothing(session: dpdb.Session, opti
     assert (session.spent(), noise.draws) == (0, 0)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -591,6 +594,7 @@ def test_a_closed_session_spends_nothing(session: dpdb.Session) -> None:
     assert session.spent() == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_slices_are_forgotten_and_built_again(session: dpdb.Session) -> None:
     """More slices than are kept: each release is right, and the private database does not grow."""
     with replaced_noise(StubNoise()):

@@ -98,6 +98,7 @@ def test_a_release_announces_that_theta_may_limit() -> None:
     assert "cannot be told" not in f"{pairs}{sure}{whole}{repair}{count}"
 
 
+@pytest.mark.heavy(family="long")
 def test_slices_and_constraints_say_it_each_for_itself() -> None:
     with dpdb.open(hubs(), constraints=[RULE, "not(t1.zip = t2.zip & t1.state != t2.state)"]) as session:
         here, there = session.dp_inconsistency("minimal_inconsistency", 1, by="state", keys=["CA", "NY"])

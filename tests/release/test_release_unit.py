@@ -120,6 +120,7 @@ def test_exact_reads_all_rows_unless_a_unit_is_given(tmp_path: Path) -> None:
         )  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
@@ -194,6 +195,7 @@ def test_another_engine_may_keep_other_rows_and_needs_an_epoch(
         session.dp_count(epsilon=0.1)
 
 
+@pytest.mark.heavy(family="long")
 def test_two_tables_of_one_file_are_not_one_table(tmp_path: Path) -> None:
     """A unit may have k rows in each; without a unit a row lies in one of them, so there the ledger does not mind."""
     file, path = tmp_path / "t.duckdb", tmp_path / "t.ledger"

@@ -73,6 +73,7 @@ def test_predicates_compare_untyped_text_for_equality_only(
         assert session.spent() == 0
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("make", SOURCES)
 def test_keys_of_untyped_text_are_texts(make: Callable[[Path], Any], tmp_path: Path) -> None:
     with replaced_noise(StubNoise()), dpdb.open(make(tmp_path), constraints=RULE, budget=1) as session:

@@ -99,6 +99,7 @@ def test_postgres(postgres: Server) -> None:
     compare_names(ODD, postgres.address, postgres.holding(ODD))
 
 
+@pytest.mark.heavy(family="long")
 def test_what_postgres_has_and_we_compare_not_is_left_out(postgres: Server) -> None:
     postgres.run(
         "CREATE TABLE points (a int, b int, p point, j json)", "INSERT INTO points VALUES (1, 1, '(1,2)', '1')"

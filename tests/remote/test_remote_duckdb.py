@@ -115,6 +115,7 @@ def test_answers_come_in_parts_where_many_rows_are_expected(monkeypatch: pytest.
     assert max(answers) < sum(answers) <= 200
 
 
+@pytest.mark.heavy(family="long")
 def test_only_rows_in_conflict_come(
     monkeypatch: pytest.MonkeyPatch, hospital: Path, hospital_constraints: Path
 ) -> None:

@@ -257,6 +257,7 @@ def test_units_are_chosen_in_the_same_way_every_time(postgres: Server) -> None:
     assert seen[0][1].endswith("hash_record_extended")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_table_is_lent_and_taken_back(postgres: Server) -> None:
     from sqlglot import exp
 

@@ -107,6 +107,7 @@ def test_exact_values_are_those_of_the_same_rows_here(
     assert shown[0] == shown[1]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("address", "table", "words"),
     [
@@ -142,6 +143,7 @@ def test_what_cannot_be_opened_is_one_line_without_a_password(
     assert "sesame" not in shown.out + shown.err + "".join(log)
 
 
+@pytest.mark.heavy(family="long")
 def test_an_open_connection_keeps_its_own_transaction(postgres: Server, people: str) -> None:
     from adbc_driver_postgresql import dbapi
 

@@ -68,6 +68,7 @@ def test_the_page_is_whole_in_every_view(
     assert len(set(pixel_rows(browser.screenshot()))) > 300
 
 
+@pytest.mark.heavy(family="long")
 def test_tables_open_on_a_phone_without_widening_the_page(browser: Browser, page: Path) -> None:
     browser.show(page, width=360)
     browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")

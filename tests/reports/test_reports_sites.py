@@ -104,6 +104,7 @@ def _spoilt(check: dict[str, Any]) -> list[object]:
     ]  # fmt: skip
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("sites")
 def test_files_that_no_site_wrote_are_one_line() -> None:
     check = json.loads(Path("checks/north.json").read_text())["checks"][0]

@@ -278,6 +278,7 @@ def test_a_statement_that_takes_long_to_read_keeps_nobody_waiting(attacked: Serv
     assert count(1)
 
 
+@pytest.mark.heavy(family="long")
 def test_blanks_in_a_setting_take_no_time() -> None:
     """Settings are read where everybody's connections are served."""
 

@@ -162,6 +162,7 @@ KINDS = (0, 16, 17, 18, 19, 20, 21, 23, 25, 26, 114, 600, 700, 701, 1000, 1007, 
          1083, 1114, 1184, 1186, 1231, 1700, 2950, 3802, 99999)  # fmt: skip
 
 
+@pytest.mark.heavy(family="long")
 @given(st.binary(max_size=40), st.sampled_from(KINDS), st.sampled_from([0, 1, 2, -1]))
 @examples(2_000)
 def test_any_bytes_are_a_value_or_refused(content: bytes, oid: int, form: int) -> None:

@@ -44,6 +44,7 @@ def dpdb(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("pair", "words"),
     [

@@ -106,6 +106,7 @@ def test_a_suite_by_its_name(server: Server, site: Site) -> None:
         assert injected.status_code == 422
 
 
+@pytest.mark.heavy(family="long")
 def test_account_and_history_are_ones_own(server: Server, site: Site) -> None:
     server.ask("bob", count(0.125), "mine")
     with server.client("bob") as client:
@@ -129,6 +130,7 @@ def test_the_schema_is_what_is_public(server: Server) -> None:
     assert not shows_private(found)
 
 
+@pytest.mark.heavy(family="long")
 def test_only_an_owner_sees_the_board(server: Server, site: Site) -> None:
     for path in ("/v1/board", "/metrics"):
         assert server.client("ann").get(path).status_code == 403
@@ -172,6 +174,7 @@ def test_health_tells_a_stranger_nothing_else(server: Server) -> None:
     assert server.client().get("/healthz").json() == {"status": "ok"}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("body", "status"),
     [

@@ -103,6 +103,7 @@ def test_what_a_server_says_is_text(server: Server, site: Site, browser: Browser
     assert browser.run("return document.querySelectorAll('img').length;") == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_a_wrong_token_is_said_and_not_kept(server: Server, browser: Browser) -> None:
     browser.show(f"{server.url}/")
     browser.run("sessionStorage.clear(); location.reload();")

@@ -136,6 +136,7 @@ def test_a_worker_holds_nothing_of_ours(remote: RemoteDatabase, folder: Path, mo
             assert isinstance(running.outcome(), StatementRefusedError)
 
 
+@pytest.mark.heavy(family="long")
 @linux
 def test_a_worker_is_under_its_limits(remote: RemoteDatabase) -> None:
     running = rehearsing(remote)
@@ -158,6 +159,7 @@ print("yes" if library.unshare(0x40000000) == 0 or library.unshare(0x50000000) =
 """
 
 
+@pytest.mark.heavy(family="long")
 @linux
 def test_the_zygote_has_one_thread_and_no_network(remote: RemoteDatabase) -> None:
     with remote.statement("SELECT 1", {}) as statement:
@@ -368,6 +370,7 @@ def test_an_interpreter_that_does_not_start_is_one_error_and_the_owner_is_told_w
     assert "no such library" in caplog.text
 
 
+@pytest.mark.heavy(family="long")
 def test_a_machine_without_descriptors_or_programs_is_one_error(
     public: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
