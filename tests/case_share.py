@@ -5,7 +5,10 @@ and that twentieth. What runs is printed first, how many cases wait for `--cases
 
 Lists of cases inside a test go through `fifth` or `twentieth`. A parametrized test is marked `heavy`, or
 `heavy(of=20)`: its cases are dealt out in an order that mixes the parameters, and at least one of them runs. Tests of
-one file marked `heavy(family="...")` with one name are cases of one family.
+one file marked `heavy(family="...")` with one name are cases of one family: the tests of a file that take long are
+"long" (the only such one of its file: "alone", one family over all files), those about what is spent "spending", those
+about what others may know "privacy", so that one of each runs. Of the files whose tests start Spark one runs these,
+which is printed at the end.
 """
 
 from __future__ import annotations
@@ -20,10 +23,12 @@ from zlib import crc32
 import pytest
 from hypothesis import seed, settings
 
-__all__ = ["CHOICES", "choose", "examples", "fifth", "leave_out", "of_all", "twentieth"]
+__all__ = ["CHOICES", "choose", "examples", "fifth", "file_of_spark", "leave_out", "of_all", "twentieth"]
 
 FIFTH = 5
 TWENTIETH = 20
+ALONE = "alone"
+"""The family of the tests that are the one long test of their file: one family over all files."""
 CHOICES = ("commit", "all", *map(str, range(TWENTIETH)))
 WITHOUT_GIT = "0" * 40
 
@@ -86,6 +91,26 @@ def examples(number: int) -> Callable[[Callable[..., None]], Callable[..., None]
     return decorated
 
 
+def with_spark(item: pytest.Item) -> bool:
+    """Return whether a test of remote tables starts Spark, as it asks for it or as a parameter of it says so."""
+    if not item.nodeid.startswith("tests/remote/"):
+        return False
+    cases = getattr(item, "callspec", None)
+    given = [] if cases is None else [value for value in cases.params.values() if isinstance(value, str)]
+    return "spark" in (*getattr(item, "fixturenames", ()), *given)
+
+
+def file_of_spark(items: Sequence[pytest.Item]) -> str | None:
+    """Return the one file of the tests whose tests of Spark run; nothing, if all of them do."""
+    files = sorted({item.nodeid.partition("::")[0] for item in items if with_spark(item)})
+    return None if _chosen[0] is None or not files else files[_chosen[0] % len(files)]
+
+
+def _of_other_files(items: Sequence[pytest.Item]) -> set[pytest.Item]:
+    file = file_of_spark(items)
+    return {item for item in items if file and with_spark(item) and item.nodeid.partition("::")[0] != file}
+
+
 def leave_out(items: list[pytest.Item]) -> list[pytest.Item]:
     """Take the cases of tests marked `heavy` that do not run out of `items`, and return them."""
     families = defaultdict(list)
@@ -93,8 +118,9 @@ def leave_out(items: list[pytest.Item]) -> list[pytest.Item]:
         if marker := item.get_closest_marker("heavy"):
             file, _, test = item.nodeid.partition("[")[0].partition("::")
             family, of = marker.kwargs.get("family", test), marker.kwargs.get("of", FIFTH)
-            families[f"{file}::{family}", of].append(item)
-    left = set()
+            name = family if family == ALONE else f"{file}::{family}"
+            families[name, of].append(item)
+    left = _of_other_files(items)
     for (name, of), cases in families.items():
         mixed = sorted(cases, key=lambda case: (crc32(case.nodeid.encode()), case.nodeid))
         left |= set(cases) - set(_share(mixed, of, crc32(name.encode())))

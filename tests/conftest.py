@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from case_share import CHOICES, choose, leave_out
+from case_share import CHOICES, choose, file_of_spark, leave_out
 from file_order import longest_first, schedule
 from hypothesis import settings
 
@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 _CASES = pytest.StashKey[str]()
 _WAITING = pytest.StashKey[int]()
+_SPARK = pytest.StashKey[str]()
 
 MEMORY = Path("/dev/shm")
 ENOUGH = 4 * 2**30
@@ -72,6 +73,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    config.stash[_SPARK] = file_of_spark(items) or ""
     left = leave_out(items)  # of what `-m` and `-k` select
     if hasattr(config, "workerinput"):
         longest_first(items)
@@ -89,16 +91,20 @@ def pytest_collection_finish() -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["waiting"] = session.config.stash.get(_WAITING, 0)
+        session.config.workeroutput["spark"] = session.config.stash.get(_SPARK, "")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    node.config.stash[_WAITING] = getattr(node, "workeroutput", {}).get("waiting", 0)  # every worker's are the same
+    sent = getattr(node, "workeroutput", {})  # every worker's are the same
+    node.config.stash[_WAITING], node.config.stash[_SPARK] = sent.get("waiting", 0), sent.get("spark", "")
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     if waiting := config.stash.get(_WAITING, 0):
         terminalreporter.write_line(f"{waiting} cases of heavy tests wait for --cases all")
+    if file := config.stash.get(_SPARK, ""):
+        terminalreporter.write_line(f"of the files with tests of Spark, {file} runs them; the others with --cases all")
 
 
 @pytest.fixture

@@ -137,6 +137,7 @@ def test_odd_arguments_are_one_line_and_cost_nothing(
 
 
 # source, option, constraints, epsilon, where, ledger, run id
+@pytest.mark.heavy
 @pytest.mark.parametrize("place", [1, 2, 4, 6, 8, 10, 12])
 def test_bytes_that_are_no_text_are_refused(place: int) -> None:
     words = [b"measure", b"t.parquet", b"--constraints", b"a -> b", b"--epsilon", b"1", b"--where", b"a = 1"]

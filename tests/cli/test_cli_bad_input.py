@@ -112,6 +112,7 @@ def _table(path: Path, rows: list[dict[str, object]]) -> str:
     return str(path)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("rows", "rule", "exact"),
     [

@@ -27,6 +27,7 @@ def completed(folder: Path, *words: str) -> set[str]:
     return set(run.stdout.split("\n")) - {""}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("words", "found"),
     [

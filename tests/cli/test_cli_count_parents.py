@@ -27,6 +27,7 @@ def spent() -> float:
         return ledger.summary().spent
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("unit", [["--unit", "customer_id", "--max-rows", "2"], ["--max-children", "2"]])
 def test_the_same_unit_as_that_of_a_measure(unit: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     parents = ["--private-parent", "customers=customers.parquet", *unit]

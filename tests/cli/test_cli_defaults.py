@@ -34,6 +34,7 @@ def released(capsys: pytest.CaptureFixture[str], *words: str) -> dict:
     return dict(found)
 
 
+@pytest.mark.heavy(family="alone")
 @is_named
 def test_the_command_line_counts_before_the_environment_before_the_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -84,6 +84,7 @@ def test_the_ledger_charges_what_explain_says(source: str, tmp_path: Path) -> No
         ]
 
 
+@pytest.mark.heavy(family="alone")
 def test_the_command_says_it_and_reads_no_row(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     file = Path(source)
     content = file.read_bytes()

@@ -91,6 +91,7 @@ def test_where_releases_the_slice(
     assert 0 < exact["rows"] < 10_000
 
 
+@pytest.mark.heavy(family="alone")
 def test_exact_gives_the_known_values_of_the_real_table(
     hospital: Path, hospital_constraints: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

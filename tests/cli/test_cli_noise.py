@@ -10,6 +10,7 @@ import pytest
 from dpdb.doors.cli import main
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", [["rnoise", "--alpha", "0.01"], ["conoise", "--iterations", "20"]])
 def test_noise_writes_a_seeded_copy(
     kind: list[str], hospital: Path, hospital_constraints: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

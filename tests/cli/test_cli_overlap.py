@@ -58,6 +58,7 @@ def test_json_with_weights_from_text_and_from_a_file(
     assert {**again, "seconds": 0} == {**report, "seconds": 0}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("method", ["auto", "clique", "clique_overlap", "dsatur", "hypergraph"])
 def test_every_method(method: str, queries: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = as_json(capsys, str(queries), "--method", method)
@@ -103,6 +104,7 @@ BAD = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_one_line_and_code_2(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

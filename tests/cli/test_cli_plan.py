@@ -14,6 +14,7 @@ GUESS = ["--rows", "500", "--error-rate", "0.02", "--repetitions", "2", "--seed"
 SCHEMA = ["--schema", "zip VARCHAR, city VARCHAR", "--constraints", "zip -> city"]
 
 
+@pytest.mark.heavy(family="long")
 def test_json_is_one_document(hospital: Path, hospital_constraints: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["plan", str(hospital), "--constraints", str(hospital_constraints), *GUESS, "--format", "json"]
     assert main([*arguments, "--distinct", "zip_code=40", "--max-degree", "100", "--target", "0.5"]) == 0
@@ -26,6 +27,7 @@ def test_json_is_one_document(hospital: Path, hospital_constraints: Path, capsys
     assert set(planned["smallest_epsilon"]) == {"minimal_inconsistency", "problematic", "repair"}
 
 
+@pytest.mark.heavy(family="long")
 def test_text_shows_every_figure_with_its_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", *SCHEMA, *GUESS, "--target", "0.000001", "--epsilon", "0.5"]) == 0
     out = capsys.readouterr().out
@@ -44,6 +46,7 @@ def test_text_shows_every_figure_with_its_name(capsys: pytest.CaptureFixture[str
     assert "nothing was spent and no row was read" in out
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -34,6 +34,7 @@ def test_rates_as_json(measure: list[str], capsys: Captured) -> None:
     assert releases[1]["upper_reason"] is None
 
 
+@pytest.mark.heavy(family="long")
 def test_a_rate_in_words(measure: list[str], capsys: Captured) -> None:
     measure = [*measure, "--verbose"]
     assert main([*measure, "--epsilon", CERTAIN, "--rate", "--measure", "repair"]) == 0
@@ -67,6 +68,7 @@ def test_a_gate_on_what_is_not_released(measure: list[str], capsys: Captured) ->
     assert "problematic or repair" in capsys.readouterr().err
 
 
+@pytest.mark.heavy(family="long")
 def test_a_breakdown_is_a_table(measure: list[str], capsys: Captured) -> None:
     options = ["--measure", "minimal_inconsistency", "--each-constraint", "--fail-above", "minimal_inconsistency=650"]
     assert main([*measure, "--epsilon", "100000000", *options]) == 2  # beyond the largest epsilon
@@ -83,6 +85,7 @@ def test_a_breakdown_is_a_table(measure: list[str], capsys: Captured) -> None:
     assert "gate failed: minimal_inconsistency of not(t1." in err
 
 
+@pytest.mark.heavy(family="long")
 def test_a_breakdown_as_json(measure: list[str], capsys: Captured) -> None:
     options = ["--each-constraint", "--by", "state", "--keys", "AL,AK", "--rate", "--format", "json"]
     assert main([*measure, "--epsilon", "2", *options]) == 0
@@ -94,6 +97,7 @@ def test_a_breakdown_as_json(measure: list[str], capsys: Captured) -> None:
     assert capsys.readouterr().out.count("share of rows, by constraint") == 4
 
 
+@pytest.mark.heavy(family="long")
 def test_count_needs_no_constraints(hospital: Path, tmp_path: Path, capsys: Captured) -> None:
     assert main(["count", str(hospital), "--epsilon", CERTAIN]) == 0
     out = capsys.readouterr().out
@@ -133,6 +137,7 @@ def test_a_bad_count_is_one_line(hospital: Path, options: list[str], says: str, 
     assert (out, says in err, err.count("\n")) == ("", True, 1)
 
 
+@pytest.mark.heavy(family="long")
 def test_explain_states_the_split(measure: list[str], capsys: Captured) -> None:
     explain = ["explain", *measure[1:], "--epsilon", "1"]
     assert main([*explain, "--rate", "--format", "json"]) == 0

@@ -42,6 +42,7 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.heavy(family="long")
 def test_types_are_proposed_and_may_be_pasted(
     table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -73,6 +74,7 @@ def test_types_are_proposed_and_may_be_pasted(
     assert main([*count, "--where", 'small < 5 AND "order" > 1 AND "a ""b""" = 1 AND day > \'2000-01-01\'']) == 0
 
 
+@pytest.mark.heavy(family="privacy")
 def test_the_text_says_that_it_is_not_private(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema", str(table)]) == 0
     out = capsys.readouterr().out

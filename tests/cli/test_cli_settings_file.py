@@ -64,6 +64,7 @@ def value_of(action: Action) -> str:
     return "true" if action.nargs == 0 else "'1'"
 
 
+@pytest.mark.heavy(family="long")
 def test_every_option_is_refused_from_a_found_file_unless_its_definition_says_that_it_is_harmless(folder: Path) -> None:
     """So a new option is refused, until somebody has thought about it."""
     every, seen = build_parser(), 0
@@ -89,6 +90,7 @@ def test_harmless_options_are_those_of_the_manual_and_none_that_decides() -> Non
     assert set(re.findall(r"`([a-z-]+)`", listed)) == marked
 
 
+@pytest.mark.heavy(family="long")
 def test_a_found_file_publishes_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "dpdb.toml").write_text("[sql]\nbudget = 50\npublic = ['x=t.csv']\n")
     words = ["sql", "t.csv", "--constraints", "zip -> city", "SELECT city FROM x"]
@@ -100,6 +102,7 @@ def test_a_found_file_publishes_nothing(folder: Path, capsys: pytest.CaptureFixt
     assert "b\n" in capsys.readouterr().out
 
 
+@pytest.mark.heavy(family="long")
 def test_what_a_found_file_sets_is_said_unless_the_caller_wants_silence(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,6 +184,7 @@ def test_a_long_key_takes_no_time(text: str, folder: Path, capsys: pytest.Captur
     assert capsys.readouterr().err == "dpdb: dpdb.toml: nested too deeply\n"
 
 
+@pytest.mark.heavy(family="long")
 def test_a_file_is_named_as_options_are(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "dpdb.toml").write_text("no TOML")
     (folder / "mine.toml").write_text("[count]\nepsilon = 0.25\n")

@@ -69,6 +69,7 @@ def strikes(folder: Path, count: int, seed: int, longest: float) -> Counter[tupl
     return ended
 
 
+@pytest.mark.heavy(family="long")
 def test_signals_at_random_times(folder: Path) -> None:
     ended = strikes(folder, 6, seed=1, longest=2)
     assert any(code for _, code in ended)
@@ -84,6 +85,7 @@ def test_two_hundred_signals_at_random_times(folder: Path) -> None:
 # -- the first moments ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize(
     "program", [["-m", "dpdb"], ["-c", "from dpdb.doors.cli.main import run_process; run_process()"]]
 )
@@ -166,6 +168,7 @@ def stuck(tmp_path: Path, *arguments: str) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_command_that_does_not_leave_is_ended(number: signal.Signals, tmp_path: Path) -> None:
     process = stuck(tmp_path)
@@ -190,6 +193,7 @@ def test_the_second_control_c_ends_at_once(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.heavy(family="long")
 def test_a_forced_end_waits_for_what_must_not_be_broken(tmp_path: Path) -> None:
     process = stuck(tmp_path, "held")
     process.send_signal(signal.SIGTERM)
@@ -282,6 +286,7 @@ def test_an_error_behind_a_signal_is_reported_as_the_signal(
     assert capsys.readouterr().err.startswith("dpdb: interrupted; temporary data is removed, ")
 
 
+@pytest.mark.heavy(family="long")
 def test_an_exception_that_has_done_its_work_is_not_raised_again() -> None:
     with SignalsEndTheCommand(print):
         try:
@@ -292,6 +297,7 @@ def test_an_exception_that_has_done_its_work_is_not_raised_again() -> None:
         time.sleep(0.2)
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("pause", [0, 0.01, 0.02, 0.03])
 def test_the_end_of_a_command_is_not_disturbed_by_it(pause: float) -> None:
     code = f"""

@@ -33,6 +33,7 @@ def command(hospital: Path) -> list[str]:
     return ["sql", str(hospital), "--constraints", RULE]
 
 
+@pytest.mark.heavy(family="long")
 def test_results_come_as_table_csv_and_json(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*command, "--budget", "1", COUNT]) == 0
     out, err = capsys.readouterr()
@@ -52,6 +53,7 @@ def test_results_come_as_table_csv_and_json(command: list[str], capsys: pytest.C
     assert second == {"columns": ["one"], "rows": [{"one": 1}]}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
 def test_results_come_as_files(form: str, command: list[str], tmp_path: Path) -> None:
     path = tmp_path / f"result.{form}"
@@ -61,6 +63,7 @@ def test_results_come_as_files(form: str, command: list[str], tmp_path: Path) ->
     assert table.column("measure").to_pylist() == ["count"]
 
 
+@pytest.mark.heavy(family="long")
 def test_a_plan_is_printed_as_it_is(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     for form in ("table", "csv", "json"):
         assert main([*command, "--budget", "1", "--format", form, f"EXPLAIN {COUNT}"]) == 0
@@ -71,6 +74,7 @@ def test_a_plan_is_printed_as_it_is(command: list[str], capsys: pytest.CaptureFi
             assert out.startswith("privacy_cost\nepsilon 0.5 by 1 release\nphysical_plan\n\u256d")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_result_that_cannot_be_shown_leaves_its_releases(
     command: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -96,6 +100,7 @@ def test_an_existing_file_is_refused_before_anything_is_spent(
         assert opened.summary().releases == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_a_refused_statement_leaves_no_file(command: list[str], tmp_path: Path) -> None:
     path = tmp_path / "result.csv"
     over = COUNT.replace("0.5", "5")
@@ -103,6 +108,7 @@ def test_a_refused_statement_leaves_no_file(command: list[str], tmp_path: Path) 
     assert not path.exists()
 
 
+@pytest.mark.heavy(family="long")
 def test_statements_come_from_files_and_standard_input(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,6 +120,7 @@ def test_statements_come_from_files_and_standard_input(
         assert [r["rows"] for r in json.loads(capsys.readouterr().out)["results"]] == [[{"one": 1}], [{"two": "a;b"}]]
 
 
+@pytest.mark.heavy(family="long")
 def test_all_statements_are_checked_before_the_first_runs(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -156,6 +163,7 @@ def test_exit_codes(
     assert "Traceback" not in err
 
 
+@pytest.mark.heavy(family="long")
 def test_tables_have_the_owners_names(hospital: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "states.csv"
     path.write_text("state,people\nAL,5\nAK,1\n")
@@ -197,6 +205,7 @@ def test_odd_values_survive_every_format() -> None:
         assert table.column_names == header
 
 
+@pytest.mark.heavy(family="long")
 def test_no_cell_of_csv_is_a_formula(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "-", "+1-555-0100"]  # noqa: RUF001
     numbers = ["-3.5", "+4", "-.5e-3", "7"]
@@ -241,6 +250,7 @@ def typed(*lines: str | type[BaseException]) -> object:
     return read
 
 
+@pytest.mark.heavy(family="long")
 def test_the_prompt_answers_until_it_is_left(
     front_end: FrontEnd, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -279,6 +289,7 @@ def test_the_prompt_answers_until_it_is_left(
     assert stat.S_IMODE(history.stat().st_mode) == 0o600
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["open to others", "a link", "a pipe", "a folder"])
 def test_the_history_is_a_file_of_its_user_alone(
     kind: str, front_end: FrontEnd, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -331,6 +342,7 @@ def test_names_are_completed(front_end: FrontEnd) -> None:
     assert found == {"dp_c": ["dp_check", "dp_count"], "ZIP": ["zip_code"], ".sch": [".schema"], "": []}
 
 
+@pytest.mark.heavy(family="long")
 def test_an_interrupted_statement_does_not_end_the_prompt(
     front_end: FrontEnd, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -345,6 +357,7 @@ def test_an_interrupted_statement_does_not_end_the_prompt(
     assert "0.5 spent, 0.5 remaining" in shown
 
 
+@pytest.mark.heavy(family="long")
 def test_a_terminal_gets_a_prompt_with_history(hospital: Path, tmp_path: Path) -> None:
     pty = pytest.importorskip("pty", reason="no pseudo-terminals on this system")
     ours, theirs = pty.openpty()

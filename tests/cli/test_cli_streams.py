@@ -210,6 +210,7 @@ def test_what_an_encoding_does_not_have_is_escaped(command: list[str], folder: P
     assert done.stderr.count(b"\n") <= 2
 
 
+@pytest.mark.heavy(family="spending")
 def test_nothing_is_spent_if_nobody_can_read_the_answer(folder: Path) -> None:
     done = shell([*COUNT, "--ledger", "t.ledger"], ">&-")
     assert done.returncode == 2
@@ -219,6 +220,7 @@ def test_nothing_is_spent_if_nobody_can_read_the_answer(folder: Path) -> None:
     assert len(kept()) == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_a_job_needs_no_standard_output(folder: Path) -> None:
     done = shell(RUN, ">&- 2>&- <&-")
     assert done.returncode == 0
@@ -239,6 +241,7 @@ def test_a_closed_standard_input_is_one_line() -> None:
         assert done.stderr.count(b"\n") == 1
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_reader_that_has_gone_before_the_debit_is_noticed() -> None:
     read, write = os.pipe()
     os.close(read)
@@ -265,6 +268,7 @@ def test_a_reader_that_goes_after_the_debit_loses_nothing(
     assert len(kept()) == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_a_reader_that_has_read_enough_is_no_error() -> None:
     """`dpdb explain ... | head -1`."""
     command = [sys.executable, "-m", "dpdb", "explain", "t.parquet", "--constraints", "zip -> city"]

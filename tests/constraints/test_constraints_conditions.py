@@ -150,6 +150,7 @@ def random_constraint(rng):
     return f"not({rng.choice([' & ', ' and ', '&', ' ∧ ']).join(parts)})"
 
 
+@pytest.mark.heavy(family="alone")
 def test_random_constraints_read_their_own_text_again():
     refused, seeds = 0, fifth(range(600))
     for seed in seeds:

@@ -186,7 +186,7 @@ def test_too_many_predicates():
         parse_constraint(",".join(f"c{i}" for i in range(64)) + "->x")
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize(
     "piece",
     [

@@ -131,6 +131,7 @@ def test_a_denial_is_the_check_of_its_opposite(denied, checked):
         assert parse_constraint(str(made)) == (made,)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "word",
     [

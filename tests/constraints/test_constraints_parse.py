@@ -233,6 +233,7 @@ predicates = st.builds(Predicate, refs, st.sampled_from(Operator), st.one_of(ref
 constraints = st.builds(DenialConstraint, st.lists(predicates, min_size=1, max_size=5).map(tuple))
 
 
+@pytest.mark.heavy(family="long")
 @settings(deadline=None)
 @given(constraints)
 def test_round_trip(dc):
@@ -240,6 +241,7 @@ def test_round_trip(dc):
     assert parse_constraint(str(dc), dc.columns) == (dc,)
 
 
+@pytest.mark.heavy(family="long")
 @settings(deadline=None)
 @given(constraints)
 def test_equal_values_hash_equal(dc):

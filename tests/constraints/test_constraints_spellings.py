@@ -202,6 +202,7 @@ def _message(error: DpdbError) -> str:
     return str(error).split("\n")[0]
 
 
+@pytest.mark.heavy(family="alone")
 def test_texts_with_small_changes_are_read_as_what_can_be_written_down_or_refused_in_one_line() -> None:
     read, kinds = 0, (_denials, _dependencies, _checks, _conditions)
     for seed in range(1500):

@@ -56,6 +56,7 @@ constraints = st.builds(DenialConstraint, st.lists(predicates, min_size=1, max_s
 tables = st.lists(st.fixed_dictionaries({c: st.integers(0, 2) for c in "abc"}), min_size=2, max_size=5)
 
 
+@pytest.mark.heavy(family="long")
 @settings(deadline=None)
 @given(constraints, tables)
 def test_forms_keep_the_violating_pairs(dc, rows):
@@ -69,6 +70,7 @@ def test_forms_keep_the_violating_pairs(dc, rows):
         )
 
 
+@pytest.mark.heavy(family="long")
 @settings(deadline=None)
 @given(constraints, st.randoms(use_true_random=False))
 def test_canonical_forgets_only_writing(dc, random):
@@ -88,6 +90,7 @@ def test_operators(op, a, b):
     assert op.is_strict_order == (op.value in {"<", ">"})
 
 
+@pytest.mark.heavy(family="long")
 @settings(deadline=None)
 @given(tables)
 def test_tuple_order_in_every_style(rows):

@@ -69,6 +69,7 @@ def spent(job: Path) -> float:
         return ledger.summary().spent
 
 
+@pytest.mark.heavy(family="long")
 def test_a_run_is_planned_made_and_repeated(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan = dpdb.jobs.plan(job, "2026-11-21")
     assert "4 slices of state; epsilon 1" in str(plan)
@@ -87,6 +88,7 @@ def test_a_run_is_planned_made_and_repeated(job: Path, capsys: pytest.CaptureFix
     assert [one["name"] for one in document["diagnoses"]] == ["where", "columns"]
 
 
+@pytest.mark.heavy
 def test_rows_are_kept_once_beside_the_results(job: Path) -> None:
     results = next(job.parent / name for name in ("results.duckdb", "results") if f'"{name}"' in job.read_text())
     run(job)
@@ -106,6 +108,7 @@ def test_rows_are_kept_once_beside_the_results(job: Path) -> None:
     assert "none&gt;" in text or "<none>" not in text
 
 
+@pytest.mark.heavy
 def test_a_run_that_is_killed_before_its_row_is_kept_is_finished(job: Path) -> None:
     def die(step: str) -> None:
         if step == "published":

@@ -121,6 +121,7 @@ def neighbours(count: int, seed: int):
         yield rows, [*rows, dice.choice(ROWS)]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("cases", [12, pytest.param(400, marks=pytest.mark.slow)])
 def test_the_whole_loss_is_at_most_epsilon(monkeypatch, rules, cases):
@@ -157,6 +158,7 @@ def test_slices_attain_epsilon_whatever_their_number(monkeypatch):
         assert laplace_scale(lattice.greatest, epsilon) == 1.0
 
 
+@pytest.mark.heavy(family="long")
 def test_the_candidates_are_the_public_keys(monkeypatch):
     """A key that no row has is scored and gets noise; a mutant that takes only the keys of rows is caught by this."""
     few = calls_of(monkeypatch, [(0, 0, "a", "x")], ["z -> c"], by="k", keys=["a", "b", "none"])
@@ -214,6 +216,7 @@ def worst_move(name) -> int | None:
     return worst
 
 
+@pytest.mark.heavy(family="long")
 def test_one_noise_decides_an_outcome_and_moves_by_the_range():
     """The proof of `name_rule` step by step, through the real code: 3 rules, changes {0, 1}, both directions."""
     assert worst_move(name_rule) == 1
@@ -252,6 +255,7 @@ def test_all_bounds_hold_together():
     assert joint_tail(3, 1, HALF, 0.1) < width
 
 
+@pytest.mark.heavy(family="long")
 def test_one_percent_in_one_of_fifty_slices_is_named_first():
     """100,000 rows, epsilon .5: 20 rows to delete in one. Failures are below .0048: 21 of 1,000 have chance < 1e-7."""
     lattice, scores = Lattice(1), [0] * 50
@@ -269,6 +273,7 @@ def test_chances_are_those_of_the_design(lead, chance):
     assert chance_of_largest({lead: 49}, laplace_scale(2, HALF)) == pytest.approx(chance, abs=1e-3)
 
 
+@pytest.mark.heavy(family="long")
 def test_chances_are_those_of_the_sampler():
     """The real code on 6 slices of two columns, 1,500 draws each: within 6 standard deviations."""
     lattice, scores = Lattice(1, Fraction(1, 10)), [30, 0, 5, 5, -20, 12]

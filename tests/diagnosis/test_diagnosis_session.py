@@ -80,6 +80,7 @@ def test_the_dirtiest_slices_are_named_with_bounds_of_one_width(folder: Path) ->
     assert "<table" in found._repr_html_()
 
 
+@pytest.mark.heavy(family="long")
 def test_several_columns_and_rules(folder: Path) -> None:
     """Excess over 5%: S1 has 200 - 50, F has 215 - 100."""
     found = diagnose(by=["sex", "state"], keys=[["F", "M"], KEYS], rules=True, expected="5%")
@@ -111,6 +112,7 @@ def test_only_bounds_and_names_are_published(folder: Path) -> None:
     assert len(found.named) == 1
 
 
+@pytest.mark.heavy(family="spending")
 def test_one_debit_and_the_recorded_answer_of_the_run(folder: Path) -> None:
     first = diagnose("t.ledger", run_id="monday")
     assert spent() == 1
@@ -140,6 +142,7 @@ def killed_at() -> Iterator[list[str]]:
     steps.watchers.remove(watch)
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_killed_run_keeps_its_debit_and_is_finished_by_its_id(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed in the draw, at the second noise: the debit stands, nothing is recorded, and the same id draws again."""
     draws = 0
@@ -170,6 +173,7 @@ def test_a_failure_after_the_debit_has_one_message(folder: Path) -> None:
     assert spent() == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_zcdp_pays_half_the_square_and_gdp_is_refused(folder: Path) -> None:
     Ledger.create("z.ledger", 1, notion="zcdp", delta=1e-6).close()
     Ledger.create("g.ledger", 1, notion="gdp", delta=1e-6).close()
@@ -300,6 +304,7 @@ def test_keys_that_are_no_line_of_csv_are_refused_in_one_line(folder: Path, caps
     assert spent() == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_a_dry_run_says_when_a_table_is_too_small(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keys = ",".join(f"S{k}" for k in range(50))
     dry = ["diagnose", "t.parquet", "--constraints", "rules.txt", "--by", "state", "--keys", keys, "--epsilon", ".5"]

@@ -42,6 +42,7 @@ def test_the_kinds_are_of_all_options() -> None:
     assert set(DIAGNOSE_KINDS) == set(DiagnosisAsk.__dataclass_fields__)
 
 
+@pytest.mark.heavy(family="long")
 def test_rows_are_named_slices(door: FrontEnd) -> None:
     found = door.run(f"SELECT * FROM {ONE}").table
     assert found.schema.names == DIAGNOSIS_SCHEMA.names
@@ -50,6 +51,7 @@ def test_rows_are_named_slices(door: FrontEnd) -> None:
     assert door.session.spent() == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_several_columns_and_rules(door: FrontEnd) -> None:
     call = (
         "dp_diagnose('t', ['state', 'sex'], [['a', 'b'], ['F', 'M']], 2, top := 1, expected := '10%', rules := true, "
@@ -102,6 +104,7 @@ def test_as_a_number_it_is_refused_and_discover_is_no_function(door: FrontEnd) -
     assert door.session.spent() == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_a_run_in_a_ledger_is_answered_again(tmp_path: Path) -> None:
     from dpdb.ledger import Ledger
 

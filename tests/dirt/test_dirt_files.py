@@ -65,6 +65,7 @@ def test_parquet_is_zstd_and_types_are_kept(source, tmp_path):
     assert pq.read_table(out).schema.types == ROWS.schema.types
 
 
+@pytest.mark.heavy(family="long")
 def test_sample_keeps_order_and_repeats(source, tmp_path):
     out = tmp_path / "dirty.parquet"
     summary = write_noisy(source, "zip -> city", out, "conoise", iterations=1, sample=50, seed=1)
@@ -78,6 +79,7 @@ def test_sample_keeps_order_and_repeats(source, tmp_path):
     assert write_noisy(source, "zip -> city", out, "conoise", sample=501, overwrite=True).rows == 500
 
 
+@pytest.mark.heavy(family="long")
 def test_a_run_without_seed_can_be_repeated(source, tmp_path):
     first = write_noisy(source, "zip -> city", tmp_path / "1.parquet", "rnoise", alpha=0.1)
     write_noisy(source, "zip -> city", tmp_path / "2.parquet", "rnoise", alpha=0.1, seed=first.seed)
@@ -94,6 +96,7 @@ EXOTIC = """
 """
 
 
+@pytest.mark.heavy(family="long")
 def test_duckdb_keeps_unconstrained_types_and_cells(tmp_path):
     path, out = tmp_path / "clean.duckdb", tmp_path / "dirty.duckdb"
     with duckdb.connect(str(path)) as connection:
@@ -116,6 +119,7 @@ def test_duckdb_keeps_unconstrained_types_and_cells(tmp_path):
     assert not (tmp_path / "x.duckdb").exists()
 
 
+@pytest.mark.heavy(family="long")
 def test_sources_in_this_process(tmp_path):
     write_noisy(ROWS, "zip -> city", tmp_path / "1.csv", "rnoise", alpha=0.1, seed=1)
     write_noisy(ROWS, "zip -> city", tmp_path / "1.csv", "rnoise", alpha=0.1, seed=1, overwrite=True)
@@ -158,6 +162,7 @@ def test_nothing_is_overwritten_by_accident(source, tmp_path):
     refused("there is no directory", tmp_path / "missing" / "out.csv")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_failure_leaves_no_file(source, tmp_path, monkeypatch):
     before = sorted(tmp_path.iterdir())
     with pytest.raises(EngineError):
@@ -172,6 +177,7 @@ def test_a_failure_leaves_no_file(source, tmp_path, monkeypatch):
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.heavy(family="long")
 def test_parameters(source, tmp_path):
     def refused(message, kind, **options):
         with pytest.raises(ParameterError, match=message):
@@ -196,6 +202,7 @@ def test_dpdb_does_not_import_noise():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_hospital(tmp_path):
     path = DATA / "hospital.parquet"
     if not path.exists():

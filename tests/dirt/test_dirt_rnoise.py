@@ -80,6 +80,7 @@ def test_share_of_typos(typo):
     assert stats.binomtest(typos, len(changed), typo).pvalue > FALSE_ALARM
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("skew", [0, 0.5, 1, 2])
 @pytest.mark.parametrize("current", [None, "a", "c", "e"])
 def test_zipf_skew_of_the_draw_given_that_it_differs(skew, current):

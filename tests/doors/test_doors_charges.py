@@ -73,6 +73,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("write", [parquet, in_duckdb])
 def test_neighbours_are_refused_in_the_same_words(write: Any, tmp_path: Path) -> None:
     said = []

@@ -51,6 +51,7 @@ def sql(folder: Path, statement: str) -> int:
     return main(["sql", str(folder / "visits.parquet"), *asked, statement])
 
 
+@pytest.mark.heavy(family="long")
 def test_a_job(folder: Path) -> None:
     (folder / "job.toml").write_text(JOB)
     for _ in range(2):
@@ -81,6 +82,7 @@ def test_one_call_of_python(folder: Path) -> None:
         dpdb.open(folder / "visits.parquet", who="ana", **opened)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_statement(folder: Path) -> None:
     assert sql(folder, "SELECT value FROM dp_count('visits', epsilon := 0.1, label := 'weekly')") == 0
     assert sql(folder, "SELECT value FROM dp_inconsistency('visits', 'all', 0.3, label := 'all of it')") == 0
@@ -109,6 +111,7 @@ def test_a_second_label_is_refused_in_words(folder: Path) -> None:
         front_end.run(f"{one} UNION ALL {other}")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_registered_connection(folder: Path) -> None:
     with duckdb.connect(folder / "w.duckdb") as connection:
         connection.execute(f"CREATE TABLE visits AS FROM read_parquet('{folder / 'visits.parquet'}')")

@@ -35,6 +35,7 @@ from trial import trials, tried
 from dpdb.privacy import GDP, PURE, ZCDP, Notion
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", twentieth([door.name for door in DOORS if door.quick]))
 def test_nothing_tells_neighbours_apart_by_more_than_its_charge(name: str, tmp_path: Path) -> None:
     trial = tried(NAMED[name], tmp_path)

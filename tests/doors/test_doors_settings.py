@@ -95,6 +95,7 @@ def parameter(option: str, literal: str) -> exp.Expr:
     return exp.PropertyEQ(this=exp.column(option), expression=sqlglot.parse_one(literal, dialect="duckdb"))
 
 
+@pytest.mark.heavy(family="alone")
 def test_statements_and_connections_take_flags_and_rho(tmp_path: Path) -> None:
     rows = pa.table({"zip": ["1", "1", "2"], "city": ["a", "b", "c"]})
     Ledger.create(tmp_path / "rho.ledger", 1, notion="zcdp").close()

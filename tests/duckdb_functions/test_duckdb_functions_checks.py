@@ -82,6 +82,7 @@ def test_mistakes_in_the_registration(connection: duckdb.DuckDBPyConnection, sui
         dpdb.register(connection, suites=suites)  # type: ignore[arg-type]
 
 
+@pytest.mark.heavy(family="long")
 def test_slices_and_dates_are_as_for_releases(
     connection: duckdb.DuckDBPyConnection, noise: StubNoise, tmp_path: Path
 ) -> None:
@@ -114,6 +115,7 @@ def test_slices_and_dates_are_as_for_releases(
         ]  # fmt: skip
 
 
+@pytest.mark.heavy(family="long")
 def test_a_run_id_is_answered_again(connection: duckdb.DuckDBPyConnection, ledger: Path) -> None:
     with dpdb.register(connection, ledger=ledger, suites=SUITES, who="ana") as registration:
         asked = "SELECT name, verdict, lower, upper, run_id FROM dp_check('nightly', run_id := 'monday')"
@@ -124,6 +126,7 @@ def test_a_run_id_is_answered_again(connection: duckdb.DuckDBPyConnection, ledge
             registration.execute("FROM dp_check('nightly', 0.5, run_id := 'monday')")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_kept_suite_runs_as_its_owner_opened_it(connection: duckdb.DuckDBPyConnection, ledger: Path) -> None:
     with dpdb.open(connection, table="visits", constraints=RULE, ledger=ledger) as owner:
         owner.check(SUITE, 2, keep="nightly", runs=30)

@@ -31,6 +31,7 @@ MISTAKES = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("call", "kind", "says"), MISTAKES)
 def test_mistakes_cost_nothing(
     registration: dpdb.Registration, noise: StubNoise, call: str, kind: type[Exception], says: str

@@ -91,6 +91,7 @@ def test_one_release_through_the_handle(registration: dpdb.Registration, noise: 
     assert registration.spent("visits") == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_no_release(connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise) -> None:
     for form, statement in NO_RELEASE.items():
         shown = str(connection.execute(statement).fetchall())
@@ -99,6 +100,7 @@ def test_no_release(connection: duckdb.DuckDBPyConnection, registration: dpdb.Re
     assert registration.spent("visits") == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_the_same_row_in_every_form(registration: dpdb.Registration) -> None:
     forms = "FROM dp_count('visits') UNION ALL SELECT unnest(dp_count('visits')) UNION ALL SELECT unnest(s) FROM q"
     table = registration.execute(f"WITH q AS (SELECT dp_count('visits') AS s) {forms}")
@@ -109,6 +111,7 @@ def test_the_same_row_in_every_form(registration: dpdb.Registration) -> None:
     assert (first["measure"], first["value"], first["quantity"], first["where"]) == ("count", 6.0, "rows", None)
 
 
+@pytest.mark.heavy(family="long")
 def test_all_arguments_of_dp_inconsistency(registration: dpdb.Registration) -> None:
     (row,) = registration.execute(
         "FROM dp_inconsistency('visits', 'minimal_inconsistency', 50, where_clause := 'zip < 2', "
@@ -117,6 +120,7 @@ def test_all_arguments_of_dp_inconsistency(registration: dpdb.Registration) -> N
     assert (row["mechanism"], row["confidence"], row["epsilon"], row["where"]) == ("em", 0.9, 50, "zip < 2")
 
 
+@pytest.mark.heavy(family="long")
 def test_groups_are_rows_in_the_order_of_their_keys(registration: dpdb.Registration, noise: StubNoise) -> None:
     query = "FROM dp_inconsistency('visits', epsilon := 2, by_column := 'state', group_keys := ['NY', 'CA', 'TX'])"
     rows = registration.execute(query).to_pylist()
@@ -128,6 +132,7 @@ def test_groups_are_rows_in_the_order_of_their_keys(registration: dpdb.Registrat
     assert counts["value"].to_pylist() == [1, 5]
 
 
+@pytest.mark.heavy(family="long")
 def test_all_measures_are_rows(registration: dpdb.Registration) -> None:
     measures = registration.execute("SELECT measure FROM dp_inconsistency('visits', 'all')")["measure"].to_pylist()
     assert measures == ["minimal_inconsistency", "problematic", "repair"]
@@ -153,6 +158,7 @@ def test_parameters(connection: duckdb.DuckDBPyConnection, registration: dpdb.Re
     assert registration.spent("visits") == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_a_list_of_keys_as_a_parameter(connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration) -> None:
     query = "SELECT value FROM dp_count('visits', by_column := 'state', group_keys := ?)"
     assert connection.execute(query, [["NY", "CA"]]).fetchall() == [(2.0,), (3.0,)]
@@ -170,6 +176,7 @@ def test_each_execution_of_a_prepared_statement_is_a_release(
     assert (noise.draws, registration.spent("visits")) == (5, 5)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "query",
     [
@@ -186,6 +193,7 @@ def test_a_table_of_arguments_is_one_release_per_distinct_row(
     assert (noise.draws, registration.spent("visits")) == (2, 3)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_view_is_a_release_per_statement(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise
 ) -> None:
@@ -197,6 +205,7 @@ def test_a_view_is_a_release_per_statement(
     assert (noise.draws, registration.spent("visits")) == (2, 2)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_created_table_keeps_its_release(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise
 ) -> None:
@@ -205,6 +214,7 @@ def test_a_created_table_keeps_its_release(
     assert (len(looks), noise.draws) == (1, 1)
 
 
+@pytest.mark.heavy(family="long")
 def test_two_statements_are_two_releases(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise
 ) -> None:
@@ -215,11 +225,13 @@ def test_two_statements_are_two_releases(
     assert (noise.draws, registration.spent("visits")) == (4, 4)
 
 
+@pytest.mark.heavy(family="long")
 def test_different_arguments_are_different_releases(registration: dpdb.Registration, noise: StubNoise) -> None:
     registration.execute("SELECT dp_count('visits', 1), dp_count('visits', 2), dp_inconsistency('visits')")
     assert (noise.draws, registration.spent("visits")) == (3, 4)
 
 
+@pytest.mark.heavy(family="long")
 def test_the_handles_result_is_kept(registration: dpdb.Registration, noise: StubNoise) -> None:
     result = registration.execute("FROM dp_count('visits')")
     assert str(result) == str(result)
@@ -227,6 +239,7 @@ def test_the_handles_result_is_kept(registration: dpdb.Registration, noise: Stub
     assert noise.draws == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_a_lazy_relation_is_a_statement_per_look(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise
 ) -> None:
@@ -238,6 +251,7 @@ def test_a_lazy_relation_is_a_statement_per_look(
     assert noise.draws == 2
 
 
+@pytest.mark.heavy(family="long")
 def test_the_manuals_statements(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise
 ) -> None:
@@ -250,6 +264,7 @@ def test_the_manuals_statements(
     assert (noise.draws, registration.spent("visits")) == (5, 1.2)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_call_may_name_its_own_constraints(registration: dpdb.Registration, noise: StubNoise) -> None:
     both = "FROM dp_inconsistency('visits', constraints := 'UNIQUE(zip)') UNION ALL FROM dp_inconsistency('visits')"
     own, registered = registration.execute(both).column("value").to_pylist()
@@ -260,6 +275,7 @@ def test_a_call_may_name_its_own_constraints(registration: dpdb.Registration, no
     assert registration.spent("visits") == 2
 
 
+@pytest.mark.heavy(family="long")
 def test_constraints_of_a_call_are_never_a_file(registration: dpdb.Registration, tmp_path: Path) -> None:
     path = tmp_path / "visits.csv"
     path.write_text("zip,secret\n")
@@ -271,6 +287,7 @@ def test_constraints_of_a_call_are_never_a_file(registration: dpdb.Registration,
     assert registration.spent("visits") == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_without_registered_constraints_a_call_names_them(connection: duckdb.DuckDBPyConnection) -> None:
     with dpdb.register(connection, budget=2) as registered:
         assert registered.execute("FROM dp_inconsistency('visits', constraints := 'zip -> city')").num_rows == 1
@@ -279,6 +296,7 @@ def test_without_registered_constraints_a_call_names_them(connection: duckdb.Duc
         assert registered.spent("visits") == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_rates_and_constraints_one_by_one_are_asked_as_in_python() -> None:
     with duckdb.connect() as con:
         con.execute("CREATE TABLE t AS SELECT range % 3 AS a, range % 2 AS b, range AS c FROM range(30)")

@@ -76,6 +76,7 @@ def test_attributes_of_the_original_come_back(registration: dpdb.Registration) -
     assert (caught.value.requested, caught.value.remaining) == (101, 100)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "statement",
     ["SELECT dp_count()", "SELECT dp_count('visits', foo := 1)", "SELECT dp_count('visits', 'abc')", "SELECT 1 +"],
@@ -121,6 +122,7 @@ def test_spellings_of_one_table_share_its_budget(registration: dpdb.Registration
     assert registration.remaining(name) == 20
 
 
+@pytest.mark.heavy(family="long")
 def test_names_mean_what_they_mean_in_the_connection(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration
 ) -> None:
@@ -136,6 +138,7 @@ def test_names_mean_what_they_mean_in_the_connection(
     assert registration.spent("other.s.visits") == 2
 
 
+@pytest.mark.heavy(family="long")
 def test_views_can_be_measured_and_unusual_names(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration
 ) -> None:
@@ -191,6 +194,7 @@ def test_each_table_has_its_own_constraints_budget_and_ledger(
             registration.execute("SELECT dp_count('third')")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_ledger_belongs_to_one_table(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     path = tmp_path / "visits.ledger"
     Ledger.create(path, 5).close()
@@ -201,6 +205,7 @@ def test_a_ledger_belongs_to_one_table(connection: duckdb.DuckDBPyConnection, tm
             registration.execute("SELECT dp_count('claims')")
 
 
+@pytest.mark.heavy(family="long")
 def test_more_tables_than_open_sessions(connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration) -> None:
     for number in range(7):
         connection.execute(f"CREATE TABLE t{number} AS FROM visits")
@@ -220,6 +225,7 @@ def test_rows_per_person(connection: duckdb.DuckDBPyConnection) -> None:
 # -- life -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="long")
 def test_closing_takes_the_functions_away(connection: duckdb.DuckDBPyConnection, noise: StubNoise) -> None:
     cursor = connection.cursor()
     with replaced_noise(noise), dpdb.register(connection, constraints=RULE) as registration:
@@ -244,12 +250,14 @@ def test_closing_takes_the_functions_away(connection: duckdb.DuckDBPyConnection,
         assert again.execute("FROM dp_count('visits')").num_rows == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_the_functions_stay_without_the_handle(connection: duckdb.DuckDBPyConnection) -> None:
     dpdb.register(connection, constraints=RULE)
     gc.collect()
     assert len(connection.execute("FROM dp_count('visits')").fetchall()) == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_a_dropped_connection_takes_everything_with_it(tmp_path: Path) -> None:
     path = tmp_path / "w.duckdb"
     connection = duckdb.connect(path)
@@ -266,6 +274,7 @@ def test_a_dropped_connection_takes_everything_with_it(tmp_path: Path) -> None:
         assert another.execute("SELECT count(*) FROM visits").fetchall() == [(6,)]
 
 
+@pytest.mark.heavy(family="long")
 def test_nothing_is_written_into_the_file(tmp_path: Path) -> None:
     path = tmp_path / "w.duckdb"
     with duckdb.connect(path) as connection:
@@ -309,6 +318,7 @@ def test_connections_that_cannot_be_registered(connection: duckdb.DuckDBPyConnec
         register()
 
 
+@pytest.mark.heavy(family="long")
 def test_parents_are_tables_of_the_connection_and_are_read_again_when_they_change() -> None:
     """At an epsilon at which noise other than 0 has a probability below 1e-60."""
     value = "SELECT value FROM dp_inconsistency('c', measure := 'problematic', epsilon := 1000)"
@@ -323,6 +333,7 @@ def test_parents_are_tables_of_the_connection_and_are_read_again_when_they_chang
             assert registration.execute(value).to_pylist() == [{"value": 2.0}]
 
 
+@pytest.mark.heavy(family="privacy")
 def test_calls_cannot_give_the_rows_of_a_private_parent_to_other_units() -> None:
     """Each call is private for its own units; a budget of both would be of neither."""
     ask = "FROM dp_inconsistency('c', constraints := '{}')".format

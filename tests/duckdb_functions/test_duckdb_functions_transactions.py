@@ -24,6 +24,7 @@ def counted(connection: duckdb.DuckDBPyConnection) -> float:
     return float(connection.execute(COUNT).fetchall()[0][0])
 
 
+@pytest.mark.heavy(family="long")
 def test_the_same_call_of_a_transaction_is_the_same_release(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise
 ) -> None:
@@ -35,6 +36,7 @@ def test_the_same_call_of_a_transaction_is_the_same_release(
     assert noise.draws == 2
 
 
+@pytest.mark.heavy(family="long")
 def test_rollback_gives_nothing_back(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise
 ) -> None:
@@ -44,6 +46,7 @@ def test_rollback_gives_nothing_back(
     assert (noise.draws, registration.remaining("visits")) == (1, 70)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_transaction_measures_what_is_committed(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration
 ) -> None:
@@ -57,6 +60,7 @@ def test_a_transaction_measures_what_is_committed(
     assert counted(connection) == 6
 
 
+@pytest.mark.heavy(family="spending")
 def test_changed_rows_are_read_again_and_the_budget_goes_on(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration
 ) -> None:
@@ -71,6 +75,7 @@ def test_changed_rows_are_read_again_and_the_budget_goes_on(
     assert registration.spent("visits") == 4
 
 
+@pytest.mark.heavy(family="long")
 def test_changes_are_noticed_whatever_the_columns_are_called(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration
 ) -> None:
@@ -87,6 +92,7 @@ def test_changes_are_noticed_whatever_the_columns_are_called(
         connection.execute("SELECT dp_count('nested')")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_ledger_refuses_changed_rows_until_a_new_epoch(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     path = tmp_path / "visits.ledger"
     Ledger.create(path, 3).close()
@@ -104,6 +110,7 @@ def test_a_ledger_refuses_changed_rows_until_a_new_epoch(connection: duckdb.Duck
         assert noise.draws == 1
 
 
+@pytest.mark.heavy(family="spending")
 def test_threads_share_one_budget_and_draw_once_each(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise
 ) -> None:
@@ -133,6 +140,7 @@ def test_threads_share_one_budget_and_draw_once_each(
     assert registration.remaining("visits") == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_one_thread_is_enough(noise: StubNoise) -> None:
     with (
         duckdb.connect(config={"threads": 1}) as connection,

@@ -52,6 +52,7 @@ def refused(source: Any, match: str, **options: Any) -> str:
 # -- lakes ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="long")
 def test_delta(tmp_path: Path) -> None:
     deltalake = pytest.importorskip("deltalake")
     place = str(tmp_path / "t")
@@ -92,6 +93,7 @@ def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return pyiceberg.catalog.load_catalog("lake")
 
 
+@pytest.mark.heavy(family="long")
 def test_iceberg(catalog: Any, tmp_path: Path) -> None:
     catalog.create_namespace("ns")
     table = catalog.create_table("ns.visits", TABLE.schema)
@@ -114,6 +116,7 @@ def test_iceberg(catalog: Any, tmp_path: Path) -> None:
     refused("iceberg:nowhere.ns.visits", "pyiceberg cannot read it")
 
 
+@pytest.mark.heavy(family="privacy")
 def test_settings_of_iceberg_in_the_current_folder_are_a_strangers(
     catalog: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,6 +171,7 @@ def put(bucket: Any, key: str, table: pa.Table) -> None:
     bucket.put_object(Bucket="bucket", Key=key, Body=sink.getvalue().to_pybytes())
 
 
+@pytest.mark.heavy(family="long")
 def test_objects_folders_and_globs_on_s3(bucket: Any) -> None:
     put(bucket, "one/t.parquet", TABLE)
     put(bucket, "many/year=2024/a.parquet", TABLE.slice(0, 1))
@@ -184,17 +188,20 @@ def test_objects_folders_and_globs_on_s3(bucket: Any) -> None:
     refused("s3://bucket", "names no object")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_key_cannot_lead_out_of_our_folder(bucket: Any) -> None:
     put(bucket, "out/../../evil.parquet", TABLE)
     refused("s3://bucket/out", "is no path|no object there")
 
 
+@pytest.mark.heavy(family="long")
 def test_two_keys_that_are_one_path_are_refused(bucket: Any) -> None:
     put(bucket, "twice/a/t.parquet", TABLE.slice(0, 1))
     put(bucket, "twice/a//t.parquet", TABLE.slice(1))
     refused("s3://bucket/twice", "the keys of two objects are one path")
 
 
+@pytest.mark.heavy(family="long")
 def test_an_object_that_changes_while_it_is_fetched_is_noticed(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     s3fs = pytest.importorskip("s3fs")
     put(bucket, "moving/t.parquet", TABLE)
@@ -208,6 +215,7 @@ def test_an_object_that_changes_while_it_is_fetched_is_noticed(bucket: Any, monk
     refused("s3://bucket/moving/t.parquet", "changed while it was fetched")
 
 
+@pytest.mark.heavy(family="long")
 def test_delta_on_s3(bucket: Any) -> None:
     deltalake = pytest.importorskip("deltalake")
     deltalake.write_deltalake("s3://bucket/delta", TABLE, storage_options={"AWS_S3_ALLOW_UNSAFE_RENAME": "true"})
@@ -251,6 +259,7 @@ def serving(**files: bytes) -> Iterator[str]:
             thread.join()
 
 
+@pytest.mark.heavy(family="long")
 def test_files_on_a_web_server() -> None:
     sink = pa.BufferOutputStream()
     pq.write_table(TABLE, sink)
@@ -270,6 +279,7 @@ def test_files_on_a_web_server() -> None:
 # -- ADBC -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="long")
 def test_adbc_connections_and_addresses(tmp_path: Path) -> None:
     driver = pytest.importorskip("adbc_driver_duckdb.dbapi")
     file = tmp_path / "t.db"

@@ -48,12 +48,14 @@ def check(database: Database, table: Table, hashed: str) -> None:
     assert found == [expected] * 4
 
 
+@pytest.mark.heavy(family="long")
 @settings(derandomize=True, deadline=None, max_examples=25)
 @given(tables())
 def test_the_order_is_that_of_sql(database: Database, table: Table) -> None:
     check(database, table, f"hash({', '.join(table.types)})")
 
 
+@pytest.mark.heavy(family="long")
 @settings(derandomize=True, deadline=None, max_examples=40)
 @given(tables())
 def test_rows_of_one_hash_are_ordered_by_value(database: Database, table: Table) -> None:
@@ -83,6 +85,7 @@ def test_the_copies_of_a_row_come_as_they_lie() -> None:
 NUMBERED = [(name, where) for name in ("rowid", "RowID", "value") for where in (None, "keep % 3 <> 0")]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("rows", "name", "where"),
     [*((30_000, *case) for case in NUMBERED), *((300_000, *case) for case in fifth(NUMBERED))],

@@ -85,7 +85,7 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
 }
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("name", SOURCES)
 def test_categories_are_ordered_by_position(name: str, tmp_path: Path) -> None:
     source = SOURCES[name](tmp_path)
@@ -128,6 +128,7 @@ def test_an_order_that_no_source_tells_is_refused_and_equality_is_not(name: str,
         session.dp_count(epsilon=0.5, where="a = 'low'")
 
 
+@pytest.mark.heavy(family="long")
 def test_numbers_and_times_in_order_stay_what_they_are_and_other_categories_are_texts() -> None:
     frame = pd.DataFrame(
         {
@@ -155,6 +156,7 @@ def test_numbers_and_times_in_order_stay_what_they_are_and_other_categories_are_
         assert exact_measures(frame, text, non_private=True).problematic == expected, text
 
 
+@pytest.mark.heavy(family="long")
 def test_types_that_differ_are_equal_by_text_and_not_ordered() -> None:
     source = duckdb.connect().sql(
         f"SELECT a::ENUM {tuple(LEVELS)} AS a, b::ENUM {tuple(OTHER)} AS b, 'low' AS c, 1 AS n "
@@ -237,6 +239,7 @@ def test_columns_of_frames_may_be_called_by_numbers() -> None:
         assert session.dp_count(1, where="\"1\" = 'x'").value == 2  # type: ignore[union-attr]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("other", [f"ENUM {tuple(OTHER)}", "VARCHAR"])
 def test_a_unit_may_be_a_category_beside_a_private_parent_with_the_same_texts(other: str) -> None:
     parent = duckdb.connect().sql(f"SELECT 'low'::{other} AS a")

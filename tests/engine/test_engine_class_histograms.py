@@ -76,6 +76,7 @@ def as_table(rows: Sequence[Row]) -> pa.Table:
     return pa.table({name: pa.array([row[name] for row in rows], kind) for name, kind in types.items()})
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 40))])
 def test_every_rule_is_counted_as_in_python(seed: int) -> None:
     draw = random.Random(seed)
@@ -99,6 +100,7 @@ def test_every_rule_is_counted_as_in_python(seed: int) -> None:
                 assert found(counted) == expected(as_values(meant), rule), rule
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("rules", "sizes"),
     [
@@ -145,6 +147,7 @@ def test_a_table_of_a_database_declares_what_may_be_null(tmp_path: Path) -> None
             assert [dict(found(counted)) for counted in table.class_histograms()[1]] == groups
 
 
+@pytest.mark.heavy(family="alone")
 def test_values_compare_as_in_the_conflict_graph(tmp_path: Path) -> None:
     """Collations are dropped, enumerations are text, times out of the calendar are NULL, terms are computed."""
     with duckdb.connect(str(tmp_path / "odd.duckdb")) as connection:
@@ -182,6 +185,7 @@ def test_some_shapes_have_no_histogram() -> None:
         assert class_histograms(table.constraints, table.schema) == ()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("dialect", ["duckdb", "spark", "postgres"])
 def test_the_trees_are_sql_of_other_engines(dialect: str) -> None:
     rules = [*RULES, SIDES, "not(t1.d=3)"]

@@ -188,6 +188,7 @@ def check(database: Database, seed: str, rules: int) -> tuple[int, int]:
     return len(opened.constraints), pairs
 
 
+@pytest.mark.heavy(family="alone")
 def test_random_conditions_and_terms_mean_what_sql_says(database: Database) -> None:
     found = [check(database, f"conditions {number}", 25) for number in fifth(range(10))]
     assert sum(rules for rules, _ in found) > of_all(200)

@@ -62,6 +62,7 @@ def agrees(path: Path, seed: int, texts: int) -> tuple[int, int]:
     return refused, texts
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("blocks")
 def test_random_texts_are_read_as_byte_by_byte(tmp_path: Path) -> None:
     [seed] = fifth(range(2_026, 2_031))[:1]

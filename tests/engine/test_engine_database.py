@@ -42,6 +42,7 @@ def edges_of_big_table(database: Database) -> tuple[int, int, int]:
     return size, first, second
 
 
+@pytest.mark.heavy(family="long")
 def test_a_small_memory_limit_spills_and_gives_the_same_edges(tmp_path: Path) -> None:
     with Database(threads=2) as database:
         expected = edges_of_big_table(database)
@@ -71,6 +72,7 @@ def test_the_default_settings_protect(tmp_path: Path) -> None:
         del frame
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("limit", ["", "abc", "-1GB", "12", "1 parsec", "0x1GB", "GB", "1GB; DROP TABLE t"])
 def test_bad_memory_limits(tmp_path: Path, limit: str) -> None:
     with pytest.raises(ParameterError, match="is not a size such as '1GB'") as caught:
@@ -111,6 +113,7 @@ def test_leaving_by_an_exception_cleans_up(tmp_path: Path, error: type[BaseExcep
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.heavy(family="long")
 def test_an_abandoned_database_cleans_up(tmp_path: Path) -> None:
     database = Database(temp_directory=tmp_path)
     assert len(list(tmp_path.iterdir())) == 1
@@ -119,6 +122,7 @@ def test_an_abandoned_database_cleans_up(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.heavy(family="long")
 def test_exit_of_the_interpreter_cleans_up(tmp_path: Path) -> None:
     code = "import sys; from dpdb.database.database import Database as D; d = D(temp_directory=sys.argv[1]); exit(3)"
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, check=False)
@@ -192,6 +196,7 @@ QUERIES = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("seconds", [0, 0.001, 0.01, 0.3])
 @pytest.mark.parametrize("query", QUERIES)

@@ -62,6 +62,7 @@ def test_the_given_delimiter_alone_counts(tmp_path: Path) -> None:
     assert read(path, "|")[0] == [("a,b;c",), ("1,2;3",)]
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("mark", [b"^", b";"])
 def test_every_delimiter_follows_the_rule_of_commas(tmp_path: Path, mark: bytes) -> None:
     rng, parts = random.Random(16), [b"a", b",", b",", b'"', b'"', b"\n", b" ", mark, b'"x"', b'"a,b"', b"1,2\n"]
@@ -86,12 +87,14 @@ def test_blanks_that_delimit_are_not_dropped_around_quotes(tmp_path: Path) -> No
     assert read(tmp_path / "t.txt", " ")[0][1:] == [("1", None, "x y"), ("2", None, "3"), (None, "4", "5")]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("given", ["", ";;", "é", '"', "\n", "\r", "\0", "t", "7", "space", 5])
 def test_what_is_no_delimiter_is_one_line(tmp_path: Path, given: Any) -> None:
     with pytest.raises(ParameterError, match=r"\Adelimiter .*: .*expected [^\n]*\Z"):
         read(written(tmp_path / "t.csv", ";"), given)
 
 
+@pytest.mark.heavy(family="long")
 def test_what_is_no_csv_text_has_no_delimiter(hospital: Path, tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text('{"a": "1"}\n')
     for source, says in [
@@ -107,6 +110,7 @@ def test_what_is_no_csv_text_has_no_delimiter(hospital: Path, tmp_path: Path) ->
         dpdb.open(tmp_path / "t.txt")
 
 
+@pytest.mark.heavy(family="privacy")
 def test_a_ledger_knows_rows_that_are_cut_elsewhere_as_others(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("n\n1;2\n1\n")
@@ -154,6 +158,7 @@ def test_an_append_only_ledger_takes_the_delimiter_with_which_it_began(tmp_path:
         dpdb.open(path, ledger=ledger, delimiter=",")
 
 
+@pytest.mark.heavy(family="long")
 def test_parents_are_cut_there_if_their_header_line_is(tmp_path: Path) -> None:
     (tmp_path / "orders.txt").write_text("id^customer\n1^7\n2^8\n")
     for name, text in [("same.txt", "id^name\n7^x\n"), ("usual.csv", "id,name\n7,x^y\n"), ("one.csv", "id\n7\n")]:
@@ -168,6 +173,7 @@ def test_parents_are_cut_there_if_their_header_line_is(tmp_path: Path) -> None:
         assert found.problematic == 1, name
 
 
+@pytest.mark.heavy(family="long")
 def test_every_door_takes_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,6 +216,7 @@ def test_a_job_names_it(tmp_path: Path, stated: str) -> None:
     assert main(["run", str(tmp_path / "job.toml")]) == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_standard_input_is_cut_there() -> None:
     words = ["exact", "-", "--constraints", "zip -> city", "--non-private", "--measure", "problematic"]
     found = subprocess.run(

@@ -245,6 +245,7 @@ def found_in(folder: Path, shape: Shape, count: int) -> None:
         assert [one for [one] in found] == [fewest(rows, shape.conflict, shape.alone) for rows in tables]
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("shape", fifth(SHAPES), ids=str)
 def test_the_fewest_rows_to_delete_are_found(shape: Shape, tmp_path: Path) -> None:
     """Values and NULL, conditions, slices: through parser, binding and SQL."""
@@ -275,6 +276,7 @@ def test_the_fewest_rows_to_delete_of_ten_thousand_tables_are_found(shape: Shape
             assert found == covers, start
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["duplicate values", "rows in duplicates"])
 def test_duplicates_of_a_key_are_counted(kind: StatisticKind, tmp_path: Path) -> None:
     """A value is a row's columns together, none of them NULL, among the rows that meet the condition."""
@@ -303,6 +305,7 @@ SMALL: dict[str, tuple[Sequence[Any], ...]] = {  # values of each column
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("most", [3, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", fifth(list(SMALL)))
 def test_one_row_changes_a_statistic_within_its_bounds_in_every_small_table(

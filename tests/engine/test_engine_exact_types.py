@@ -6,6 +6,7 @@ import itertools
 from pathlib import Path
 
 import duckdb
+import pytest
 
 from dpdb.engine import exact_statistic
 from dpdb.opening import open_table
@@ -37,6 +38,7 @@ SETS = [  # over a pair, its two rows, and a value
 ]
 
 
+@pytest.mark.heavy(family="alone")
 def test_two_rows_are_in_conflict_as_the_engine_compares_their_values(tmp_path: Path) -> None:
     """NaN, both zeros, NULL, zones, months and days, bits, and the largest numbers, in columns of both sides."""
     names = {f"v{place}": (kind, [*values.split(), "NULL"]) for place, (kind, values) in enumerate(VALUES.items())}

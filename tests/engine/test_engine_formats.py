@@ -187,6 +187,7 @@ def test_a_file_that_is_cut_short_is_refused(kind: str, tmp_path: Path) -> None:
     assert refusals >= (0 if kind == "jsonl" else 2)
 
 
+@pytest.mark.heavy(family="long")
 def test_lines_of_json_are_rows_by_themselves(tmp_path: Path) -> None:
     lines = [
         '{"zip": 1.50, "city": true, "other": 1}',
@@ -212,6 +213,7 @@ def test_lines_of_json_are_rows_by_themselves(tmp_path: Path) -> None:
         assert others == (expected[:-1] if left_out == 1 else expected[:place] + expected[place + 1 : -1])
 
 
+@pytest.mark.heavy(family="long")
 def test_json_lines_need_declared_columns_and_the_owner_gets_a_proposal(tmp_path: Path) -> None:
     path = write("jsonl", tmp_path)
     refused(path, "JSON lines have no header")
@@ -219,6 +221,7 @@ def test_json_lines_need_declared_columns_and_the_owner_gets_a_proposal(tmp_path
     assert {column.name: column.type for column in propose_schema(path).columns} == TYPES
 
 
+@pytest.mark.heavy(family="long")
 def test_folders_of_json_lines_have_keys(tmp_path: Path) -> None:
     for year in ("2024", "2025"):
         (tmp_path / f"year={year}").mkdir()
@@ -227,6 +230,7 @@ def test_folders_of_json_lines_have_keys(tmp_path: Path) -> None:
     assert rows(tmp_path, {"a": "INTEGER", "year": "INTEGER"})[0] == {"a": 1, "year": 2024}
 
 
+@pytest.mark.heavy(family="long")
 def test_values_that_are_none_of_their_columns_type_in_sqlite_are_null(tmp_path: Path) -> None:
     definition = "i INTEGER, d DATE, p DECIMAL(5,2), b BLOB, free, flag BOOLEAN, r REAL, at DATETIME"
     path = sqlite_file(
@@ -249,6 +253,7 @@ def test_values_that_are_none_of_their_columns_type_in_sqlite_are_null(tmp_path:
     assert rows(path, {"free": "INTEGER"})[0]["free"] == 5
 
 
+@pytest.mark.heavy(family="long")
 def test_tables_and_views_of_sqlite(tmp_path: Path) -> None:
     path = sqlite_file(tmp_path / "t.db", "a INTEGER, b TEXT", [(1, "x"), (2, b"\xff".decode("latin-1"))])
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -258,6 +263,7 @@ def test_tables_and_views_of_sqlite(tmp_path: Path) -> None:
     refused(path, "no table or view", table="u")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_writer_does_not_stop_sqlite_from_being_read(tmp_path: Path) -> None:
     path = sqlite_file(tmp_path / "t.db", "a INTEGER", [(1,), (2,)])
     with closing(sqlite3.connect(path)) as writer:
@@ -268,6 +274,7 @@ def test_a_writer_does_not_stop_sqlite_from_being_read(tmp_path: Path) -> None:
         assert len(rows(path)) == 3
 
 
+@pytest.mark.heavy(family="long")
 def test_sheets_of_a_workbook(tmp_path: Path) -> None:
     one = ("One", [["a", "b", None], [1, "x", "beyond the header"], [None, None, None], [1.5, True], [1e20]])
     path = workbook(tmp_path / "t.xlsx", one, ("Zwei", [["c"], ["y"]]), ("no name", [["c", None, "d"], [1, 2, 3]]))
@@ -278,6 +285,7 @@ def test_sheets_of_a_workbook(tmp_path: Path) -> None:
     assert rows(path, table="no name") == [{"c": "1", "column1": "2", "d": "3"}]
 
 
+@pytest.mark.heavy(family="long")
 def test_a_cell_left_of_a_sheets_names_changes_nothing(tmp_path: Path) -> None:
     def found(*below: list[Any]) -> list[dict[str, Any]]:
         return rows(workbook(tmp_path / "t.xlsx", ("t", [[None, "a", "b"], [None, "x"], *below])))
@@ -307,6 +315,7 @@ def test_standard_input(kind: str, tmp_path: Path) -> None:
     assert json.loads(done.stdout)["minimal_inconsistency"] == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_standard_input_without_a_row_is_refused() -> None:
     command = [sys.executable, "-m", "dpdb", "measure", "-", "--constraints", "a -> b", "--epsilon", "1"]
     done = subprocess.run(command, input="", capture_output=True, text=True, check=False)

@@ -59,6 +59,7 @@ def test_every_shape_has_a_file() -> None:
     assert len({load(path).title for path in FILES}) == len(FILES)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
 def test_compiled_sql(database: Database, path: Path) -> None:
     golden = load(path)
@@ -75,6 +76,7 @@ def normal(text: str) -> str:
     return sqlglot.parse_one(text, dialect="duckdb").sql("duckdb", comments=False)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
 def test_golden_sql_gives_the_edges_of_the_definition(database: Database, path: Path) -> None:
     golden = load(path)

@@ -39,6 +39,7 @@ def workbook(path: Path, column: str, row: int) -> Path:
     return path
 
 
+@pytest.mark.heavy(family="long")
 def test_a_cell_in_the_far_corner_does_not_end_this_process(tmp_path: Path) -> None:
     pytest.importorskip("python_calamine")
     dpdb.open(workbook(tmp_path / "near.xlsx", "B", 4), constraints="a -> b", budget=1).close()
@@ -46,6 +47,7 @@ def test_a_cell_in_the_far_corner_does_not_end_this_process(tmp_path: Path) -> N
         dpdb.open(workbook(tmp_path / "far.xlsx", "XFD", 1_048_576), constraints="a -> b", budget=1)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_view_without_end_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpdb.sources.sqlite_file._MOST_STEPS", 5_000_000)
     endless = "WITH RECURSIVE r(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM r) SELECT"

@@ -77,6 +77,7 @@ def single_quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", fifth(HOSTILE))
 def test_column_names(guarded: Database, text: str) -> None:
     table = pa.table({text: [1, 1, -1], "b": [1, 2, 3]})
@@ -93,6 +94,7 @@ def test_column_names(guarded: Database, text: str) -> None:
     assert (result.by_position(), result.self_conflicts) == ({(0, 1): 0}, 1)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", fifth(HOSTILE))
 def test_constants_of_constraints(guarded: Database, text: str) -> None:
     table = Rows({"a": "VARCHAR", "b": "VARCHAR"}, [(text, "x"), (text, "y"), ("x", "x"), (None, "x"), (text, "z")])
@@ -104,6 +106,7 @@ def test_constants_of_constraints(guarded: Database, text: str) -> None:
     assert (len(result.edges), result.self_conflicts) == (3, 1)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", fifth(HOSTILE))
 def test_literals_of_where(guarded: Database, text: str) -> None:
     table = Rows({"a": "VARCHAR", "b": "VARCHAR"}, [(text, "x"), (text, "y"), ("x", "x"), (None, "x")])
@@ -116,6 +119,7 @@ def test_literals_of_where(guarded: Database, text: str) -> None:
     assert len(result.source) == 2
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["BIGINT", "DOUBLE", "DECIMAL(6,2)", "DATE", "TIMESTAMP", "BOOLEAN"])
 @pytest.mark.parametrize("text", HOSTILE[:6])
 def test_literals_that_are_no_value_of_the_column(guarded: Database, kind: str, text: str) -> None:
@@ -126,6 +130,7 @@ def test_literals_that_are_no_value_of_the_column(guarded: Database, kind: str, 
         parse_where(guarded, f"a = {single_quoted(text)}", schema)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", fifth(HOSTILE))
 def test_types_of_a_csv_schema(guarded: Database, tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.csv"

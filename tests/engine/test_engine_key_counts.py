@@ -77,6 +77,7 @@ RULES = [*(f"UNIQUE({name})" for name in VALUES), "UNIQUE(whole, text, real)", "
          "not(t1.text=t2.text & t1.whole>3 & t2.whole>3)", "not(lower(t1.text)=lower(t2.text))"]  # fmt: skip
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("few", [16, 1], ids=["all", "some"])
 def test_keys_of_all_types(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With 1, only the rows that share their hash are ever grouped."""

@@ -155,6 +155,7 @@ def test_what_cannot_be_looked_up_is_refused_by_name(rule: str) -> None:
         open_local_table(child, constraints=rule, public_parents={"p": parent})
 
 
+@pytest.mark.heavy(family="long")
 def test_a_column_that_is_called_like_one_of_the_parent_stays_the_tables_own() -> None:
     child = pa.table({"k": [1, 1], "p.c": [9, 0], "c": [0, 9]})
     parent = pa.table({"id": [1], "c": [5]})
@@ -164,6 +165,7 @@ def test_a_column_that_is_called_like_one_of_the_parent_stays_the_tables_own() -
         found(child, parent, "CHECK (c <= p.c AND " + "NOT " * 3000 + "p.c = 1) BY k = p.id")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_public_parent_is_known_by_all_columns_that_rules_read() -> None:
     def digest(values: list[int], rule: str) -> str:
         parent = pa.table({"id": [1, 2], "c": values})

@@ -96,7 +96,7 @@ def in_sql(tables: dict[str, pa.Table], violates: str) -> list[int]:
 COUNT = len(PARENTS) * len(WORDS)
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(of=20)
 @pytest.mark.parametrize("number", range(COUNT))
 def test_every_small_instance_has_the_violations_of_plain_sql(number: int) -> None:
     tables = instances(number)
@@ -104,6 +104,7 @@ def test_every_small_instance_has_the_violations_of_plain_sql(number: int) -> No
         assert violating(tables, rule) == in_sql(tables, violates), rule
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("mutant", ["NULL is false", "NULL of the parent is a value", "all rows count"])
 def test_the_comparison_sees_mutants(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if mutant == "NULL is false":
@@ -151,6 +152,7 @@ def text_of(rule: str, parts: Sequence[str]) -> str:
     return rule.format(*parts).replace("(t1.m = TRUE) != (t2.m = TRUE)", "t1.m != t2.m")
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("seed", range(4))
 def test_rules_on_pairs_take_members_as_columns_of_the_row(seed: int) -> None:
     rng = random.Random(seed)
@@ -190,6 +192,7 @@ TYPES: dict[str, tuple[list[Any], list[Any], list[Any]]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", TYPES)
 def test_values_are_compared_as_columns_are(kind: str) -> None:
     cells, theirs, equal = TYPES[kind]

@@ -93,6 +93,7 @@ for mebibytes in 80, 4_000:
 """
 
 
+@pytest.mark.heavy(family="alone")
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks of memory are read from /proc")
 def test_listed_pairs_are_kept_on_disk() -> None:
     """Four million pairs, of 12 bytes before they are sorted and as many after: a lower limit is felt."""

@@ -57,6 +57,7 @@ def test_nested_columns_may_be_asked_whether_they_are_null(tmp_path: Path, kind:
     assert [rule.violations for rule in found.by_constraint or ()] == EXPECTED
 
 
+@pytest.mark.heavy(family="long")
 def test_random_nulls_are_counted_as_a_loop_counts_them() -> None:
     for seed in range(20):
         random_ = random.Random(seed)
@@ -82,6 +83,7 @@ def test_releases_read_them_too_and_by_rule() -> None:
             assert round(released.value) == 2
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("rule", "options", "message"),
     [
@@ -103,6 +105,7 @@ def test_predicates_of_releases_do_not_ask_for_them() -> None:
         assert session.spent() == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_a_ledger_sees_that_they_changed(tmp_path: Path) -> None:
     path = tmp_path / "l.ledger"
     Ledger.create(path, 9).close()

@@ -19,18 +19,21 @@ def check(database: Database, question: Question) -> None:
     agree(table, dcs, run(database, table, dcs))
 
 
+@pytest.mark.heavy(family="long")
 @DEFAULT
 @given(questions())
 def test_conflict_graph(database: Database, question: Question) -> None:
     check(database, question)
 
 
+@pytest.mark.heavy(family="long")
 @DEFAULT
 @given(questions(kinds=["BIGINT", "DOUBLE", "DECIMAL(6,2)", "FLOAT"]))
 def test_numbers_compare_across_types(database: Database, question: Question) -> None:
     check(database, question)
 
 
+@pytest.mark.heavy(family="long")
 @settings(DEFAULT, max_examples=12)
 @given(questions(kinds=["DATE", "TIMESTAMP", "VARCHAR"]))
 def test_times_and_text(database: Database, question: Question) -> None:

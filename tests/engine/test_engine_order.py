@@ -56,6 +56,7 @@ def check_one_more(database: Database, question: Question, at: int) -> None:
     assert all(any(edge == other for other in remaining) for edge in shown(sequence(database, fewer, dcs)))
 
 
+@pytest.mark.heavy(family="long")
 @DEFAULT
 @given(questions(), st.integers(0, 10**6))
 def test_shuffled_rows_give_the_same_edge_sequence(database: Database, question: Question, seed: int) -> None:
@@ -76,6 +77,7 @@ def test_order_long(database: Database, question: Question, seed: int) -> None:
     check_one_more(database, question, seed)
 
 
+@pytest.mark.heavy(family="long")
 def test_order_on_more_rows_than_one_vector(tmp_path) -> None:
     # 5000 rows cross DuckDB's vectors of 2048 and, on several threads, its morsels.
     source = random.Random(1)
@@ -91,6 +93,7 @@ def test_order_on_more_rows_than_one_vector(tmp_path) -> None:
     assert len(before) > 5000
 
 
+@pytest.mark.heavy(family="long")
 def test_equal_rows_are_interchangeable(database: Database) -> None:
     types = {"a": "BIGINT", "b": "BIGINT", "unused": "VARCHAR"}
     dcs = list(parse_constraint("a -> b"))
@@ -118,6 +121,7 @@ def test_rank_is_no_code(database: Database) -> None:
     assert ranked != table.rows
 
 
+@pytest.mark.heavy(family="long")
 def test_streams_follow_the_canonical_order_over_several_batches() -> None:
     with Database(threads=4) as database:
         database.execute("CREATE TABLE big AS SELECT range // 1500 AS a, range AS b FROM range(3000)")

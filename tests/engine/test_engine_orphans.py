@@ -50,6 +50,7 @@ def in_sql(child: pa.Table, parent: pa.Table, known: str, same: str) -> list[int
 KNOWN, SAME = "c.n IS NOT NULL AND c.k IS NOT NULL", "p.n = c.n AND p.k = c.k"
 
 
+@pytest.mark.heavy(family="long")
 def test_every_small_instance_has_the_orphans_of_plain_sql() -> None:
     child, parent = every_small_instance()
     expected = in_sql(child, parent, KNOWN, SAME)
@@ -59,6 +60,7 @@ def test_every_small_instance_has_the_orphans_of_plain_sql() -> None:
     assert found(child, parent, "FOREIGN KEY (n, k) REFERENCES p(n, k) WHERE k = 2") == some
 
 
+@pytest.mark.heavy(family="long")
 def test_the_comparison_sees_null_taken_for_an_orphan(monkeypatch: pytest.MonkeyPatch) -> None:
     real = orphans.violates_across
 
@@ -117,6 +119,7 @@ def test_values_compare_in_the_common_type_as_columns_do(
     assert sorted(row // 2 for (row,) in rows) == expected_of(kind, other, common, mine, theirs)
 
 
+@pytest.mark.heavy(family="long")
 def test_columns_that_do_not_compare_are_refused_by_name() -> None:
     numbers, words = pa.table({"k": [1]}), pa.table({"k": ["1"], "list": [[1]]})
     for rule, message in (
@@ -127,6 +130,7 @@ def test_columns_that_do_not_compare_are_refused_by_name() -> None:
             open_local_table(numbers, constraints=rule, public_parents={"p": words})
 
 
+@pytest.mark.heavy(family="long")
 def test_a_public_parent_is_known_by_its_keys_in_any_order_and_number() -> None:
     def keys(values: list[str | None]) -> str:
         parent = pa.table({"k": pa.array(values, pa.string()), "beside": list(range(len(values)))})

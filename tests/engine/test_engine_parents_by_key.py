@@ -82,6 +82,7 @@ def opened_table(tables: dict[str, pa.Table]) -> LocalTable:
     return open_local_table(tables["c"], constraints=[*RULES], public_parents={"p": tables["p"], "q": tables["q"]})
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 300), marks=pytest.mark.slow)])
 def test_rows_and_owners_that_violate_are_those_of_plain_sql_at_any_threshold(seeds: range) -> None:
     seen = 0
@@ -102,6 +103,7 @@ def test_rows_and_owners_that_violate_are_those_of_plain_sql_at_any_threshold(se
     assert seen > 20
 
 
+@pytest.mark.heavy(family="long")
 def test_many_rules_are_many_scans_of_the_same_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     tables = some_tables(random.Random(2))
     with opened_table(tables) as table:
@@ -112,6 +114,7 @@ def test_many_rules_are_many_scans_of_the_same_counts(monkeypatch: pytest.Monkey
     assert together[: len(RULES)] == in_sql(tables, "count(DISTINCT owner)")
 
 
+@pytest.mark.heavy(family="long")
 def test_the_comparison_sees_a_key_that_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     tables = some_tables(random.Random(3))
     monkeypatch.setattr(by_key, "same_key", lambda pairs, alias: exp.true())
@@ -133,6 +136,7 @@ def test_the_comparison_sees_one_row_of_a_repeated_key_taken_for_all(monkeypatch
         assert table.count_owners("owner", [*table.constraints]) != in_sql(tables, "count(DISTINCT owner)")
 
 
+@pytest.mark.heavy(family="long")
 def test_keys_whose_spellings_are_equal_are_looked_for_by_exists() -> None:
     """-0.0 is 0.0, and a month is 30 days."""
     rows = pa.table({"owner": [1, 2, 3], "x": [0.0, -0.0, 2.5]})

@@ -141,6 +141,7 @@ def test_columns_in_another_order_are_the_same_columns(tmp_path: Path) -> None:
 # -- keys of folders --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("write", [parquet, csv])
 def test_keys_of_folders_are_columns_of_text_unless_typed(write: Callable[..., Path], tmp_path: Path) -> None:
     for year, place in (("2024", "New%20York"), ("02024", "__HIVE_DEFAULT_PARTITION__"), ("x", "%FF")):

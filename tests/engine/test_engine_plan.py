@@ -70,6 +70,7 @@ def test_the_operator_at_a_realistic_size(rule: str) -> None:
         assert joins == {operator}
 
 
+@pytest.mark.heavy(family="long")
 def test_plans_together_give_the_edges_of_the_plain_joins() -> None:
     """On values of realistic groups; random small tables are in the oracle tests."""
     rules = [rule for rule in SHAPES if "city!=" not in rule]
@@ -94,6 +95,7 @@ def test_nested_loops_are_refused_by_shape_unless_a_public_bound_admits_them() -
             database.execute("DROP TABLE source_row")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "rule", ["[] -> city", "not(t1.zip='1'&t2.zip='1'&t1.city!=t2.city)", "not(t1.zip='1'&t2.zip='2')"]
 )
@@ -103,6 +105,7 @@ def test_a_constant_column_has_blocks_and_is_not_refused(rule: str) -> None:
         refuse_nested_loops(bind(database, load_constraints(rule, source.schema.names), source.schema), None)
 
 
+@pytest.mark.heavy(family="long")
 def test_the_exported_edges_are_complete_ordered_and_small(tmp_path: pytest.TempPathFactory) -> None:
     path = tmp_path / "edges.duckdb"  # type: ignore[operator]
     with Database() as database:

@@ -129,6 +129,7 @@ def compare(folder: Path, shape: Shape, count: int) -> None:
             assert found == [cover, with_reversed(shape, rows) if intervals else cover], rows
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("shape", [*fifth(SHAPES), BESIDE], ids=str)
 def test_the_fewest_rows_to_delete_are_found(shape: Shape, tmp_path: Path) -> None:
     compare(tmp_path, shape, 25)
@@ -167,6 +168,7 @@ def changes(folder: Path, shape: Shape, values: Sequence[int | None], most: int)
     return found
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("shape", fifth([shape for shape in SHAPES if shape.columns == 2]), ids=str)
 def test_one_more_row_changes_them_by_0_or_1(shape: Shape, tmp_path: Path) -> None:
     """On all tables of up to 2 rows of these values."""
@@ -248,6 +250,7 @@ def test_columns_of_two_types_are_compared_in_their_common_type() -> None:
             assert table.count_all(None, [asked]) == [fewest(places, conflict)]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("batch", [1, 3])
 def test_batches_may_end_anywhere(batch: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Within a group, between a row's ends, and after a group of many rows."""

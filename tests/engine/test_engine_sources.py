@@ -138,6 +138,7 @@ def test_files_agree_and_stay_as_they_are(tmp_path: Path, kind: str) -> None:
     assert snapshot(tmp_path) == before
 
 
+@pytest.mark.heavy(family="long")
 def test_a_duckdb_file_beside_its_wal_is_read_and_kept(tmp_path: Path) -> None:
     path = tmp_path / "busy.duckdb"
     with duckdb.connect(str(path)) as connection:
@@ -173,6 +174,7 @@ def test_objects_in_memory_agree(kind: str) -> None:
     assert right(MEMORY[kind]())
 
 
+@pytest.mark.heavy(family="long")
 def test_dataset_of_files(tmp_path: Path) -> None:
     assert right(pyarrow.dataset.dataset(parquet(tmp_path)))
 
@@ -200,6 +202,7 @@ def test_connections_agree(table: str) -> None:
         assert right(connection, table=table)
 
 
+@pytest.mark.heavy(family="long")
 def test_connection_with_a_registered_object_and_relation() -> None:
     with duckdb.connect() as connection:
         connection.register("registered", ARROW)
@@ -209,6 +212,7 @@ def test_connection_with_a_registered_object_and_relation() -> None:
         assert right(connection.table("visits"))
 
 
+@pytest.mark.heavy(family="long")
 def test_connection_sees_uncommitted_rows_and_goes_on_working() -> None:
     with duckdb.connect() as connection:
         connection.execute("BEGIN")
@@ -218,6 +222,7 @@ def test_connection_sees_uncommitted_rows_and_goes_on_working() -> None:
         assert connection.execute("SELECT count(*) FROM duckdb_tables()").fetchall() == [(0,)]
 
 
+@pytest.mark.heavy(family="long")
 def test_connection_names_mean_what_they_mean_in_its_sql(tmp_path: Path) -> None:
     path = duckdb_file(tmp_path)
     with duckdb.connect() as connection:
@@ -257,6 +262,7 @@ def test_column_names(database: Database, name: str) -> None:
     assert (result.self_conflicts, result.degree_bound) == (1, 2)
 
 
+@pytest.mark.heavy(family="long")
 def test_names_of_tables_and_schemas(tmp_path: Path) -> None:
     path = tmp_path / "odd.duckdb"
     with duckdb.connect(str(path)) as connection:

@@ -30,6 +30,7 @@ def cells(source: Path, types: dict[str, str]) -> list[tuple[object, ...]]:
         return table.database.rows(f"SELECT * FROM {table.rows.scan.sql('duckdb')}")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["DOUBLE", "FLOAT", "DECIMAL(9,2)"])
 def test_nan_in_text_is_null_in_every_spelling(kind: str, tmp_path: Path) -> None:
     numbers = [*NAN, "1.5"]
@@ -57,7 +58,7 @@ def test_in_columns_of_text_such_words_are_words_and_infinity_is_a_number(tmp_pa
     assert cells(path, {"c0": "VARCHAR"})[0][0] == "NaN"
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("word", [*_MISSING, "NaN", "N/A", "None"])
 def test_what_schema_counts_as_missing_is_read_as_null(word: str, tmp_path: Path) -> None:
     """Of every type that is proposed; each column has one such word beside a value of the type."""

@@ -65,6 +65,7 @@ def reference(database: Database, rows: Sequence[Row], most: int) -> Bag:
     return result
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("largest", [3, pytest.param(6, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("most", [1, 2])
 def test_every_small_table_and_every_neighbour(database: Database, most: int, largest: int) -> None:
@@ -95,6 +96,7 @@ def test_every_small_table_and_every_neighbour(database: Database, most: int, la
 cells = st.one_of(st.none(), st.integers(-2, 2))
 
 
+@pytest.mark.heavy(family="alone")
 @settings(derandomize=True, deadline=None, max_examples=30)
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "c", None]), cells), max_size=14), st.integers(1, 4), st.randoms())
 def test_any_table_is_as_the_reference_says_in_any_order(
@@ -118,6 +120,7 @@ def test_units_are_equal_as_numbers_are(database: Database) -> None:
 SPANS = "SELECT u, CASE WHEN (u + c) % 2 = 0 THEN INTERVAL '1 month' ELSE INTERVAL '30 days' END AS span"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("limit", ["units", "children"])
 def test_no_other_row_chooses_between_intervals_that_compare_as_equal(database: Database, limit: str) -> None:
     """A term tells them apart: added to 31 January they are two days. Of each of 20,000 units one of two is kept."""

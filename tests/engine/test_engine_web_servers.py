@@ -89,6 +89,7 @@ def refused(source: str, match: str) -> str:
     return str(caught.value)
 
 
+@pytest.mark.heavy(family="privacy")
 def test_a_password_is_not_sent_to_another_server(servers: list[str]) -> None:
     one, two = servers
     assert count(f"http://me:word@{one}/elsewhere.csv?to=http://{two}") == 2
@@ -100,11 +101,13 @@ def test_a_password_is_not_sent_to_another_server(servers: list[str]) -> None:
     assert [asked for *_, asked in Answers.asked[-2:]] == ["Basic bWU6d29yZA=="] * 2
 
 
+@pytest.mark.heavy(family="long")
 def test_a_servers_own_words_are_not_shown(servers: list[str]) -> None:
     for name, code in (("loop", "302 .Found"), ("other", "302 .Found"), ("words", "403 .Forbidden")):
         assert "secret" not in refused(f"http://{servers[0]}/{name}.csv", code)
 
 
+@pytest.mark.heavy(family="long")
 def test_answers_without_a_length_in_chunks_or_compressed_unasked(servers: list[str]) -> None:
     place = f"http://{servers[0]}"
     assert count(f"{place}/length.csv") == count(f"{place}/chunks.csv") == count(f"{place}/packed.csv.gz") == 2
@@ -112,6 +115,7 @@ def test_answers_without_a_length_in_chunks_or_compressed_unasked(servers: list[
     refused(f"{place}/packed.jsonl", "the server sends it compressed")
 
 
+@pytest.mark.heavy(family="long")
 def test_blanks_in_an_address_are_sent_as_browsers_do(servers: list[str], caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR):
         assert count(f"http://{servers[0]}/a é%20.csv?signature=secret x") == 2
@@ -119,6 +123,7 @@ def test_blanks_in_an_address_are_sent_as_browsers_do(servers: list[str], caplog
     assert "secret" not in caplog.text
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "address",
     [
@@ -139,6 +144,7 @@ def test_what_is_almost_an_address_is_not_shown(address: str) -> None:
     assert "secret" not in refused(address, ":")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_ledger_knows_fetched_rows_without_a_release(servers: list[str]) -> None:
     place = f"http://{servers[0]}/t.csv"
     with open_table(place) as table, open_table(place, rows=False) as rehearsed:

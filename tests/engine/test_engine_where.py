@@ -301,6 +301,7 @@ def test_a_slice_is_the_induced_subgraph(database: Database, text: str) -> None:
     assert len(result.source) + result.self_conflicts == len(chosen)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("terms", [60, 250])
 @pytest.mark.parametrize("word", [" AND ", " OR "])
 def test_what_is_accepted_also_runs(database: Database, terms: int, word: str) -> None:

@@ -31,6 +31,7 @@ def checks() -> Iterator[dict[str, ModuleType]]:
             sys.modules.pop(name, None)
 
 
+@pytest.mark.heavy(family="long")
 def test_25_checks_are_counted_as_plain_sql_counts_them(checks: dict[str, ModuleType], tmp_path: Path) -> None:
     """Numbers without noise are exact."""
     suite, runs = checks["suite"], checks["twenty_runs"]
@@ -54,6 +55,7 @@ def test_rules_of_three_tools_are_one_suite_with_a_true_count_for_each(checks: d
     assert len(flights.TRUE) == 25
 
 
+@pytest.mark.heavy(family="long")
 def test_the_programs_run(checks: dict[str, ModuleType], capsys: pytest.CaptureFixture[str]) -> None:
     """Without noise, so that what they find is known."""
     with replaced_noise(StubNoise()):

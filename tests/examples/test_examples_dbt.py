@@ -70,6 +70,7 @@ def test_a_day_of_builds(project: Path) -> None:
     assert (published(project), spent(project)) == (releases, 1.4)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("config", "says"),
     [

@@ -28,6 +28,7 @@ def program() -> Iterator[Any]:
             sys.modules.pop(name, None)
 
 
+@pytest.mark.heavy(family="long")
 def test_dpdb_counts_as_plain_sql_does(
     program: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -40,6 +41,7 @@ def test_dpdb_counts_as_plain_sql_does(
     assert printed.count(f"dpdb counts as the SQL does: {many} of {many} rules") == 2
 
 
+@pytest.mark.heavy(family="long")
 def test_nearly_every_rule_is_broken_somewhere(program: Any) -> None:
     """Else equal counts would say little."""
     import duckdb
@@ -52,6 +54,7 @@ def test_nearly_every_rule_is_broken_somewhere(program: Any) -> None:
         assert sum(count > 0 for count in counts) >= 23
 
 
+@pytest.mark.heavy(family="long")
 def test_a_disagreement_is_an_error(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = program.Rule("wrong", "NOT NULL(person_id)", "SELECT 1 + count(*) FROM visits WHERE person_id IS NULL")
     monkeypatch.setattr(program.health, "RULES", (wrong,))

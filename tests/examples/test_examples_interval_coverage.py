@@ -23,6 +23,7 @@ def example(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return interval_coverage
 
 
+@pytest.mark.heavy(family="alone")
 def test_every_mechanism_rates_and_counts(
     example: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

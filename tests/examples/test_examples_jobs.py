@@ -15,6 +15,7 @@ from dpdb.doors.jobs import read_results
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.heavy(family="alone")
 def test_the_commands_of_the_example_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

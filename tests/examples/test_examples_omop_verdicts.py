@@ -46,6 +46,7 @@ def _options(folder: Path, **changed: object) -> Namespace:
     return Namespace(**(asked | {"seed": 7, "seeds": 1, "runs": 3} | changed))
 
 
+@pytest.mark.heavy(family="alone")
 def test_every_way_finds_what_lies_far_beyond_its_limit(comparison: ModuleType, tmp_path: Path) -> None:
     """A suite may be wrong about what lies at its limit as often as its confidence allows: here 3 in 10^9 times."""
     options = _options(tmp_path, epsilon="10000", confidence=1 - 1e-9)

@@ -54,6 +54,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return folder / "out", shown
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", CHOSEN)
 def test_each_script_writes_its_table(tiny: tuple[Path, str], name: str) -> None:
     out, shown = tiny
@@ -114,6 +115,7 @@ def test_worked_numbers(tiny: tuple[Path, str]) -> None:
     assert [sum(chances[k : k + 3]) for k in (0, 3, 6)] == pytest.approx([1, 1, 1], rel=1e-4)
 
 
+@pytest.mark.heavy(family="alone")
 def test_draws_a_picture(tmp_path: Path) -> None:
     if importlib.util.find_spec("matplotlib") is None:
         pytest.skip("matplotlib is not installed (extra `figures`)")

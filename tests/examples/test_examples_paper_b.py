@@ -28,6 +28,7 @@ def run(*program: str, out: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.heavy(family="long")
 def test_table_1_without_matplotlib(tmp_path: Path) -> None:
     shown = run("-c", WITHOUT, str(FOLDER / "table_1.py"), out=tmp_path / "new")
     assert "no table_1.png: matplotlib is not installed" in shown
@@ -41,6 +42,7 @@ def test_table_1_without_matplotlib(tmp_path: Path) -> None:
         assert float(row["error_sequential"]) == pytest.approx(float(row["paper_error_sequential"]), rel=0.01)
 
 
+@pytest.mark.heavy(family="long")
 def test_table_1_draws_a_picture(tmp_path: Path) -> None:
     if importlib.util.find_spec("matplotlib") is None:
         pytest.skip("matplotlib is not installed (extra `figures`)")

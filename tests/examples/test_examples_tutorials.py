@@ -34,6 +34,7 @@ def executed(path: Path) -> object:
     return pytest.param(path, id=path.stem, marks=[*marks, SPARK] if path.stem == "spark" else marks)
 
 
+@pytest.mark.heavy(family="alone")
 @pytest.mark.parametrize("path", [executed(path) for path in TUTORIALS])
 @pytest.mark.filterwarnings("default")  # of the notebook's own libraries
 def test_every_cell_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

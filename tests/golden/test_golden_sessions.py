@@ -90,6 +90,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.stem)
 @pytest.mark.usefixtures("folder")
 def test_commands_print_what_they_printed(recording: Path) -> None:

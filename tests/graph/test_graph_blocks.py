@@ -80,6 +80,7 @@ def dense_ways_agree(
             earlier[k] = constraint
 
 
+@pytest.mark.heavy(family="long")
 def test_all_statistics_equal_those_of_the_edge_stream(record_property: pytest.FixtureRequest) -> None:
     edges = [agree(seed) for seed in fifth(range(150))]
     record_property("graphs", len(edges))  # type: ignore[operator]
@@ -98,12 +99,14 @@ def test_all_statistics_equal_on_many_more_tables() -> None:
     assert sum(agree(seed) for seed in range(1_000, 31_000)) > 500_000
 
 
+@pytest.mark.heavy(family="long")
 def test_enumeration_goes_on_across_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpdb.graph.block_graph._BATCH", 7)
     for seed in fifth(range(60)):
         agree(seed)
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("work", [1, 2, 7])
 def test_results_do_not_depend_on_where_kernels_pause(work: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels return after so many rows looked at and are called again; the edges come from the definition."""
@@ -148,6 +151,7 @@ def test_projections_grow_with_theta() -> None:
         assert [each.edge_count for each in counts] == sorted(each.edge_count for each in counts)
 
 
+@pytest.mark.heavy(family="long")
 def test_majority_rows_never_conflict_and_groups_hold_conflicting_rows_only() -> None:
     for seed in range(200):
         rng = np.random.default_rng(seed)

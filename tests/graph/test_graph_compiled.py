@@ -83,6 +83,7 @@ def compiles(call: Callable[[], object]) -> bool:
     return made() > before
 
 
+@pytest.mark.heavy(family="long")
 def test_a_kernel_returns_what_the_function_does() -> None:
     pair = Pair(np.array([1, -2, 2**31 - 1], np.int32), np.array([3, 255, 2], np.uint8))
     table = np.arange(12).reshape(3, 4)
@@ -177,6 +178,7 @@ CALLS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 ]
 
 
+@pytest.mark.heavy(family="long")
 def test_what_the_package_carries_is_compiled_without_numba(
     carried: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +192,7 @@ def test_what_the_package_carries_is_compiled_without_numba(
     assert len(list(carried.iterdir())) == len(list(folder.iterdir())) == len(CALLS)
 
 
+@pytest.mark.heavy(family="long")
 def test_what_the_package_carries_of_other_sources_or_cannot_be_read_is_left_to_numba(
     carried: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,6 +237,7 @@ def test_another_calling_convention_is_left_to_numba(monkeypatch: pytest.MonkeyP
     assert not folder.exists()
 
 
+@pytest.mark.heavy(family="long")
 def test_numba_reads_no_settings_of_the_current_folder(tmp_path: Path) -> None:
     """Anybody may have written them; so compiled code would be read from where they say."""
     (tmp_path / ".numba_config.yaml").write_text(f"cache_dir: {tmp_path}\ndisable_jit: 1\n")
@@ -290,6 +294,7 @@ def test_warm_check_compiles_nothing_and_says_what_is_missing(folder: Path) -> N
     assert not folder.exists()
 
 
+@pytest.mark.heavy(family="long")
 def test_a_warm_start_does_not_import_numba(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NUMBA_CACHE_DIR")
     arguments = ["measure", str(DATA / "hospital.parquet"), "--constraints", str(DATA / "hospital.dcs.txt")]

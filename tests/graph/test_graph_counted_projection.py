@@ -72,6 +72,7 @@ def slightly_dirty(seed: int) -> tuple[int, list[Made]]:
     return rows, made
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("spans", [0, 2, 6])
 def test_equal_on_slightly_dirty_tables(spans: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counted_projection, "_SPANS", spans)
@@ -79,6 +80,7 @@ def test_equal_on_slightly_dirty_tables(spans: int, monkeypatch: pytest.MonkeyPa
     assert sum(equal(*slightly_dirty(seed)) for seed in seeds) > of_all(300)
 
 
+@pytest.mark.heavy(family="alone")
 def test_equal_on_tables_without_a_pattern() -> None:
     for seed in fifth(range(150)):
         rng = np.random.default_rng(seed)
@@ -95,6 +97,7 @@ def test_equal_on_many_more_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     assert thetas > 15_000
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("work", [1, 3, 50])
 def test_results_do_not_depend_on_where_kernels_pause(work: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps, "WORK", work)

@@ -83,6 +83,7 @@ def test_violations_of_one_dependency(sizes, minimum):
     assert_minimum(minimum_vertex_cover(EdgeArrays.from_pairs(nodes, pairs)), minimum, pairs)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(40))
 def test_sparse_graphs_with_leaves_and_twins(seed):
     """Every reduction is undone: trees with twins, cycles and pendant paths have all of them."""

@@ -55,6 +55,7 @@ def agrees_with_scipy(seed: int) -> bool:
     return size < int(np.count_nonzero(conflicts.any(axis=0)))
 
 
+@pytest.mark.heavy(family="alone")
 def test_twice_the_cover_and_degrees_equal_those_by_definition() -> None:
     assert sum(agrees_with_scipy(seed) for seed in range(300)) > 60
 

@@ -61,6 +61,7 @@ def test_larger_graphs(probability):
     assert truncated(70, pairs, taus) == tuple(flow_oracle(70, pairs, tau) for tau in taus)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("sizes", [[9, 1], [5, 5], [20, 3, 2], [7, 7, 7, 1], [30, 1, 1, 1]])
 def test_twins(sizes):
     """What one violated dependency gives: complete multipartite graphs, here with a path of conflicts at the end."""
@@ -99,6 +100,7 @@ def test_sensitivity_on_every_labelled_graph(nodes):
     assert largest[:-1].tolist() == [2 * tau for tau in taus[:-1]]  # tight up to the possible degree
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("nodes", [5, 6, pytest.param(7, marks=pytest.mark.slow)])
 def test_sensitivity_on_every_graph_up_to_isomorphism(nodes, record_property):
     """The statistic does not see names of nodes: one graph of each class suffices."""

@@ -72,6 +72,7 @@ def test_every_small_graph(nodes, order_count, record_property):
     extremes.report(record_property)
 
 
+@pytest.mark.heavy(family="long")
 def test_every_six_node_graph(record_property):
     extremes = check_all(6, 32)
     extremes.assert_upper_bounds_are_tight()
@@ -79,6 +80,7 @@ def test_every_six_node_graph(record_property):
     extremes.report(record_property)
 
 
+@pytest.mark.heavy(family="long")
 def test_sampled_seven_node_graphs(record_property):
     extremes = Extremes(7)
     for seed in orders(10):
@@ -94,6 +96,7 @@ def test_every_seven_node_graph(record_property):
     extremes.report(record_property)
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("nodes", [2, 3, 4, 5, 6, pytest.param(7, marks=pytest.mark.slow)])
 def test_fractional_cover_of_every_graph(nodes, record_property):
     graphs = SmallGraphs(nodes)
@@ -104,6 +107,7 @@ def test_fractional_cover_of_every_graph(nodes, record_property):
     print(f"{changes.size} (graph, removed node) cases")
 
 
+@pytest.mark.heavy(family="long")
 def test_fractional_cover_of_sampled_seven_node_graphs(record_property):
     graphs = SmallGraphs(7)
     changes = graphs.fractional_changes(np.random.default_rng(7).choice(graphs.all, 50_000))

@@ -47,6 +47,7 @@ def test_the_child_solves_as_this_process_does() -> None:
     assert there.x.sum() == pytest.approx(here.x.sum())
 
 
+@pytest.mark.heavy(family="long")
 def test_a_time_limit_holds() -> None:
     began = time.monotonic()
     found = solve(hard_cover(), 0.5)
@@ -55,6 +56,7 @@ def test_a_time_limit_holds() -> None:
     assert time.monotonic() - began < 5
 
 
+@pytest.mark.heavy(family="long")
 def test_control_c_ends_the_child() -> None:
     child = start_solver()
     assert child is not None

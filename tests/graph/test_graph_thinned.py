@@ -90,6 +90,7 @@ def check(seeds: range) -> None:
     assert all(outcomes.values()), outcomes
 
 
+@pytest.mark.heavy(family="long")
 def test_what_is_certified_is_the_cover_of_all_rows() -> None:
     check(range(200))
 
@@ -145,6 +146,7 @@ def check_chains(seeds: range) -> None:
     assert thinned_out
 
 
+@pytest.mark.heavy(family="long")
 def test_of_each_conflict_of_an_order_rule_one_value_comes_and_is_open_if_the_other_does_not() -> None:
     check_chains(range(200))
 

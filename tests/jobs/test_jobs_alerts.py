@@ -82,6 +82,7 @@ def certain(job: Path) -> None:
     job.write_text(job.read_text().replace("epsilon = 0.3", "epsilon = 600"))
 
 
+@pytest.mark.heavy(family="long")
 def test_a_warning_is_said_and_fails_nothing(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     certain(job)
     changed(job, WARNED)
@@ -98,6 +99,7 @@ def test_a_warning_is_said_and_fails_nothing(job: Path, capsys: pytest.CaptureFi
     assert suites.get("failures") == suites.get("errors") == "0"
 
 
+@pytest.mark.heavy(family="long")
 def test_a_failed_gate_is_a_failure_in_junit_and_is_sent(
     job: Path, hook: Hook, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -116,6 +118,7 @@ def test_a_failed_gate_is_a_failure_in_junit_and_is_sent(
     assert "secret" not in out + err
 
 
+@pytest.mark.heavy(family="long")
 def test_an_error_is_told_and_the_exit_code_stays(job: Path, hook: Hook, capsys: pytest.CaptureFixture[str]) -> None:
     changed(job, alert=f'[alert]\nurl = "http://127.0.0.1:{hook.server_port}"\nformat = "slack"')
     (job.parent / "t.ledger").unlink()
@@ -130,6 +133,7 @@ def test_an_error_is_told_and_the_exit_code_stays(job: Path, hook: Hook, capsys:
     assert "not sent" not in capsys.readouterr().err
 
 
+@pytest.mark.heavy(family="long")
 def test_an_alert_that_cannot_be_sent_changes_nothing_of_the_run(
     job: Path, hook: Hook, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -173,6 +177,7 @@ def test_a_file_that_is_no_junit_is_not_replaced(job: Path, capsys: pytest.Captu
         assert ledger.summary().spent == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_nothing_in_a_message_of_slack_is_a_link_or_calls_people(hook: Hook) -> None:
     error = "city = '<!channel>' & <http://evil.example|click> @here @everyone, a@example.org"
     alert = Alert(f"http://127.0.0.1:{hook.server_port}", format="slack")
@@ -186,6 +191,7 @@ def test_nothing_in_a_message_of_slack_is_a_link_or_calls_people(hook: Hook) -> 
     assert (hook.told[1]["job"], hook.told[1]["error"]) == ("<@U1>", error)  # JSON is data
 
 
+@pytest.mark.heavy(family="long")
 def test_a_password_of_the_address_is_sent_and_shown_nowhere(
     hook: Hook, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +218,7 @@ def test_junit_holds_whatever_an_error_or_a_name_holds(tmp_path: Path) -> None:
     assert case.get("name") == "run"
 
 
+@pytest.mark.heavy(family="long")
 def test_a_server_that_drips_bytes_does_not_hold_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpdb.doors.jobs.outcome._SECONDS", 0.5)
     over = threading.Event()

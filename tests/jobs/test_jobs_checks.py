@@ -71,6 +71,7 @@ def spent(job: Path) -> float:
         return ledger.summary().sequential
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kept", ["results.duckdb", "results"])
 def test_a_run_appends_its_verdicts_once_and_spends_once(
     kept: str, job: Path, capsys: pytest.CaptureFixture[str]
@@ -104,6 +105,7 @@ def test_a_run_appends_its_verdicts_once_and_spends_once(
     assert {row.time for row in rows} == {row.time for row in results.rows}
 
 
+@pytest.mark.heavy(family="long")
 def test_other_programs_read_the_verdicts_and_a_folder_of_releases_has_none_of_them(job: Path) -> None:
     assert run(job) == 1
     with duckdb.connect(str(job.parent / "results.duckdb"), read_only=True) as connection:
@@ -115,6 +117,7 @@ def test_other_programs_read_the_verdicts_and_a_folder_of_releases_has_none_of_t
     assert pq.read_table(job.parent / "folder" / "_checks").num_rows == 4
 
 
+@pytest.mark.heavy(family="long")
 def test_a_job_may_have_checks_alone_and_keep_its_suite(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (job.parent / "nightly.dcs.txt").write_text("zips: zip -> city  fail above 50 rows\nages: age >= 0\n")
     head, rules = JOB.split("[[release]]", maxsplit=1)[0], 'constraints = ["zip -> city"]\n'
@@ -191,6 +194,7 @@ def test_a_plan_with_checks_spends_nothing_and_says_what_is_due(job: Path, capsy
     assert "answered by this run id already, costs nothing" in capsys.readouterr().out
 
 
+@pytest.mark.heavy(family="long")
 def test_releases_and_checks_must_fit_together(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job.write_text(JOB.replace("epsilon = 1000", "epsilon = 9999.75"))
     assert run(job) == 4
@@ -222,6 +226,7 @@ def test_a_check_that_cannot_be_run_is_refused_in_one_line_and_spends_nothing(
     assert spent(job) == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_a_date_in_a_suite_is_that_of_the_run(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(job, "first") == 2
     err = capsys.readouterr().err

@@ -110,6 +110,7 @@ def test_where_all_values_are_covered_nothing_is_promised(tmp_path: Path) -> Non
         assert ledger.unseen_rows() is None
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", [None, pa.string(), pa.timestamp("us")])
 def test_a_date_is_a_literal_of_the_columns_type(kind: pa.DataType | None, daily: Path) -> None:
     if kind is not None and pa.types.is_timestamp(kind):
@@ -123,6 +124,7 @@ def test_a_date_is_a_literal_of_the_columns_type(kind: pa.DataType | None, daily
     assert row.release.where == "day = '2026-01-01'"
 
 
+@pytest.mark.heavy(family="long")
 def test_a_run_id_in_where_is_text_and_nothing_else(daily: Path, capsys: pytest.CaptureFixture[str]) -> None:
     daily.write_text(DAILY.replace("day = {date}", "city = {run_id}"))
     assert run(daily, "x' OR true --") == 0
@@ -151,6 +153,7 @@ def test_what_cannot_be_filled_in_is_refused(
         assert ledger.summary().releases == 0
 
 
+@pytest.mark.heavy(family="privacy")
 def test_a_stated_date_counts_and_a_retry_with_another_one_is_refused(
     daily: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -161,6 +164,7 @@ def test_a_stated_date_counts_and_a_retry_with_another_one_is_refused(
     assert dpdb.jobs.plan(daily, "tuesday", date=datetime(2026, 1, 2, tzinfo=UTC)).epsilon == 0.5
 
 
+@pytest.mark.heavy(family="long")
 def test_a_kept_theta_is_kept_from_date_to_date(daily: Path) -> None:
     kept = DAILY.replace('measure = "repair"', 'measure = "problematic"\ntheta = "keep"')
     daily.write_text(kept)
@@ -174,6 +178,7 @@ def test_a_kept_theta_is_kept_from_date_to_date(daily: Path) -> None:
     assert other.releases[0].theta_from is None  # another slice, which chooses its own
 
 
+@pytest.mark.heavy(family="long")
 @settings(max_examples=of_all(300), deadline=None)
 @given(st.text(max_size=20), st.sampled_from(["a = {run_id}", "{run_id} = a AND b = '}' OR c IN ({run_id}, 'x')"]))
 def test_whatever_a_run_is_called_stays_one_literal(name: str, template: str) -> None:
@@ -201,6 +206,7 @@ def epoch(job: Path) -> tuple[int, float]:
         return ledger.summary().epoch, ledger.summary().spent
 
 
+@pytest.mark.heavy(family="long")
 def test_a_job_with_consent_opens_an_epoch_for_changed_rows_and_only_for_them(
     daily: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -230,6 +236,7 @@ def test_an_epoch_needs_the_owners_word_in_the_job(daily: Path, capsys: pytest.C
         dpdb.jobs.plan(job, "monday", new_epoch=True)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_run_that_does_not_fit_opens_no_epoch(daily: Path) -> None:
     job = reloaded(daily.parent, "new_epochs = true\n")
     for name in "abcd":
@@ -239,6 +246,7 @@ def test_a_run_that_does_not_fit_opens_no_epoch(daily: Path) -> None:
     assert epoch(job) == (1, 1.0)
 
 
+@pytest.mark.heavy(family="long")
 def test_an_answered_run_is_replayed_after_a_reload(daily: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job = reloaded(daily.parent, "new_epochs = true\n")
     asked = ["measure", str(daily.parent / "visits.parquet"), "--constraints", "zip -> city", "--epsilon", "0.25",
@@ -267,6 +275,7 @@ def test_an_answered_run_is_replayed_after_a_reload(daily: Path, capsys: pytest.
             s.dp_count(epsilon=0.1)
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("kept", ["results.duckdb", "results"])
 def test_results_say_what_was_warned_of_and_which_slice_it_is_from_day_to_day(kept: str, daily: Path) -> None:
     """At epsilon 10,000 the noise is 0 but with a chance below 1e-6: one row of two must go on each day."""

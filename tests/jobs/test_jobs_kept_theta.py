@@ -60,6 +60,7 @@ def edit(job: Path, old: str, new: str) -> None:
     job.write_text(job.read_text().replace(old, new))
 
 
+@pytest.mark.heavy(family="long")
 def test_later_runs_keep_what_the_first_chose(keeps: Path) -> None:
     for day in ("mon", "tue", "wed", "thu", "fri"):
         assert run(keeps, day) == 0
@@ -72,6 +73,7 @@ def test_later_runs_keep_what_the_first_chose(keeps: Path) -> None:
     assert found["fri"].change(found["tue"]).quantity == "rows"
 
 
+@pytest.mark.heavy(family="long")
 def test_only_runs_of_this_release_are_read(keeps: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A ledger may hold years of other answers."""
     kept_answers, read = Ledger.answers, []
@@ -90,6 +92,7 @@ def test_only_runs_of_this_release_are_read(keeps: Path, monkeypatch: pytest.Mon
     assert read == [("visits/tue/dirty", None)]
 
 
+@pytest.mark.heavy(family="long")
 def test_a_retry_asks_for_what_it_asked_for(keeps: Path) -> None:
     """Also the first run, which chose, after a later one has kept."""
     for day in ("mon", "tue", "mon", "tue"):
@@ -114,6 +117,7 @@ def test_a_run_that_was_killed_after_its_debit_keeps_too(keeps: Path, monkeypatc
     assert found["mon"].theta_from is found["tue"].theta_from is None
 
 
+@pytest.mark.heavy(family="long")
 def test_a_kept_theta_says_for_ever_that_it_may_limit_if_the_run_that_chose_it_said_so(
     keeps: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,6 +146,7 @@ def test_a_kept_theta_says_for_ever_that_it_may_limit_if_the_run_that_chose_it_s
         assert {where: found[f"{day} {where}"].theta_limits for where in said} == {**said, "zip = 'z1'": None}
 
 
+@pytest.mark.heavy(family="long")
 def test_noise_may_change_and_what_is_asked_may_not(keeps: Path) -> None:
     assert run(keeps, "mon") == 0
     edit(keeps, "epsilon = 1.5", 'epsilon = "0.7"\nconfidence = 0.8')
@@ -161,6 +166,7 @@ def test_noise_may_change_and_what_is_asked_may_not(keeps: Path) -> None:
     assert all(release.theta_from is None for day, release in releases(keeps).items() if day.startswith("new"))
 
 
+@pytest.mark.heavy(family="long")
 def test_every_slice_keeps_its_own(keeps: Path) -> None:
     edit(keeps, 'theta = "keep"', 'theta = "keep"\nby = "zip"\nkeys = ["z29", "z1"]')
     for day in ("mon", "tue"):
@@ -174,12 +180,14 @@ def test_every_slice_keeps_its_own(keeps: Path) -> None:
     assert sorted(asked["theta"]) == sorted(one.theta for day, one in found.items() if day.startswith("tue"))
 
 
+@pytest.mark.heavy(family="long")
 def test_the_plan_names_the_same_request(keeps: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(keeps, "mon") == 0
     assert main(["run", str(keeps), "--run-id", "tue", "--dry-run"]) == 0
     assert "nothing was spent" in capsys.readouterr().out
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
@@ -200,6 +208,7 @@ def test_what_has_no_theta_is_refused(
     assert said.count("\n") == 1
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("kept", ["results.duckdb", "results"])
 def test_results_of_an_older_version_get_the_new_columns_at_the_end(kept: str, keeps: Path) -> None:
     """Their rows are read, without what they did not keep; the page compares what can be compared."""

@@ -40,6 +40,7 @@ def test_a_run_publishes_once_and_shows_its_gates(job: Path) -> None:
     assert "gate passed" in html
 
 
+@pytest.mark.heavy(family="long")
 def test_a_gate_that_fails_is_said_and_a_warning_fails_nothing(job: Path) -> None:
     (outcome, *_) = dpdb.jobs.run(job, "monday")
     release = replace(outcome.releases[-1], value=5.0, lower=4.5)
@@ -53,6 +54,7 @@ def test_a_gate_that_fails_is_said_and_a_warning_fails_nothing(job: Path) -> Non
         assert words in shown._repr_html_()
 
 
+@pytest.mark.heavy(family="long")
 def test_what_a_job_asks_is_escaped(job: Path) -> None:
     job.write_text(job.read_text().replace('where = "age < 3"', f"""where = "city = '{HOSTILE}'" """))
     for html in (dpdb.jobs.plan(job, HOSTILE)._repr_html_(), dpdb.jobs.run(job, "x")._repr_html_()):

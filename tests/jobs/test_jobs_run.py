@@ -69,6 +69,7 @@ def test_a_run_appends_what_it_publishes_once_and_spends_once(
     capsys.readouterr()
 
 
+@pytest.mark.heavy(family="long")
 def test_other_programs_read_the_results(job: Path, folder: Path) -> None:
     assert run(job) == 0
     with duckdb.connect(str(folder / "results.duckdb"), read_only=True) as connection:
@@ -84,6 +85,7 @@ def test_other_programs_read_the_results(job: Path, folder: Path) -> None:
     assert pq.read_table(folder / "folder").num_rows == 6
 
 
+@pytest.mark.heavy(family="spending")
 def test_releases_that_do_not_fit_together_spend_nothing(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job.write_text(job.read_text().replace('"0.2"', '"0.9"'))  # with the 0.3 of the release before it more than 1
     assert run(job) == 4
@@ -99,6 +101,7 @@ def test_releases_that_do_not_fit_together_spend_nothing(job: Path, capsys: pyte
     assert spent(job) == 0.6
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_run_that_was_debited_and_got_no_further_fits_again(
     job: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,6 +117,7 @@ def test_a_run_that_was_debited_and_got_no_further_fits_again(
     assert len(read_results(job.parent / "results.duckdb")) == 6
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("output", ["text", "json"])
 def test_what_was_published_is_said_truthfully_if_others_spend_in_between(
     output: str, job: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -136,6 +140,7 @@ def test_what_was_published_is_said_truthfully_if_others_spend_in_between(
     assert {row.release_name for row in read_results(job.parent / "results.duckdb").rows} == {"overall"}
 
 
+@pytest.mark.heavy(family="long")
 def test_a_failed_gate_is_exit_code_1_every_time_and_says_how_sure(
     job: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -155,6 +160,7 @@ def test_a_failed_gate_is_exit_code_1_every_time_and_says_how_sure(
     assert [(row.release.measure, row.gate_threshold) for row in kept] == [("count", 0.0)]
 
 
+@pytest.mark.heavy(family="long")
 def test_a_changed_source_is_refused_until_the_owner_opens_an_epoch(
     job: Path, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -166,6 +172,7 @@ def test_a_changed_source_is_refused_until_the_owner_opens_an_epoch(
     assert spent(job) == 0.6
 
 
+@pytest.mark.heavy(family="spending")
 def test_check_prints_plan_and_cost_and_spends_nothing(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = sorted(job.parent.iterdir())
     assert run(job, "monday", "--dry-run") == 0
@@ -193,6 +200,7 @@ def test_check_prints_plan_and_cost_and_spends_nothing(job: Path, capsys: pytest
     )
 
 
+@pytest.mark.heavy(family="long")
 def test_check_reads_no_row(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (job.parent / "t.csv").write_text('zip,city,age\n"never closed')
     job.write_text(job.read_text().replace("t.parquet", "t.csv").replace("age < 3", "age = '3'"))
@@ -223,6 +231,7 @@ def test_check_counts_disjoint_slices_once(job: Path, capsys: pytest.CaptureFixt
     assert "cost     epsilon 0.3 together (0.6 without parallel composition)" in capsys.readouterr().out
 
 
+@pytest.mark.heavy(family="privacy")
 def test_csv_types_and_another_notion_of_privacy(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (job.parent / "t.csv").write_text("zip,city,age\n1,alice,1\n1,bob,n/a\n2,carol,3\n")
     text = job.read_text().replace("t.parquet", "t.csv").replace("t.ledger", "z.ledger")
@@ -240,6 +249,7 @@ def test_csv_types_and_another_notion_of_privacy(job: Path, capsys: pytest.Captu
     assert 0 < rows[-1].ledger_spent < rows[-1].ledger_budget
 
 
+@pytest.mark.heavy(family="long")
 def test_without_a_run_id_the_day_is_named(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     days = {f"{datetime.now(UTC):%Y-%m-%d}"}
     assert main(["run", str(job)]) == 0
@@ -249,6 +259,7 @@ def test_without_a_run_id_the_day_is_named(job: Path, capsys: pytest.CaptureFixt
     assert {row.run_id for row in read_results(job.parent / "results.duckdb").rows} <= days
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("kept", ["results.duckdb", "results"])
 def test_a_retry_keeps_the_one_time_of_its_run(kept: str, job: Path) -> None:
     path = with_results(job, kept)
@@ -269,6 +280,7 @@ def test_a_retry_keeps_the_one_time_of_its_run(kept: str, job: Path) -> None:
 # -- results tables -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="privacy")
 def test_results_that_another_program_keeps_open(
     job: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -290,6 +302,7 @@ def test_results_that_another_program_keeps_open(
     assert run(job) == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_a_table_of_something_else_is_refused(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with duckdb.connect(str(job.parent / "results.duckdb")) as connection:
         connection.execute("CREATE TABLE dpdb_results AS SELECT 1 AS job")
@@ -301,6 +314,7 @@ def test_a_table_of_something_else_is_refused(job: Path, capsys: pytest.CaptureF
     assert len(read_results(job.parent / "results.duckdb", 'it\'s "mine"')) == 6
 
 
+@pytest.mark.heavy(family="long")
 def test_a_table_of_an_older_version_gains_the_new_columns(job: Path) -> None:
     assert run(job) == 0
     path = job.parent / "results.duckdb"
@@ -333,6 +347,7 @@ def test_what_is_no_results_table_says_so(name: str, tmp_path: Path, capsys: pyt
     assert not (tmp_path / "r.html").exists()
 
 
+@pytest.mark.heavy(family="long")
 def test_results_show_as_a_table_in_a_notebook(job: Path) -> None:
     assert run(job) == 0
     results = read_results(job.parent / "results.duckdb")
@@ -402,6 +417,7 @@ def test_a_results_table_of_the_owners_own_making_is_kept(columns: str, job: Pat
     assert len(read_results(job.parent / "results.duckdb")) == 6
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("at_most", ["0.25", "0.35"], ids=["the first release", "those behind it"])
 def test_check_says_what_an_allowance_will_say(job: Path, at_most: str, capsys: pytest.CaptureFixture[str]) -> None:
     ledger = job.parent / "t.ledger"
@@ -421,6 +437,7 @@ def test_check_says_what_an_allowance_will_say(job: Path, at_most: str, capsys: 
     assert "left for releases of the whole table; enough\n" in capsys.readouterr().out
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_run_id_of_another_request_is_refused_before_the_releases_ahead_of_it_are_paid(
     job: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -440,6 +457,7 @@ def test_a_run_id_of_another_request_is_refused_before_the_releases_ahead_of_it_
     assert spent(job) == 0.6
 
 
+@pytest.mark.heavy(family="long")
 def test_check_refuses_a_retired_ledger_as_the_run_does(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(job, "monday") == 0
     assert main(["budget", "retire", str(job.parent / "t.ledger")]) == 0

@@ -31,6 +31,7 @@ def exact_delta(epsilon: float, times: int, level: float) -> float:
     )
 
 
+@pytest.mark.heavy
 @with_pld
 @pytest.mark.parametrize("delta", DELTAS)
 @pytest.mark.parametrize("epsilon", [0.1, 0.73421, 1.0, 3.0])

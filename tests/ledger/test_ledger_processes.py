@@ -24,6 +24,7 @@ def drive(*arguments: object, program: Path = DRIVER) -> dict[str, Any]:
     return json.loads(run.stdout)
 
 
+@pytest.mark.heavy(family="spending")
 @pytest.mark.parametrize("each", [60, pytest.param(500, marks=pytest.mark.slow)])
 def test_concurrent_debits_are_exact_and_never_above_the_budget(each: int, tmp_path: Path) -> None:
     path = tmp_path / "shared.ledger"
@@ -46,6 +47,7 @@ def test_concurrent_debits_are_exact_and_never_above_the_budget(each: int, tmp_p
     )
 
 
+@pytest.mark.heavy(family="spending")
 @pytest.mark.parametrize("runs", [18, pytest.param(160, marks=pytest.mark.slow)])
 def test_a_run_killed_at_any_step_publishes_once_and_spends_once(runs: int, tmp_path: Path) -> None:
     path = tmp_path / "killed.ledger"
@@ -57,6 +59,7 @@ def test_a_run_killed_at_any_step_publishes_once_and_spends_once(runs: int, tmp_
     print(f"{done['killed']} kills over {runs} runs")
 
 
+@pytest.mark.heavy(family="spending")
 def test_processes_that_answer_one_run_draw_once(tmp_path: Path) -> None:
     path = tmp_path / "raced.ledger"
     Ledger.create(path, 1).close()

@@ -41,6 +41,7 @@ def state(folder: Path) -> dict[str, tuple[bytes, int]]:
     return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()}
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("read_only")
 @pytest.mark.parametrize("action", ["show", "history", "answers"])
 def test_it_is_shown_and_nothing_is_written(

@@ -69,6 +69,7 @@ def test_control_c_inside_a_record_waits_until_the_answer_is_kept(
     assert ledger.summary().unanswered == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_waiting_for_other_processes_is_ended_by_control_c(ledger: Ledger) -> None:
     other = sqlite3.connect(ledger._file.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -83,6 +84,7 @@ def test_waiting_for_other_processes_is_ended_by_control_c(ledger: Ledger) -> No
     debit(ledger)
 
 
+@pytest.mark.heavy(family="privacy")
 def test_a_ledger_waits_for_others(ledger: Ledger) -> None:
     other = sqlite3.connect(ledger._file.path, isolation_level=None, check_same_thread=False)
     other.execute("BEGIN IMMEDIATE")

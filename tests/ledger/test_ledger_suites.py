@@ -423,6 +423,7 @@ def test_no_page_keeps_a_forgotten_secret(tmp_path: Path) -> None:
         assert found == []
 
 
+@pytest.mark.heavy(family="spending")
 @pytest.mark.parametrize("number", [6, pytest.param(150, marks=pytest.mark.slow)])
 def test_a_suite_killed_at_any_step_is_finished_with_its_secret(number: int, tmp_path: Path) -> None:
     """And then by two processes at once: one debit, nothing shown that is not recorded, settled once, forgotten."""
@@ -432,6 +433,7 @@ def test_a_suite_killed_at_any_step_is_finished_with_its_secret(number: int, tmp
     print(f"{done['kills']} kills over {number} suites")
 
 
+@pytest.mark.heavy(family="spending")
 @pytest.mark.parametrize("number", [4, pytest.param(70, marks=pytest.mark.slow)])
 def test_a_kept_suite_killed_at_any_step_goes_on(number: int, tmp_path: Path) -> None:
     """Its opening, its runs (of two processes), re-armed checks and its closing."""

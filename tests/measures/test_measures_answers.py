@@ -130,6 +130,7 @@ def holds(key, table, trials, confidence, **options) -> bool:
     return not too_rare(sum(low and high for low, high in outcomes), trials, confidence)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("key", fifth(ALL), ids="-".join)
 def test_bounds_hold(key):
     assert holds(key, "hub and self-conflict", 400, 0.8)
@@ -142,6 +143,7 @@ def test_bounds_hold_with_many_samples(key, confidence):
     assert holds(key, "triangle", 20_000, confidence)
 
 
+@pytest.mark.heavy(family="long")
 def test_fractional_is_two_sided():
     """Each side alone at 1 - beta / 2, and not by chance: what is left on each side is not nothing."""
     trials, confidence = 4_000, 0.8
@@ -151,6 +153,7 @@ def test_fractional_is_two_sided():
     assert not too_rare(sum(low and high for low, high in outcomes), trials, confidence)
 
 
+@pytest.mark.heavy(family="long")
 def test_half_the_tail_is_caught(monkeypatch):
     for module in (fractional, projected, progressive):
         whole = module.laplace_tail
@@ -161,6 +164,7 @@ def test_half_the_tail_is_caught(monkeypatch):
     assert not holds(("minimal_inconsistency", "baseline_max"), "large", 2_000, 0.95)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("key", fifth(ALL), ids="-".join)
 def test_bounds_hold_far_from_zero(key, monkeypatch):
     """Where clamping cannot help."""

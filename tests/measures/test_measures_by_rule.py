@@ -138,6 +138,7 @@ def test_the_exact_loss_is_at_most_epsilon_on_every_branch(statistic: ProjectedS
     assert 0.5 < audit.worst <= 1 + 1e-6
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("statistic", [EDGES, WITNESSES], ids=["edges", "witnesses"])
 def test_noise_for_one_histogram_is_caught(statistic: ProjectedStatistic) -> None:
     assert audited(small(statistic, copies=1)).worst > 1 + 1e-6
@@ -201,6 +202,7 @@ def case_answer(mechanism, statistics: RuleStatistics, epsilon: int):
     return mechanism.answer(Run(statistics, rest, 0.05, cap))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("measure", COUNTING)
 def test_samples_of_neighbours_prove_no_greater_loss(measure: str) -> None:
     assert not events(NEIGHBOURS[0], measure, 2, 150)
@@ -234,6 +236,7 @@ def test_the_cap_changes_by_one_however_many_histograms_there_are(measure: str) 
     assert 0.5 < scripted_loss(larger, smaller, measure) <= 1 + 1e-9
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("measure", COUNTING)
 def test_an_estimand_says_how_it_is_to_the_measure(measure: str) -> None:
     with dpdb.open(VISITS, constraints=[CITY, STATE, "CHECK (age >= 0)"]) as session:
@@ -278,6 +281,7 @@ def test_a_given_theta_and_slices_and_units(measure: str) -> None:
 ALPHA = 1e-8
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("measure", COUNTING)
 def test_bounds_are_those_of_the_sum(measure: str) -> None:
     """`lower` of the sum, and half of it of the measure; the interval of the statistic at its theta."""

@@ -75,11 +75,13 @@ def trials_of(key) -> int:
     return 4_000 if key[1] in CHEAP else 700
 
 
+@pytest.mark.heavy(family="alone")
 @pytest.mark.parametrize("key", twentieth(ALL), ids="-".join)
 def test_a_hub_arrives(key):
     assert not caught(key, "hub", trials=trials_of(key))
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("key", [*fifth([*DEFAULTS, ("repair", "greedy")]), EXACT], ids="-".join)
 def test_a_self_conflict_arrives(key):
     assert not caught(key, "self-conflict", trials=trials_of(key))
@@ -114,6 +116,7 @@ def test_every_pair(key, pair):
 # -- the check notices wrong constants ------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("key", [*fifth([*DEFAULTS, ("repair", "greedy")]), EXACT], ids="-".join)
 def test_a_multiplied_epsilon_is_caught(key):
     """Doubled; tripled where a selection takes part of it, which these few samples do not see."""

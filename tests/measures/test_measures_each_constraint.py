@@ -59,6 +59,7 @@ def test_the_joint_loss_of_a_breakdown_is_epsilon_at_most(measure, pair):
 
 
 # The selection of `witness` does not attain its loss on this pair.
+@pytest.mark.heavy
 @pytest.mark.parametrize("measure", ["minimal_inconsistency", "repair"])
 def test_epsilon_for_each_constraint_instead_of_all_is_caught(measure, monkeypatch):
     real = measure_part.measure_shares

@@ -62,6 +62,7 @@ def too_rare(hits: int, trials: int, confidence: float) -> bool:
     return bool(binom.cdf(hits, trials, confidence) < ALPHA)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("key", fifth(WITH_INTERVAL), ids="-".join)
 def test_the_statistic_at_theta_lies_inside(key: tuple[str, str]) -> None:
     assert not too_rare(held(key, "large", 400, 0.2), 400, 0.8)
@@ -74,12 +75,14 @@ def test_the_statistic_at_theta_lies_inside_with_many_samples(key: tuple[str, st
     assert not too_rare(held(key, table, 20_000, 0.05), 20_000, 0.95)
 
 
+@pytest.mark.heavy(family="long")
 def test_half_the_tail_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = estimate.laplace_tail
     monkeypatch.setattr(estimate, "laplace_tail", lambda scale, beta: whole(scale, beta) // 2)
     assert too_rare(held(("minimal_inconsistency", "bound"), "large", 1_500, 0.05), 1_500, 0.95)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_forgotten_second_side_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = estimate.laplace_tail
     monkeypatch.setattr(estimate, "laplace_tail", lambda scale, beta: whole(scale, 2 * beta))

@@ -38,6 +38,7 @@ def test_one_draw_of_scale_one_over_epsilon_with_both_ends() -> None:
         )
 
 
+@pytest.mark.heavy(family="alone")
 def test_slices_rates_and_each_rule_have_it() -> None:
     with Session(TABLE, constraints=[FD, CHECK, ORDER, THREE]) as session:
         each = session.dp_inconsistency("repair", CERTAIN, each_constraint=True)
@@ -84,6 +85,7 @@ def test_orphans_are_rows_on_their_own() -> None:
         assert session.dp_inconsistency("repair", CERTAIN).value == 4
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "rules", [[THREE], [FD, ORDER], [ORDER, "not(t1.who < t2.who & t1.a > t2.a)"], ["a -> b", "b -> c"]]
 )

@@ -183,6 +183,7 @@ MANY_HUBS = SmallGraph(960, tuple((hub, 60 + leaf) for hub in range(60) for leaf
 GRAPHS = {"three": (star(3), 3, 4), "hub": (star(900), 900, 901), "many hubs": (MANY_HUBS, 54_000, 960)}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("graph", fifth(list(GRAPHS)))
 @pytest.mark.parametrize("measure", PRODUCT)
 def test_the_bounds_hold_on_every_branch(measure, graph):

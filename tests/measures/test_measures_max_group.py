@@ -73,6 +73,7 @@ def graphs(nodes: int) -> list[tuple[tuple[int, int], ...]]:
     return [edges for k in range(len(pairs) + 1) for edges in itertools.combinations(pairs, k)]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("measure", ["minimal_inconsistency", "problematic"])
 def test_a_wrong_declaration_costs_the_upper_end_and_no_privacy(measure: str) -> None:
     """On every graph of four nodes, at every theta below, at and above its degrees, for every removed node.

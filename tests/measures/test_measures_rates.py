@@ -176,6 +176,7 @@ def test_the_joint_loss_of_numerator_and_count_is_epsilon_at_most(measure):
     assert worst_joint_loss(measure, 2) > 1 + 1e-9
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("measure", [*RATED, "all"])
 def test_a_count_that_is_not_paid_for_is_caught(measure, monkeypatch):
     monkeypatch.setattr(shares_room, "rate_shares", lambda epsilon: (epsilon // 2, epsilon))
@@ -257,6 +258,7 @@ def holds(releases, truths, confidence):
     return bool(binom.cdf(inside, len(releases), confidence) >= ALPHA)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("key", fifth(RATED_MECHANISMS), ids="-".join)
 def test_intervals_of_rates_hold(key, dirty):
     options = {"mechanism": key[1], "max_degree": 3, "rate": True, "confidence": 0.8}
@@ -266,6 +268,7 @@ def test_intervals_of_rates_hold(key, dirty):
     assert holds(releases, [truth] * 250, 0.8)
 
 
+@pytest.mark.heavy(family="long")
 def test_intervals_of_both_rates_and_of_counts_hold(dirty):
     releases = [r for _ in range(250) for r in dirty.dp_inconsistency("all", 1, rate=True, confidence=0.8)]
     for measure in RATED:
@@ -275,6 +278,7 @@ def test_intervals_of_both_rates_and_of_counts_hold(dirty):
     assert holds(counts, [1002] * 250, 0.8)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_count_without_its_tail_is_caught(dirty, monkeypatch):
     monkeypatch.setattr(count_room, "laplace_tail", lambda scale, beta: 0)
     releases = [dirty.dp_inconsistency("repair", 1, rate=True) for _ in range(250)]

@@ -44,6 +44,7 @@ def test_costs_of_all_add_up_exactly(epsilon, rows_per_person):
     assert [release.mechanism for release in releases] == ["ladder", "ladder", "fewest_deletions"]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_all_draws_one_cap_and_spends_its_total(session, epsilon):
     """cap .10; edges .36 in 30 : 70 and witnesses .36 in 30 : 70, undivided if the cap leaves no choice; repair .18."""
@@ -221,6 +222,7 @@ def test_an_impossible_max_degree_is_refused_before_the_debit():
 # -- a release is public in all but its noise -----------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("key", "pair"),
     [

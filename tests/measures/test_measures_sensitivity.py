@@ -67,6 +67,7 @@ def audited(key, nodes, colourings=(0,), **options):
     return audit
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("key", fifth(ALL), ids="-".join)
 def test_four_nodes(key, record_property):
     """64 graphs x (4 removals + 1 self-conflict) for each of two violation patterns; all graphs on 3 rows, too."""
@@ -116,6 +117,7 @@ def broken(key, nodes=4):
     return audited(key, nodes).worst > 1 + SLACK
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["witness", "em", "optimized", "hierarchical", "baseline_max"])
 def test_scale_theta_for_nodes_is_caught(name, monkeypatch):
     for statistic in (projected.NODES, projected.WITNESSES):

@@ -54,6 +54,7 @@ def in_slices(tables: Sequence[tuple[Row, ...]]) -> pa.Table:
     return pa.table(dict(zip(("t", "a", "b"), map(pa.array, columns), strict=True)))
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("most", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_every_measure_of_every_small_table_is_the_number_of_violating_rows(most: int) -> None:
     """Through parser, SQL and statistics: all tables of so many rows of nine kinds, each with every row removed."""
@@ -175,6 +176,7 @@ def test_a_doubled_epsilon_is_caught() -> None:
     assert is_caught(first, second, 1, 1_500, 400)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_draw_for_each_measure_would_be_caught() -> None:
     first, second = (sampler(rows, 1, apart=True) for rows in BOTH)
     assert is_caught(first, second, 1, 1_500, 400)

@@ -47,6 +47,7 @@ def places(axis: Axis, asked: ValueSet) -> list:
     return [None, "low", *cuts]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("block", range(4))
 def test_rows_meet_and_cover_what_their_sets_say(block: int) -> None:
     for seed in range(block * 150, block * 150 + 150):

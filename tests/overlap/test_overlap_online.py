@@ -107,6 +107,7 @@ def test_the_same_rows_are_one_query_of_several_releases() -> None:
     assert len(index._rows) == 2
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("shape", [(2, 1, 0.7), (4, 3, 0.5)])
 def test_a_filling_ledger_stays_within_its_budget(shape: tuple) -> None:
     predicates, weights = box_workload(220, *shape, seed=1)

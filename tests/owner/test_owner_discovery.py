@@ -64,6 +64,7 @@ def spent(path: str = "t.ledger") -> float:
 BEST = (("zip", "city"), ("zip", "state"))
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("folder")
 def test_without_noise_the_names_are_those_of_the_scores() -> None:
     """zip -> city: 600 rows less 24 of the most frequent city and 100 zips; zip -> state: 588 less 294 and 100."""
@@ -74,12 +75,14 @@ def test_without_noise_the_names_are_those_of_the_scores() -> None:
     assert (found.of_dependencies, found.of_keys) == (20, 5)
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("folder")
 def test_a_strong_dependency_is_named_with_noise() -> None:
     """At epsilon 5 the best score leads by 207 rows, 70 units of noise: another is named first below exp(-60)."""
     assert discovered(top=1, epsilon=4).dependencies == BEST[:1]
 
 
+@pytest.mark.heavy(family="spending")
 @pytest.mark.usefixtures("folder")
 def test_a_run_is_debited_once_and_answered_again() -> None:
     first = discovered(run_id="monday")
@@ -127,6 +130,7 @@ def every_step(run: Callable[[], object]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+@pytest.mark.heavy(family="spending")
 @pytest.mark.usefixtures("folder")
 def test_a_killed_run_keeps_its_debit_and_is_finished(killed_at: list[str]) -> None:
     """At every step of the ledger: afterwards there is one debit and one answer of the run."""
@@ -141,6 +145,7 @@ def test_a_killed_run_keeps_its_debit_and_is_finished(killed_at: list[str]) -> N
         assert spent() == 1 + 0.25 * (number + 1), step
 
 
+@pytest.mark.heavy(family="spending")
 @pytest.mark.usefixtures("folder")
 def test_a_draw_that_fails_says_nothing_and_keeps_its_debit() -> None:
     def broken() -> None:
@@ -154,6 +159,7 @@ def test_a_draw_that_fails_says_nothing_and_keeps_its_debit() -> None:
     assert spent() == 1
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("folder")
 def test_ledgers_of_other_notions(capsys: pytest.CaptureFixture[str]) -> None:
     """One pure mechanism of epsilon: rho = epsilon^2 / 2; a gdp ledger takes none."""
@@ -221,6 +227,7 @@ def scored_unit(rows: list[tuple[int | None, ...]]) -> tuple[list[int], list[int
 # -- what is shown -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("folder")
 def test_the_answer_has_names_and_no_score() -> None:
     """Its only numbers are public: how many candidates there were, and the cost."""
@@ -231,6 +238,7 @@ def test_the_answer_has_names_and_no_score() -> None:
     assert set(re.findall(r"\d+", first.text())) == {"1", "20", "5"}
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("folder")
 def test_the_output_is_a_suite_that_check_and_lint_read(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
@@ -260,6 +268,7 @@ def test_the_output_is_a_suite_that_check_and_lint_read(capsys: pytest.CaptureFi
     assert "Traceback" not in capsys.readouterr().err
 
 
+@pytest.mark.heavy(family="long")
 def test_the_suite_of_the_bundled_table_is_checked(hospital: Path, tmp_path: Path) -> None:
     with dpdb.open(hospital, budget=20) as session:
         found = session.discover(epsilon=10)
@@ -383,6 +392,7 @@ def test_bad_input_is_refused_in_one_line(source: pa.Table, options: dict[str, o
     assert len(str(refused.value)) < 400
 
 
+@pytest.mark.heavy(family="long")
 def test_rows_that_are_all_alike_all_distinct_or_none() -> None:
     for source in (wide(2), wide(2).slice(0, 0), pa.table({"a": [1, 2, 3], "b": [4, 5, 6]})):
         found = discovered(None, source=source)
@@ -390,6 +400,7 @@ def test_rows_that_are_all_alike_all_distinct_or_none() -> None:
         assert len(found.keys) == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_a_hundred_columns_are_paired() -> None:
     with dpdb.open(wide(100)) as session:
         assert len(prepare_discovery(session).candidates.dependencies) == 9_900
@@ -415,6 +426,7 @@ def test_files_that_change_are_refused_before_the_debit(folder: Path) -> None:
     assert spent() == 0
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("folder")
 def test_a_discovery_is_shown_again(capsys: pytest.CaptureFixture[str]) -> None:
     found = discovered(run_id="monday")
@@ -435,6 +447,7 @@ def test_a_discovery_is_shown_again(capsys: pytest.CaptureFixture[str]) -> None:
 # -- without privacy ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("folder")
 def test_exact_scores_are_the_owners(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ParameterError, match="not private"):
@@ -452,6 +465,7 @@ def test_exact_scores_are_the_owners(capsys: pytest.CaptureFixture[str]) -> None
     assert spent() == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_mu_is_that_of_its_definition() -> None:
     """By Python alone: mu = 1 - (1 - pdep(Y | X)) / (1 - pdep(Y)) (n - 1) / (n - |X|), not below 0."""
     rng = random.Random(3)

@@ -182,12 +182,14 @@ def test_discovery_loses_at_most_epsilon(run, counts, pairs):
     assert 2**6 < worst <= LIMIT
 
 
+@pytest.mark.heavy(family="long")
 def test_noise_for_one_step_is_caught(run, counts, monkeypatch):
     """Scale 1 / epsilon at range 3."""
     monkeypatch.setattr(discovery, "_DEPENDENCY_CHANGE", (-1, 0))
     assert worst_discovery(run, counts) > LIMIT
 
 
+@pytest.mark.heavy(family="long")
 def test_candidates_that_depend_on_rows_are_caught(run, counts, monkeypatch):
     """A constant or an empty column is a candidate like others: without it some names are impossible."""
     whole = Discovery._named
@@ -202,6 +204,7 @@ def test_candidates_that_depend_on_rows_are_caught(run, counts, monkeypatch):
     assert worst_discovery(run, counts) == math.inf
 
 
+@pytest.mark.heavy(family="long")
 def test_the_candidates_are_those_of_the_schema_whatever_the_rows_are(tmp_path):
     """Constant, empty and all-distinct columns are paired like all others."""
     import pyarrow as pa

@@ -105,6 +105,7 @@ def test_no_row_of_the_source_is_read(kind, tmp_path):
         dpdb.dp_inconsistency(source, FD)
 
 
+@pytest.mark.heavy(family="long")
 def test_the_only_statements_on_a_file_describe_it(tmp_path, monkeypatch):
     path = tmp_path / "visits.parquet"
     pq.write_table(pa.table({"zip": ["secret"] * 9, "city": ["x"] * 9}), path)
@@ -122,6 +123,7 @@ def test_the_only_statements_on_a_file_describe_it(tmp_path, monkeypatch):
     assert not any("secret" in text for text in statements)
 
 
+@pytest.mark.heavy(family="long")
 def test_the_rows_make_no_difference(tmp_path):
     """Two tables of one schema, one of them empty: with one seed, all but the noise is the same."""
     full, empty = tmp_path / "full.parquet", tmp_path / "empty.parquet"
@@ -150,6 +152,7 @@ def test_schemas_of_what_lives_in_this_process(source):
     assert small(source).distinct == {"zip": 20, "city": 20}
 
 
+@pytest.mark.heavy(family="long")
 def test_csv_columns_are_typed_by_the_schema(tmp_path):
     path = tmp_path / "visits.csv"
     path.write_text("zip,city,age\n\xff broken", encoding="latin-1")
@@ -159,6 +162,7 @@ def test_csv_columns_are_typed_by_the_schema(tmp_path):
 # -- what is simulated ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="long")
 def test_every_mechanism_is_simulated_or_said_to_be_skipped():
     every = {(measure.name, one.name) for measure in MEASURES for one in measure.mechanisms if not one.on_one_row}
     planned = small()
@@ -175,6 +179,7 @@ def test_every_mechanism_is_simulated_or_said_to_be_skipped():
     assert sum(error.epsilon for error in with_degree.together) == pytest.approx(1)
 
 
+@pytest.mark.heavy(family="long")
 def test_the_error_of_repair_is_that_of_its_noise():
     """E|DLap(1)| = 0.85 at epsilon 1. With q = 1/e, E exp(t |DLap(1)|) = (1 - q) / (1 + q) (1 + 2 q e^t / (1 - q e^t)),
     so by Chernoff's bound (t = 0.292, t = -0.444) the mean of 300 draws lies outside [0.5, 1.3] with probability below
@@ -222,6 +227,7 @@ def test_a_target_names_the_smallest_epsilon_of_the_ladder():
     assert small().smallest_epsilon == {}
 
 
+@pytest.mark.heavy(family="long")
 def test_a_clean_table_has_no_relative_error():
     planned = small(error_rate=0)
     assert {error.truth for error in planned.expected} == {0}
@@ -229,6 +235,7 @@ def test_a_clean_table_has_no_relative_error():
     assert small(error_rate=0, target=0.1).smallest_epsilon["repair"] is None
 
 
+@pytest.mark.heavy(family="long")
 def test_more_time_than_there_is_means_fewer_repetitions(monkeypatch):
     monkeypatch.setattr(planning, "_SECONDS", 0.0)
     assert {error.repetitions for error in small(repetitions=40).expected} == {5}
@@ -237,6 +244,7 @@ def test_more_time_than_there_is_means_fewer_repetitions(monkeypatch):
 # -- what is different from the guess --------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="long")
 def test_larger_tables_are_scaled_down_and_that_is_said(monkeypatch):
     monkeypatch.setattr(planned_table, "_MOST_ROWS", 300)
     planned = small(rows=9000, distinct={"zip": 900})
@@ -245,6 +253,7 @@ def test_larger_tables_are_scaled_down_and_that_is_said(monkeypatch):
     assert "planned on 300 rows instead of 9,000" in planned.notes[0]
 
 
+@pytest.mark.heavy(family="long")
 def test_general_constraints_are_met_by_leaving_rows_out(monkeypatch):
     rules = [FD, "not(t1.start > t1.stop)"]
     schema = SCHEMA | {"start": "INTEGER", "stop": "INTEGER"}
@@ -259,6 +268,7 @@ def test_general_constraints_are_met_by_leaving_rows_out(monkeypatch):
     assert f"only {pairwise.rows} that agree with one another were kept" in pairwise.notes[1]
 
 
+@pytest.mark.heavy(family="long")
 def test_constraints_without_a_synthetic_table_are_refused():
     with pytest.raises(ParameterError, match=r"only \d agree with one another; it is not built around the rule"):
         small(constraints="not(t1.zip != t2.city)")
@@ -287,6 +297,7 @@ BAD = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("changed", "error", "message"), BAD, ids=[message for _, _, message in BAD])
 def test_bad_guesses_are_refused(changed, error, message):
     with pytest.raises(error, match=message):
@@ -298,6 +309,7 @@ def test_a_table_without_rows_has_the_schema_of_the_source(hospital):
         assert empty.schema == opened.schema
 
 
+@pytest.mark.heavy(family="long")
 def test_a_target_shows_the_risk_beside_the_accuracy():
     """Every epsilon that was tried, up to the one that is recommended; e^1 and e^1 / (1 + e^1) by hand."""
     planned = small(target=1e9)

@@ -123,6 +123,7 @@ def test_a_rule_that_is_written_twice_is_listed_once(tmp_path: Path) -> None:
     assert listed == [("UNIQUE(a)", "0", "1"), ("a < 2", "2", ""), ("KEY(a)", "0", "1")]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".duckdb"])
 def test_lists_of_a_clean_table_have_their_columns(tmp_path: Path, ending: str) -> None:
     files = {name: tmp_path / f"{name}{ending}" for name in ("violations", "repair_rows", "suggestions")}
@@ -170,6 +171,7 @@ def test_a_list_never_replaces_a_file(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == "mine"
 
 
+@pytest.mark.heavy(family="long")
 def test_the_command_lists_and_measures(
     tmp_path: Path, hospital: Path, hospital_constraints: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -216,6 +218,7 @@ def test_values_of_every_type_are_listed_as_they_are(tmp_path: Path, ending: str
         assert connection.sql(f"SELECT x::{kind}::VARCHAR FROM {name}").fetchall() == [(value,)]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".duckdb"])
 def test_columns_named_like_those_of_a_list_keep_apart(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"r{ending}"
@@ -226,6 +229,7 @@ def test_columns_named_like_those_of_a_list_keep_apart(tmp_path: Path, ending: s
     assert (str(row["row__"]), row["row_"]) in {("5", "x"), ("6", "y")}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_a_long_list_is_in_order(tmp_path: Path, ending: str) -> None:
     path, rows = tmp_path / f"r{ending}", 130_000
@@ -263,7 +267,7 @@ _RULES_BY_THEMSELVES = {
 }
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("seed", range(30))
 def test_every_rule_counts_lists_and_measures_by_itself_as_a_self_join_does(tmp_path: Path, seed: int) -> None:
     random_ = random.Random(seed)
@@ -295,6 +299,7 @@ def test_every_rule_counts_lists_and_measures_by_itself_as_a_self_join_does(tmp_
     assert listed == [(text, *pair) for (_, text), pairs in zip(rules, expected, strict=True) for pair in pairs]
 
 
+@pytest.mark.heavy(family="long")
 def test_a_rule_by_itself_is_what_a_release_for_each_constraint_measures() -> None:
     table, rules = _table(1), ["zip -> city", "UNIQUE(zip)", "CHECK (age >= 0)"]
     together = exact_measures(table, rules, non_private=True, by_constraint=True, measures=["repair"])

@@ -29,7 +29,7 @@ def planned(rules: Sequence[str], **options: object) -> PlannedTable:
     return planned_table(dcs, types, **given)  # type: ignore[arg-type]
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize(
     "rule",
     [
@@ -46,6 +46,7 @@ def test_clean_rows_keep_a_rule_and_only_dirt_breaks_it(rule: str) -> None:
     assert 300 < len(consistent_rows(dirty.rows, dcs)) < 400
 
 
+@pytest.mark.heavy(family="long")
 def test_ten_everyday_rules() -> None:
     made = planned(TEN)
     assert made.rows.num_rows == 400
@@ -55,6 +56,7 @@ def test_ten_everyday_rules() -> None:
     assert note.endswith("they are not made around the rule: CHECK (stop >= start)")
 
 
+@pytest.mark.heavy(family="privacy")
 def test_what_a_rule_alone_does_not_tell_is_asked_for() -> None:
     with pytest.raises(ParameterError, match=r"no value of 'tail' is known that its rules allow .*--values tail=VALUE"):
         planned(["CHECK (length(tail) = 60)"])
@@ -62,6 +64,7 @@ def test_what_a_rule_alone_does_not_tell_is_asked_for() -> None:
     assert set(made.rows["tail"].to_pylist()) == {"a" * 60, "b" * 60}
 
 
+@pytest.mark.heavy(family="long")
 def test_the_rule_that_no_row_keeps_is_named_alone() -> None:
     rules = ["gender IN ('F', 'M')", "CHECK (stop >= start)", "CHECK (age = id // 100)"]
     with pytest.raises(ParameterError, match=r"not built around the rule: CHECK \(age = id // 100\); plan without it"):

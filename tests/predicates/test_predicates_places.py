@@ -31,6 +31,7 @@ def database() -> Iterator[Database]:
         yield opened
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_order_of_keys_is_the_order_of_the_engine(kind: str, database: Database) -> None:
     compared = comparison_type(kind)
@@ -66,6 +67,7 @@ def random_numbers(kind: str) -> list[str]:
     return [f"{Decimal(unit).scaleb(-scale, WIDE):f}" for unit in units]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", [*INTEGERS, *DECIMALS])
 def test_a_number_lies_among_the_neighbours_of_the_double_that_it_becomes(kind: str, database: Database) -> None:
     listed = ", ".join(f"'{text}'" for text in random_numbers(kind))
@@ -150,6 +152,7 @@ def test_equal_values_are_found_whatever_their_texts(kind: str, texts: list[str]
         assert equal_values(database, literals[:2]) is None
 
 
+@pytest.mark.heavy(family="alone")
 def test_a_thousand_keys_are_compared_in_one_query(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     literals = [Literal("DECIMAL(38,2)", f"{k}.50", "") for k in range(1000)]
     asked: list[object] = []

@@ -98,6 +98,7 @@ def test_a_long_or_becomes_the_box_around_it() -> None:
     assert not predicate.covers({"a": 99, "b": 0, "c": 0})
 
 
+@pytest.mark.heavy(family="alone")
 def test_long_lists_and_long_chains_are_read() -> None:
     assert not parse_where(f"x IN ({', '.join(map(str, range(3000)))})").covers({"x": 3000})
     assert parse_where(" OR ".join(f"x = {k}" for k in range(1500))).covers({"x": 1499})

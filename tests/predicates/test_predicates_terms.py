@@ -143,6 +143,7 @@ def room(kind: str) -> Fraction:
     return Fraction(2**127) if kind == "HUGEINT" else Fraction(10**38, 10 ** int(kind[8:-1].split(",")[1]))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", KINDS)
 def test_functions_are_total(database: Database, kind: str) -> None:
     (column,) = flat(database, [kind])
@@ -163,6 +164,7 @@ def test_functions_are_total(database: Database, kind: str) -> None:
 TARGETS = [*INTEGERS, "DECIMAL(4,2)", "DECIMAL(38,10)", "FLOAT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR"]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", KINDS)
 def test_casts_are_total(database: Database, kind: str) -> None:
     """Values that the wanted type has stay what they are, all others are NULL."""

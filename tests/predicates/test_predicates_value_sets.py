@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,6 +28,7 @@ sets = st.recursive(
 )
 
 
+@pytest.mark.heavy(family="alone")
 @settings(max_examples=150, deadline=None)
 @given(sets, sets)
 def test_algebra_is_membership(one: ValueSet, two: ValueSet) -> None:

@@ -13,6 +13,7 @@ class Item:
         self.nodeid = name
         marker = pytest.mark.heavy() if of == case_share.FIFTH else pytest.mark.heavy(of=of)
         self.mark = None if of is None else marker.mark
+        self.fixturenames: list[str] = []
 
     def get_closest_marker(self, name: str) -> pytest.Mark | None:
         return self.mark if name == "heavy" else None
@@ -73,3 +74,29 @@ def test_without_a_choice_nothing_is_left_out(monkeypatch: pytest.MonkeyPatch) -
     kept = items()
     assert case_share.leave_out(kept) == []
     assert len(kept) == len(items())
+
+
+def test_the_long_test_of_a_file_is_a_case_of_a_family_over_all_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = []
+    for chosen in range(case_share.FIFTH):
+        monkeypatch.setattr(case_share, "_chosen", [chosen])
+        kept = [Item(f"{file}.py::long", case_share.FIFTH) for file in range(10)]
+        for item in kept:
+            item.mark = pytest.mark.heavy(family=case_share.ALONE).mark
+        case_share.leave_out(kept)
+        ran += [item.nodeid for item in kept]
+    assert sorted(ran) == sorted(f"{file}.py::long" for file in range(10))
+
+
+def test_one_file_runs_its_tests_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = set()
+    for chosen in range(case_share.TWENTIETH):
+        monkeypatch.setattr(case_share, "_chosen", [chosen])
+        kept = [Item(f"tests/remote/{file}.py::{test}", None) for file in "abc" for test in ("x", "y")]
+        for item in kept:
+            item.fixturenames = ["spark"] if item.nodeid.endswith("x") else []
+        case_share.leave_out(kept)
+        assert [item.nodeid[-1] for item in kept].count("y") == 3
+        (one,) = (item.nodeid for item in kept if item.nodeid.endswith("x"))
+        ran.add(one)
+    assert len(ran) == 3

@@ -60,6 +60,7 @@ def spent(kept: Kept) -> int:
         return ledger.spent_units()
 
 
+@pytest.mark.heavy(family="long")
 def test_a_job_and_a_kept_suite_have_receipts_and_a_repeated_run_has_its_again(kept: Kept) -> None:
     assert main(["run", "job.toml", "--run-id", "monday", "--quiet", *wanted()]) in (0, 1, 5)
     assert debits(kept) == [1, 2]
@@ -85,6 +86,7 @@ def test_a_job_and_a_kept_suite_have_receipts_and_a_repeated_run_has_its_again(k
     assert main(["verify", "r.jsonl", "--key", "receipts.key.pub"]) == 0
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "command",
     [
@@ -151,6 +153,7 @@ def test_verification_in_json_has_the_statements(kept: Kept, capsys: pytest.Capt
     assert kept.ledger.exists()
 
 
+@pytest.mark.heavy(family="long")
 def test_a_session_signs_receipts_of_its_answers(kept: Kept, capsys: pytest.CaptureFixture[str]) -> None:
     """Of releases, slices, verdicts (of a kept suite, too), a diagnosis and a discovery, one for each debit."""
     with dpdb.open("t.parquet", constraints="a -> b", ledger="books/t.ledger") as session:
@@ -177,6 +180,7 @@ def test_a_session_signs_receipts_of_its_answers(kept: Kept, capsys: pytest.Capt
         session.receipts(session.dp_count(0.1), key="receipts.key")
 
 
+@pytest.mark.heavy(family="long")
 def test_an_answer_that_a_file_has_a_receipt_of_gets_no_second_one(kept: Kept) -> None:
     for _ in range(2):
         assert main([*COUNT, "--run-id", "a", *wanted()]) == 0

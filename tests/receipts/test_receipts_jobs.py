@@ -110,6 +110,7 @@ def in_document(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
     return {one["name"]: one["receipt"] for one in [*found["releases"], *found["checks"], *found["diagnoses"]]}
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("results", ["results", "results.duckdb"])
 def test_every_part_of_a_job_has_its_receipt(kept: Kept, results: str, capsys: pytest.CaptureFixture[str]) -> None:
     """In the document, in the file beside the results and from Python: the same line, also when asked again."""
@@ -137,6 +138,7 @@ def test_every_part_of_a_job_has_its_receipt(kept: Kept, results: str, capsys: p
     assert main(shown) == 0
 
 
+@pytest.mark.heavy(family="spending")
 @pytest.mark.parametrize(
     "stops", [[("recorded", 1), ("appended", 3), ("receipt kept", 4)], pytest.param(STOPS, marks=pytest.mark.slow)]
 )
@@ -169,6 +171,7 @@ def test_a_job_stopped_at_any_step_has_each_receipt_once(kept: Kept, stops: list
     assert len({*entries}) == 4 * len(stops) + 1  # and one of the kept suite
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_job_that_is_killed_between_results_and_receipt_has_it_afterwards(kept: Kept) -> None:
     program = (
         "import os, sys; import dpdb.stopping as steps; from dpdb.doors.cli import main\n"
@@ -265,6 +268,7 @@ WRONG: list[tuple[Any, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("wrong", "words"), WRONG, ids=[wrong.__name__ for wrong, _ in WRONG])
 def test_a_key_or_a_file_that_cannot_be_used_is_refused_before_the_debit(kept: Kept, wrong: Any, words: str) -> None:
     assert run("first", job="one.toml") == 0
@@ -280,6 +284,7 @@ def test_a_key_or_a_file_that_cannot_be_used_is_refused_before_the_debit(kept: K
             dpdb.jobs.plan("one.toml", "second")
 
 
+@pytest.mark.heavy(family="long")
 def test_every_field_of_a_jobs_receipt_is_fixed(kept: Kept) -> None:
     """A file with a receipt in which one field was changed is refused by the next run, which spends nothing."""
     assert run("first", job="one.toml") == 0
@@ -297,6 +302,7 @@ def test_every_field_of_a_jobs_receipt_is_fixed(kept: Kept) -> None:
     assert tried
 
 
+@pytest.mark.heavy(family="long")
 def test_a_ledger_that_went_back_is_refused_by_the_receipts_of_a_job(
     kept: Kept, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -321,6 +327,7 @@ def test_a_ledger_that_went_back_is_refused_by_the_receipts_of_a_job(
     assert spent(kept) == paid
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rewrite", [without(2), exchanged(1), changed(2, analyst="ann"), changed(1, charge=1)])
 def test_a_ledger_that_was_rewritten_is_refused_by_the_receipts_of_a_job(kept: Kept, rewrite: Any) -> None:
     """Removed, reordered and changed leaves, with every seal made again."""

@@ -97,6 +97,7 @@ def refused(line: bytes, kept: Kept) -> bool:
     return False
 
 
+@pytest.mark.heavy(family="long")
 def test_every_byte_of_a_receipt_is_fixed(kept: Kept) -> None:
     """Each byte changed in its lowest bit, and in another one, removed or doubled, by turns."""
     tried = 0
@@ -119,6 +120,7 @@ def test_every_byte_of_a_receipt_is_fixed(kept: Kept) -> None:
     print(f"{tried} changed files of {len(kept.lines[0])} bytes refused")
 
 
+@pytest.mark.heavy(family="long")
 def test_every_field_of_the_envelope_and_of_the_statement_is_fixed(kept: Kept) -> None:
     tried = {"envelope": 0, "statement": 0}
     for line in kept.lines:
@@ -133,6 +135,7 @@ def test_every_field_of_the_envelope_and_of_the_statement_is_fixed(kept: Kept) -
     print(tried)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_statement_that_the_owner_changes_and_signs_again_is_refused_by_his_ledger(kept: Kept) -> None:
     """What is left without the ledger: marks and names that only the ledger's holder can know, and the key's words."""
     key, counts = load_key(kept.key), {"refused without the ledger": 0, "refused by the ledger": 0, "not refused": 0}

@@ -237,6 +237,7 @@ def database() -> Iterator[Database]:
         yield opened
 
 
+@pytest.mark.heavy(family="long")
 def test_values_and_order_are_those_of_the_edge_stream(database: Database) -> None:
     made = sum((many_sets(database, seed, 40) for seed in fifth(SEEDS)), Counter[str]())
     assert made["sets"] == of_all(400)
@@ -251,6 +252,7 @@ def test_values_and_order_are_those_of_the_edge_stream_complete(database: Databa
     assert made["sets"] == of_all(30_000)
 
 
+@pytest.mark.heavy(family="long")
 def test_so_they_are_where_all_is_found_by_sql(database: Database) -> None:
     """With constraints on one tuple, whose rows are apart, and edges that are listed after others."""
     for seed in fifth(range(25)):
@@ -274,6 +276,7 @@ def listed(part: LocalSlice) -> list[Edge]:
 WITH_UNITS = [8, 30, 76, 74, 34, 3, 21, 39, 37, 31, 0, 1, 2, 4, 5, 6, 7, 9, 10, 11]
 
 
+@pytest.mark.heavy(family="long")
 def test_so_they_are_in_slices_and_of_few_rows_for_each_unit(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a hash of two values, too, so that nearly all rows are ordered by their values."""
     edges = 0

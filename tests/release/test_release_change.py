@@ -47,6 +47,7 @@ def released(measure: str = "problematic", epsilon: float = 1, groups: int = 50,
     return found
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize(
     ("measure", "epsilons", "theta"),
     fifth(
@@ -96,6 +97,7 @@ def climbed(request: pytest.FixtureRequest) -> list[tuple[Release, Release, Rele
     return found
 
 
+@pytest.mark.heavy(family="long")
 def test_a_chosen_theta_compares_with_a_kept_one(climbed: list[tuple[Release, Release, Release, float]]) -> None:
     changes = [(kept.change(first, 0.8), more) for first, _, kept, more in climbed]
     hits = sum(change.lower <= more <= change.upper for change, more in changes)
@@ -144,6 +146,7 @@ def exact_at(opened: Session, measure: str, theta: int | None) -> float:
         return opened.dp_inconsistency(measure, 1, theta=theta).raw
 
 
+@pytest.mark.heavy(family="long")
 def test_half_the_tail_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = change.laplace_difference_tail
     monkeypatch.setattr(change, "laplace_difference_tail", lambda a, b, beta: whole(a, b, beta) // 2)
@@ -185,6 +188,7 @@ def test_other_statistics_are_refused(other: dict[str, object], why: str) -> Non
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.heavy(family="long")
 def test_rates_itself_and_undefined_noise_are_refused() -> None:
     now = released(theta=3)
     with pytest.raises(ParameterError, match="one and the same"):
@@ -210,6 +214,7 @@ def test_counts_change_too() -> None:
 # -- public thetas --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="long")
 def test_a_public_theta_is_not_chosen_and_says_so() -> None:
     noise = StubNoise()
     with replaced_noise(noise):
@@ -247,6 +252,7 @@ def test_a_theta_that_cannot_be_is_refused_before_anything_is_spent(asked: dict[
         assert opened.spent() == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_every_door_takes_a_theta(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pq.write_table(table(20), tmp_path / "visits.parquet")
     asked = [str(tmp_path / "visits.parquet"), "--constraints", RULE]

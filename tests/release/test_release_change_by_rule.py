@@ -39,6 +39,7 @@ def histograms(copies: int, size: int, alone: int) -> RuleStatistics:
     return RuleStatistics(alone, [one] * copies)
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("measure", ["problematic", "minimal_inconsistency"])
 @pytest.mark.parametrize("copies", fifth([1, 2, 7, 30]))
 def test_rounding_is_that_of_all_histograms_together(measure: str, copies: int, any_release: Release) -> None:

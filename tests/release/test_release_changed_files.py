@@ -226,6 +226,7 @@ def test_what_is_written_twice_within_one_step_of_the_clock_is_noticed(tmp_path:
         assert f",{again}," in (found.state() or "")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("account", ACCOUNTS)
 def test_the_command_line_prints_no_answer_about_two_states(
     account: Callable[[Path], dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]

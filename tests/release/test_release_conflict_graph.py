@@ -37,11 +37,13 @@ def both(source: object, rules: object) -> tuple[BlockGraph, EdgeGraph]:
         return blocks, edges
 
 
+@pytest.mark.heavy(family="long")
 def test_the_bundled_table(hospital: Path, hospital_constraints: Path) -> None:
     blocks, _ = both(hospital, hospital_constraints)
     assert blocks.degree_summary().edge_count == 1325
 
 
+@pytest.mark.heavy(family="long")
 def test_order_constraints_keys_nulls_and_nan() -> None:
     rows = 1_500
     table = pa.table(
@@ -66,6 +68,7 @@ def test_order_constraints_keys_nulls_and_nan() -> None:
 TABLE = pa.table({"age": [1, 1, 2, 2, 30], "pay": [11, 12, 1, 30, 2]})
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rule", ["not(t1.age=t2.age&t1.pay>t2.pay&t1.pay>10)", "not(t1.age=t2.pay)"])
 def test_a_constraint_of_another_shape_lists_its_own_edges_only(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def graph(*rules: str) -> ConflictGraph:

@@ -35,6 +35,7 @@ def breakdown(session: Session, measure: str, epsilon: object, **options: object
     return released
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("measure", MEASURES)
 def test_each_constraint_is_measured_as_if_it_were_alone(measure: str) -> None:
     with Session(TABLE, constraints=RULES, row_bound=7) as session:
@@ -49,6 +50,7 @@ def test_each_constraint_is_measured_as_if_it_were_alone(measure: str) -> None:
                 assert (release.estimand, release.quantity) == (expected.estimand, expected.quantity)
 
 
+@pytest.mark.heavy(family="long")
 def test_each_constraint_has_its_own_default_mechanism() -> None:
     with Session(TABLE, constraints=RULES, row_bound=7) as session:
         assert session.dp_inconsistency("minimal_inconsistency").mechanism == "ladder"
@@ -58,6 +60,7 @@ def test_each_constraint_has_its_own_default_mechanism() -> None:
         assert chosen == ["greedy"] * 4
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rows_per_person", [1, 3])
 @pytest.mark.parametrize("measure", [*MEASURES, "all"])
 def test_costs_add_up_to_one_debit(measure: str, rows_per_person: int) -> None:
@@ -74,6 +77,7 @@ def test_costs_add_up_to_one_debit(measure: str, rows_per_person: int) -> None:
         assert all(r.guarantee.startswith("together with the releases of the same call, pure 0.1") for r in releases)
 
 
+@pytest.mark.heavy(family="long")
 def test_slices_and_groups() -> None:
     with Session(TABLE, constraints=RULES[:2]) as session:
         where = breakdown(session, "problematic", CERTAIN, where="state = 'CA'")

@@ -108,6 +108,7 @@ def test_every_type_at_its_ends(columns: dict[str, pa.Array], stored: bool, tmp_
     release_everything(source, list(used), rules)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("stored", [False, True], ids=["Arrow", "Parquet"])
 def test_times_of_all_types_compare_with_each_other_at_their_ends(stored: bool, tmp_path: Path) -> None:
     """DuckDB's conversions between them, also TRY_CAST, end the database on times beyond its calendar."""
@@ -140,6 +141,7 @@ REFUSED: dict[str, Callable[[], pa.Array]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_arrow_takes_on_trust_is_checked_when_it_is_opened(name: str) -> None:
     with pytest.raises(SourceError, match="reading its rows failed") as caught:
@@ -147,6 +149,7 @@ def test_what_arrow_takes_on_trust_is_checked_when_it_is_opened(name: str) -> No
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "values",
     [

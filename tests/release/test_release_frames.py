@@ -21,6 +21,7 @@ def found() -> Releases:
         return session.dp_inconsistency("all", epsilon=1)
 
 
+@pytest.mark.heavy(family="long")
 def test_frames_hold_the_fields_of_the_releases(found: Releases) -> None:
     expected = [release.value for release in found]
     assert found.to_arrow().column("value").to_pylist() == expected
@@ -29,6 +30,7 @@ def test_frames_hold_the_fields_of_the_releases(found: Releases) -> None:
     assert found.to_arrow().to_pylist()[0]["measure"] == found[0].to_dict()["measure"]
 
 
+@pytest.mark.heavy(family="long")
 def test_a_picture_shows_values_and_intervals(found: Releases, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     rows = Releases(release for release in found if release.quantity == "rows")
@@ -76,6 +78,7 @@ def test_slices_and_sums_are_releases_with_all_that_these_can_do(found: Releases
         _ = rows + list(rows)  # type: ignore[operator]
 
 
+@pytest.mark.heavy(family="long")
 def test_every_verb_with_several_answers_gives_releases(tmp_path: Path) -> None:
     data, rules = DATA / "hospital.parquet", DATA / "hospital.dcs.txt"
     keys = {"by": "state", "keys": ["AL", "AK"]}

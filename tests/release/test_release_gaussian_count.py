@@ -128,6 +128,7 @@ def test_one_cost_only(session: dpdb.Session) -> None:
     assert session.spent() == 0
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("options", [{"rows_per_person": 3}, {"unit": "zip", "max_rows": 3}])
 @pytest.mark.parametrize("alpha", [1.5, 2.0, 5.0, 20.0])
 def test_three_rows_of_one_unit_diverge_by_at_most_alpha_rho(

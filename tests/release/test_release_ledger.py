@@ -345,6 +345,7 @@ def test_a_zcdp_ledger_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[st
 KILLED = ForkServer(Path(__file__).parent / "killed_release.py", "dpdb.release.session", "opendp.measurements")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("step", ["inserted", "reserved", "drawn", "written", "recorded"])
 def test_a_killed_release_is_finished_by_its_run_id(step: str, source: Path, ledger: Path) -> None:
     # A killed process leaves its temporary directory.

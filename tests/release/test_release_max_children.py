@@ -62,6 +62,7 @@ def words(shop: Path, *beside: str) -> list[str]:
     ]  # fmt: skip
 
 
+@pytest.mark.heavy(family="long")
 def test_the_orphans_among_the_first_children_are_counted(shop: Path) -> None:
     orphans, rows = counted(shop)
     with opened(shop) as session, replaced_noise(StubNoise()):
@@ -72,6 +73,7 @@ def test_the_orphans_among_the_first_children_are_counted(shop: Path) -> None:
     assert f"adding or removing {release.unit}" in release.guarantee
 
 
+@pytest.mark.heavy(family="long")
 def test_keys_of_public_parents_limit_nothing(shop: Path) -> None:
     """They have no part in the divisor, so they must have none in the choice."""
     with opened(shop, RULE, "region IN regions.id", public_parents=["regions"]) as session, replaced_noise(StubNoise()):
@@ -113,6 +115,7 @@ def test_each_constraint_is_divided_by_what_it_reads(shop: Path) -> None:
     assert [part.epsilon for part in parts] == [10**9, 5 * 10**9 // 2]
 
 
+@pytest.mark.heavy(family="privacy")
 def test_a_new_row_may_take_the_place_of_one_in_another_slice(tmp_path: Path) -> None:
     """Why k is not enough for k = 1: two slices change by one orphan each, and both are charged once."""
     pq.write_table(pa.table({"id": [2]}), tmp_path / "p.parquet")
@@ -167,6 +170,7 @@ OTHERS: list[tuple[list[str], dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.heavy(family="long")
 def test_a_ledger_is_bound_to_keys_and_number(shop: Path, ledger: Path) -> None:
     with opened(shop, ledger=ledger) as session:
         session.dp_inconsistency("problematic", 1)
@@ -175,6 +179,7 @@ def test_a_ledger_is_bound_to_keys_and_number(shop: Path, ledger: Path) -> None:
             opened(shop, *rules, ledger=ledger, **options)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_changed_parent_is_asked_about(shop: Path, ledger: Path) -> None:
     with opened(shop, ledger=ledger) as session:
         session.dp_inconsistency("problematic", 1)
@@ -184,6 +189,7 @@ def test_a_changed_parent_is_asked_about(shop: Path, ledger: Path) -> None:
         session.dp_count(epsilon=0.1)
 
 
+@pytest.mark.heavy(family="long")
 def test_an_append_only_ledger_is_refused(shop: Path, tmp_path: Path) -> None:
     Ledger.create(tmp_path / "a.ledger", 10, append_only=True).close()
     with pytest.raises(LedgerError, match="an append-only ledger cannot count for single rows of the table or of cust"):
@@ -250,11 +256,13 @@ def test_epsilon_that_leaves_nothing_for_a_row_is_refused(shop: Path) -> None:
         session.dp_inconsistency("problematic", 1)
 
 
+@pytest.mark.heavy(family="long")
 def test_the_largest_limit_serves_counts_with_a_ledger(shop: Path, ledger: Path) -> None:
     with opened(shop, max_children=2**32 - 1, ledger=ledger) as session, replaced_noise(StubNoise()):
         assert session.dp_count(epsilon=1).value == 120
 
 
+@pytest.mark.heavy(family="long")
 def test_a_public_table_is_not_its_own_parent(shop: Path) -> None:
     parents = {"private_parents": ["customers"], "public_parents": ["orders"]}
     with pytest.raises(ParameterError, match="is the measured table itself, whose rows are private"):
@@ -264,6 +272,7 @@ def test_a_public_table_is_not_its_own_parent(shop: Path) -> None:
 # -- doors ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="long")
 def test_the_command_line_and_its_prompt(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     orphans, _ = counted(shop)
     with replaced_noise(StubNoise()):
@@ -275,6 +284,7 @@ def test_the_command_line_and_its_prompt(shop: Path, capsys: pytest.CaptureFixtu
     assert float(capsys.readouterr().out.splitlines()[1]) == orphans
 
 
+@pytest.mark.heavy(family="long")
 def test_an_explanation_shows_which_rows_are_used(shop: Path) -> None:
     explained = explain(shop, RULE, table="orders", **PRIVATE)
     assert explained["unit"]["words"].startswith("one row of the table or of customers, using at most 2 rows")
@@ -282,6 +292,7 @@ def test_an_explanation_shows_which_rows_are_used(shop: Path) -> None:
     assert explain(shop, "zip -> city", table="orders", **PRIVATE)["unit"]["sql"] is None
 
 
+@pytest.mark.heavy(family="long")
 def test_a_job_and_registered_functions(shop: Path, tmp_path: Path) -> None:
     Ledger.create(tmp_path / "j.ledger", 1000).close()
     job = tmp_path / "job.toml"
@@ -314,6 +325,7 @@ def test_a_job_and_registered_functions(shop: Path, tmp_path: Path) -> None:
         assert functions.execute(ask).to_pylist() == [{"value": float(orphans)}]
 
 
+@pytest.mark.heavy(family="long")
 def test_exact_values_are_of_all_rows(shop: Path) -> None:
     orphans, rows = counted(shop, 10**6)
     found = exact_measures(shop, RULE, table="orders", private_parents=["customers"], non_private=True)

@@ -43,6 +43,7 @@ def test_memory_that_rows_need_is_named_behind_the_debit(tmp_path: Path) -> None
         assert session.spent() == 1
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("error", [MemoryError(), OutOfMemoryError("5 rows of alice"), pa.ArrowMemoryError("alice")])
 def test_so_is_that_of_every_part(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*_: object) -> None:
@@ -87,6 +88,7 @@ def test_a_limit_that_is_too_small_is_one_line() -> None:
         Database(memory_limit="1MB", threads=1)
 
 
+@pytest.mark.heavy(family="long")
 def test_many_constraints_are_rehearsed_without_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[str] = []
     execute = Database.execute
@@ -98,6 +100,7 @@ def test_many_constraints_are_rehearsed_without_a_row(monkeypatch: pytest.Monkey
     assert len(made) == 2
 
 
+@pytest.mark.heavy(family="long")
 def test_a_rehearsal_reads_no_row_of_a_parent(monkeypatch: pytest.MonkeyPatch) -> None:
     """How much memory a private parent takes is private: it may not decide between a refusal and an answer."""
     read: list[int] = []

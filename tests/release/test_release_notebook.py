@@ -50,6 +50,7 @@ with dpdb.open(rows, constraints="zip -> city", progress=dpdb.progress_bar()) as
 """
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.filterwarnings("default")  # of the notebook's own libraries
 def test_a_notebook_opens_measures_plans_explains_registers_and_shows_cards(tmp_path: Path) -> None:
     if importlib.util.find_spec("ipywidgets"):
@@ -92,6 +93,7 @@ tiny = dpdb.dp_inconsistency(thick.slice(0, 50), "not(t1.x>t2.x&t1.y<t2.y)", "mi
 """
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.filterwarnings("default")
 def test_interrupting_the_kernel_stops_the_computation(
     kernel: tuple[KernelManager, BlockingKernelClient], tmp_path: Path

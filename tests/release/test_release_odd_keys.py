@@ -113,6 +113,7 @@ def _read(
             database.execute(f"DROP TABLE IF EXISTS {made}")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kinds", fifth(PAIRS), ids="-".join)
 def test_a_row_of_either_table_changes_no_more_than_proved(database: Database, kinds: tuple[str, str]) -> None:
     _check(database, kinds, 15)

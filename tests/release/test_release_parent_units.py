@@ -10,6 +10,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 import pytest
+from case_share import fifth
 from sqlglot import exp
 from two_tables import BESIDE, LOOK_UPS, LOOKED_UP, RULES, WITH_MEMBERS, Instance, broken, instances, statistics
 
@@ -39,6 +40,7 @@ def audited(database: Database, tested: Sequence[Instance], rules: Sequence[str]
     return moved
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("most", [1, 2])
 @pytest.mark.parametrize("rules", [RULES, BESIDE], ids=["foreign key and FD", "several rules"])
 def test_a_unit_changes_every_statistic_within_its_claim(database: Database, rules: tuple[str, ...], most: int) -> None:
@@ -55,15 +57,17 @@ def test_every_small_instance(database: Database, rules: tuple[str, ...], most: 
     assert audited(database, instances(3, 2), rules, most) > 0
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("most", [1, 2])
 def test_a_unit_changes_look_ups_within_their_claim(database: Database, most: int) -> None:
     tested = random.Random(most).sample(instances(4, 3, LOOKED_UP), 8)
     assert audited(database, tested, LOOK_UPS, most) > 0
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("most", [1, 2])
 def test_a_unit_changes_look_ups_with_members_within_their_claim(database: Database, most: int) -> None:
-    tested = random.Random(most).sample(instances(4, 3, LOOKED_UP), 40)
+    tested = fifth(random.Random(most).sample(instances(4, 3, LOOKED_UP), 40))
     assert audited(database, tested, WITH_MEMBERS, most) > 0
 
 

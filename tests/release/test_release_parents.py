@@ -67,6 +67,7 @@ def orders(shop: Path, parent: str, *beside: str) -> list[str]:
 PROBLEMATIC = ("--measure", "problematic")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_duckdb_file_from_the_command_line(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     public = orders(shop, "public", *PROBLEMATIC)
     orphans = counted(shop, ORPHANS)
@@ -86,6 +87,7 @@ def test_a_duckdb_file_from_the_command_line(shop: Path, capsys: pytest.CaptureF
     assert release["unit"].endswith("of which at most 2 are used, and with all rows of customers that have it in id")
 
 
+@pytest.mark.heavy(family="long")
 def test_orphans_are_listed_and_deleted(shop: Path, tmp_path: Path) -> None:
     violations, repair = tmp_path / "v.csv", tmp_path / "r.csv"
     found = exact_measures(
@@ -107,6 +109,7 @@ def test_orphans_are_listed_and_deleted(shop: Path, tmp_path: Path) -> None:
     assert deleted == [(orphans,)]
 
 
+@pytest.mark.heavy(family="long")
 def test_an_explanation_reads_no_row_and_names_the_unit(shop: Path) -> None:
     explained = explain(
         shop, RULE, table="orders", private_parents=["customers"], unit="customer_id", max_rows=2
@@ -117,6 +120,7 @@ def test_an_explanation_reads_no_row_and_names_the_unit(shop: Path) -> None:
     assert "customers" in explained["unit"]["words"]
 
 
+@pytest.mark.heavy(family="long")
 def test_a_plan_needs_no_parent(shop: Path) -> None:
     planned = dpdb.plan(shop, RULE, table="orders", rows=200, error_rate=0.2, repetitions=2, seed=1)
     assert min(error.truth for error in planned.together) > 0
@@ -164,6 +168,7 @@ def test_what_is_not_sound_or_not_there_is_one_line_and_costs_nothing(shop: Path
         assert opened.summary().spent == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_a_parent_with_two_columns_of_the_unit_is_refused(shop: Path) -> None:
     rules = ["customer_id IN customers.id", "customer_id IN customers.region"]
     unit = {"unit": "customer_id", "max_rows": 1}
@@ -192,11 +197,13 @@ def test_a_private_parent_has_one_name(shop: Path, tmp_path: Path, second: str, 
         dpdb.open(shop, table="orders", constraints=rules, unit="customer_id", max_rows=1, **parents)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_public_parent_may_have_two_names(shop: Path) -> None:
     rules = ["customer_id IN customers.id", "customer_id IN main.customers.region"]
     dpdb.open(shop, table="orders", constraints=rules, public_parents=["customers", "main.customers"]).close()
 
 
+@pytest.mark.heavy(family="long")
 def test_parents_are_tables_of_a_sqlite_file_or_beside_standard_input(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,6 +238,7 @@ def test_an_address_is_the_same_source_as_itself_only() -> None:
     assert is_measured_table(MeasuredSource("adbc:x:y", "orders"), DeclaredParent("Orders", None, is_public=True))
 
 
+@pytest.mark.heavy(family="privacy")
 def test_another_connection_to_the_same_database_has_the_same_tables(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "a.duckdb")) as one, duckdb.connect(str(tmp_path / "b.duckdb")) as other:
         for place, name, expected in (
@@ -247,6 +255,7 @@ def test_another_connection_to_the_same_database_has_the_same_tables(tmp_path: P
             assert session.public.unit.rows == 6  # the row, one that it takes the place of, and two that flip
 
 
+@pytest.mark.heavy(family="long")
 def test_a_table_is_its_own_parent_where_the_unit_is_on_both_sides(shop: Path) -> None:
     rule = "(team, manager) IN staff(team, id)"
     unit = {"unit": "team", "max_rows": 10}
@@ -273,6 +282,7 @@ def private(files: Path, most: int = 2) -> dict[str, Any]:
     return {"private_parents": {"p": files / "p.parquet"}, "unit": "k", "max_rows": most}
 
 
+@pytest.mark.heavy(family="privacy")
 def test_a_changed_private_parent_is_asked_about(files: Path) -> None:
     with opened(files, **private(files)) as session:
         session.dp_inconsistency("problematic", 1)
@@ -288,6 +298,7 @@ def test_a_changed_private_parent_is_asked_about(files: Path) -> None:
         assert session.spent() == 2
 
 
+@pytest.mark.heavy(family="long")
 def test_a_ledger_is_bound_to_the_unit_in_both_tables(files: Path) -> None:
     pq.write_table(pa.table({"id": [1, 2], "other": [2, 1]}), files / "p.parquet")
     with opened(files, **private(files)) as session:
@@ -310,6 +321,7 @@ def test_disjoint_slices_of_two_tables_are_charged_once(files: Path) -> None:
         assert session.spent() == 1
 
 
+@pytest.mark.heavy(family="privacy")
 def test_a_changed_public_parent_is_another_request(files: Path) -> None:
     public = {"public_parents": {"p": files / "p.parquet"}}
     with opened(files, **public) as session, replaced_noise(StubNoise()):
@@ -326,6 +338,7 @@ def test_a_changed_public_parent_is_another_request(files: Path) -> None:
         assert session.spent() == 2  # no epoch: the rows are the same
 
 
+@pytest.mark.heavy(family="long")
 def test_a_rehearsal_reads_public_parents_only(files: Path) -> None:
     with opened(files, public_parents={"p": files / "p.parquet"}, rows=False) as session:
         assert session.prepare(dpdb.release.Ask("repair")).charge.request["public_parents"]["p"].startswith("2,")
@@ -334,6 +347,7 @@ def test_a_rehearsal_reads_public_parents_only(files: Path) -> None:
         assert attached == [(0,)]
 
 
+@pytest.mark.heavy(family="long")
 def test_csv_parents_have_types_by_name(files: Path) -> None:
     (files / "p.csv").write_text("id\n01\n2\n", encoding="utf-8")
     with pytest.raises(DpdbError, match=r"p\.id .VARCHAR.*--schema"):
@@ -343,6 +357,7 @@ def test_csv_parents_have_types_by_name(files: Path) -> None:
         assert session.dp_inconsistency("problematic", 1).value == 2
 
 
+@pytest.mark.heavy(family="long")
 def test_a_job_names_parents_by_table_or_by_list(shop: Path, tmp_path: Path) -> None:
     Ledger.create(tmp_path / "j.ledger", 3)
     text = f'''
@@ -369,6 +384,7 @@ def test_a_job_names_parents_by_table_or_by_list(shop: Path, tmp_path: Path) -> 
         assert ledger.summary().spent == 2
 
 
+@pytest.mark.heavy(family="long")
 def test_the_sql_door_takes_parents(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["sql", *orders(shop, "public", "--budget", "9")]
     with replaced_noise(StubNoise()):

@@ -197,6 +197,7 @@ def test_the_exact_divergence_of_a_call_is_within_its_rho(tmp_path: Path, monkey
     assert 0.95 * ZCDP.value(charged) < divergence(draws) <= ZCDP.value(charged)  # and little is paid for nothing
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("mutant", [only_the_first, all_but_the_first])
 def test_a_part_that_rho_does_not_count_is_caught(mutant: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(charge, "pure_units", mutant)

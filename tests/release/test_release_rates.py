@@ -51,6 +51,7 @@ def test_rates_of_the_table() -> None:
     assert dpdb.dp_inconsistency(TABLE, RULES, "repair", CERTAIN, rate=True).value == REPAIR  # type: ignore[union-attr]
 
 
+@pytest.mark.heavy(family="alone")
 def test_the_rows_counted_are_those_of_the_slice() -> None:
     """With rows on their own in conflict, NULLs, and an absent group: as `dp_count` counts."""
     with Session(TABLE, constraints=RULES) as session:
@@ -75,6 +76,7 @@ def test_rows_per_person_divides_both_parts() -> None:
         assert "up to 4 rows" in shared.guarantee
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("epsilon", ["0.000001", 1, "1000000"])
 @pytest.mark.parametrize("rows", [0, 1, 3])
 def test_no_table_makes_a_rate_fail(rows: int, epsilon: object) -> None:

@@ -92,6 +92,7 @@ def test_a_unit_keeps_its_rows_under_computed_columns() -> None:
         assert session.dp_inconsistency("problematic", epsilon=1).value is not None
 
 
+@pytest.mark.heavy(family="alone")
 def test_plans_and_dirt_read_what_is_computed_or_say_why_not() -> None:
     columns = {"zip": "VARCHAR", "city": "VARCHAR"}
     rules = ["not(lower(t1.zip) = lower(t2.zip) & t1.city != t2.city)", "NOT NULL(city)"]

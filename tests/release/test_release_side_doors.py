@@ -212,6 +212,7 @@ def test_objects_of_pandas_are_text_whatever_the_rows_hold() -> None:
     assert repair(numbers, "UNIQUE(k)") == repair(mixed, "UNIQUE(k)") == 1  # '1' twice, '1.0' once
 
 
+@pytest.mark.heavy(family="long")
 def test_values_in_names_of_folders_are_text_and_never_shown(tmp_path: Path) -> None:
     """As numbers 1 and 01 are equal: no third folder may decide whether they are numbers."""
     for value in ("1", "01", "alice"):
@@ -234,6 +235,7 @@ def numbers_in(value: object) -> set[float]:
     return {float(value)} if isinstance(value, (int, float)) and not isinstance(value, bool) else set()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("measure", MEASURES)
 def test_a_release_carries_no_exact_value(measure: str) -> None:
     """Exact values here are 3989, 4110 and 2055 or so; the noise adds 200 000 to all that leaves."""
@@ -374,6 +376,7 @@ def test_the_number_of_draws_does_not_depend_on_the_rows(measure: str, mechanism
 # -- logs -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="long")
 def test_logging_at_the_default_level_prints_nothing() -> None:
     code = """if True:
         import logging, sys
@@ -410,6 +413,7 @@ def test_it_goes_away_after_an_exception(tmp_path: Path, error: type[BaseExcepti
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("constraints", ["not a constraint(", "zip -> nothing", "not(t1.age=t2.city)", []])
 def test_it_goes_away_when_the_session_does_not_start(tmp_path: Path, constraints: str) -> None:
     with pytest.raises(DpdbError):
@@ -459,6 +463,7 @@ def killed(folder: Path, number: int, *arguments: str) -> subprocess.CompletedPr
     return subprocess.CompletedProcess([], process.returncode, out, err)
 
 
+@pytest.mark.heavy(family="long")
 def test_it_goes_away_when_control_c_is_pressed_while_working(tmp_path: Path) -> None:
     """And Ctrl-C stays Ctrl-C, not the constant message of a failure: it must be able to stop a loop of releases."""
     done = killed(tmp_path, signal.SIGINT)
@@ -468,6 +473,7 @@ def test_it_goes_away_when_control_c_is_pressed_while_working(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.heavy(family="long")
 def test_it_goes_away_when_terminated_while_working_under_a_handler_that_exits(tmp_path: Path) -> None:
     done = killed(tmp_path, signal.SIGTERM, "handler")
     assert done.returncode != 0
@@ -510,6 +516,7 @@ def test_bad_parameters_are_refused_and_cost_nothing(session: dpdb.Session, opti
     assert (session.spent(), noise.draws) == (0, 0)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -587,6 +594,7 @@ def test_a_closed_session_spends_nothing(session: dpdb.Session) -> None:
     assert session.spent() == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_slices_are_forgotten_and_built_again(session: dpdb.Session) -> None:
     """More slices than are kept: each release is right, and the private database does not grow."""
     with replaced_noise(StubNoise()):

@@ -98,6 +98,7 @@ def test_a_release_announces_that_theta_may_limit() -> None:
     assert "cannot be told" not in f"{pairs}{sure}{whole}{repair}{count}"
 
 
+@pytest.mark.heavy(family="long")
 def test_slices_and_constraints_say_it_each_for_itself() -> None:
     with dpdb.open(hubs(), constraints=[RULE, "not(t1.zip = t2.zip & t1.state != t2.state)"]) as session:
         here, there = session.dp_inconsistency("minimal_inconsistency", 1, by="state", keys=["CA", "NY"])
@@ -110,6 +111,7 @@ def test_slices_and_constraints_say_it_each_for_itself() -> None:
     ]
 
 
+@pytest.mark.heavy(family="long")
 def test_the_command_line_says_it(visits: Path) -> None:
     asked = ("measure", str(visits), "--constraints", RULE, "--measure", "minimal_inconsistency", "--epsilon", "1")
     first, words = output(*asked), output(*asked, "--verbose")
@@ -121,6 +123,7 @@ def test_the_command_line_says_it(visits: Path) -> None:
     assert "\n* Many conflicts of few rows may be missing: more epsilon may show them.\n" in first
 
 
+@pytest.mark.heavy(family="long")
 def test_sql_says_it(visits: Path) -> None:
     call = "SELECT r.theta_limits FROM dp_inconsistency('visits', measure := '{}', epsilon := 1) AS r"
     pairs, repair = (call.format(measure) for measure in ("minimal_inconsistency", "repair"))
@@ -133,6 +136,7 @@ def test_sql_says_it(visits: Path) -> None:
             assert functions.execute(pairs).to_pydict() == {"theta_limits": [True]}
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("results", ["results.duckdb", "results"])
 def test_jobs_and_reports_say_it(results: str, visits: Path) -> None:
     """Results tables of an older version gain the column at the end."""

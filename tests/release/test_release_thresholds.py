@@ -83,6 +83,7 @@ def by_definition(question: Question, found: Read) -> None:
     assert of["greedy cover"] == 2 * projected(pairs, 1)[0]
 
 
+@pytest.mark.heavy(family="alone")
 @pytest.mark.parametrize("theme", fifth(["mixed", "order", "classes"]))
 def test_thresholds_moved_together_change_nothing(theme: str) -> None:
     """A sample of the long forms: all thresholds at one end, or each at any."""

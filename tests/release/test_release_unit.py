@@ -70,6 +70,7 @@ def exact_answers(session: dpdb.Session) -> list[float]:
     return [release.value for release in released]
 
 
+@pytest.mark.heavy(family="long")
 @settings(derandomize=True, deadline=None, max_examples=4)
 @given(
     st.lists(
@@ -119,6 +120,7 @@ def test_exact_reads_all_rows_unless_a_unit_is_given(tmp_path: Path) -> None:
         )  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
@@ -151,6 +153,7 @@ def test_a_source_that_is_gone_is_refused_before_the_debit(source: Path) -> None
 # -- the ledger -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="long")
 def test_a_ledger_is_bound_to_its_unit(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "t.ledger"
     Ledger.create(path, 1).close()
@@ -192,6 +195,7 @@ def test_another_engine_may_keep_other_rows_and_needs_an_epoch(
         session.dp_count(epsilon=0.1)
 
 
+@pytest.mark.heavy(family="long")
 def test_two_tables_of_one_file_are_not_one_table(tmp_path: Path) -> None:
     """A unit may have k rows in each; without a unit a row lies in one of them, so there the ledger does not mind."""
     file, path = tmp_path / "t.duckdb", tmp_path / "t.ledger"
@@ -278,6 +282,7 @@ def test_rows_in_as_many_disjoint_slices_as_a_unit_has_rows_cost_one_charge(tmp_
 # -- commands -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="long")
 def test_the_commands_take_a_unit(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(tmp_path / "t.ledger")
     unit = ["--unit", "patient", "--max-rows", "2"]

@@ -73,6 +73,7 @@ def test_predicates_compare_untyped_text_for_equality_only(
         assert session.spent() == 0
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("make", SOURCES)
 def test_keys_of_untyped_text_are_texts(make: Callable[[Path], Any], tmp_path: Path) -> None:
     with replaced_noise(StubNoise()), dpdb.open(make(tmp_path), constraints=RULE, budget=1) as session:
@@ -83,6 +84,7 @@ def test_keys_of_untyped_text_are_texts(make: Callable[[Path], Any], tmp_path: P
         assert [release.value for release in session.dp_count(1.0, by="a", keys=["9", "5"])] == [1, 0]  # type: ignore[union-attr]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("make", SOURCES)
 def test_equality_of_untyped_text_is_allowed(make: Callable[[Path], Any], tmp_path: Path) -> None:
     rules = ["a -> b", "not(t1.a=t2.b)", "not(t1.a='x')", "not(t1.a=t1.b)"]
@@ -92,6 +94,7 @@ def test_equality_of_untyped_text_is_allowed(make: Callable[[Path], Any], tmp_pa
         assert session.dp_count(1.0, where=where).value == 2  # type: ignore[union-attr]
 
 
+@pytest.mark.heavy(family="alone")
 def test_a_declared_text_may_be_compared_as_text(tmp_path: Path) -> None:
     for source, types in (
         (csv(tmp_path), {"a": "VARCHAR"}),
@@ -129,6 +132,7 @@ ADVICE = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("where", ADVICE)
 def test_the_message_has_the_remedy(where: str, tmp_path: Path) -> None:
     path = csv(tmp_path)

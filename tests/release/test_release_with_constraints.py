@@ -29,6 +29,7 @@ def _repair(session: dpdb.Session) -> float:
 RULES = ["a -> b", "c -> b", "CHECK (b = 0)", "UNIQUE(a, c)"]
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("settings", [{}, {"unit": "who", "max_rows": 4}])
 def test_each_set_of_rules_is_measured_as_alone(
     table: Path, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
@@ -74,6 +75,7 @@ def test_they_have_one_budget_and_end_together(table: Path, tmp_path: Path) -> N
         assert session.remaining() == 0.5
 
 
+@pytest.mark.heavy(family="alone")
 def test_parents_and_children_of_several_sets_of_rules(table: Path, tmp_path: Path) -> None:
     """Each set copies the keys of its own parents, and chooses children by its own keys."""
     parent = tmp_path / "p.parquet"

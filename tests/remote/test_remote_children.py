@@ -62,6 +62,7 @@ def in_duckdb(given: dict[str, pa.Table]) -> duckdb.DuckDBPyConnection:
     return connection
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("most", [1, 2, 4])
 def test_with_our_own_hash_the_same_children_are_used_as_in_our_own_engine(most: int) -> None:
     for seed in range(3):
@@ -113,6 +114,7 @@ def compare(there: GatheredTable, given: dict[str, pa.Table], most: int) -> None
             assert answers(there) == answers(here)
 
 
+@pytest.mark.heavy(family="alone")
 def test_postgresql(postgres: Server) -> None:
     given = tables(Random(7), 60)
     for name, rows in given.items():

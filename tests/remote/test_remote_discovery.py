@@ -72,6 +72,7 @@ def test_our_own_database_as_a_remote_one(seed: int) -> None:
     compare_names(random_rows(seed), AskedThere(random_rows(seed)))
 
 
+@pytest.mark.heavy(family="long")
 def test_odd_names_and_units_there() -> None:
     compare(ODD, AskedThere(ODD))
     units = pa.table({"who": [1, 1, 2, 2, None], "a": [1, 2, 1, 1, 5], "b": [1, 1, 2, 2, 5]})
@@ -91,12 +92,14 @@ def test_random_tables_in_spark(spark: Any, seed: int) -> None:
     compare_names(random_rows(seed), spark.createDataFrame(random_rows(seed)))
 
 
+@pytest.mark.heavy(family="long")
 def test_postgres(postgres: Server) -> None:
     for rows in (*map(random_rows, range(4)), ODD):
         compare(rows, postgres.address, postgres.holding(rows))
     compare_names(ODD, postgres.address, postgres.holding(ODD))
 
 
+@pytest.mark.heavy(family="long")
 def test_what_postgres_has_and_we_compare_not_is_left_out(postgres: Server) -> None:
     postgres.run(
         "CREATE TABLE points (a int, b int, p point, j json)", "INSERT INTO points VALUES (1, 1, '(1,2)', '1')"
@@ -109,6 +112,7 @@ def test_what_postgres_has_and_we_compare_not_is_left_out(postgres: Server) -> N
         assert session.spent() == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_a_type_that_is_not_grouped_there_is_refused_in_one_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:

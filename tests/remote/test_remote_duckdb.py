@@ -37,6 +37,7 @@ def check(seeds: Sequence[int]) -> None:
     assert all(seen.values()), seen
 
 
+@pytest.mark.heavy(family="long")
 def test_random_tables() -> None:
     check(sorted({*fifth(range(15)), 6}))  # of which 6 has both kinds of conflicts
 
@@ -46,6 +47,7 @@ def test_two_thousand_random_tables() -> None:
     check(range(1_000, 3_000))
 
 
+@pytest.mark.heavy(family="long")
 @examples(10)
 @given(questions())
 def test_random_predicates(question: tuple[Table, list[DenialConstraint]]) -> None:
@@ -74,6 +76,7 @@ def test_computed_columns(constraints: list[str]) -> None:
     assert found["degrees"][0] + found["self-conflicts"] > 0
 
 
+@pytest.mark.heavy(family="long")
 def test_units_are_chosen_before_slices() -> None:
     rng = random.Random(7)
     who = [rng.choice(["p", "q", "r", None]) for _ in range(60)]
@@ -83,6 +86,7 @@ def test_units_are_chosen_before_slices() -> None:
         assert compare(rows, AskedThere(rows), ["zip -> city"], "city > 0", unit="who", max_rows=most)["rows"]
 
 
+@pytest.mark.heavy(family="long")
 def test_one_constraint_alone() -> None:
     texts = ["zip -> city", "who -> city", "not(t1.city='d')"]
     with (
@@ -93,6 +97,7 @@ def test_one_constraint_alone() -> None:
             assert statistics(there, position=position) == statistics(here, position=position)
 
 
+@pytest.mark.heavy(family="long")
 def test_answers_come_in_parts_where_many_rows_are_expected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote_fetched, "_PART_ROWS", 3)
     asked = []
@@ -110,6 +115,7 @@ def test_answers_come_in_parts_where_many_rows_are_expected(monkeypatch: pytest.
     assert max(answers) < sum(answers) <= 200
 
 
+@pytest.mark.heavy(family="long")
 def test_only_rows_in_conflict_come(
     monkeypatch: pytest.MonkeyPatch, hospital: Path, hospital_constraints: Path
 ) -> None:
@@ -143,6 +149,7 @@ def test_nothing_is_asked_before_the_debit(monkeypatch: pytest.MonkeyPatch) -> N
         assert len(asked) == before
 
 
+@pytest.mark.heavy(family="long")
 def test_other_constraints_ask_the_same_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """It is opened and its rows are read once; who asks next finds them compared with those of the opening."""
     asked: list[str] = []
@@ -175,6 +182,7 @@ class _OtherRows(DuckDBRemote):
         return super().ask(tree)
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("append_only", [None, True])
 def test_rows_that_change_between_queries_are_no_table(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, append_only: bool | None
@@ -261,6 +269,7 @@ def test_rows_that_cannot_be_read_are_refused_when_the_table_is_opened(monkeypat
     dpdb.open(AskedThere(ROWS), constraints="zip -> city", rows=False).close()  # rehearses only
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_failure_after_the_debit_says_one_thing_and_is_paid_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -288,6 +297,7 @@ def test_a_failure_after_the_debit_says_one_thing_and_is_paid_once(
         assert session.spent() == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_a_ledger_knows_the_rows_by_content_and_the_engine_that_chose_them(tmp_path: Path) -> None:
     twice = pa.concat_tables([ROWS, ROWS.slice(0, 1), ROWS.slice(0, 1)])
     texts = []
@@ -319,6 +329,7 @@ def test_measures_need_a_public_guess_of_the_rows_that_come() -> None:
         session.dp_inconsistency("repair", 1, mechanism="fractional")
 
 
+@pytest.mark.heavy(family="spending")
 def test_checks_that_count_a_cover_need_that_guess_before_a_debit(tmp_path: Path) -> None:
     """An order rule has no closed form there; one dependency has."""
     Ledger.create(tmp_path / "t.ledger", 9).close()
@@ -354,6 +365,7 @@ def test_the_guess_is_compared_with_no_row() -> None:
         assert session.dp_inconsistency("repair", 1_000_000, mechanism="fractional").value == 25
 
 
+@pytest.mark.heavy(family="long")
 def test_constraints_that_only_every_row_answers_need_a_row_bound() -> None:
     text = "not(t1.zip<t2.zip&t1.who<t2.who&t1.city>t2.city)"
     with pytest.raises(ParameterError, match="every row of a remote table would have to come"):
@@ -386,6 +398,7 @@ def test_exact_values_do_not_leave_out_parents_in_silence() -> None:
         exact_measures(AskedThere(ROWS), ["zip IN zips.zip"], non_private=True, public_parents={"zips": ROWS})
 
 
+@pytest.mark.heavy(family="long")
 def test_what_needs_rows_in_order_is_not_counted_there() -> None:
     """A public fact of engine and rules: the fractional cover is released, as by other engines before."""
     rules = ["not(t1.zip > t2.zip & t1.who < t2.who)", "zip -> city"]

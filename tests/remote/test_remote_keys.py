@@ -69,6 +69,7 @@ def of_values(asked: list[str]) -> int:
     return sum("row_hash" not in text for text in asked)
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize(
     ("sent", "bits", "rules"),
     [
@@ -121,6 +122,7 @@ def test_equal_values_have_one_hash_in_the_programs_that_spark_compiles(
             spark.conf.set(name, value)
 
 
+@pytest.mark.heavy(family="alone")
 def test_columns_that_are_no_keys_are_grouped_by_their_values(sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where too many hashes are shared to be lent, none is."""
     monkeypatch.setattr(MOST_SHARED, "at", 3)
@@ -135,6 +137,7 @@ def test_columns_that_are_no_keys_are_grouped_by_their_values(sent: Sent, monkey
     assert of_values(check(rows, sent, ["UNIQUE(k)"])) == 1
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("sent", "count"),
     [("duckdb", 0), ("duckdb", 1), pytest.param("spark", 40, marks=SOME)],
@@ -161,6 +164,7 @@ def test_rows_of_units_are_chosen_once() -> None:
     assert of_values(asked) == len(asked)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 200))])
 def test_random_tables(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(seed)
@@ -186,6 +190,7 @@ FAILURES = [EngineError("row 7 holds 'Alice'"), KeyboardInterrupt(), MemoryError
 ROWS = pa.table({"k": [*range(60), 0, 0, 7]})
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("sent", "place", "failure"),
     [

@@ -100,6 +100,7 @@ def _compare(odd: Server, pairs: list[tuple[str, str]]) -> None:
     assert equal > len(pairs) - 2
 
 
+@pytest.mark.heavy(family="alone")
 def test_keys_of_odd_types_meet_as_in_our_own_engine(odd: Server) -> None:
     _compare(odd, fifth(PAIRS))
 

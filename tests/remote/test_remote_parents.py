@@ -110,16 +110,19 @@ def beside(postgres: Server) -> Server:
     return postgres
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("settings", [{"public_parents": ["person"]}, UNIT], ids=["public", "private"])
 def test_our_own_engine_as_another(here: AskedThere, settings: dict[str, Any]) -> None:
     compare(here, None, settings)
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("settings", [{"public_parents": ["person"]}, UNIT], ids=["public", "private"])
 def test_postgresql(beside: Server, settings: dict[str, Any]) -> None:
     compare(beside.address, "visit", settings)
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("settings", [{"public_parents": ["person", "codes"]}, UNIT | {"public_parents": ["codes"]}])
 @pytest.mark.parametrize("there", ["here", "postgresql"])
 def test_members(beside: Server, there: str, settings: dict[str, Any]) -> None:
@@ -177,6 +180,7 @@ def test_what_is_not_sound_or_not_there_is_one_line_and_costs_nothing(
         assert opened.summary().spent == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_postgresql_refuses_what_it_reads_differently(beside: Server) -> None:
     options: dict[str, Any] = {"table": "visit", "public_parents": ["person"]}
     with pytest.raises(ConstraintTypeError, match="view of the table"):
@@ -189,6 +193,7 @@ def test_postgresql_refuses_what_it_reads_differently(beside: Server) -> None:
         )
 
 
+@pytest.mark.heavy(family="privacy")
 def test_a_private_parent_that_changes_is_seen(beside: Server) -> None:
     """In PostgreSQL a session sees one state of stored tables; the next one sees another state, of the parent alone."""
     options: dict[str, Any] = {"table": "visit", "constraints": RULES[:1], **UNIT}

@@ -31,10 +31,12 @@ def check(postgres: Server, seeds: range) -> None:
     assert all(seen.values()), seen
 
 
+@pytest.mark.heavy(family="long")
 def test_random_tables(postgres: Server) -> None:
     check(postgres, range(4, 9))
 
 
+@pytest.mark.heavy(family="long")
 def test_repair_from_some_of_the_rows_in_conflict(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(release_statistics, "ROUNDS", FEW_ROWS)
     for seed in (1, 18):
@@ -43,6 +45,7 @@ def test_repair_from_some_of_the_rows_in_conflict(postgres: Server, monkeypatch:
         assert there == cover(rows, constraints, where) > 0
 
 
+@pytest.mark.heavy(family="long")
 def test_repair_where_dependent_values_have_no_least_one(postgres: Server) -> None:
     """PostgreSQL has no MIN of booleans and none of binary values, under whatever name a query passes them on."""
     odd = {"flag": [True] * 3 + [False] * 197, "raw": [b"a"] * 190 + [b"b"] * 10}
@@ -52,6 +55,7 @@ def test_repair_where_dependent_values_have_no_least_one(postgres: Server) -> No
     assert there == cover(rows, rules) == 26
 
 
+@pytest.mark.heavy(family="long")
 def test_no_setting_of_server_or_user_changes_a_value(postgres: Server) -> None:
     """Nor what the user's search path finds before PostgreSQL's own functions."""
     postgres.run(
@@ -78,6 +82,7 @@ def test_no_setting_of_server_or_user_changes_a_value(postgres: Server) -> None:
     assert compare(rows, address, rules, where, remote_table=name)["rows"] == 3
 
 
+@pytest.mark.heavy(family="long")
 def test_databases_and_drivers_that_would_read_other_values_are_refused(
     postgres: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +136,7 @@ def ours(kind: str, value: str | None) -> str:
     return f"CAST('{value}' AS {'VARCHAR' if kind.startswith('varchar') else kind.replace('numeric', 'DECIMAL')})"
 
 
+@pytest.mark.heavy(family="long")
 def test_values_of_every_type_compare_as_they_do_here(postgres: Server, tmp_path: Path) -> None:
     """Extremes, infinities, NaN, blanks of CHAR, and no collation; as keys, as dependent values, as orders."""
     import duckdb
@@ -166,6 +172,7 @@ def opened(postgres: Server, table: str, *constraints: str) -> Any:
     return open_table(postgres.address, table=table, constraints=list(constraints), gather_rows=99)
 
 
+@pytest.mark.heavy(family="long")
 def test_what_has_no_like_here_is_null_or_not_compared(postgres: Server) -> None:
     postgres.run(
         "CREATE DOMAIN code AS varchar(5)", "CREATE DOMAIN short_code AS code CHECK (length(VALUE) < 4)",
@@ -192,6 +199,7 @@ def test_what_has_no_like_here_is_null_or_not_compared(postgres: Server) -> None
         opened(postgres, "nothing")
 
 
+@pytest.mark.heavy(family="long")
 def test_no_null_is_believed_where_every_row_read_keeps_it(postgres: Server) -> None:
     """Heirs may drop it, views promise nothing, some values are read as NULL. Rules are merged by it."""
     columns = "(k int NOT NULL, v int NOT NULL)"
@@ -210,6 +218,7 @@ def test_no_null_is_believed_where_every_row_read_keeps_it(postgres: Server) -> 
             assert [not column.nullable for column in there.rows.schema.columns] == promised, table
 
 
+@pytest.mark.heavy(family="long")
 def test_a_name_may_have_dots_but_not_two_meanings(postgres: Server) -> None:
     postgres.run('CREATE TABLE "x.y" (a int)', "CREATE SCHEMA x", "CREATE TABLE x.z (a int, b int)")
     for name, columns in (("x.y", 1), ("public.x.y", 1), ("x.z", 2)):
@@ -220,6 +229,7 @@ def test_a_name_may_have_dots_but_not_two_meanings(postgres: Server) -> None:
         open_table(postgres.address, table="x.y")
 
 
+@pytest.mark.heavy(family="long")
 def test_names_that_are_words_of_sql_or_too_long_together(postgres: Server) -> None:
     one, other = "a" * 60, "a" * 59 + "b"
     rows = pa.table({"Select": [1, 1, 2], 'q"x': ["a", "b", "c"], one: [1, 2, 3], other: [3, 2, 1], "row": [1, 1, 1]})
@@ -228,6 +238,7 @@ def test_names_that_are_words_of_sql_or_too_long_together(postgres: Server) -> N
     assert compare(rows, postgres.address, rules, f"{one} + 1 > 0", remote_table=name)["degrees"][0]
 
 
+@pytest.mark.heavy(family="long")
 def test_units_are_chosen_in_the_same_way_every_time(postgres: Server) -> None:
     rng = random.Random(5)
     rows = pa.table({name: [rng.choice([None, 1, 2, 3, 4]) for _ in range(80)] for name in ("who", "zip", "city")})
@@ -246,6 +257,7 @@ def test_units_are_chosen_in_the_same_way_every_time(postgres: Server) -> None:
     assert seen[0][1].endswith("hash_record_extended")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_table_is_lent_and_taken_back(postgres: Server) -> None:
     from sqlglot import exp
 

@@ -52,6 +52,7 @@ def log() -> Iterator[list[str]]:
     logger.removeHandler(handler)
 
 
+@pytest.mark.heavy(family="long")
 def test_releases_through_every_door(
     postgres: Server, people: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], log: list[str]
 ) -> None:
@@ -91,6 +92,7 @@ def test_releases_through_every_door(
         assert secret.encode() not in written
 
 
+@pytest.mark.heavy(family="long")
 def test_exact_values_are_those_of_the_same_rows_here(
     postgres: Server, people: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -105,6 +107,7 @@ def test_exact_values_are_those_of_the_same_rows_here(
     assert shown[0] == shown[1]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("address", "table", "words"),
     [
@@ -140,6 +143,7 @@ def test_what_cannot_be_opened_is_one_line_without_a_password(
     assert "sesame" not in shown.out + shown.err + "".join(log)
 
 
+@pytest.mark.heavy(family="long")
 def test_an_open_connection_keeps_its_own_transaction(postgres: Server, people: str) -> None:
     from adbc_driver_postgresql import dbapi
 
@@ -154,6 +158,7 @@ def test_an_open_connection_keeps_its_own_transaction(postgres: Server, people: 
         connection.rollback()
 
 
+@pytest.mark.heavy(family="long")
 def test_every_release_of_a_session_sees_the_rows_that_were_there_when_it_was_opened(
     postgres: Server, tmp_path: Path
 ) -> None:
@@ -168,6 +173,7 @@ def test_every_release_of_a_session_sees_the_rows_that_were_there_when_it_was_op
         session.dp_count(epsilon=0.1)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_view_that_writes_or_fails_on_a_row_is_refused_when_it_is_opened(postgres: Server, people: str) -> None:
     postgres.run(
         "CREATE VIEW failing AS SELECT zip, city::int AS n FROM clinic.people",
@@ -179,6 +185,7 @@ def test_a_view_that_writes_or_fails_on_a_row_is_refused_when_it_is_opened(postg
         assert failure.value.__cause__ is None
 
 
+@pytest.mark.heavy(family="long")
 def test_columns_that_the_user_may_not_read_are_left_alone(postgres: Server, people: str) -> None:
     postgres.run(
         "CREATE TABLE granted AS SELECT * FROM clinic.people", "CREATE TABLE closed (zip int, city text)",
@@ -207,6 +214,7 @@ def test_what_a_view_says_of_its_rows_is_shown_to_nobody(
     assert "said" not in captured.out + captured.err + "".join(log)
 
 
+@pytest.mark.heavy(family="privacy")
 def test_nothing_is_published_of_a_view_that_is_drawn_anew_every_time(
     postgres: Server, people: str, tmp_path: Path
 ) -> None:
@@ -224,6 +232,7 @@ def test_nothing_is_published_of_a_view_that_is_drawn_anew_every_time(
         assert session.spent() == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_rows_that_are_stored_are_one_table_for_certain(postgres: Server, people: str) -> None:
     postgres.run(
         "CREATE FOREIGN DATA WRAPPER elsewhere", "CREATE SERVER far FOREIGN DATA WRAPPER elsewhere",
@@ -244,6 +253,7 @@ def test_rows_that_are_stored_are_one_table_for_certain(postgres: Server, people
         session.dp_inconsistency("repair", 1)
 
 
+@pytest.mark.heavy(family="long")
 def test_views_and_partitions_are_tables(postgres: Server, people: str) -> None:
     postgres.run(
         "CREATE TABLE parted (LIKE clinic.people) PARTITION BY LIST (zip)",
@@ -295,6 +305,7 @@ def test_a_timeout_after_the_debit_is_one_message_and_paid_once(
         assert session.dp_inconsistency("repair", 1, run_id="monday").value == answer.value
 
 
+@pytest.mark.heavy(family="long")
 def test_a_query_that_ctrl_c_stops_leaves_the_transaction(
     postgres: Server, people: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -318,6 +329,7 @@ def test_a_query_that_ctrl_c_stops_leaves_the_transaction(
         assert there.count_rows([None]) == [6]
 
 
+@pytest.mark.heavy(family="long")
 def test_a_server_that_stops_in_the_middle_of_a_query(
     postgres: Server, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -356,6 +368,7 @@ def test_a_server_that_stops_in_the_middle_of_a_query(
         assert session.spent() == 1
 
 
+@pytest.mark.heavy(family="privacy")
 def test_a_graph_needs_a_guess_and_a_count_needs_none(postgres: Server, people: str) -> None:
     with dpdb.open(postgres.address, table=people, constraints=RULES, budget=10) as session:
         session.dp_count(epsilon=1)

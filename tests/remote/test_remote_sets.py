@@ -100,6 +100,7 @@ def test_spark(spark: Any, tmp_path: Path) -> None:
         spark.sql("DROP DATABASE omop_set CASCADE")
 
 
+@pytest.mark.heavy(family="long")
 def test_rows_in_conflict_come_only_if_the_owner_has_said_how_many(place: tuple[Server, str], tmp_path: Path) -> None:
     server, table = place
     _, suites = written(tmp_path, {}, {"visit": SUITES["visit"]})
@@ -139,6 +140,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, str], list[str], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_no_set_is_one_line_and_costs_nothing(
     place: tuple[Server, str], tmp_path: Path, case: str, capsys: pytest.CaptureFixture[str]
@@ -166,6 +168,7 @@ def test_what_is_no_set_is_one_line_and_costs_nothing(
         assert opened.lines() == []
 
 
+@pytest.mark.heavy(family="long")
 def test_what_is_missing_there_is_named_and_not_checked(
     place: tuple[Server, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -192,6 +195,7 @@ def test_what_is_missing_there_is_named_and_not_checked(
         assert reason in shown
 
 
+@pytest.mark.heavy(family="long")
 def test_views_are_tables_of_a_set(postgres: Server, tmp_path: Path) -> None:
     tables = random_tables(Random(11), 30)
     table = in_postgres(postgres, tables)
@@ -205,6 +209,7 @@ def test_views_are_tables_of_a_set(postgres: Server, tmp_path: Path) -> None:
 # -- runs -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_set_there_is_checked_by_one_debit_at_one_moment(place: tuple[Server, str], tmp_path: Path) -> None:
     server, table = place
     _, suites = written(tmp_path, {})
@@ -230,6 +235,7 @@ def test_a_set_there_is_checked_by_one_debit_at_one_moment(place: tuple[Server, 
         TableSet(server.address, suites, **asked, max_rows=2, gather_rows=100)
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("before", [True, False])
 def test_a_server_that_goes_away_is_one_line(tmp_path: Path, before: bool) -> None:
     """Before the debit nothing is spent; after it the same run id finishes what was debited, once."""
@@ -272,6 +278,7 @@ def test_a_server_that_goes_away_is_one_line(tmp_path: Path, before: bool) -> No
                 server.stop()
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_set_there_that_is_killed_is_finished_by_the_same_command(postgres: Server, tmp_path: Path) -> None:
     _killed(postgres, tmp_path, ["inserted", "level drawn"])
 

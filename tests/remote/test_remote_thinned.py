@@ -56,6 +56,7 @@ def wrong(seeds: Iterable[int]) -> int:
     return found
 
 
+@pytest.mark.heavy(family="long")
 def test_random_tables(rounds: Counter[tuple[int, bool]]) -> None:
     assert wrong((*TELLING, 0, 3)) == 0
     assert rounds[0, True], rounds
@@ -71,6 +72,7 @@ def test_two_thousand_random_tables(rounds: Counter[tuple[int, bool]]) -> None:
         assert rounds[number, False], rounds
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("rounds")
 def test_without_the_certificate_values_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(certified_cover, "_most", lambda graph, open_rows: graph.twice_fractional_cover())
@@ -91,6 +93,7 @@ def test_equal_rows_come_together_or_not_at_all(odd: int) -> None:
     assert there(dependency(120, odd), "zip -> city") == min(120, 2 * odd)
 
 
+@pytest.mark.heavy(family="long")
 def test_rules_that_compete_for_the_same_partners(rounds: Counter[tuple[int, bool]]) -> None:
     """In each of many rules other rows are special, and of the plain ones all have to serve them."""
     names = [f"c{k}" for k in range(6)]
@@ -103,6 +106,7 @@ def test_rules_that_compete_for_the_same_partners(rounds: Counter[tuple[int, boo
     assert not rounds[0, True]
 
 
+@pytest.mark.heavy(family="long")
 def test_a_row_with_null_is_special_for_other_rules() -> None:
     table = pa.table({"zip": [1] * 40, "city": ["a"] * 39 + [None], "state": ["s"] * 39 + ["t"]})
     rules = ["zip -> city", "zip -> state"]
@@ -130,6 +134,7 @@ def test_order_rules(rounds: Counter[tuple[int, bool]], rule: str) -> None:
     assert sum(rounds.values())
 
 
+@pytest.mark.heavy(family="long")
 def test_of_many_rows_of_one_value_a_part_comes(rounds: Counter[tuple[int, bool]]) -> None:
     """Of 100 plain rows about 60, and in some tables fewer than the 60 special ones need."""
     values = {"x": [1] * 100 + [0] * 60, "y": [1] * 100 + [2] * 60}
@@ -146,6 +151,7 @@ def test_of_values_of_one_hash_the_most_is_said() -> None:
     assert lent.to_pylist() == [{HASH: 7, SHARE: ALL, OPEN: 1}, {HASH: 9, SHARE: ALL // 4, OPEN: 0}]
 
 
+@pytest.mark.heavy(family="long")
 def test_columns_may_have_the_names_that_the_queries_use() -> None:
     names = ["row_hash", "is_open", "value_hash", "copies", "number", "share", "common", "rowid"]
     rng = random.Random(1)
@@ -157,6 +163,7 @@ def test_columns_may_have_the_names_that_the_queries_use() -> None:
     assert there(table, rules) == cover(table, rules) > 0
 
 
+@pytest.mark.heavy(family="long")
 def test_values_of_one_hash_come_together(monkeypatch: pytest.MonkeyPatch, rounds: Counter[tuple[int, bool]]) -> None:
     from sqlglot import exp
 
@@ -243,6 +250,7 @@ def failing(after: int) -> Callable[..., Any]:
     return fails
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("after", [1, 2])
 def test_a_failure_in_the_middle_leaves_nothing_lent(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
     lent: set[str] = set()
@@ -291,6 +299,7 @@ def test_all_kernels_are_loaded_before_the_debit(rule: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.heavy(family="privacy")
 def test_progress_does_not_tell_whether_more_rows_had_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
     told = []
     for partners in (Partners(3, 8), Partners(0, 0)):

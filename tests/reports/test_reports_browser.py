@@ -50,7 +50,7 @@ def pixel_rows(png: bytes) -> list[bytes]:
     return [pixels[k * stride : (k + 1) * stride] for k in range(height)]
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("which", ["page", "hostile_page"])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 360])
@@ -68,6 +68,7 @@ def test_the_page_is_whole_in_every_view(
     assert len(set(pixel_rows(browser.screenshot()))) > 300
 
 
+@pytest.mark.heavy(family="long")
 def test_tables_open_on_a_phone_without_widening_the_page(browser: Browser, page: Path) -> None:
     browser.show(page, width=360)
     browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
@@ -78,6 +79,7 @@ def test_tables_open_on_a_phone_without_widening_the_page(browser: Browser, page
     assert browser.run(size + "t.ownerSVGElement.getBoundingClientRect().width / 440") > 9
 
 
+@pytest.mark.heavy(family="long")
 def test_labels_of_charts_do_not_overlap(browser: Browser, page: Path) -> None:
     overlaps = """
     const bad = [];
@@ -95,6 +97,7 @@ def test_labels_of_charts_do_not_overlap(browser: Browser, page: Path) -> None:
         assert browser.run(overlaps) == []
 
 
+@pytest.mark.heavy(family="long")
 def test_the_page_prints_in_light_colours_whatever_the_screen_shows(browser: Browser, page: Path) -> None:
     browser.show(page, dark=True)
     pdf = browser.pdf()

@@ -45,6 +45,7 @@ def test_a_slice_that_is_called_by_our_own_words_is_a_choice_of_its_own() -> Non
     assert re.findall(r'id="(w\d)"[^>]*> whole table<', html) == ["w1", "w2"]
 
 
+@pytest.mark.heavy(family="long")
 def test_choices_hide_what_they_do_not_name(browser: Browser, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     page.write_text(report_page(several(), generated=START), encoding="utf-8")
@@ -110,6 +111,7 @@ def written(path: Path, rows: Results) -> Path:
     return path
 
 
+@pytest.mark.heavy(family="long")
 def test_one_page_about_several_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = written(tmp_path / "a.duckdb", Results((row(release()),)))
     second = written(tmp_path / "b", Results((row(release(value=70), run_date=START - timedelta(days=30)),)))

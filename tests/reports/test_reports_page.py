@@ -188,6 +188,7 @@ def test_the_page_is_the_recorded_one() -> None:
     assert found == recording.read_text(encoding="utf-8")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("weeks", [1, 2, 300])
 def test_few_and_many_runs_can_be_drawn(weeks: int) -> None:
     html = report_page(year(weeks), generated=START)

@@ -35,6 +35,7 @@ def sites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("sites")
 def test_verdicts_stand_side_by_side_and_numbers_are_added(capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
@@ -55,6 +56,7 @@ def test_verdicts_stand_side_by_side_and_numbers_are_added(capsys: pytest.Captur
     assert abs(total["value"] - 3_000) < 60  # fails with a chance below 1e-20
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("sites")
 def test_the_board_is_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "checks/north.json", "checks/south.json", "--out", "board.html", "--title", "<b>"]) == 0
@@ -66,6 +68,7 @@ def test_the_board_is_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "counts/north.json", "--out", "board.html"]) == 2
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("sites")
 def test_what_cannot_be_added_is_named() -> None:
     north, south = (json.loads(Path(f"counts/{name}.json").read_text()) for name in ("north", "south"))
@@ -80,6 +83,7 @@ def test_what_cannot_be_added_is_named() -> None:
     assert totals_of(read_sites(["other.json"]))[1] == ["other: count, number of rows in the slice: it has it twice"]
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("sites")
 def test_a_condition_is_shown_in_one_line_that_no_terminal_obeys() -> None:
     said = json.loads(Path("counts/north.json").read_text())
@@ -100,6 +104,7 @@ def _spoilt(check: dict[str, Any]) -> list[object]:
     ]  # fmt: skip
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("sites")
 def test_files_that_no_site_wrote_are_one_line() -> None:
     check = json.loads(Path("checks/north.json").read_text())["checks"][0]

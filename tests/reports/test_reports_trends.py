@@ -54,6 +54,7 @@ def quiet_weeks(weeks: list[tuple[list[Release], Release]]) -> int:
     return sum(all(quiet(trend_words(series_of(week[: day + 1]))) for day in range(1, DAYS)) for week, _ in weeks)
 
 
+@pytest.mark.heavy(family="alone")
 def test_a_week_of_unchanged_rows_is_quiet(weeks: list[tuple[list[Release], Release]]) -> None:
     assert binom.cdf(quiet_weeks(weeks), REPLAYS, 0.95) > 1e-8
 

@@ -123,6 +123,7 @@ FAN = "t: &t [{}]\nc: &c [{}]\nmodels: [{}]\n".format(
 )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [

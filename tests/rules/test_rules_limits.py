@@ -389,6 +389,7 @@ def test_names_are_those_of_the_tool(tmp_path: Path) -> None:
     assert [rule.name for rule in ddl.rules] == [None, "t-a", None]
 
 
+@pytest.mark.heavy(family="alone")
 def test_names_are_those_that_dbt_makes(tmp_path: Path) -> None:
     builders = pytest.importorskip("dbt.parser.generic_test_builders", reason="dbt is not installed")
     for package, test, given in [

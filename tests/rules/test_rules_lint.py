@@ -70,6 +70,7 @@ def _random_rule(random_: random.Random) -> DenialConstraint:
     return parse_constraint(f"not({'&'.join(parts)})")[0]
 
 
+@pytest.mark.heavy(family="alone")
 def test_implied_rules_and_contradictions_hold_on_every_pair_of_small_rows() -> None:
     rows = list(itertools.product((None, 0, 1, 2), repeat=2))
     implied = hopeless = 0

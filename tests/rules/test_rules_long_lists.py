@@ -21,6 +21,7 @@ def test_names_are_listed_up_to_a_number_and_a_length() -> None:
     assert nearest_words("tabel", ["table", "view"]) == "; did you mean 'table'? (known: table, view)"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("table", [None, "nope"])
 def test_tables_of_a_file_of_rules(table: str | None, tmp_path: Path) -> None:
     path = tmp_path / "many.sql"

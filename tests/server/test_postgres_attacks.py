@@ -52,7 +52,7 @@ def test_hostile_statements_get_the_same_refusals(attacked: Server) -> None:
     """
     site = attacked.site
     attacks = [placed(statement, site.folder) for group in ATTACKS.values() for statement in group]
-    chosen = [one for one in fifth(attacks) if "run_id" not in one and "\0" not in one and ";" not in one]
+    chosen = [one for one in twentieth(attacks) if "run_id" not in one and "\0" not in one and ";" not in one]
     before, ledger, same = site.spent(), site.ledger, 0
     public = {"states": site.folder / "states.csv"}
     codes, session = {"42501", *KIND_SQLSTATE.values()}, Settings("ann", {})
@@ -244,6 +244,7 @@ def check_fuzzed(server: Server, many: int, seed: int) -> None:
     assert not log.exists() or "Traceback" not in log.read_text()
 
 
+@pytest.mark.heavy(family="long")
 def test_damaged_messages_end_nothing_but_themselves(attacked: Server) -> None:
     check_fuzzed(attacked, 60, 0)
 
@@ -254,6 +255,7 @@ def test_ten_thousand_damaged_messages(seed: int, attacked: Server) -> None:
     check_fuzzed(attacked, 1_000, seed)
 
 
+@pytest.mark.heavy(family="privacy")
 def test_a_statement_that_takes_long_to_read_keeps_nobody_waiting(attacked: Server) -> None:
     hostile = "SELECT " + "CASE WHEN (" * 2_000 + "pg_x" + ")" * 2_000
     with client(attacked) as wire, client(attacked) as other:
@@ -276,6 +278,7 @@ def test_a_statement_that_takes_long_to_read_keeps_nobody_waiting(attacked: Serv
     assert count(1)
 
 
+@pytest.mark.heavy(family="long")
 def test_blanks_in_a_setting_take_no_time() -> None:
     """Settings are read where everybody's connections are served."""
 
@@ -289,6 +292,7 @@ def test_blanks_in_a_setting_take_no_time() -> None:
     assert in_one_of_three(taken, 2)
 
 
+@pytest.mark.heavy(family="long")
 def test_the_site_has_no_listener_of_postgres_unless_it_is_named(tmp_path: Path) -> None:
     site = make_site(tmp_path)
     assert load_configuration(site.config).postgres is None

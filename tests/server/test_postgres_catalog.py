@@ -302,6 +302,7 @@ def test_the_desk_takes_no_part(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> 
     assert found.to_pylist() == [{"n": 6}]
 
 
+@pytest.mark.heavy(family="privacy")
 def test_an_analyst_sees_no_other(desk: Desk) -> None:
     named = [name for name in relations() if "role" in name or "user" in name or "auth" in name]
     texts = [f"SELECT * FROM {name}" for name in dict.fromkeys([*named, *fifth([*relations()])])]
@@ -332,6 +333,7 @@ def test_every_function_is_one_of_duckdb(desk: Desk) -> None:
             connection.execute(f"SELECT {PREFIX}{name}({', '.join(['NULL'] * most)})").fetchall()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "text",
     [
@@ -361,6 +363,7 @@ def test_failures_are_a_line(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Non
     assert str(found) == "the catalog cannot answer this"
 
 
+@pytest.mark.heavy(family="long")
 def test_names_and_types_are_postgresqls(wire: Server) -> None:
     place = f"host=127.0.0.1 port={wire.postgres_port} user=ann password={wire.site.tokens['ann']} dbname=served"
     with psycopg.connect(place, autocommit=True) as connection:

@@ -70,6 +70,7 @@ def test_nobody_learns_who_is_an_analyst(served: Server) -> None:
     assert len(set().union(*salts.values())) == len(salts)
 
 
+@pytest.mark.heavy(family="privacy")
 def test_old_and_void_tokens(tmp_path: Path) -> None:
     """A new token ends the sessions of the old one and shows no other salt; one of earlier versions is HTTP's only."""
     from dpdb.doors.server.analysts import token_digest
@@ -111,6 +112,7 @@ def test_newer_protocols_are_answered_by_the_older(served: Server) -> None:
                 wire.message()
 
 
+@pytest.mark.heavy(family="spending")
 def test_describing_and_explaining_cost_nothing(served: Server) -> None:
     before = served.site.spent()
     with client(served) as wire:
@@ -127,6 +129,7 @@ def test_describing_and_explaining_cost_nothing(served: Server) -> None:
     assert served.site.spent() == before
 
 
+@pytest.mark.heavy(family="spending")
 def test_each_execution_costs_once_and_each_portion_nothing(served: Server) -> None:
     site = served.site
     with client(served) as wire:
@@ -146,6 +149,7 @@ def test_each_execution_costs_once_and_each_portion_nothing(served: Server) -> N
         assert codes(wire.extended(execute("rows"))) == ["34000"]
 
 
+@pytest.mark.heavy(family="spending")
 def test_formats_that_do_not_fit_cost_nothing(served: Server) -> None:
     """Also where the client has asked for no description, so that only the statement itself tells its columns."""
     before = served.site.spent()
@@ -160,6 +164,7 @@ def test_formats_that_do_not_fit_cost_nothing(served: Server) -> None:
         assert found[2] == (b"D", struct.pack("!hiqi", 2, 8, 1, 1) + b"2")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_diagnosis_takes_parameters(served: Server) -> None:
     text = "SELECT epsilon FROM dp_diagnose({}, by := 'state', keys := ['CA', 'NY'], epsilon := {})"
     before = served.site.spent()
@@ -175,6 +180,7 @@ def test_a_diagnosis_takes_parameters(served: Server) -> None:
             before = served.site.spent()
 
 
+@pytest.mark.heavy(family="long")
 def test_a_diagnosis_is_described_whatever_its_columns_and_keys(served: Server) -> None:
     """Before a value is there, and for nothing; then it is answered with the columns that were told."""
     text = "SELECT * FROM dp_diagnose('visits', by := $1, keys := $2, top := $3, epsilon := $4) AS d"
@@ -234,6 +240,7 @@ def test_a_portal_that_has_sent_its_rows_keeps_none() -> None:
     assert portal.outcome.table.get_total_buffer_size() < 100
 
 
+@pytest.mark.heavy(family="long")
 def test_after_an_error_messages_are_skipped_until_sync(served: Server) -> None:
     before = served.site.spent()
     with client(served) as wire:
@@ -251,6 +258,7 @@ def test_after_an_error_messages_are_skipped_until_sync(served: Server) -> None:
     assert served.site.spent() == before
 
 
+@pytest.mark.heavy(family="long")
 def test_codes(served: Server) -> None:
     before = served.site.spent()
     told = {
@@ -283,6 +291,7 @@ def test_codes(served: Server) -> None:
     assert served.site.spent() == before
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_cursor_is_paid_once_and_hands_out_its_rows_in_order(served: Server) -> None:
     text = "SELECT value, s FROM dp_count('visits', 0.01), unnest([1, 2, 3, 4, 5]) AS u(s)"
     declare = f"DECLARE c NO SCROLL CURSOR FOR\n{text}"
@@ -321,6 +330,7 @@ def test_a_cursor_is_paid_once_and_hands_out_its_rows_in_order(served: Server) -
     assert served.site.spent() - before == pytest.approx(0.01)
 
 
+@pytest.mark.heavy(family="long")
 def test_session_statements_are_harmless(served: Server) -> None:
     tags = {
         "BEGIN": "BEGIN", "START TRANSACTION READ ONLY": "START TRANSACTION", "SAVEPOINT a": "SAVEPOINT",
@@ -342,6 +352,7 @@ def test_session_statements_are_harmless(served: Server) -> None:
             assert kinds(wire.query(text)).startswith(b"TD"), text
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_run_id_is_paid_once(served: Server) -> None:
     site, told, costs = served.site, [], []
     before = site.spent()
@@ -364,6 +375,7 @@ def test_a_run_id_is_paid_once(served: Server) -> None:
     assert site.spent() - before == pytest.approx(0.25)
 
 
+@pytest.mark.heavy(family="spending")
 def test_what_is_said_to_be_spent_is_what_was_debited_now(served: Server) -> None:
     """Of releases, suites and diagnoses; the audit has the ids of all."""
     kinds_of_runs = {
@@ -406,6 +418,7 @@ def audited_epsilon(server: Server) -> float:
         return sum(float(epsilon) for (epsilon,) in audit.execute("SELECT epsilon FROM statement") if epsilon)
 
 
+@pytest.mark.heavy(family="spending")
 def test_cancelled_and_stopped_statements_keep_their_debits(tmp_path: Path) -> None:
     site = make_site(tmp_path, postgres=True, settings={"release_seconds": 1})
     with Server(site) as server, client(server) as wire:
@@ -438,6 +451,7 @@ def cancelled(server: Server, key: tuple[int, int]) -> None:
             other.message()
 
 
+@pytest.mark.heavy(family="spending")
 @pytest.mark.parametrize("seconds", [0.3, pytest.param(0.05, marks=pytest.mark.slow),
                                      pytest.param(0.6, marks=pytest.mark.slow)])  # fmt: skip
 def test_a_server_that_was_killed_answers_the_same_run(seconds: float, tmp_path: Path) -> None:
@@ -457,6 +471,7 @@ def test_a_server_that_was_killed_answers_the_same_run(seconds: float, tmp_path:
     assert site.spent() == 0.25
 
 
+@pytest.mark.heavy(family="privacy")
 def test_silent_connections_keep_nobody_out(served: Server) -> None:
     """Of 300 that say nothing the oldest end for newcomers; who has logged in stays."""
     silent = []
@@ -482,6 +497,7 @@ def test_silent_connections_keep_nobody_out(served: Server) -> None:
                 one.socket.close()
 
 
+@pytest.mark.heavy(family="long")
 def test_deadlines(tmp_path: Path) -> None:
     """Of logins, of messages that have begun, and of answers that nobody reads."""
     site = make_site(tmp_path, postgres=True, settings={"request_seconds": 1})
@@ -506,6 +522,7 @@ def test_deadlines(tmp_path: Path) -> None:
         assert codes(opened.enter_context(client(server)).query("SELECT 1")) == []
 
 
+@pytest.mark.heavy(family="long")
 def test_only_so_much_is_read_and_kept(served: Server) -> None:
     with client(served) as wire:
         big = b"SELECT '" + b"x" * 70_000 + b"'\0"
@@ -522,6 +539,7 @@ def test_only_so_much_is_read_and_kept(served: Server) -> None:
         assert codes(found) == ["54000"]
 
 
+@pytest.mark.heavy(family="privacy")
 def test_statements_of_an_analyst_wait_for_one_another(served: Server) -> None:
     """Two at once: a third is refused, also where it comes over another door."""
     site = served.site
@@ -543,6 +561,7 @@ def server_status(server: Server) -> int:
     return server.ask("ann", PAID).status_code
 
 
+@pytest.mark.heavy(family="privacy")
 def test_the_audit_names_the_door(served: Server) -> None:
     import sqlite3
 

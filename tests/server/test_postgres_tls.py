@@ -30,6 +30,7 @@ def asked(server: Server, **options: object) -> object:
         return connection.execute(PAID).fetchone()
 
 
+@pytest.mark.heavy(family="alone")
 def test_clients_know_the_server_and_it_knows_them(tls: tuple[Server, Path]) -> None:
     server, authority = tls
     before, other = server.site.spent(), authority.parent / "other.pem"

@@ -89,6 +89,7 @@ def test_numbers_in_binary_are_those_of_psycopg(value: Decimal | int) -> None:
         assert read_value(numeric_bytes(value), 1700, 1) == text
 
 
+@pytest.mark.heavy(family="long")
 @given(st.integers(-2_000_000, 100_000_000))
 @examples(300)
 def test_dates_are_those_of_duckdb(days: int) -> None:
@@ -100,6 +101,7 @@ def test_dates_are_those_of_duckdb(days: int) -> None:
     assert timestamp_text(days * 86_400_000_000).replace(" BC", "") == stamp.replace(" (BC)", "")
 
 
+@pytest.mark.heavy(family="long")
 def test_values_of_clients_become_literals_and_nothing_else() -> None:
     """Whatever a client sends, the tree of the statement has one literal where the parameter was."""
     chance = random.Random(7)
@@ -160,6 +162,7 @@ KINDS = (0, 16, 17, 18, 19, 20, 21, 23, 25, 26, 114, 600, 700, 701, 1000, 1007, 
          1083, 1114, 1184, 1186, 1231, 1700, 2950, 3802, 99999)  # fmt: skip
 
 
+@pytest.mark.heavy(family="long")
 @given(st.binary(max_size=40), st.sampled_from(KINDS), st.sampled_from([0, 1, 2, -1]))
 @examples(2_000)
 def test_any_bytes_are_a_value_or_refused(content: bytes, oid: int, form: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from attack_statements import ATTACKS
-from case_share import fifth
+from case_share import fifth, twentieth
 from private_rows import RULE, shows_private
 from server_site import COUNT, Server, Site, make_site
 from suite_door import door_with_suite
@@ -38,7 +38,7 @@ def placed(statement: str, folder: Path) -> str:
 def test_hostile_statements_get_the_same_refusals(server: Server, site: Site) -> None:
     """As the front end of `dpdb sql` gives them; nothing is spent."""
     attacks = [placed(statement, site.folder) for group in ATTACKS.values() for statement in group]
-    chosen = [one for one in fifth(attacks) if "run_id" not in one]  # refused without a ledger, and there is one
+    chosen = [one for one in twentieth(attacks) if "run_id" not in one]  # refused without a ledger, and there is one
     before, ledger = site.spent(), site.ledger
     public = {"states": site.folder / "states.csv"}
     with door_with_suite(site.folder, public, ledger=ledger, who="eve") as door, server.client("ann") as client:

@@ -44,6 +44,7 @@ def dpdb(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("pair", "words"),
     [
@@ -80,6 +81,7 @@ def test_a_configuration_is_named_by_the_caller(own: Site, monkeypatch: pytest.M
     assert "--config" in found.stderr
 
 
+@pytest.mark.heavy(family="long")
 def test_a_port_that_is_taken(own: Site) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -132,6 +134,7 @@ def test_certificates(own: Site) -> None:
         server_context(own.folder / "nothing.pem", key)
 
 
+@pytest.mark.heavy(family="long")
 def test_https(own: Site) -> None:
     import ssl
 
@@ -146,6 +149,7 @@ def test_https(own: Site) -> None:
         assert httpx.get(url, headers=headers, verify=trusted, trust_env=False).status_code == 200
 
 
+@pytest.mark.heavy(family="privacy")
 def test_silence_before_a_handshake_keeps_nobody_out(own: Site) -> None:
     """Of 300 sockets that say nothing 20 stay open, and end after seconds; a newcomer is answered meanwhile."""
     import ssl
@@ -184,6 +188,7 @@ def test_silence_before_a_handshake_keeps_nobody_out(own: Site) -> None:
         assert server.process.wait(30) == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_a_lost_token_is_replaced_and_the_old_one_is_void(own: Site) -> None:
     with Server(own) as server:
         old, new = own.tokens["ann"], own.add("ann")
@@ -196,6 +201,7 @@ def test_a_lost_token_is_replaced_and_the_old_one_is_void(own: Site) -> None:
     assert text.stdout.strip() not in own.ledger.read_bytes().decode("latin-1")
 
 
+@pytest.mark.heavy(family="long")
 def test_an_analyst_whom_one_ledger_lacks_is_refused_until_the_command_is_repeated(own: Site) -> None:
     """The act is killed between two ledgers."""
     Ledger.create(own.folder / "two.ledger", 5).close()
@@ -235,6 +241,7 @@ def test_an_analyst_whom_one_ledger_lacks_is_refused_until_the_command_is_repeat
         assert ledger.spent_units() == 500_000_000
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_quota_below_what_was_spent(own: Site) -> None:
     with Server(own) as server:
         assert server.ask("ann", count(2)).status_code == 200
@@ -249,6 +256,7 @@ def test_a_quota_below_what_was_spent(own: Site) -> None:
     assert own.spent() == 2
 
 
+@pytest.mark.heavy(family="privacy")
 def test_the_total_refuses_without_a_word_about_others(own: Site) -> None:
     with Server(own) as server:
         assert server.ask("bob", count("4.5")).status_code == 200
@@ -260,6 +268,7 @@ def test_the_total_refuses_without_a_word_about_others(own: Site) -> None:
     }
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_revoked_analyst_spends_nothing(own: Site) -> None:
     """The server has read the ledger before; the debit looks again."""
     edit(own, ("[server]", "[server]\nat_once = 5"))
@@ -275,6 +284,7 @@ def test_a_revoked_analyst_spends_nothing(own: Site) -> None:
     assert own.spent() == 0
 
 
+@pytest.mark.heavy(family="privacy")
 def test_access_expires(own: Site) -> None:
     with pytest.raises(LedgerError, match="no analyst 'eve'"):
         revoke_analyst(load_configuration(own.config), "eve", None)
@@ -284,6 +294,7 @@ def test_access_expires(own: Site) -> None:
     assert own.spent() == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_a_table_that_has_changed_is_not_answered_from(own: Site) -> None:
     with Server(own) as server:
         assert server.ask("ann", COUNT).status_code == 200
@@ -300,6 +311,7 @@ def test_a_table_that_has_changed_is_not_answered_from(own: Site) -> None:
         assert server.ask("ann", COUNT).status_code == 200
 
 
+@pytest.mark.heavy(family="long")
 def test_too_many_statements(own: Site) -> None:
     edit(own, ("statements_per_minute = 100000", "statements_per_minute = 3"))
     with Server(own) as server:
@@ -308,6 +320,7 @@ def test_too_many_statements(own: Site) -> None:
         assert server.ask("bob", "SELECT 1").status_code == 200
 
 
+@pytest.mark.heavy(family="long")
 def test_a_server_that_is_told_to_stop_finishes_what_runs(own: Site) -> None:
     edit(own, ("release_seconds = 0.02", "release_seconds = 4"))
     with Server(own) as server:
@@ -330,6 +343,7 @@ def test_a_server_that_is_told_to_stop_finishes_what_runs(own: Site) -> None:
     assert own.spent() == 0.25
 
 
+@pytest.mark.heavy(family="privacy")
 def test_others_may_not_read_the_audit(own: Site) -> None:
     (own.folder / "audit.sqlite").touch(0o600)
     os.chmod(own.folder / "audit.sqlite", 0o644)  # noqa: PTH101

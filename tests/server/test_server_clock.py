@@ -118,6 +118,7 @@ def test_a_jump_hangs_no_answer_and_gives_no_more_statements(
     assert (fifth, sixth) == ("too_many", "too_many")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_minute_ends_by_the_clock_that_never_jumps(
     served: tuple[Desk, Asker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,6 +155,7 @@ def short_lived(folder: Path, seconds: float) -> tuple[Path, Path]:
     return certificate(folder, now - HOUR, now + timedelta(seconds=seconds))
 
 
+@pytest.mark.heavy(family="long")
 def test_a_certificate_that_ends_is_told_and_a_renewed_one_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,6 +58,7 @@ FLOODS = {
 }
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("kind", FLOODS)
 def test_a_newcomer_is_answered_in_a_flood(kind: str, flooded: Server) -> None:
     alone = max(newcomer(flooded, address) for address in ADDRESSES)
@@ -70,6 +71,7 @@ def test_a_newcomer_is_answered_in_a_flood(kind: str, flooded: Server) -> None:
     assert in_one_of_three(lambda: newcomer(flooded, "127.0.0.1"), 3 * alone + 1)
 
 
+@pytest.mark.heavy(family="long")
 def test_half_requests_end_at_the_deadline(tmp_path: Path) -> None:
     with Server(make_site(tmp_path, settings={"request_seconds": 1})) as server:
         for _, first in (FLOODS["half heads"], FLOODS["silent"], FLOODS["half bodies"]):
@@ -89,6 +91,7 @@ def test_half_requests_end_at_the_deadline(tmp_path: Path) -> None:
             assert time.monotonic() - began < 9
 
 
+@pytest.mark.heavy(family="privacy")
 def test_a_newcomer_is_answered_where_others_read_no_answer(tmp_path: Path) -> None:
     site = make_site(tmp_path, settings={"request_seconds": 30, "connections_per_address": 4})
     with Server(site) as server, contextlib.ExitStack() as stack:
@@ -102,6 +105,7 @@ def test_a_newcomer_is_answered_where_others_read_no_answer(tmp_path: Path) -> N
             newcomer(server, "127.0.0.1")
 
 
+@pytest.mark.heavy(family="privacy")
 def test_an_answer_that_nobody_reads_ends_at_the_deadline(tmp_path: Path) -> None:
     with Server(make_site(tmp_path, settings={"request_seconds": 1})) as server, socket.socket() as made:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -164,6 +168,7 @@ def wrong_tokens(server: Server, many: int) -> None:
     assert statuses == {401, 429}
 
 
+@pytest.mark.heavy(family="privacy")
 def test_wrong_tokens(flooded: Server) -> None:
     wrong_tokens(flooded, 300)
 

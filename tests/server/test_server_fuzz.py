@@ -148,6 +148,7 @@ def looked_at(request: dict[str, Any], found: httpx.Response) -> float:
     return float(found.json().get("epsilon", 0.0)) if is_answer else 0.0
 
 
+@pytest.mark.heavy(family="long")
 def test_requests_of_every_type(desk: tuple[Desk, dict[str, str]]) -> None:
     fuzz(*desk, seed=0, asks=250)
 
@@ -158,6 +159,7 @@ def test_many_requests_of_every_type(desk: tuple[Desk, dict[str, str]], seed: in
     fuzz(*desk, seed=seed, asks=1_000)
 
 
+@pytest.mark.heavy(family="long")
 def test_the_fuzz_reaches_answers_and_every_kind_of_refusal(desk: tuple[Desk, dict[str, str]]) -> None:
     made, seen = Fuzz(1), set[int]()
 

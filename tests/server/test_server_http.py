@@ -15,6 +15,7 @@ from dpdb.ledger import Ledger
 STRANGER = {"error": "unauthorized", "message": "a valid token is needed"}
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_statement_is_answered_and_paid_once(server: Server, site: Site) -> None:
     before = site.spent()
     free = server.ask("ann", COUNT, path="/v1/explain").json()
@@ -31,6 +32,7 @@ def test_a_statement_is_answered_and_paid_once(server: Server, site: Site) -> No
     assert site.spent() == before + 0.25
 
 
+@pytest.mark.heavy(family="spending")
 def test_one_key_has_one_answer_and_one_debit(server: Server, site: Site) -> None:
     before = site.spent()
     two = (
@@ -45,6 +47,7 @@ def test_one_key_has_one_answer_and_one_debit(server: Server, site: Site) -> Non
     assert site.spent() == before + 1.5
 
 
+@pytest.mark.heavy(family="privacy")
 def test_nobody_gets_anothers_run(server: Server, site: Site) -> None:
     named = "SELECT value FROM dp_count('visits', 0.25, run_id := '{}')"
     first = server.ask("ann", named.format("secret")).json()
@@ -57,6 +60,7 @@ def test_nobody_gets_anothers_run(server: Server, site: Site) -> None:
     assert {"secret", "ann:secret"} <= {*runs}
 
 
+@pytest.mark.heavy(family="long")
 def test_a_suite_takes_rows_and_slices(server: Server, site: Site) -> None:
     before = site.spent()
     client = server.client("ann")
@@ -85,6 +89,7 @@ def test_arrow_on_demand(server: Server) -> None:
     assert len(found.headers["dpdb-releases"]) == 32
 
 
+@pytest.mark.heavy(family="long")
 def test_a_suite_by_its_name(server: Server, site: Site) -> None:
     before = site.spent()
     with server.client("carl") as client:
@@ -101,6 +106,7 @@ def test_a_suite_by_its_name(server: Server, site: Site) -> None:
         assert injected.status_code == 422
 
 
+@pytest.mark.heavy(family="long")
 def test_account_and_history_are_ones_own(server: Server, site: Site) -> None:
     server.ask("bob", count(0.125), "mine")
     with server.client("bob") as client:
@@ -124,6 +130,7 @@ def test_the_schema_is_what_is_public(server: Server) -> None:
     assert not shows_private(found)
 
 
+@pytest.mark.heavy(family="long")
 def test_only_an_owner_sees_the_board(server: Server, site: Site) -> None:
     for path in ("/v1/board", "/metrics"):
         assert server.client("ann").get(path).status_code == 403
@@ -137,6 +144,7 @@ def test_only_an_owner_sees_the_board(server: Server, site: Site) -> None:
         assert refused.json()["error"] == "forbidden"
 
 
+@pytest.mark.heavy(family="privacy")
 def test_an_owner_revokes(server: Server, site: Site) -> None:
     token = site.add("dora")
     server.wait_for_access(token, 200)
@@ -166,6 +174,7 @@ def test_health_tells_a_stranger_nothing_else(server: Server) -> None:
     assert server.client().get("/healthz").json() == {"status": "ok"}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("body", "status"),
     [
@@ -197,6 +206,7 @@ def test_refusals_name_the_place_that_was_written(server: Server) -> None:
     assert len(one_line) == 1
 
 
+@pytest.mark.heavy(family="privacy")
 def test_everything_asked_is_audited(server: Server, site: Site) -> None:
     server.ask("ann", "SELECT * FROM visits -- audited")
     server.ask("ann", f"{COUNT} -- audited")

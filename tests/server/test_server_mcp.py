@@ -88,6 +88,7 @@ async def everything(client: Client) -> list[str]:
     return [cited[0], cited[1], cited[3]]
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_every_tool_over_http(served: Server, mode: str, capsys: pytest.CaptureFixture[str]) -> None:
     name = served.site.add(f"ann-{mode}", **RATION)
@@ -97,6 +98,7 @@ def test_every_tool_over_http(served: Server, mode: str, capsys: pytest.CaptureF
     assert_found(served.site, cited, capsys)
 
 
+@pytest.mark.heavy(family="long")
 def test_every_tool_over_stdio(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Charges are exact, and the next process knows of them."""
     site = make_site(tmp_path, analysts={"ann": RATION})
@@ -135,6 +137,7 @@ def test_n_runs_are_n_charges_and_what_is_free_is_free(served: Server) -> None:
     assert served.site.spent() - before == pytest.approx(5 * 0.25, abs=1e-9)
 
 
+@pytest.mark.heavy(family="long")
 def test_refusals_say_the_same_as_over_http(served: Server) -> None:
     attacks = [statement for group in ATTACKS.values() for statement in group if "@" not in statement]
     chosen = [one for one in fifth(attacks)[::3] if "run_id" not in one]  # all of them come over HTTP
@@ -157,6 +160,7 @@ def test_refusals_say_the_same_as_over_http(served: Server) -> None:
     assert served.site.spent() == before
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("name", "code", "words"),
     [("bob", "forbidden", "a program asks within a quota and a cap per statement"), ("olga", "forbidden", "the role"),
@@ -195,6 +199,7 @@ def test_an_agents_rights_are_its_owners_if_he_gave_any(tmp_path: Path, capsys: 
     assert rights("new", "--quota", "1") == (1, 0.1)
 
 
+@pytest.mark.heavy(family="long")
 def test_messages_that_are_none(served: Server) -> None:
     with served.client("ann") as client:
         large = client.post("/mcp", content=b"{" + b" " * (128 << 10))
@@ -224,6 +229,7 @@ ODD_IDS = [
 IDS = ["0", "-7", "9007199254740993", "1" * 30, '""', '"1"', json.dumps("\u2603"), json.dumps("x" * 1_000)]
 
 
+@pytest.mark.heavy(family="long")
 def test_ids_that_are_none_are_refused_in_the_words_of_json_rpc(served: Server) -> None:
     """Never an empty 202, which says that nothing is to be answered; every good id comes back as it was sent."""
     body = '{"jsonrpc": "2.0", "id": %s, "method": "tools/call", "params": {"name": "account", "arguments": {}}}'
@@ -299,6 +305,7 @@ def test_a_canary_thrown_by_the_desk_is_not_sent(opened: Opened, monkeypatch: py
     assert CANARY not in opened.sent.decode()
 
 
+@pytest.mark.heavy(family="long")
 def test_a_call_that_is_cancelled_does_not_end_the_statement(tmp_path: Path) -> None:
     """Else its end would show, before its time, when the release was made."""
     site = make_site(tmp_path, settings={"release_seconds": 1.0}, analysts={"ann": RATION})
@@ -341,6 +348,7 @@ def started(site: Site, *options: str, token: str | None = None, before: str = "
     )
 
 
+@pytest.mark.heavy(family="long")
 def test_a_process_that_cannot_serve_says_why_in_a_line(tmp_path: Path) -> None:
     site = make_site(tmp_path, analysts={"ann": RATION})
     token = site.tokens["ann"]
@@ -364,6 +372,7 @@ def test_a_process_that_cannot_serve_says_why_in_a_line(tmp_path: Path) -> None:
         assert not out
 
 
+@pytest.mark.heavy(family="privacy")
 def test_standard_error_tells_nothing_of_failures(tmp_path: Path) -> None:
     """The client reads it, too."""
     site = make_site(tmp_path, analysts={"ann": RATION})
@@ -393,6 +402,7 @@ def test_standard_error_tells_nothing_of_failures(tmp_path: Path) -> None:
     assert CANARY in (tmp_path / "owner.log").read_text()
 
 
+@pytest.mark.heavy(family="long")
 def test_without_the_package_the_route_says_so(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name == "mcp" or name.startswith(("mcp.", "dpdb.doors.server.mcp"))]:
         monkeypatch.delitem(sys.modules, name)

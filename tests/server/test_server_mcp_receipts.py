@@ -57,6 +57,7 @@ def opened(folder: Path, found: dict[str, Any]) -> list[Receipt]:
     return [open_receipt(one["receipt"].encode(), [key]) for one in found["receipts"]]
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("over", [pytest.param(over_http, marks=pytest.mark.slow), over_stdio])
 def test_an_agent_has_the_receipts_of_what_it_ran(
     tmp_path: Path, over: Any, capsys: pytest.CaptureFixture[str]
@@ -96,6 +97,7 @@ def test_an_agent_has_the_receipts_of_what_it_ran(
     assert main(shown) == 0
 
 
+@pytest.mark.heavy(family="privacy")
 def test_nothing_of_others_is_in_a_receipt_and_no_receipt_is_of_others(tmp_path: Path) -> None:
     site = site_with_key(tmp_path)
     agents = Agents(site)
@@ -134,6 +136,7 @@ def test_nothing_of_others_is_in_a_receipt_and_no_receipt_is_of_others(tmp_path:
         agents.desk.close()
 
 
+@pytest.mark.heavy(family="long")
 def test_an_agent_with_a_receipt_is_refused_by_a_ledger_that_went_back(tmp_path: Path) -> None:
     """Ledger, head and the key's memory put back together: nothing is spent, whatever tool the agent calls."""
     site = site_with_key(tmp_path)
@@ -179,6 +182,7 @@ def test_an_agent_with_a_receipt_is_refused_by_a_ledger_that_went_back(tmp_path:
     asyncio.run(refused())
 
 
+@pytest.mark.heavy(family="long")
 def test_a_server_without_a_key_says_so(tmp_path: Path) -> None:
     agents = Agents(make_site(tmp_path, analysts={"ann": RATION}))
 

@@ -27,6 +27,7 @@ def sign_in(browser: Browser, address: str, token: str, **how: bool | int) -> No
     browser.wait(IN)
 
 
+@pytest.mark.heavy(family="privacy")
 def test_pages_are_constant_and_name_nothing(server: Server) -> None:
     for path in PAGES:
         found = server.client().get(path)
@@ -39,6 +40,7 @@ def test_pages_are_constant_and_name_nothing(server: Server) -> None:
         assert "unsafe" not in policy
 
 
+@pytest.mark.heavy(family="spending")
 def test_an_analyst_sees_the_cost_then_asks(server: Server, site: Site, browser: Browser) -> None:
     before = site.spent()
     sign_in(browser, f"{server.url}/", site.tokens["ann"])
@@ -61,6 +63,7 @@ def test_an_analyst_sees_the_cost_then_asks(server: Server, site: Site, browser:
     assert [entry["message"] for entry in browser.log("browser")] == []
 
 
+@pytest.mark.heavy(family="long")
 def test_a_suite_shows_its_verdicts_and_its_days(server: Server, site: Site, browser: Browser) -> None:
     sign_in(browser, f"{server.url}/", site.tokens["ann"])
     browser.run("document.querySelector('#suites button').click();")
@@ -72,6 +75,7 @@ def test_a_suite_shows_its_verdicts_and_its_days(server: Server, site: Site, bro
         assert any(check["name"] in name and check["how_many"] in name and check["limit"] in name for name in names)
 
 
+@pytest.mark.heavy(family="long")
 def test_names_complete_by_keyboard(server: Server, site: Site, browser: Browser) -> None:
     sign_in(browser, f"{server.url}/", site.tokens["ann"])
     browser.run(
@@ -83,6 +87,7 @@ def test_names_complete_by_keyboard(server: Server, site: Site, browser: Browser
     assert browser.run("return document.getElementById('statement').value;") == "SELECT dp_inconsistency"
 
 
+@pytest.mark.heavy(family="long")
 def test_what_a_server_says_is_text(server: Server, site: Site, browser: Browser) -> None:
     """A column may be called as HTML is written; it is shown, and not run."""
     name = "<img src=x onerror=alert(1)>"
@@ -98,6 +103,7 @@ def test_what_a_server_says_is_text(server: Server, site: Site, browser: Browser
     assert browser.run("return document.querySelectorAll('img').length;") == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_a_wrong_token_is_said_and_not_kept(server: Server, browser: Browser) -> None:
     browser.show(f"{server.url}/")
     browser.run("sessionStorage.clear(); location.reload();")
@@ -108,6 +114,7 @@ def test_a_wrong_token_is_said_and_not_kept(server: Server, browser: Browser) ->
     assert browser.run("return document.getElementById('inside').hidden;") is True
 
 
+@pytest.mark.heavy(family="spending")
 def test_an_owner_sees_who_spent_what(server: Server, site: Site, browser: Browser) -> None:
     assert server.ask("bob", COUNT).status_code == 200
     sign_in(browser, f"{server.url}/owner", site.tokens["olga"])
@@ -120,6 +127,7 @@ def test_an_owner_sees_who_spent_what(server: Server, site: Site, browser: Brows
     assert server.client("ann").get("/v1/board").status_code == 403
 
 
+@pytest.mark.heavy(family="long")
 def test_an_owner_saves_the_report_on_jobs(server: Server, site: Site, browser: Browser) -> None:
     """A job of the same table is among the debits, and its results are in the report."""
     olga = server.client("olga")
@@ -168,6 +176,7 @@ def test_the_document_has_the_routes(server: Server) -> None:
     assert described == {route[:2] for route in ROUTES}
 
 
+@pytest.mark.heavy(family="long")
 def test_routes_answer_as_described(server: Server) -> None:
     """What the document requires of bodies and answers is what the routes take and give."""
     paths = openapi_document(ROUTES)["paths"]

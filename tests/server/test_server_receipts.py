@@ -44,6 +44,7 @@ def seen(checkpoint: Checkpoint) -> dict[str, str]:
     return {"If-Receipt": checkpoint.text.replace("\n", " ").strip()}
 
 
+@pytest.mark.heavy(family="privacy")
 def test_an_answer_links_to_its_receipt_which_is_the_askers_alone(tmp_path: Path) -> None:
     site = site_with_key(tmp_path)
     with Server(site) as server:
@@ -79,6 +80,7 @@ def test_an_answer_links_to_its_receipt_which_is_the_askers_alone(tmp_path: Path
     assert released == {one["release_id"] for one in answers[0].json()["releases"]}
 
 
+@pytest.mark.heavy(family="long")
 def test_a_server_whose_ledger_went_back_refuses_who_holds_a_receipt(tmp_path: Path) -> None:
     """Ledger and head put back together: dpdb alone does not notice, and goes on; whoever holds a receipt does."""
     site = site_with_key(tmp_path)
@@ -185,6 +187,7 @@ def test_the_shown_log_advances_by_the_clock_alone(shared: Kept, monkeypatch: py
     assert main(["verify", str(file), "--key", str(shared.public), "--ledger", str(shared.ledger)]) == 0
 
 
+@pytest.mark.heavy(family="privacy")
 def test_the_shown_log_advances_though_nobody_asks(shared: Kept) -> None:
     """So nobody chooses by when he asks which moment a log shows: asked late, it is that of the grid."""
     grid = 1.0
@@ -213,6 +216,7 @@ def test_a_key_remembers_the_longest_log_that_it_has_signed(shared: Kept) -> Non
             assert len(signed.last(issuer.origin)) <= 4
 
 
+@pytest.mark.heavy(family="privacy")
 def test_receipts_wait_for_the_askers_statements(tmp_path: Path) -> None:
     """A receipt says whether a debit was answered: nobody sees past the grid of answers by asking for it meanwhile."""
     site = site_with_key(tmp_path, release_seconds=3.0)

@@ -69,6 +69,7 @@ def test_the_container_installs_what_there_is() -> None:
     assert in_container("USER") == re.findall(r"useradd --uid \d+ (\w+)", CONTAINER)[0]
 
 
+@pytest.mark.heavy(family="alone")
 def test_what_the_container_starts_answers_at_its_port(tmp_path: Path) -> None:
     """With its folder for /data; the port is one that is free here."""
     command, *arguments = json.loads(in_container("ENTRYPOINT"))

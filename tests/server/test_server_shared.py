@@ -57,6 +57,7 @@ def test_servers_share_rates_and_statements_at_once(tmp_path: Path) -> None:
     audit.close()
 
 
+@pytest.mark.heavy(family="long")
 def test_servers_and_doors_share_failed_logins(tmp_path: Path) -> None:
     """This process stands for a second server, in which the same address fails, too."""
     site = make_site(tmp_path, settings={"failed_logins_per_minute": 5}, postgres=True)
@@ -163,6 +164,7 @@ def code_of(desk: Desk, statement: str) -> str:
     return "answered"
 
 
+@pytest.mark.heavy(family="privacy")
 def test_a_full_disk_refuses_what_could_not_be_audited(desk: Desk, tmp_path: Path) -> None:
     """SQLite itself says that its disk is full; what fits again is answered again."""
     words = "unavailable: the audit cannot be written now, and nothing was released; the reason is in the owner's log"
@@ -185,6 +187,7 @@ def opened_ledger(desk: Desk) -> Any:
     return Ledger.open(desk.configuration.tables[0].ledger)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_second_writer_stalls_statements_and_nothing_else(desk: Desk, tmp_path: Path) -> None:
     """The event loop goes on; statements are written in their order when the writer has done."""
     writer = sqlite3.connect(tmp_path / "audit.sqlite", isolation_level=None)
@@ -210,6 +213,7 @@ def test_a_second_writer_stalls_statements_and_nothing_else(desk: Desk, tmp_path
     assert [text for *_, text in audited(tmp_path)] == ["SELECT 1", "SELECT 2"]
 
 
+@pytest.mark.heavy(family="privacy")
 def test_refusals_before_a_statement_is_made_are_audited(desk: Desk, tmp_path: Path) -> None:
     async def refused() -> str:
         with pytest.raises(RefusedError) as error:

@@ -56,6 +56,7 @@ def keep(site: Site) -> None:
         session.check(suite, 1, keep="nightly")
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_killed_run_without_a_key_is_finished_by_the_id_in_the_history(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,6 +74,7 @@ def test_a_killed_run_without_a_key_is_finished_by_the_id_in_the_history(
         assert [entry.run_id for entry in ledger.history()] == [f"ann:{begun['run_id']}"]
 
 
+@pytest.mark.heavy(family="long")
 def test_nested_keys_are_refused(site: Site) -> None:
     keys: list[Any] = ["CA"]
     for _ in range(900):
@@ -80,6 +82,7 @@ def test_nested_keys_are_refused(site: Site) -> None:
     assert checked(site, None, {"by": "state", "keys": keys}) == ("refused", [])
 
 
+@pytest.mark.heavy(family="long")
 def test_refusals_by_rate_fill_no_audit(site: Site) -> None:
     async def asked() -> list[tuple[int]]:
         desk = Desk(load_configuration(site.config))
@@ -105,12 +108,14 @@ def test_the_board_refuses_a_rearm_that_could_not_pay_a_failure(site: Site) -> N
     assert site.spent() == 1
 
 
+@pytest.mark.heavy(family="spending")
 def test_an_answered_run_costs_nothing_by_the_id_of_its_verdicts(site: Site) -> None:
     assert checked(site, "mine", {"epsilon": 1})[0] == "answered"
     outcome, found = checked(site, "ann:mine", {"epsilon": 1})
     assert (outcome, [one["run_id"] for one in found]) == ("answered", ["mine"])
 
 
+@pytest.mark.heavy(family="privacy")
 def test_a_revoked_analyst_runs_no_kept_suite(site: Site) -> None:
     keep(site)
     assert checked(site, None, {})[0] == "answered"

@@ -48,6 +48,7 @@ def test_the_grid_doubles() -> None:
     assert [grid_point(elapsed, 1.5) for elapsed in (0, 1.5, 1.6, 3.1, 100)] == [1.5, 1.5, 3, 6, 192]
 
 
+@pytest.mark.heavy(family="spending")
 def test_answers_refusals_by_budget_and_failures_leave_at_the_grid_at_the_earliest(
     timed: tuple[Desk, Site], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,6 +99,7 @@ def test_what_makes_no_release_waits_for_nobody(timed: tuple[Desk, Site]) -> Non
     asyncio.run(both())
 
 
+@pytest.mark.heavy(family="spending")
 def test_an_account_does_not_show_a_debit_before_its_answer(timed: tuple[Desk, Site]) -> None:
     """Nor does the number of statements at once, which are counted until the grid's point."""
     ann = Client(timed, "ann")

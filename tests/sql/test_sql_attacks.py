@@ -125,6 +125,7 @@ def test_where_statements_run_there_is_nothing_private_and_no_way_out(
     assert sorted(folder.iterdir()) == files
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("group", [group for group in ATTACKS if group != "malformed"])
 def test_some_of_them_in_processes(group: str, folder: Path, remote: RemoteDatabase) -> None:
     for statement in ATTACKS[group][::15]:

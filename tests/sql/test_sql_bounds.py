@@ -41,6 +41,7 @@ def test_nesting_that_doubles_the_work_is_refused(name: str, front_end: FrontEnd
             front_end.check(f"SELECT dp_count('visits', where := '{predicate}').value")
 
 
+@pytest.mark.heavy(family="long")
 def test_what_people_write_is_far_from_the_bound() -> None:
     for case in fifth(CASES):
         parse_statement(case.sql)
@@ -54,6 +55,7 @@ def test_what_people_write_is_far_from_the_bound() -> None:
         parse_statement(text)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("statement", "says"),
     [
@@ -76,6 +78,7 @@ def test_odd_texts_are_refused_in_words(statement: str, says: str, front_end: Fr
         front_end.run(statement)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("statement", "error"),
     [
@@ -149,6 +152,7 @@ def test_closed_standard_input_is_one_line(
         assert main([*command, "--quiet", "SELECT value FROM dp_count('visits')"]) == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_many_columns_of_one_name_are_shown_in_time(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     command = ["sql", str(folder / "visits.parquet"), "--constraints", RULE, "--budget", "1", "--quiet"]
     assert main([*command, "--format", "csv", f"SELECT {', '.join(['1'] * 4_000)}"]) == 0

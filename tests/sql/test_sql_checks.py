@@ -25,6 +25,7 @@ def ledger(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.heavy(family="privacy")
 def test_a_run_id_is_answered_again_and_is_one_askers(folder: Path, ledger: Path) -> None:
     answers = []
     for _ in range(2):
@@ -42,6 +43,7 @@ def test_a_run_id_is_answered_again_and_is_one_askers(folder: Path, ledger: Path
         )
 
 
+@pytest.mark.heavy(family="long")
 def test_a_kept_suite_is_free_and_stays_as_it_was_opened(folder: Path, ledger: Path) -> None:
     with dpdb.open(folder / "visits.parquet", constraints=RULE, ledger=ledger) as owner:
         owner.check(NIGHTLY, 2, keep="nightly")
@@ -68,6 +70,7 @@ CASES = [
 ]
 
 
+@pytest.mark.heavy(family="long")
 def test_slices_and_dates_are_as_for_releases(folder: Path, ledger: Path) -> None:
     noise = CountingNoise()
     with replaced_noise(noise), door_with_suite(folder, {}, ledger=ledger, suite=DATED) as door:
@@ -89,6 +92,7 @@ def test_slices_and_dates_are_as_for_releases(folder: Path, ledger: Path) -> Non
         assert door.session.spent() == pytest.approx(0.125 + 8 * 0.01)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_kept_suite_has_its_own_rows(folder: Path, tmp_path: Path) -> None:
     ledger = tmp_path / "growing.ledger"
     Ledger.create(ledger, 3, append_only=True).close()
@@ -105,6 +109,7 @@ def test_a_kept_suite_has_its_own_rows(folder: Path, tmp_path: Path) -> None:
         assert door.session.spent() == 2
 
 
+@pytest.mark.heavy(family="long")
 def test_a_run_that_failed_is_finished_by_the_next_statement(
     folder: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +128,7 @@ def test_a_run_that_failed_is_finished_by_the_next_statement(
         assert door.session.spent() == 0.5
 
 
+@pytest.mark.heavy(family="long")
 def test_a_statement_that_fails_over_its_verdicts_keeps_them(folder: Path) -> None:
     with replaced_noise(CountingNoise()), door_with_suite(folder, {}) as door:
         with pytest.raises(EngineError, match="Could not convert"):
@@ -135,6 +141,7 @@ def test_a_statement_that_fails_over_its_verdicts_keeps_them(folder: Path) -> No
         assert (door.session.spent(), door.kept_checks) == (0.25, ())
 
 
+@pytest.mark.heavy(family="long")
 def test_the_command_line_registers_suites(folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     suite = tmp_path / "nightly.txt"
     suite.write_text(NIGHTLY)

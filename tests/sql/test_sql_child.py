@@ -115,6 +115,7 @@ def rehearsing(remote: RemoteDatabase, query: str = ENDLESS) -> Running:
 # -- what a worker holds --------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="privacy")
 @linux
 def test_a_worker_holds_nothing_of_ours(remote: RemoteDatabase, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPDB_SECRET", "canary_environment")
@@ -135,6 +136,7 @@ def test_a_worker_holds_nothing_of_ours(remote: RemoteDatabase, folder: Path, mo
             assert isinstance(running.outcome(), StatementRefusedError)
 
 
+@pytest.mark.heavy(family="long")
 @linux
 def test_a_worker_is_under_its_limits(remote: RemoteDatabase) -> None:
     running = rehearsing(remote)
@@ -157,6 +159,7 @@ print("yes" if library.unshare(0x40000000) == 0 or library.unshare(0x50000000) =
 """
 
 
+@pytest.mark.heavy(family="long")
 @linux
 def test_the_zygote_has_one_thread_and_no_network(remote: RemoteDatabase) -> None:
     with remote.statement("SELECT 1", {}) as statement:
@@ -184,6 +187,7 @@ def test_public_tables_are_files_that_only_we_can_read_and_go_with_us(public: di
 # -- how it is stopped ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="long")
 def test_statements_end_in_time(public: dict[str, Path]) -> None:
     with closing(RemoteDatabase(public, Limits(seconds=0.5))) as remote:
         start = time.monotonic()
@@ -245,6 +249,7 @@ def test_two_hundred_processes_are_killed_at_random_times(door: FrontEnd) -> Non
     assert len(told) > 100
 
 
+@pytest.mark.heavy(family="long")
 @linux
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_dead_or_stopped_zygote_is_replaced(number: signal.Signals, door: FrontEnd) -> None:
@@ -266,6 +271,7 @@ def test_a_dead_or_stopped_zygote_is_replaced(number: signal.Signals, door: Fron
     assert (door.session.spent(), door.kept) == (1, ())
 
 
+@pytest.mark.heavy(family="long")
 @linux
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_processes_die_with_their_parent(number: signal.Signals, folder: Path) -> None:
@@ -286,6 +292,7 @@ door.run({ENDLESS_AND_LEGITIMATE!r})
         wait_for(lambda: not is_running(worker) and not is_running(zygote))
 
 
+@pytest.mark.heavy(family="long")
 @linux
 def test_workers_end_with_the_zygote_where_no_signal_tells_them(
     public: dict[str, Path], monkeypatch: pytest.MonkeyPatch
@@ -300,6 +307,7 @@ def test_workers_end_with_the_zygote_where_no_signal_tells_them(
     assert isinstance(running.outcome(), StatementRefusedError)
 
 
+@pytest.mark.heavy(family="long")
 @linux
 def test_an_interrupted_statement_leaves_no_process(remote: RemoteDatabase) -> None:
     def run() -> None:
@@ -314,6 +322,7 @@ def test_an_interrupted_statement_leaves_no_process(remote: RemoteDatabase) -> N
         statement.rehearse()
 
 
+@pytest.mark.heavy(family="spending")
 @linux
 def test_ctrl_c_stops_a_statement_at_once_with_one_line(folder: Path) -> None:
     command = [sys.executable, "-m", "dpdb", "sql", folder / "visits.parquet", "--constraints", RULE, "--budget", "1"]
@@ -334,6 +343,7 @@ def test_ctrl_c_stops_a_statement_at_once_with_one_line(folder: Path) -> None:
         assert not is_running(running)
 
 
+@pytest.mark.heavy(family="long")
 @linux
 def test_nothing_stays_behind(folder: Path, public: dict[str, Path]) -> None:
     with dpdb.open(folder / "visits.parquet", constraints=RULE) as session:
@@ -360,6 +370,7 @@ def test_an_interpreter_that_does_not_start_is_one_error_and_the_owner_is_told_w
     assert "no such library" in caplog.text
 
 
+@pytest.mark.heavy(family="long")
 def test_a_machine_without_descriptors_or_programs_is_one_error(
     public: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -384,6 +395,7 @@ def test_a_closed_front_end_starts_nothing(door: FrontEnd) -> None:
 # -- several at once ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="privacy")
 def test_nobody_waits_for_another_statement_to_run(door: FrontEnd) -> None:
     running = Running(lambda: door.run(ENDLESS_OVER_ANSWERS))
     wait_for(lambda: door.session.spent() == 1)
@@ -395,6 +407,7 @@ def test_nobody_waits_for_another_statement_to_run(door: FrontEnd) -> None:
     assert len(door.kept) == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_one_thread_at_a_time_uses_the_session(door: FrontEnd, monkeypatch: pytest.MonkeyPatch) -> None:
     inside: list[str] = []
 
@@ -418,6 +431,7 @@ def test_one_thread_at_a_time_uses_the_session(door: FrontEnd, monkeypatch: pyte
     assert door.session.spent() == 1.5
 
 
+@pytest.mark.heavy(family="spending")
 def test_the_same_question_at_once_is_paid_by_each_and_answered_apart(door: FrontEnd) -> None:
     results: list[str] = []
 
@@ -431,6 +445,7 @@ def test_the_same_question_at_once_is_paid_by_each_and_answered_apart(door: Fron
     assert (door.session.spent(), door.kept) == (1, ())
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_kept_answer_is_given_once(door: FrontEnd) -> None:
     for _ in range(2):
         with pytest.raises(EngineError):
@@ -441,6 +456,7 @@ def test_a_kept_answer_is_given_once(door: FrontEnd) -> None:
     assert (door.session.spent(), door.kept) == (2, ())
 
 
+@pytest.mark.heavy(family="long")
 def test_explaining_does_not_run_the_statement(door: FrontEnd) -> None:
     for form, columns in (("EXPLAIN", ["explain_key", "explain_value"]), ("DESCRIBE", None)):
         table = door.run(f"{form} {ENDLESS_AND_LEGITIMATE}").table
@@ -448,6 +464,7 @@ def test_explaining_does_not_run_the_statement(door: FrontEnd) -> None:
     assert door.session.spent() == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_answers_arrive_as_they_are(remote: RemoteDatabase) -> None:
     row = {field.name: None for field in RELEASE_SCHEMA} | {
         "measure": "it's \u00e9\n",

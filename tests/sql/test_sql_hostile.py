@@ -107,6 +107,7 @@ def attack_with_functions(count: int, remote: RemoteDatabase, door: FrontEnd, fo
     assert sorted(folder.iterdir()) == files
 
 
+@pytest.mark.heavy(family="long")
 def test_functions_with_odd_arguments(remote: RemoteDatabase, door: FrontEnd, folder: Path) -> None:
     attack_with_functions(25, remote, door, folder, PATIENCE)
 
@@ -124,6 +125,7 @@ def attack_with_mutations(seeds: Sequence[int], door: FrontEnd, grace: float) ->
     assert outcomes["refused (StatementRefusedError)"] >= len(seeds) // 4
 
 
+@pytest.mark.heavy(family="long")
 def test_mutated_statements(door: FrontEnd, capfd: pytest.CaptureFixture[str]) -> None:
     attack_with_mutations(fifth(range(150)), door, PATIENCE)
     assert not shows_private(*capfd.readouterr())

@@ -65,6 +65,7 @@ def test_explain_shows_the_cost_and_no_size(front_end: FrontEnd) -> None:
     assert "~0 rows" in rows.to_pylist()[1]["explain_value"]
 
 
+@pytest.mark.heavy(family="alone")
 def test_public_statements_mean_what_duckdb_makes_of_their_text(front_end: FrontEnd, public: dict[str, Path]) -> None:
     """What runs is written by our parser; on public tables DuckDB can read the original text."""
     comparable = [case for case in CASES if not (case.releases or "dp_" in case.sql or case.rows is None)]

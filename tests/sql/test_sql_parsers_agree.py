@@ -88,6 +88,7 @@ def check(query: str, reader: duckdb.DuckDBPyConnection, without_reach: frozense
     return True
 
 
+@pytest.mark.heavy(family="alone")
 def test_legitimate_statements(
     front_end: FrontEnd, reader: duckdb.DuckDBPyConnection, without_reach: frozenset[str]
 ) -> None:

@@ -78,6 +78,7 @@ def test_a_typo_anywhere_costs_nothing(
         assert (session.spent(), noise.draws) == (0, 0)
 
 
+@pytest.mark.heavy(family="long")
 def test_an_answer_is_kept_for_the_corrected_statement(folder: Path, noise: CountingNoise) -> None:
     with (
         dpdb.open(folder / "visits.parquet", constraints=RULE, budget=2) as session,
@@ -93,6 +94,7 @@ def test_an_answer_is_kept_for_the_corrected_statement(folder: Path, noise: Coun
         assert (session.spent(), noise.draws) == (2, 2)
 
 
+@pytest.mark.heavy(family="long")
 def test_answers_made_before_a_failing_release_are_kept(
     folder: Path, noise: CountingNoise, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,6 +132,7 @@ def test_disjoint_slices_of_one_statement_are_charged_once(folder: Path, ledger:
             door.run("SELECT dp_count('visits', 0.1).value")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_run_id_gives_the_recorded_answer(folder: Path, ledger: Path, noise: CountingNoise) -> None:
     asked = "SELECT release_id, value FROM dp_count('visits', 0.7, run_id := 'monday')"
     answers = []
@@ -175,6 +178,7 @@ def test_preparing_checks_everything_and_spends_and_reads_nothing(
 # -- public tables and results ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="long")
 def test_public_tables_are_checked_when_the_front_end_opens(folder: Path, session: dpdb.Session) -> None:
     with pytest.raises(ParameterError, match="the private table's name"):
         FrontEnd(session, "visits", {"VISITS": folder / "states.csv"})
@@ -189,6 +193,7 @@ def test_public_tables_are_checked_when_the_front_end_opens(folder: Path, sessio
 MANY = "(VALUES " + ", ".join(["(1)"] * 100) + ")"
 
 
+@pytest.mark.heavy(family="long")
 def test_a_result_that_is_too_large_keeps_the_answer(
     folder: Path, noise: CountingNoise, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -113,6 +113,7 @@ def test_what_passes_costs_the_first_share() -> None:
         assert session.spent() == 0.25
 
 
+@pytest.mark.heavy(family="privacy")
 @pytest.mark.usefixtures("folder")
 def test_a_run_is_answered_again_and_its_secret_is_gone() -> None:
     first = checked("t.ledger", epsilon=1, run_id="monday")
@@ -254,6 +255,7 @@ def test_a_ledger_shows_verdicts_again(capsys: pytest.CaptureFixture[str]) -> No
     assert "few: fail (fail)" in history
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("folder")
 def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     Path("clean.txt").write_text("UNIQUE(id)  fail above 300\n")

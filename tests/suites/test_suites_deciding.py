@@ -58,6 +58,7 @@ def test_the_epsilon_that_is_named_decides_all(table: Path, limit: int, slices: 
         )
 
 
+@pytest.mark.heavy(family="long")
 def test_the_command_says_how_many_why_and_what_decides(
     table: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -108,6 +109,7 @@ def test_what_is_no_file_and_no_rule_is_called_so(table: Path, capsys: pytest.Ca
     assert "expected limits at the end of the line, such as 'warn above 0, fail above 0.1%'" in capsys.readouterr().err
 
 
+@pytest.mark.heavy(family="long")
 def test_a_bar_is_wiped_away_before_other_lines(
     table: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -102,6 +102,7 @@ def stop_at(step: str, times: int) -> Callable[[str], None]:
     return reached
 
 
+@pytest.mark.heavy(family="spending")
 def test_rings_that_a_re_arm_paid_are_settled_too() -> None:
     made = plan(keep="nightly")
     assert found(kept("monday")) == {"plain": "fail", "key": "pass", "few": "pass"}
@@ -117,6 +118,7 @@ def test_rings_that_a_re_arm_paid_are_settled_too() -> None:
         assert ledger.summary().spent == (made.first_share + sum(rings)) / NANO
 
 
+@pytest.mark.heavy(family="long")
 def test_a_statistic_that_is_counted_otherwise_elsewhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without closed forms the lattice is one of halves, on which the same hidden thresholds are half as many rows."""
     kept("monday")
@@ -170,6 +172,7 @@ def test_rows_are_read_once_a_run_and_never_taken_from_an_earlier_one(monkeypatc
     assert told.count("drawing noise") == 3 + 20
 
 
+@pytest.mark.heavy(family="spending")
 def test_rows_are_counted_once_for_all_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """And exactly what is counted is rehearsed before the debit."""
     asked: dict[str, list[list[object]]] = {"counts": [], "rehearse": []}
@@ -206,6 +209,7 @@ def test_a_run_that_is_finished_on_other_rows_bounds_those_alone(monkeypatch: py
     assert [check.upper for check in finished[1:]] == [check.upper for check in kept("wednesday")[1:]]
 
 
+@pytest.mark.heavy(family="long")
 def test_a_check_re_armed_while_its_run_is_held_is_tested_by_the_rest_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     made = plan(keep="nightly")
     killed_run("monday", monkeypatch, levels=22, keep="nightly")
@@ -221,6 +225,7 @@ def test_a_check_re_armed_while_its_run_is_held_is_tested_by_the_rest_of_it(monk
         assert ledger.summary().spent == (made.first_share + sum(rings)) / NANO
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("certain", "before", "after"),
     [
@@ -252,6 +257,7 @@ BY = {"by": "city", "keys": ["c0", "c1"]}
 SLICED = "even: not(t1.id % 2 = 0)\nlow: not(t1.id < 100)\n"
 
 
+@pytest.mark.heavy(family="long")
 def test_a_check_fails_in_two_slices_at_different_levels(monkeypatch: pytest.MonkeyPatch) -> None:
     """200 even rows in one slice; of the 100 low ones 50 in each, so that the second check fails in both at a level."""
     results = check(SLICED, run_id="whole", **BY)

@@ -59,6 +59,7 @@ def killed(places: tuple[Path, Path], folder: Path, kept: str, steps: list[str])
         assert (one["debits"], one["spent"]) == (1, spent), step
 
 
+@pytest.mark.heavy(family="ends")
 def test_a_set_that_is_killed_is_finished_by_the_same_command(places: tuple[Path, Path], tmp_path: Path) -> None:
     killed(places, tmp_path, "", ["secret written", "level recorded", "secret overwritten"])
 
@@ -69,6 +70,7 @@ def test_a_set_that_is_killed_at_each_step(places: tuple[Path, Path], tmp_path: 
     killed(places, tmp_path, kept, [*OPENING, *RUNNING, *LAST[kept]])
 
 
+@pytest.mark.heavy(family="ends")
 def test_a_full_disk_is_one_line_and_the_same_command_goes_on(places: tuple[Path, Path], tmp_path: Path) -> None:
     """Before the debit nothing is spent; after it the run is finished with its own thresholds, and paid once."""
     found = driven(places, tmp_path, "", ["full asked", "full reserved"])

@@ -245,6 +245,7 @@ WORDS = ["warn", "fail", "above", "below", "0", "7", "%", "rows", "row", "of", "
 UNIT = r"( rows?| duplicate values?| rows in duplicates| %( of non - null)?( duplicate values| in duplicates)?)?"
 
 
+@pytest.mark.heavy(family="alone")
 def test_the_longest_list_of_limits_is_cut_off() -> None:
     """As a regular expression over the words finds it."""
     import re

@@ -178,6 +178,7 @@ def test_10000_kept_years_day_by_day():
     assert passed <= 151
 
 
+@pytest.mark.heavy(family="alone")
 def test_sizes_hold_together_for_3650_checks_just_below_their_thresholds():
     """f = T - 8 in all: some fail; every interval of a run contains f, but in 2 beta of the runs."""
     plan, rng, runs = suite(3650), np.random.default_rng(SEED), 150

@@ -36,6 +36,7 @@ FLIPS = {  # what is tested, and what one row of a parent moves: look-ups up, or
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", FLIPS)
 def test_what_flips_loses_no_more_than_is_charged(name: str) -> None:
     most, changes = FLIPS[name]
@@ -43,6 +44,7 @@ def test_what_flips_loses_no_more_than_is_charged(name: str) -> None:
     assert losses(case.plan, case.pairs(), Code()).holds
 
 
+@pytest.mark.heavy(family="long")
 def test_the_law_sees_flips_taken_for_single_rows() -> None:
     """Half of that divisor: two statistics of one bank move apart."""
     case = Case(small_plan([count()] * 2, 2, (1, 2), (1, 0)), [(0,), (-1, 0)], [(0, 1), (-1, 0)])
@@ -149,6 +151,7 @@ def broken_by_units(tested: Sequence[Instance], most: int) -> tuple[set[int], in
 SMALL: list[Instance] = list(product(bags(CHILDREN, 3), bags(PARENTS, 2)))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("most", [1, 2])
 def test_a_unit_moves_each_check_within_its_claim(most: int) -> None:
     broken, moved = broken_by_units(random.Random(most).sample(SMALL, 12), most)
@@ -191,6 +194,7 @@ def moved_by_rows(tested: Sequence[Instance], most: int) -> list[Fraction]:
     return greatest
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("most", [1, 2])
 def test_a_row_of_either_table_moves_checks_within_half_a_claim(most: int) -> None:
     """A row that flips is two steps of the path that the claim counts: one goes, and one comes."""
@@ -259,6 +263,7 @@ def test_verdicts_and_sizes_are_those_of_sql(health: Path, form: dict[str, Any])
     assert verdicts == {"late": "fail", "found": "fail", "sex": "pass", "rows": "pass"}
 
 
+@pytest.mark.heavy(family="privacy")
 def test_the_command_checks_beside_private_parents(health: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ledger = health.parent / "l.ledger"
     Ledger.create(ledger, 200)

@@ -68,6 +68,7 @@ def test_as_many_as_are_promised_are_found_with_the_least_noise_and_the_largest_
     )
 
 
+@pytest.mark.heavy(family="alone")
 def test_promised_failures_are_found_in_real_runs():
     """25 real runs; a true 2% exceeds `most_allowed` with a chance below 1e-6."""
     plan = plan_of(*[count()] * 12)

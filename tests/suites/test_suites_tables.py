@@ -88,6 +88,7 @@ def _counts(folder: Path, rows: Rows, **options: object) -> list[tuple[Fraction,
 # -- sensitivity ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("max_rows", [None, 2])
 def test_a_person_more_changes_no_statistic_by_more_than_its_bounds(tmp_path: Path, max_rows: int | None) -> None:
     _one_person_more(tmp_path, max_rows, 1)
@@ -173,6 +174,7 @@ def _all_tables(rows: int) -> None:
 # -- runs -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_set_is_checked_by_one_debit_which_is_answered_again(tmp_path: Path) -> None:
     tables, suites = _some(tmp_path, 4_000)
     Ledger.create(tmp_path / "set.ledger", 3).close()
@@ -199,6 +201,7 @@ def test_a_set_is_checked_by_one_debit_which_is_answered_again(tmp_path: Path) -
         changed.check(epsilon=1)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_set_whose_files_change_answers_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tables, suites = _some(tmp_path, 40)
     Ledger.create(tmp_path / "set.ledger", 3).close()
@@ -219,6 +222,7 @@ def test_a_set_whose_files_change_answers_nothing(tmp_path: Path, monkeypatch: p
         assert opened._account.spent() == 1
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_kept_set_costs_nothing_more(tmp_path: Path) -> None:
     tables, suites = _some(tmp_path)
     Ledger.create(tmp_path / "set.ledger", 1).close()
@@ -229,6 +233,7 @@ def test_a_kept_set_costs_nothing_more(tmp_path: Path) -> None:
             assert opened._account.spent() == 1
 
 
+@pytest.mark.heavy(family="privacy")
 def test_a_check_that_moves_to_another_table_is_another_suite(tmp_path: Path) -> None:
     Ledger.create(tmp_path / "set.ledger", 3).close()
     moved = "known: NOT NULL(person_id)\n"
@@ -240,6 +245,7 @@ def test_a_check_that_moves_to_another_table_is_another_suite(tmp_path: Path) ->
         other.check(epsilon=1, run_id="monday")
 
 
+@pytest.mark.heavy(family="long")
 def test_lines_may_write_a_parent_in_small_and_in_large_letters(tmp_path: Path) -> None:
     visit = "a: person_id IN person.person_id\nb: EXISTS PERSON BY person_id = Person.PERSON_ID\n"
     visit += (
@@ -254,6 +260,7 @@ def test_lines_may_write_a_parent_in_small_and_in_large_letters(tmp_path: Path) 
             assert found["e"][0] == (300 if most is None else 900)  # the visits of those with a birth are of that day
 
 
+@pytest.mark.heavy(family="long")
 def test_a_set_of_rows_used_holds_the_rows_of_one_table_at_a_time(tmp_path: Path) -> None:
     with _opened(*_some(tmp_path), max_rows=2) as opened:
         first = opened._counted_set.counts(None, None)  # type: ignore[arg-type]
@@ -262,6 +269,7 @@ def test_a_set_of_rows_used_holds_the_rows_of_one_table_at_a_time(tmp_path: Path
         assert opened._counted_set.counts(None, None) == first  # type: ignore[arg-type]
 
 
+@pytest.mark.heavy(family="long")
 def test_a_duckdb_file_is_a_set_and_the_command_says_what_is_not_checked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -315,6 +323,7 @@ def test_units_that_could_be_one_in_a_table_and_two_in_another_are_refused(tmp_p
         _opened(tables, suites).close()
 
 
+@pytest.mark.heavy(family="privacy")
 def test_two_tables_checks_of_one_name_are_told_apart(tmp_path: Path) -> None:
     both = {"visit": "known: NOT NULL(day)\n", "person": "Known: NOT NULL(born)\nown: UNIQUE(born)\n"}
     with _opened(*_some(tmp_path, **both)) as opened:

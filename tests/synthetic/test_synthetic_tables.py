@@ -48,6 +48,7 @@ def orders(draw):
     return f"not({equal}t1.{first} < t2.{first} and t1.{second} {direction} t2.{second})"
 
 
+@pytest.mark.heavy(family="alone")
 @settings(derandomize=True, deadline=None, max_examples=25)
 @given(
     st.lists(dependencies(), max_size=5),
