@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from dpdb.measures.answer import STATISTICS, Answer, DegreeCap, release_degree_cap
+from dpdb.measures.estimate import with_theta_limits
 from dpdb.measures.measure import Measure
-from dpdb.measures.mechanism import Run, with_theta_limits
+from dpdb.measures.mechanism import Run
 from dpdb.measures.registry import MEASURES
 from dpdb.privacy.epsilon import parse_epsilon
 from dpdb.release import Session

@@ -10,7 +10,6 @@ import random
 from collections.abc import Iterator, Sequence
 
 import pytest
-from case_share import fifth
 from sqlglot import exp
 from two_tables import BESIDE, LOOK_UPS, LOOKED_UP, RULES, WITH_MEMBERS, Instance, broken, instances, statistics
 
@@ -67,7 +66,7 @@ def test_a_unit_changes_look_ups_within_their_claim(database: Database, most: in
 @pytest.mark.heavy
 @pytest.mark.parametrize("most", [1, 2])
 def test_a_unit_changes_look_ups_with_members_within_their_claim(database: Database, most: int) -> None:
-    tested = fifth(random.Random(most).sample(instances(4, 3, LOOKED_UP), 40))
+    tested = random.Random(most).sample(instances(4, 3, LOOKED_UP), 40)  # fewer move nothing
     assert audited(database, tested, WITH_MEMBERS, most) > 0
 
 

@@ -68,7 +68,6 @@ FORMS = [
     Case("SELECT r.* FROM dp_count('visits') r", ONE, None),
     Case("SELECT kind FROM dp_count('visits') AS r(kind)", ONE, [("count",)]),
     Case("SELECT r.value AS v FROM (dp_count('visits')) r", ONE, [(6.0,)]),
-    Case("SELECT r.value AS v FROM ((dp_count('visits') AS x)) r", ONE, [(6.0,)]),
     Case("SELECT dp_count('visits')", ONE, None),
     Case("SELECT dp_count('visits') AS r", ONE, None),
     Case("SELECT dp_count('visits')['value']", ONE, [(6.0,)]),
