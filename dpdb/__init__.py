@@ -29,8 +29,12 @@ if TYPE_CHECKING:
     from dpdb.owner.expected_error import plan
     from dpdb.release import Release, Releases
     from dpdb.release.session import dp_inconsistency
-    from dpdb.suites import CheckResult, CheckResults, Session
-    from dpdb.suites import open_session as open  # noqa: A004 - the public name is dpdb.open
+    from dpdb.suites import (
+        CheckResult,
+        CheckResults,
+        Session,
+        open_session as open,  # noqa: A004 - the public name is dpdb.open
+    )
 
 __all__ = [
     "BudgetExceededError",

@@ -9,8 +9,7 @@ from dpdb.engine import LocalEngine, LocalTable, Progress, TableSettings, TableS
 from dpdb.errors import SourceError
 from dpdb.remote import RemoteEngine
 from dpdb.schema import TableSchema
-from dpdb.sources import Reading, SourceLike
-from dpdb.sources import has_tables as file_has_tables
+from dpdb.sources import Reading, SourceLike, has_tables as file_has_tables
 
 if TYPE_CHECKING:
     from dpdb.constraints import ConstraintsLike

@@ -20,8 +20,7 @@ import dpdb
 from dpdb.graph import load_all_kernels
 from dpdb.opening import open_table
 from dpdb.release.statistics import SliceStatistics
-from dpdb.remote import slice as remote_slice
-from dpdb.remote import thinning
+from dpdb.remote import slice as remote_slice, thinning
 from dpdb.remote.duckdb import AskedThere
 from dpdb.thresholds import FEW_ROWS, MOST_HASHES, THINNED_ROUNDS, Threshold
 

@@ -25,8 +25,7 @@ from text_reader import parse_where as read_as_text
 
 from dpdb.database.database import Database
 from dpdb.engine import LocalTable
-from dpdb.engine.sql import comparison
-from dpdb.engine.sql import where as engine_where
+from dpdb.engine.sql import comparison, where as engine_where
 from dpdb.engine.sql.input_rows import read_columns
 from dpdb.engine.sql.where import WherePredicate, parse_where
 from dpdb.errors import ParameterError, PredicateError

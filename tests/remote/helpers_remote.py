@@ -9,8 +9,7 @@ import pyarrow as pa
 from helpers_engine import Table
 from strategies_engine import VALUES
 
-from dpdb.engine import Partners, SortedForm, StatisticKind
-from dpdb.engine import Table as OpenTable
+from dpdb.engine import Partners, SortedForm, StatisticKind, Table as OpenTable
 from dpdb.opening import open_table
 from dpdb.release.conflict_graph import conflict_graph
 from dpdb.release.statistics import SliceStatistics

@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from helpers_remote import histograms, random_question
-from helpers_spelling import COLUMNS
-from helpers_spelling import rows as rows_of_all_types
+from helpers_spelling import COLUMNS, rows as rows_of_all_types
 
 import dpdb
 from dpdb.errors import EngineError

@@ -27,12 +27,9 @@ from simulated_world import SimulatedTime, ViolationError, World
 from suite_model import ended_keys
 
 from dpdb import stopping as steps
-from dpdb.files import disk as product_disk
-from dpdb.files import owned_file as file_lock
-from dpdb.ledger import Ledger, suite_runs
-from dpdb.ledger import ledger as ledger_module
-from dpdb.ledger.store import clock
-from dpdb.ledger.store import file as store_file
+from dpdb.files import disk as product_disk, owned_file as file_lock
+from dpdb.ledger import Ledger, ledger as ledger_module, suite_runs
+from dpdb.ledger.store import clock, file as store_file
 from dpdb.overlap import instance as bound
 
 SIMPLE = [{}], [{"a": 0}], [{"a": 1}], [{"b": 0}], [{"a": 1, "b": 1}], [{"a": 0, "c": 1}], [{"a": 0}, {"b": 1}]
