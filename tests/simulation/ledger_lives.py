@@ -135,7 +135,7 @@ def _chaos(life: Life) -> None:
     end = world.steps + (SERVED_STEPS if life.has_servers else CHAOS_STEPS)
     if chance.random() < 0.7:  # most lives begin with a ledger that was made in peace
         Ledger.create(life.path, life.model.budget / 10**9, append_only=life.append_only).close()
-        life.is_made = True
+        life.was_made()
         if life.has_analysts:
             analyst_actors.grant_all(life)
         if chance.random() < 0.5:
