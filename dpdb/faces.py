@@ -18,16 +18,15 @@ from typing import Any
 def lazy_names(room: str) -> tuple[Callable[[str], Any], list[str]]:
     """Return the `__getattr__` and the `__all__` of a room; its modules are found by their own names, too.
 
-    The names of its face are those that its `__init__.py` imports from its own modules ``as`` themselves, as type
-    checkers read it: each stands there once, whether it is imported at once or for type checkers alone.
+    The names of its face are those that its `__init__.py` imports from its own modules, as type checkers read it: each
+    stands there once, whether it is imported at once or for type checkers alone.
     """
     face = sys.modules[room]
     home_of = {
-        alias.asname: node.module
+        alias.name: node.module
         for node in ast.walk(ast.parse(face.__spec__.loader.get_source(room)))  # type: ignore[union-attr]
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(f"{room}.")
         for alias in node.names
-        if alias.asname is not None
     }
 
     def find(name: str) -> Any:

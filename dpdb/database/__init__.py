@@ -8,22 +8,16 @@ from dpdb.faces import lazy_names
 from dpdb.stopping import unbroken
 
 with unbroken():  # an exception of a signal in the middle of its initialisation would abort the process
-    import duckdb  # noqa: F401
+    import duckdb
 
 if TYPE_CHECKING:
-    from dpdb.database.database import (
-        BATCH_ROWS as BATCH_ROWS,
-        WRITTEN as WRITTEN,
-        Database as Database,
-        sql_file as sql_file,
-        sql_statement as sql_statement,
-    )
+    from dpdb.database.database import BATCH_ROWS, WRITTEN, Database, sql_file, sql_statement
     from dpdb.database.sql_functions import (
-        add_function as add_function,
-        add_text_function as add_text_function,
-        refuse_unusable as refuse_unusable,
-        remove_function as remove_function,
-        remove_macros as remove_macros,
+        add_function,
+        add_text_function,
+        refuse_unusable,
+        remove_function,
+        remove_macros,
     )
 else:
     __getattr__, __all__ = lazy_names(__name__)

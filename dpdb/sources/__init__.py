@@ -7,35 +7,35 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.sources.csv_lines import Faults as Faults
-    from dpdb.sources.duckdb_connection import are_of_one_database as are_of_one_database
-    from dpdb.sources.files import Files as Files
-    from dpdb.sources.json_lines import member_names as member_names
-    from dpdb.sources.kinds import kind_of as kind_of
+    from dpdb.sources.csv_lines import Faults
+    from dpdb.sources.duckdb_connection import are_of_one_database
+    from dpdb.sources.files import Files
+    from dpdb.sources.json_lines import member_names
+    from dpdb.sources.kinds import kind_of
     from dpdb.sources.open import (
-        STANDARD_INPUT as STANDARD_INPUT,
-        declared_schema as declared_schema,
-        find_files as find_files,
-        has_tables as has_tables,
-        is_address as is_address,
-        is_changed as is_changed,
-        open_source as open_source,
-        opened_content as opened_content,
-        refuse_url as refuse_url,
-        rows_digest as rows_digest,
+        STANDARD_INPUT,
+        declared_schema,
+        find_files,
+        has_tables,
+        is_address,
+        is_changed,
+        open_source,
+        opened_content,
+        refuse_url,
+        rows_digest,
     )
-    from dpdb.sources.parquet import parquet_columns as parquet_columns, parquet_scan as parquet_scan
+    from dpdb.sources.parquet import parquet_columns, parquet_scan
     from dpdb.sources.source import (
-        Reading as Reading,
-        Rows as Rows,
-        Source as Source,
-        SourceLike as SourceLike,
-        column_definition as column_definition,
-        needed as needed,
-        presence as presence,
-        typed as typed,
-        unreadable as unreadable,
-        without_rows as without_rows,
+        Reading,
+        Rows,
+        Source,
+        SourceLike,
+        column_definition,
+        needed,
+        presence,
+        typed,
+        unreadable,
+        without_rows,
     )
 else:
     __getattr__, __all__ = lazy_names(__name__)

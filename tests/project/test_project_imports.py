@@ -35,29 +35,30 @@ def modules() -> dict[str, ast.Module]:
 
 @cache
 def exports(module: str) -> list[str]:
-    """Names that a module shows: its `__all__`, or what a face imports as itself."""
+    """Names that a module shows: its `__all__`, or what a face imports from its own modules."""
     tree = modules().get(module)
     for node in () if tree is None else tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__":
             return list(ast.literal_eval(node.value))
-    return [] if tree is None or not is_lazy(module) else [name for _, name in imports(module, as_itself=True)]
+    return [] if tree is None or not is_lazy(module) else [name for _, name in shown(module)]
 
 
 def is_lazy(module: str) -> bool:
     return ("dpdb.faces", "lazy_names") in set(imports(module))
 
 
-def imports(module: str, *, as_itself: bool = False) -> Iterator[tuple[str, str]]:
-    """Module and name of every import, in functions and for type checkers, too; of `import x` the name is empty.
+def shown(face: str) -> list[tuple[str, str]]:
+    """Module and name of what a face imports from its own modules."""
+    return [(source, name) for source, name in imports(face) if source.startswith(f"{face}.")]
 
-    With `as_itself`, those of the form ``from x import name as name`` alone.
-    """
+
+def imports(module: str) -> Iterator[tuple[str, str]]:
+    """Module and name of every import, in functions and for type checkers, too; of `import x` the name is empty."""
     for node in ast.walk(modules()[module]):
         if isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
-                if not as_itself or alias.asname == alias.name:
-                    yield node.module, alias.name
-        elif isinstance(node, ast.Import) and not as_itself:
+                yield node.module, alias.name
+        elif isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name, ""
 
@@ -144,7 +145,7 @@ def test_rooms_are_imported_through_their_faces() -> None:
 @pytest.mark.parametrize("face", sorted(filter(is_lazy, modules())))
 def test_a_lazy_face_has_every_name_that_it_shows_and_no_other(face: str) -> None:
     package = importlib.import_module(face)
-    homes = {name: source for source, name in imports(face, as_itself=True)}
+    homes = {name: source for source, name in shown(face)}
     assert package.__all__ == sorted(homes)
     for name, home in homes.items():
         assert home.startswith(f"{face}.")

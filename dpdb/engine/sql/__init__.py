@@ -7,24 +7,18 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.engine.sql.bind import (
-        BoundConstraint as BoundConstraint,
-        BoundPredicate as BoundPredicate,
-        Operand as Operand,
-        not_alone as not_alone,
-        self_conflict as self_conflict,
-    )
-    from dpdb.engine.sql.coded_rows import ROW as ROW, largest_group_size as largest_group_size
-    from dpdb.engine.sql.comparison import evaluated as evaluated, is_known as is_known, shown_as as shown_as
+    from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, Operand, not_alone, self_conflict
+    from dpdb.engine.sql.coded_rows import ROW, largest_group_size
+    from dpdb.engine.sql.comparison import evaluated, is_known, shown_as
     from dpdb.engine.sql.input_rows import (
-        ComputedColumn as ComputedColumn,
-        ComputedRows as ComputedRows,
-        beside_members as beside_members,
-        in_schema_order as in_schema_order,
-        members_read as members_read,
-        read_columns as read_columns,
+        ComputedColumn,
+        ComputedRows,
+        beside_members,
+        in_schema_order,
+        members_read,
+        read_columns,
     )
-    from dpdb.engine.sql.joins import CrossTerm as CrossTerm, GroupTerm as GroupTerm, degree_terms as degree_terms
-    from dpdb.engine.sql.where import WherePredicate as WherePredicate
+    from dpdb.engine.sql.joins import CrossTerm, GroupTerm, degree_terms
+    from dpdb.engine.sql.where import WherePredicate
 else:
     __getattr__, __all__ = lazy_names(__name__)
