@@ -86,19 +86,15 @@ class KeyRows(Protocol):
 
     def row_hash(self, values: Sequence[exp.Expr]) -> exp.Expr:
         """Hash values, none of them NULL, into a whole number; those that GROUP BY puts together into the same."""
-        ...
 
     def hashes(self, query: exp.Select) -> Hashes | None:
         """Find which hashes are shared, of a query of `HASH` for each row; None if they are too many to be kept."""
-        ...
 
     def lent(self, shared: pa.Array) -> AbstractContextManager[exp.Expr]:
         """Make hashes a table of one column, `HASH`, while a block lasts."""
-        ...
 
     def grouped(self, query: exp.Select) -> pa.Table:
         """Answer `class_histogram`."""
-        ...
 
 
 def count_keys(

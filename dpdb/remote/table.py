@@ -45,11 +45,9 @@ class BesideTable(Protocol):
 
     def schema(self) -> TableSchema:
         """Return names and types, as of `RemoteTable`."""
-        ...
 
     def rows(self) -> exp.Table:
         """Name the rows for a FROM clause, as of `RemoteTable`."""
-        ...
 
 
 class RemoteTable(Protocol):
@@ -75,14 +73,12 @@ class RemoteTable(Protocol):
 
     def schema(self) -> TableSchema:
         """Return names and types, in the types of our own DuckDB; what it lacks keeps the engine's name. Public."""
-        ...
 
     def rows(self) -> exp.Table:
         """Name the rows for a FROM clause: the columns that dpdb can compare, in the types of `schema`.
 
         Reading them is total: text is UTF-8, times lie in the calendar, and what is neither is NULL.
         """
-        ...
 
     def beside(self, name: str) -> BesideTable:
         """Open another table, whose rows the queries of this one can read, at the same moment, under its name.
@@ -92,7 +88,6 @@ class RemoteTable(Protocol):
         SourceError
             If there is none.
         """
-        ...
 
     def ask(self, tree: exp.Expr) -> pa.Table:
         """Run a query.
@@ -102,23 +97,18 @@ class RemoteTable(Protocol):
         EngineError
             If it fails, whatever the reason; the reason is in the owner's log.
         """
-        ...
 
     def lend(self, name: str, table: pa.Table) -> exp.Table:
         """Make a small table readable for queries, until `take_back`."""
-        ...
 
     def take_back(self, name: str) -> None:
         """Drop a table that was lent."""
-        ...
 
     def version(self) -> str:
         """Name what decides the engine's hash of a row: with another one, other rows of a unit would be chosen."""
-        ...
 
     def close(self) -> None:
         """Drop everything that was made in the engine. May be called twice."""
-        ...
 
 
 class RemoteSet(ABC):

@@ -101,7 +101,6 @@ class ParentsOfTable(Protocol):
         schema
             Its columns and types.
         """
-        ...
 
 
 class RulesAcross:

@@ -207,11 +207,9 @@ class Groups(Protocol):
 
     def largest_group(self, columns: Sequence[str]) -> int:
         """Size of the largest group of rows that agree in some columns and have a value in each; all rows if none."""
-        ...
 
     def largest_group_of(self, key: exp.Expr) -> int:
         """Size of the largest group of rows, aliased `ROW`, that agree in a key that is not NULL."""
-        ...
 
 
 @dataclass(frozen=True, order=True)
