@@ -28,7 +28,7 @@ from dpdb.engine.sql import (
     not_alone,
     self_conflict,
 )
-from dpdb.remote.spelling import Spelling
+from dpdb.remote.foreign_spelling import ForeignSpelling
 from dpdb.schema import Column, TableSchema
 from dpdb.sources import Rows, Source
 
@@ -51,7 +51,7 @@ class Asking:
     database : Database
         Our own, for rows that have come.
     table : RemoteTable
-    spelling : Spelling
+    spelling : ForeignSpelling
     rows : exp.Expr
         For a FROM clause: those that are used, at most k of each unit.
     schema : TableSchema
@@ -64,7 +64,7 @@ class Asking:
 
     database: Database
     table: RemoteTable
-    spelling: Spelling
+    spelling: ForeignSpelling
     rows: exp.Expr
     schema: TableSchema
     gather_rows: int
@@ -263,7 +263,7 @@ def slice_tuples(
     return exp.select("*").from_(tuples.subquery(ROWS.name)).where(*in_graph) if in_graph else tuples
 
 
-def content_query(rows: exp.Expr, schema: TableSchema, spelling: Spelling) -> exp.Select:
+def content_query(rows: exp.Expr, schema: TableSchema, spelling: ForeignSpelling) -> exp.Select:
     """Select the number of rows and two order-free digests of them; see `dpdb.sources.open`.
 
     Parameters

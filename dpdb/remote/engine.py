@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
 # Named by module and class. Every source is shown to all of them, so what asks an engine is loaded when they open one.
 REMOTE_KINDS = (
-    "foreign_sources.SparkSource",
-    "foreign_sources.PostgresSource",
-    "duckdb.DuckDBSource",
-    "table.SetSource",
+    "dpdb.remote.foreign_sources.SparkSource",
+    "dpdb.remote.foreign_sources.PostgresSource",
+    "dpdb.remote.table.SetSource",
 )
 
 
@@ -114,4 +113,4 @@ def _kind_of(source: SourceLike) -> Any:
 @cache
 def _loaded(name: str) -> Any:
     module, _, known_as = name.rpartition(".")
-    return getattr(import_module(f"dpdb.remote.{module}"), known_as)()
+    return getattr(import_module(module), known_as)()

@@ -56,7 +56,7 @@ class RemoteTable(Protocol):
     Attributes
     ----------
     dialect : str
-        Sqlglot's name of the engine's SQL, by which its `Spelling` is found, too.
+        Sqlglot's name of the engine's SQL, by which its `ForeignSpelling` is found, too.
     description : str
         The table as the user named it, for messages.
     place : str

@@ -39,6 +39,7 @@ from dpdb.constraints import block_shape
 from dpdb.engine import AcrossColumn, LocalSlice, Partners
 from dpdb.engine.sql import BoundConstraint, ComputedColumn, WherePredicate
 from dpdb.remote.asking import TUPLES, Asking, fetched, in_parts, slice_tuples, stored_columns
+from dpdb.remote.foreign_spelling import ForeignSpelling
 from dpdb.remote.gather import (
     ROW,
     Join,
@@ -48,7 +49,6 @@ from dpdb.remote.gather import (
     row_column,
     takes_part,
 )
-from dpdb.remote.spelling import Spelling
 from dpdb.remote.table import new_name
 from dpdb.schema import Column, TableSchema, free_name
 
@@ -209,7 +209,7 @@ def thinned_rows(
     constraints: Sequence[BoundConstraint],
     columns: Sequence[str],
     thinned: Thinned,
-    spelling: Spelling,
+    spelling: ForeignSpelling,
 ) -> exp.Select:
     """Select columns of the rows that come, and 1 or 0 for whether each is open.
 
@@ -245,7 +245,7 @@ def thinned_rows(
 
 
 def order_values(
-    tuples: exp.Query, dc: BoundConstraint, columns: Sequence[str], names: tuple[str, str], spelling: Spelling
+    tuples: exp.Query, dc: BoundConstraint, columns: Sequence[str], names: tuple[str, str], spelling: ForeignSpelling
 ) -> exp.Select:
     """Select the distinct values of the rows that may conflict through an order rule, their hash and their number.
 
@@ -275,7 +275,7 @@ def is_thinned(dc: BoundConstraint) -> bool:
     return shape is not None and (shape.order is not None or (shape.alike and len(shape.differing) == 1))
 
 
-def _chosen(thinned: Thinned, place: int, spelling: Spelling) -> exp.Expr:
+def _chosen(thinned: Thinned, place: int, spelling: ForeignSpelling) -> exp.Expr:
     """Number rows from 0 to `ALL` - 1 by a hash: other numbers for each constraint."""
     row_hash = spelling.row_hash([row_column(thinned.row_hash), exp.convert(place)])
     return exp.func("abs", exp.paren(row_hash) % ALL)

@@ -10,13 +10,13 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
+from asked_there import AskedThere
 from helpers_postgres import Server
 from helpers_remote import closed_forms, statistics
 
 import dpdb
 from dpdb.ledger import Ledger
 from dpdb.opening import open_table
-from dpdb.remote.duckdb import AskedThere
 from dpdb.remote.opened import GatheredTable
 
 NAMES = ("person_id", "site", "day", "note")
