@@ -6,6 +6,7 @@ Who imports this makes it an engine of dpdb.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -93,7 +94,9 @@ class DuckDBRemote:
 
     def ask(self, tree: exp.Expr) -> pa.Table:
         """Run a query."""
-        names_and_types = self._database.arrow_schema(tree.sql("duckdb", normalize_functions=False))
+        empty = f"SELECT * FROM ({tree.sql('duckdb', normalize_functions=False)}) LIMIT 0"
+        with self._database._errors(empty), closing(self._database._connection.cursor()) as cursor:
+            names_and_types = cursor.sql(empty).to_arrow_reader(1).schema
         return pa.Table.from_batches(list(self._database.stream(tree)), names_and_types)
 
     def lend(self, name: str, table: pa.Table) -> exp.Table:

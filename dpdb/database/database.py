@@ -178,16 +178,6 @@ class Database(Closing):
             finally:
                 cursor.close()
 
-    def arrow_schema(self, query: str) -> pa.Schema:
-        """Return the Arrow schema of a query's result without running it."""
-        with self._errors(query):
-            cursor = self._connection.cursor()
-            try:
-                text = f"SELECT * FROM ({query}) LIMIT 0"
-                return interruptible(cursor, lambda: cursor.sql(text).to_arrow_reader(1).schema)
-            finally:
-                cursor.close()
-
     def describe(self, query: str | exp.Expr) -> list[tuple[str, str]]:
         """Return (name, DuckDB type) of each column of a query without running it."""
         return [(row[0], row[1]) for row in self.rows(f"DESCRIBE {_text(query)}")]
