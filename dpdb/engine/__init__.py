@@ -38,7 +38,15 @@ if TYPE_CHECKING:
         write_rows,
     )
     from dpdb.engine.interface import Edges, Engine, Partners, Progress, Slice, Table, Thinning, no_progress
-    from dpdb.engine.owners import OwnerQuestion, disjoint_pairs, key_of, sharing_queries
+    from dpdb.engine.owners import (
+        OwnerQuestion,
+        disjoint_pairs,
+        holds,
+        is_of_pairs,
+        key_of,
+        questions_columns,
+        sharing_queries,
+    )
     from dpdb.engine.parents.across import BoundInclusion
     from dpdb.engine.parents.declared import DeclaredParent, ParentFiles, same_name
     from dpdb.engine.parents.opened import ParentTable, folded_parents, refuse_undeclared, resolved

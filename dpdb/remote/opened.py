@@ -20,10 +20,13 @@ from dpdb.engine import (
     SortedForm,
     count_dependencies,
     disjoint_pairs,
+    holds,
+    is_of_pairs,
     kept_children,
     kept_rows,
     key_of,
     limited_keys,
+    questions_columns,
     sharing_queries,
 )
 from dpdb.engine.sql import (
@@ -33,7 +36,6 @@ from dpdb.engine.sql import (
     WherePredicate,
     is_known,
     members_read,
-    self_conflict,
 )
 from dpdb.errors import EngineError, ForeignRuleError, ParameterError, PredicateError, SourceError
 from dpdb.remote.asking import (
@@ -414,13 +416,13 @@ def count_owners(asking: Asking, owner: str, asked: Sequence[OwnerQuestion]) -> 
         The questions; those on single rows share queries.
     """
     found: dict[int, int] = {}
-    single = [place for place, each in enumerate(asked) if not _is_of_pairs(each)]
-    for part in in_queries(asking.schema, [_columns(asked[place]) for place in single]):
+    single = [place for place, each in enumerate(asked) if not is_of_pairs(each)]
+    for part in in_queries(asking.schema, [questions_columns(owner, [asked[place]]) for place in single]):
         places = [single[place] for place in part]
         counts = asking.row(_with_such_row(asking, owner, [asked[place] for place in places]))
         found |= {place: int(count) for place, count in zip(places, counts, strict=True)}
     for place, each in enumerate(asked):
-        if isinstance(each, BoundConstraint) and _is_of_pairs(each):
+        if is_of_pairs(each):
             key = key_of(each, asking.schema)
             if key is None or owner in key.equal:  # only one owner has its values
                 found[place] = int(asking.value(_with_such_pair(asking, owner, each)))
@@ -436,32 +438,15 @@ def _read(asking: Asking, names: set[str]) -> exp.Subquery:
     return with_computed(asking.rows, asking.schema, names, None).subquery(ROWS.name)
 
 
-def _is_of_pairs(asked: OwnerQuestion) -> bool:
-    return isinstance(asked, BoundConstraint) and not asked.constraint.is_single_tuple
-
-
-def _columns(asked: OwnerQuestion) -> tuple[str, ...]:
-    return () if asked is None else asked.columns
-
-
 def _with_such_row(asking: Asking, owner: str, asked: Sequence[OwnerQuestion]) -> exp.Select:
     """Query of how many owners have a row for which each question is true: one group for each owner."""
-    names = {owner, *(name for each in asked for name in _columns(each))}
-    rows = _read(asking, names)
+    rows = _read(asking, questions_columns(owner, asked))
     own = exp.column(owner, table=ROWS.name, quoted=True)
-    has = [exp.alias_(counted_if(_holds(each)), f"has_{place}") for place, each in enumerate(asked)]
+    has = [exp.alias_(counted_if(holds(each, ROWS.name)), f"has_{place}") for place, each in enumerate(asked)]
     grouped = exp.select(*has).from_(rows).where(is_known(own)).group_by(own.copy())
     some = [exp.column(f"has_{place}") > 0 for place in range(len(asked))]
     counts = [exp.alias_(counted_if(each), f"count_{place}") for place, each in enumerate(some)]
     return exp.select(*counts).from_(grouped.subquery("by_owner"))
-
-
-def _holds(asked: OwnerQuestion) -> exp.Expr:
-    """Condition of one row."""
-    if asked is None:
-        return exp.true()
-    row = ROWS.name
-    return exp.paren(self_conflict([asked], row)) if isinstance(asked, BoundConstraint) else asked.over(row)
 
 
 def _with_such_pair(asking: Asking, owner: str, rule: BoundConstraint) -> exp.Select:

@@ -19,7 +19,6 @@ from dpdb.engine import (
     PARENT_ROW,
     AcrossColumn,
     DeclaredParent,
-    KeyPair,
     ParentTable,
     refuse_undeclared,
     resolved,
@@ -27,7 +26,6 @@ from dpdb.engine import (
 )
 from dpdb.engine.sql import is_known
 from dpdb.errors import ParameterError, SourceError
-from dpdb.predicates import in_type
 from dpdb.remote.table import RemoteTable
 from dpdb.schema import TableSchema
 from dpdb.sources import Source
@@ -122,25 +120,21 @@ def join_across(
 def _present(column: AcrossColumn, rows: exp.Expr, alias: str) -> tuple[exp.Select, list[exp.Expr]]:
     """Select the keys of the parent's rows that count, each once, and say when a row has one."""
     del rows
-    keys = [exp.alias_(_of_parent(pair), f"{alias}_{place}") for place, pair in enumerate(column.pairs)]
+    names = {f"{alias}_{place}": pair for place, pair in enumerate(column.pairs)}
+    keys = [exp.alias_(pair.parents(), name) for name, pair in names.items()]
     found = exp.select(*keys).distinct().from_(exp.alias_(column.keys.copy(), PARENT_ROW, table=True))
-    on: list[exp.Expr] = [
-        exp.EQ(this=_of_row(pair, None), expression=exp.column(f"{alias}_{place}", table=alias))
-        for place, pair in enumerate(column.pairs)
-    ]
+    on: list[exp.Expr] = [pair.own(None).eq(exp.column(name, table=alias)) for name, pair in names.items()]
     return (found if column.met.condition is None else found.where(column.met.condition.copy())), on
 
 
 def _broken(column: AcrossColumn, rows: exp.Expr, alias: str) -> tuple[exp.Select, list[exp.Expr]]:
     """Select the values of rows that break a look-up, each once, and say when a row has them: first its key."""
     names = [exp.alias_(_own(name, CHILD_ROW), f"{alias}_{place}") for place, name in enumerate(column.sources)]
-    same: list[exp.Expr] = [exp.EQ(this=_of_row(pair, CHILD_ROW), expression=_of_parent(pair)) for pair in column.pairs]
+    same: list[exp.Expr] = [exp.EQ(this=pair.own(), expression=pair.parents()) for pair in column.pairs]
     assert column.met.condition is not None, "a look-up has one"
     found = exp.select(*names).distinct().from_(exp.alias_(rows.copy(), CHILD_ROW, table=True))
-    found = found.join(
-        exp.alias_(column.keys.copy(), PARENT_ROW, table=True),
-        on=exp.and_(*same, exp.paren(column.met.condition.copy())),
-    )
+    met = exp.and_(*same, exp.paren(column.met.condition.copy()))
+    found = found.join(exp.alias_(column.keys.copy(), PARENT_ROW, table=True), on=met)
     return found, list(_equal(column, alias))
 
 
@@ -149,15 +143,6 @@ def _equal(column: AcrossColumn, alias: str) -> Iterator[exp.Expr]:
     for place, name in enumerate(column.sources):
         kind = exp.EQ if name in keys else exp.NullSafeEQ
         yield kind(this=_own(name), expression=exp.column(f"{alias}_{place}", table=alias))
-
-
-def _of_row(pair: KeyPair, table: str | None) -> exp.Expr:
-    return in_type(_own(pair.column, table), pair.column_type, pair.compared_as)
-
-
-def _of_parent(pair: KeyPair) -> exp.Expr:
-    column = exp.column(pair.parent_column, table=PARENT_ROW, quoted=True)
-    return in_type(column, pair.parent_type, pair.compared_as)
 
 
 def _own(name: str, table: str | None = None) -> exp.Column:

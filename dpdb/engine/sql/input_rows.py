@@ -10,7 +10,7 @@ removing a row changes one value, group sizes by 1, and the order of no two othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -266,7 +266,7 @@ def _column(
 
 
 def _of_term(term: Term, schema: TableSchema) -> ComputedColumn:
-    sources = _distinct(column.name for column in columns_in(term))
+    sources = tuple(dict.fromkeys(column.name for column in columns_in(term)))
     text_of = tuple(schema[name] for name in sources) if term.type == "VARCHAR" else ()
     return ComputedColumn("", term.type, tree=term, value=term_sql(term), sources=sources, text_of=text_of)
 
@@ -276,10 +276,6 @@ def _of_condition(tree: Node) -> ComputedColumn:
         value = "NULL" if tree.value is None else str(tree.value).lower()
         raise PredicateError(f"a part of it is {value} whatever the row holds; leave it out")
     return ComputedColumn("", "BOOLEAN", tree=tree, value=condition(tree), sources=tuple(sorted(columns_of(tree))))
-
-
-def _distinct(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names))
 
 
 CHILD_ROW, PARENT_ROW = "child_row", "parent_row"
@@ -294,6 +290,15 @@ class KeyPair:
     parent_column: str
     parent_type: str
     compared_as: str
+
+    def own(self, table: str | None = CHILD_ROW) -> exp.Expr:
+        """The measured table's column, in the common type; `table` as of `AcrossColumn.told`."""
+        return in_type(exp.column(self.column, table=table, quoted=True), self.column_type, self.compared_as)
+
+    def parents(self) -> exp.Expr:
+        """The column of `PARENT_ROW`, in the common type."""
+        column = exp.column(self.parent_column, table=PARENT_ROW, quoted=True)
+        return in_type(column, self.parent_type, self.compared_as)
 
 
 @dataclass(frozen=True)
@@ -394,30 +399,13 @@ def _alone(column: Column) -> Column:
 
 def violates_across(column: AcrossColumn, rows: exp.Table) -> exp.Update:
     """Write a column of a table: whether each of its rows is an orphan, breaks a look-up or has the parent's value."""
-    wanted: list[exp.Expr] = [
-        exp.EQ(
-            this=in_type(
-                exp.column(pair.parent_column, table=PARENT_ROW, quoted=True), pair.parent_type, pair.compared_as
-            ),
-            expression=in_type(_of(pair.column), pair.column_type, pair.compared_as),
-        )
-        for pair in column.pairs
-    ]
+    wanted: list[exp.Expr] = [exp.EQ(this=pair.parents(), expression=pair.own()) for pair in column.pairs]
     if column.met.condition is not None:
         wanted.append(exp.paren(column.met.condition))
     parents = exp.select("1").from_(exp.alias_(column.keys.copy(), PARENT_ROW, table=True)).where(*wanted)
-    return exp.Update(
-        this=exp.alias_(rows.copy(), CHILD_ROW, table=True),
-        expressions=[
-            exp.EQ(
-                this=exp.column(column.name, quoted=True), expression=column.told(exp.Exists(this=parents), CHILD_ROW)
-            )
-        ],
-    )
-
-
-def _of(name: str) -> exp.Column:
-    return exp.column(name, table=CHILD_ROW, quoted=True)
+    told = column.told(exp.Exists(this=parents), CHILD_ROW)
+    written = exp.EQ(this=exp.column(column.name, quoted=True), expression=told)
+    return exp.Update(this=exp.alias_(rows.copy(), CHILD_ROW, table=True), expressions=[written])
 
 
 def count_rows(database: Database, source: Rows, slices: Sequence[WherePredicate | None], *, name: str) -> list[int]:
