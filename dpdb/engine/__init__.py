@@ -48,8 +48,8 @@ if TYPE_CHECKING:
         sharing_queries,
     )
     from dpdb.engine.parents.across import BoundInclusion
-    from dpdb.engine.parents.declared import DeclaredParent, ParentFiles, same_name
-    from dpdb.engine.parents.opened import ParentTable, folded_parents, refuse_undeclared, resolved
+    from dpdb.engine.parents.declared import DeclaredParent, ParentFiles, refuse_second_names, same_name
+    from dpdb.engine.parents.opened import FoundParents, ParentTable, folded_parents, refuse_undeclared, spelled_as
     from dpdb.engine.slice import LocalSlice, explained_constraint
     from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, coincidences
     from dpdb.engine.sql.class_histograms import ClassHistogram, class_histograms, has_class_histogram

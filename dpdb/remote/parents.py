@@ -8,7 +8,6 @@ is distinct, so every row is there once. It is the column of `dpdb.engine.sql.in
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
 
 from sqlglot import exp
 
@@ -19,13 +18,15 @@ from dpdb.engine import (
     PARENT_ROW,
     AcrossColumn,
     DeclaredParent,
+    FoundParents,
     ParentTable,
+    refuse_second_names,
     refuse_undeclared,
-    resolved,
     same_name,
+    spelled_as,
 )
 from dpdb.engine.sql import is_known
-from dpdb.errors import ParameterError, SourceError
+from dpdb.errors import SourceError
 from dpdb.remote.table import RemoteTable
 from dpdb.schema import TableSchema
 from dpdb.sources import Source
@@ -49,12 +50,10 @@ class RemoteParents:
 
     def __init__(self, declared: Sequence[DeclaredParent], remote: RemoteTable) -> None:
         self._remote = remote
-        _refuse_second_names(declared)
+        refuse_second_names(declared, lambda one, other: same_name(one.name, other.name))
         self.tables = {parent.name.casefold(): self._opened(parent) for parent in declared}
 
-    def found(
-        self, database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema
-    ) -> tuple[tuple[DenialConstraint, ...], dict[str, ParentTable]]:
+    def found(self, database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema) -> FoundParents:
         """Return the constraints in the parents' spelling, and the parents; parameters and errors as of `Parents`."""
         del database, schema
         tables: dict[str, ParentTable] = {}
@@ -63,8 +62,7 @@ class RemoteParents:
                 refuse_undeclared(dc, rule, self.tables)
                 table = self.tables[rule.parent.casefold()]
                 tables[table.name] = table
-        schemas = {table.name.casefold(): (table.name, table.schema) for table in tables.values()}
-        return tuple(resolved(dc, schemas) for dc in constraints), tables
+        return spelled_as(tables, constraints)
 
     def _opened(self, declared: DeclaredParent) -> ParentTable:
         if declared.source is not None:
@@ -80,10 +78,8 @@ class RemoteParents:
             declared.name,
             declared.is_public,
             is_measured=same_name(self._remote.place, table.place),
-            schema=table.schema(),
             keys=table.rows(),
             source=Source(table.description, table.schema(), table.rows()),
-            opened="",
         )
 
 
@@ -154,12 +150,3 @@ def _free(alias: str, schema: TableSchema) -> str:
     while any(name.casefold().startswith(alias) for name in schema.names):
         alias = f"_{alias}"
     return alias
-
-
-def _refuse_second_names(declared: Sequence[DeclaredParent]) -> None:
-    for one, other in combinations(declared, 2):
-        if same_name(one.name, other.name) and not (one.is_public and other.is_public):
-            raise ParameterError(
-                f"parents {one.name!r} and {other.name!r} are one table, and not both are public: declare it once, and "
-                "call it by one name in all rules"
-            )

@@ -58,9 +58,11 @@ class Parents:
     def found(self, database: Database, constraints: Sequence[Any], schema: TableSchema) -> Any:
         del schema
         columns = TableSchema(tuple(Column(name, kind) for name, kind in database.describe(f"FROM {self.table}")))
-        parent = ParentTable("p", False, self.table == "tested", columns, exp.to_table(self.table), None, "")
+        rows = exp.to_table(self.table)
+        parent = ParentTable("p", False, self.table == "tested", rows, Source("p", columns, rows))
         words = TableSchema((Column("x", "BIGINT"),))
-        public = ParentTable("v", True, False, words, exp.select("0::BIGINT AS x").subquery(), None, "")
+        no_words = exp.select("0::BIGINT AS x").subquery()
+        public = ParentTable("v", True, False, no_words, Source("v", words, no_words))
         known = {"p": ("p", columns), "v": ("v", words)}
         return tuple(resolved(dc, known) for dc in constraints), {"p": parent, "v": public}
 

@@ -10,7 +10,8 @@ removing a row changes one value, group sizes by 1, and the order of no two othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -255,10 +256,18 @@ def with_computed_columns(
 def _column(
     dc: DenialConstraint, expression: RowExpression, text: str, types: TableTypes, schema: TableSchema
 ) -> ComputedColumn:
-    try:
+    with typing_part_of(dc):
         if not expression.is_condition:
             return _of_term(parse_term(text, types), schema)
-        return _of_condition(parse_condition(text, types))
+        tree = typed_condition(text, types, "the row holds")
+        return ComputedColumn("", "BOOLEAN", tree=tree, value=condition(tree), sources=tuple(sorted(columns_of(tree))))
+
+
+@contextmanager
+def typing_part_of(dc: DenialConstraint) -> Iterator[None]:
+    """Turn what is wrong with a part of a constraint into a `ConstraintTypeError` that names the constraint."""
+    try:
+        yield
     except (PredicateError, UnknownColumnError) as error:
         raise ConstraintTypeError(f"{dc.label}: {str(error).removeprefix('where: ')}") from None
     except RecursionError:
@@ -271,11 +280,26 @@ def _of_term(term: Term, schema: TableSchema) -> ComputedColumn:
     return ComputedColumn("", term.type, tree=term, value=term_sql(term), sources=sources, text_of=text_of)
 
 
-def _of_condition(tree: Node) -> ComputedColumn:
+def typed_condition(text: str, types: TableTypes, of_what: str) -> Node:
+    """Check and type a condition that is a part of a constraint.
+
+    Parameters
+    ----------
+    text, types
+        As of `parse_condition`.
+    of_what
+        What it is a condition of, for messages.
+
+    Raises
+    ------
+    PredicateError, UnknownColumnError
+        As of `parse_condition`; and if it is the same for all rows.
+    """
+    tree = parse_condition(text, types)
     if isinstance(tree, Constant):
         value = "NULL" if tree.value is None else str(tree.value).lower()
-        raise PredicateError(f"a part of it is {value} whatever the row holds; leave it out")
-    return ComputedColumn("", "BOOLEAN", tree=tree, value=condition(tree), sources=tuple(sorted(columns_of(tree))))
+        raise PredicateError(f"a part of it is {value} whatever {of_what}; leave it out")
+    return tree
 
 
 CHILD_ROW, PARENT_ROW = "child_row", "parent_row"
