@@ -41,12 +41,12 @@ from dpdb.errors import EngineError, ForeignRuleError, ParameterError, Predicate
 from dpdb.remote.asking import (
     ROWS,
     Asking,
-    alone_counts,
+    columns_read,
     content_query,
+    counted_alone,
     counted_if,
     in_queries,
-    row_counts,
-    with_computed,
+    numbered,
 )
 from dpdb.remote.slice import RemoteSlice
 from dpdb.remote.spelling import SPELLINGS
@@ -222,8 +222,10 @@ class GatheredTable(BoundTable):
         single = [place for place, each in enumerate(asked) if each.form is None]
         for part in in_queries(asking.schema, [asked[place].columns for place in single]):
             places = [single[place] for place in part]
-            query = alone_counts(asking.rows, asking.schema, [asked[place].alone for place in places], where)
-            for place, count in zip(places, asking.row(query), strict=True):
+            sets = [asked[place].alone for place in places]
+            names = set().union(*map(columns_read, sets))
+            rows = asking.selected(names, where).subquery(ROWS.name)
+            for place, count in zip(places, asking.row(numbered(map(counted_alone, sets)).from_(rows)), strict=True):
                 found[place] = int(count)
         for place, each in enumerate(asked):
             if each.form is not None:
@@ -242,8 +244,9 @@ class GatheredTable(BoundTable):
         names = {name for where in slices if where is not None for name in where.columns}
         rows = asking.rows
         if members_read(asking.schema, names):
-            rows = with_computed(rows, asking.schema, names, None).subquery(ROWS.name)
-        return [int(count) for count in asking.row(row_counts(rows, slices))]
+            rows = asking.selected(names).subquery(ROWS.name)
+        counts = [exp.Count(this=exp.Star()) if each is None else counted_if(each.condition) for each in slices]
+        return [int(count) for count in asking.row(numbered(counts).from_(rows.copy()))]
 
     def count_owners(self, owner: str, asked: Sequence[OwnerQuestion]) -> list[int]:
         """Count the owners whose rows violate rules there, by aggregates; see `count_owners`. Private.
@@ -435,7 +438,7 @@ def count_owners(asking: Asking, owner: str, asked: Sequence[OwnerQuestion]) -> 
 
 
 def _read(asking: Asking, names: set[str]) -> exp.Subquery:
-    return with_computed(asking.rows, asking.schema, names, None).subquery(ROWS.name)
+    return asking.selected(names).subquery(ROWS.name)
 
 
 def _with_such_row(asking: Asking, owner: str, asked: Sequence[OwnerQuestion]) -> exp.Select:
@@ -445,8 +448,7 @@ def _with_such_row(asking: Asking, owner: str, asked: Sequence[OwnerQuestion]) -
     has = [exp.alias_(counted_if(holds(each, ROWS.name)), f"has_{place}") for place, each in enumerate(asked)]
     grouped = exp.select(*has).from_(rows).where(is_known(own)).group_by(own.copy())
     some = [exp.column(f"has_{place}") > 0 for place in range(len(asked))]
-    counts = [exp.alias_(counted_if(each), f"count_{place}") for place, each in enumerate(some)]
-    return exp.select(*counts).from_(grouped.subquery("by_owner"))
+    return numbered(map(counted_if, some)).from_(grouped.subquery("by_owner"))
 
 
 def _with_such_pair(asking: Asking, owner: str, rule: BoundConstraint) -> exp.Select:

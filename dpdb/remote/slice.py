@@ -34,13 +34,14 @@ from dpdb.engine.sql import ROW, BoundConstraint, BoundPredicate, WherePredicate
 from dpdb.engine.sql.class_histograms import HISTOGRAM, class_histogram, class_histograms
 from dpdb.engine.sql.joins import degree_terms, evaluate
 from dpdb.remote.asking import (
+    ROWS,
     Asking,
+    columns_read,
+    counted_alone,
     fetched,
     hash_counts,
     in_parts,
-    self_conflict_counts,
-    slice_tuples,
-    stored_columns,
+    numbered,
 )
 from dpdb.remote.gather import rows_in_conflict
 from dpdb.remote.table import new_name
@@ -136,8 +137,10 @@ class RemoteSlice:
         """Rows, and those of them that conflict with themselves."""
         self._progress("counting rows there")
         asking = self._asking
-        rows, alone = asking.row(self_conflict_counts(asking.rows, asking.schema, self.constraints, self._where))
-        return int(rows), int(alone)
+        counts = numbered([exp.Count(this=exp.Star()), counted_alone(self.constraints)])
+        rows = asking.selected(columns_read(self.constraints), self._where).subquery(ROWS.name)
+        every, alone = asking.row(counts.from_(rows))
+        return int(every), int(alone)
 
     @property
     def row_count(self) -> int:
@@ -156,8 +159,7 @@ class RemoteSlice:
         return evaluate(terms, _RemoteGroups(self._asking, self._tuples()))
 
     def _tuples(self, beside: Sequence[str] = ()) -> exp.Select:
-        asking = self._asking
-        return slice_tuples(asking.rows, asking.schema, self.constraints, self._where, beside)
+        return self._asking.tuples(self.constraints, self._where, beside)
 
     def class_histograms(self) -> list[pa.Table]:
         """Count classes of rows; see `dpdb.engine.Table`. Private."""
@@ -199,7 +201,7 @@ class RemoteSlice:
 
     def _gather(self) -> LocalSlice:
         asking = self._asking
-        columns = stored_columns(self.constraints, asking.schema)
+        columns = asking.stored_columns(self.constraints)
         query = rows_in_conflict(self._tuples(columns), self.constraints, columns)
         with fetched(asking, self._name, columns, in_parts(asking, query, columns)) as rows:
             return LocalSlice(asking.database, rows, self.constraints, None, name=self._name, progress=self._progress)

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +38,7 @@ from sqlglot import exp
 from dpdb.constraints import block_shape
 from dpdb.engine import AcrossColumn, LocalSlice, Partners
 from dpdb.engine.sql import BoundConstraint, ComputedColumn, WherePredicate
-from dpdb.remote.asking import TUPLES, Asking, fetched, in_parts, slice_tuples, stored_columns
+from dpdb.remote.asking import TUPLES, Asking, fetched, in_parts
 from dpdb.remote.foreign_spelling import ForeignSpelling
 from dpdb.remote.gather import (
     ROW,
@@ -92,9 +92,9 @@ class RemoteThinning:
     def values(self, position: int) -> tuple[LocalSlice, NDArray[np.int64]]:
         """Ask for the values of an order rule; see `dpdb.engine.Thinning`. Private."""
         asking, dc = self._asking, self.constraints[position]
-        columns = stored_columns([dc], asking.schema)
+        columns = asking.stored_columns([dc])
         value_hash, copies, number = (free_name(name, asking.schema.names) for name in (HASH, "copies", "number"))
-        tuples = slice_tuples(asking.rows, asking.schema, self._all, self._where, columns)
+        tuples = asking.tuples(self._all, self._where, columns)
         query = order_values(tuples, dc, columns, (value_hash, copies), asking.spelling)
         answer = pa.concat_tables(in_parts(asking, query, columns)).combine_chunks()
         numbered = answer.select(list(columns)).append_column(number, pa.array(np.arange(answer.num_rows)))
@@ -112,10 +112,10 @@ class RemoteThinning:
     ) -> tuple[LocalSlice, NDArray[np.bool_]]:
         """Ask for a part of the rows; see `dpdb.engine.Thinning`. Private."""
         asking = self._asking
-        columns = stored_columns(self.constraints, asking.schema)
+        columns = asking.stored_columns(self.constraints)
         row_hash, is_open = (free_name(name, asking.schema.names) for name in ("row_hash", OPEN))
         tuples = self._with_hash(row_hash, columns)
-        hashed = {place: stored_columns([self.constraints[place]], asking.schema) for place in self.orders}
+        hashed = {place: asking.stored_columns([self.constraints[place]]) for place in self.orders}
         with self._lent(chosen) as lent:
             thinned = Thinned(partners, row_hash, is_open, lent, hashed)
             query = thinned_rows(tuples, self.constraints, columns, thinned, asking.spelling)
@@ -132,14 +132,13 @@ class RemoteThinning:
     def _with_hash(self, row_hash: str, columns: Sequence[str]) -> exp.Select:
         """Select the rows with a hash of all their values, by which rows differ that the constraints cannot tell."""
         asking = self._asking
-        names = [
-            column.name for column in asking.schema.columns if not isinstance(column, (AcrossColumn, ComputedColumn))
-        ]
-        known = [name for name in names if asking.schema[name].type is not None]
-        hashed = asking.spelling.row_hash([exp.column(name, quoted=True) for name in known])
+        own = (each for each in asking.schema.columns if not isinstance(each, (AcrossColumn, ComputedColumn)))
+        known = [exp.column(each.name, quoted=True) for each in own if each.type is not None]
+        hashed = asking.spelling.row_hash(known)
         rows = exp.select("*", exp.alias_(hashed, row_hash, quoted=True)).from_(asking.rows.copy())
         schema = TableSchema((*asking.schema.columns, Column(row_hash, "UBIGINT")))
-        return slice_tuples(rows.subquery("hashed_row"), schema, self._all, self._where, [*columns, row_hash])
+        hashing = replace(asking, rows=rows.subquery("hashed_row"), schema=schema)
+        return hashing.tuples(self._all, self._where, [*columns, row_hash])
 
     @contextmanager
     def _lent(

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from dpdb.engine.sql.comparison import evaluated, is_known, shown_as
     from dpdb.engine.sql.input_rows import (
         ComputedColumn,
-        ComputedRows,
         beside_members,
+        column_def,
         in_schema_order,
         members_read,
         read_columns,

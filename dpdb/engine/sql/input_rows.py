@@ -55,14 +55,14 @@ def read_columns(
         Name of a further column for the row's place in the source, from 0. Default: none.
     """
     own, computed, orphans = _stored_and_computed(rows.schema, columns)
-    definitions = [_column_def(column.name, column.type or PRESENCE) for column in own]
+    definitions = [column_def(column.name, column.type or PRESENCE) for column in own]
     selected = [_read(column) for column in own]
     if position is not None:
-        definitions.append(_column_def(position, "BIGINT"))
+        definitions.append(column_def(position, "BIGINT"))
         number = exp.Window(this=exp.RowNumber(), over="OVER")
         selected.append(number - 1)
     stored = [definition.this.copy() for definition in definitions]
-    definitions += [_column_def(column.name, column.declared_type) for column in orphans]
+    definitions += [column_def(column.name, column.declared_type) for column in orphans]
     written = [*(definition.sql("duckdb") for definition in definitions), *map(_computed_def, computed)]
     database.execute(f"CREATE TABLE {target.sql('duckdb')} ({', '.join(written)})")
     copied = exp.select(*selected).from_(rows.scan.copy())
@@ -151,14 +151,15 @@ def in_schema_order(names: set[str], schema: TableSchema) -> tuple[str, ...]:
     return tuple(name for name in schema.names if name in names)
 
 
-def _column_def(name: str, kind: str) -> exp.ColumnDef:
+def column_def(name: str, kind: str) -> exp.ColumnDef:
+    """Define a column of a table of our own database."""
     return exp.ColumnDef(this=exp.to_identifier(name, quoted=True), kind=exp.DataType.build(kind, dialect="duckdb"))
 
 
 def _computed_def(column: ComputedColumn) -> str:
     """Define a generated column, which sqlglot cannot write."""
     value = column.value.sql("duckdb", normalize_functions=False)
-    return f"{_column_def(column.name, column.declared_type).sql('duckdb')} GENERATED ALWAYS AS ({value}) VIRTUAL"
+    return f"{column_def(column.name, column.declared_type).sql('duckdb')} GENERATED ALWAYS AS ({value}) VIRTUAL"
 
 
 @dataclass(frozen=True, kw_only=True)
