@@ -388,10 +388,9 @@ def _parents(spec: TableSpec, remote: RemoteTable) -> RemoteParents | None:
 
 def needs_every_row(dc: BoundConstraint) -> bool:
     """Say whether no aggregate narrows down the rows in conflict. Public: a constraint's shape."""
-    from dpdb.constraints import block_shape
     from dpdb.engine.sql import degree_terms
 
-    shapeless = not dc.constraint.is_single_tuple and block_shape(dc.constraint) is None
+    shapeless = not dc.constraint.is_single_tuple and dc.shape is None
     return shapeless and degree_terms([dc]).covers_all_rows
 
 

@@ -35,7 +35,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from dpdb.constraints import block_shape
 from dpdb.engine import AcrossColumn, LocalSlice, Partners
 from dpdb.engine.sql import BoundConstraint, ComputedColumn, WherePredicate
 from dpdb.remote.asking import TUPLES, Asking, fetched, in_parts
@@ -45,6 +44,7 @@ from dpdb.remote.gather import (
     Join,
     conflict_joins,
     equal_keys,
+    joined,
     order_join,
     row_column,
     takes_part,
@@ -59,7 +59,7 @@ def may_be_thinned(constraints: Sequence[BoundConstraint]) -> bool:
     Conflicts that have to be listed need their rows; for the others, one constraint must have rows to spare.
     """
     pairwise = [dc for dc in constraints if not dc.constraint.is_single_tuple]
-    return all(block_shape(dc.constraint) is not None for dc in pairwise) and any(map(is_thinned, pairwise))
+    return all(dc.shape is not None for dc in pairwise) and any(map(is_thinned, pairwise))
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +170,7 @@ def _by_hash(hashes: pa.Array, share: NDArray[np.float64], is_open: NDArray[np.b
 
 
 def _is_order(dc: BoundConstraint) -> bool:
-    shape = block_shape(dc.constraint)
+    shape = dc.shape
     return shape is not None and shape.order is not None
 
 
@@ -220,11 +220,11 @@ def thinned_rows(
     constraints
         Over two tuples; positions in `thinned` are theirs.
     """
-    joined: list[Join] = []
+    joins: list[Join] = []
     opened: list[exp.Expr] = []
     for place, dc in enumerate(constraints):
         if not is_thinned(dc):
-            joined += conflict_joins(dc, place)
+            joins += conflict_joins(dc, place)
             continue
         chosen = _chosen(thinned, place, spelling)
         if place in thinned.lent:
@@ -232,15 +232,11 @@ def thinned_rows(
             join, is_open = _of_order(dc, thinned.lent[place], value_hash, chosen, place)
         else:
             join, is_open = _of_dependency(dc, thinned.partners, chosen, place)
-        joined.append(join)
+        joins.append(join)
         opened.append(exp.paren(is_open))
     flag = exp.Case(ifs=[exp.If(this=exp.or_(*opened), true=exp.convert(1))], default=exp.convert(0))
     query = exp.select(*map(row_column, columns), exp.alias_(flag if opened else exp.convert(0), thinned.is_open))
-    query = query.from_(exp.alias_(TUPLES.copy(), ROW, table=True))
-    for join in joined:
-        query = query.join(join.query, on=join.on, join_type="left")
-    comes = exp.or_(*(exp.paren(join.may_conflict) for join in joined)) if joined else exp.false()
-    return query.where(comes).with_(TUPLES.name, as_=tuples)
+    return joined(query, joins, tuples)
 
 
 def order_values(
@@ -255,7 +251,7 @@ def order_values(
     names
         Free names of the hash and of the number of rows.
     """
-    shape = block_shape(dc.constraint)
+    shape = dc.shape
     assert shape is not None
     join = order_join(dc, shape, "group_0")
     values = [row_column(name) for name in columns]
@@ -263,14 +259,12 @@ def order_values(
     value_hash = spelling.row_hash(values)
     count = exp.Count(this=exp.Star())
     query = exp.select(*values, exp.alias_(value_hash, names[0]), exp.alias_(count, names[1]))
-    query = query.from_(exp.alias_(TUPLES.copy(), ROW, table=True))
-    query = query.join(join.query, on=join.on, join_type="left").where(join.may_conflict)
-    return query.group_by(*(each.copy() for each in values), value_hash.copy()).with_(TUPLES.name, as_=tuples)
+    return joined(query, [join], tuples).group_by(*(each.copy() for each in values), value_hash.copy())
 
 
 def is_thinned(dc: BoundConstraint) -> bool:
     """Say whether not all rows come that may conflict through a constraint. Public: its shape."""
-    shape = block_shape(dc.constraint)
+    shape = dc.shape
     return shape is not None and (shape.order is not None or (shape.alike and len(shape.differing) == 1))
 
 
@@ -282,7 +276,7 @@ def _chosen(thinned: Thinned, place: int, spelling: ForeignSpelling) -> exp.Expr
 
 def _of_dependency(dc: BoundConstraint, partners: Partners, chosen: exp.Expr, place: int) -> tuple[Join, exp.Expr]:
     """Join a row with its group, if that has two classes: the most frequent one, its rows, and how many others."""
-    shape = block_shape(dc.constraint)
+    shape = dc.shape
     assert shape is not None
     alias = f"group_{place}"
     (class_column,) = shape.differing
@@ -296,9 +290,8 @@ def _of_dependency(dc: BoundConstraint, partners: Partners, chosen: exp.Expr, pl
     )
     classes = classes.from_(exp.alias_(TUPLES.copy(), ROW, table=True)).where(part)
     classes = classes.group_by(*(key.copy() for key in keys), row_column(class_column))
-    largest = exp.Window(
-        this=exp.Max(this=exp.column("size")), partition_by=[name.copy() for name in names], over="OVER"
-    )
+    most = exp.Max(this=exp.column("size"))
+    largest = exp.Window(this=most, partition_by=[name.copy() for name in names], over="OVER")
     sized = exp.select(*names, "class", "size", exp.alias_(largest, "largest")).from_(classes.subquery("classes"))
     is_largest = exp.column("size").eq(exp.column("largest"))
     common = exp.Min(this=exp.Case(ifs=[exp.If(this=is_largest, true=exp.column("class"))]))
@@ -326,13 +319,12 @@ def _of_order(
     dc: BoundConstraint, lent: exp.Table, value_hash: exp.Expr, chosen: exp.Expr, place: int
 ) -> tuple[Join, exp.Expr]:
     """Join a row with what is said of its value."""
-    shape = block_shape(dc.constraint)
+    shape = dc.shape
     assert shape is not None
     alias = f"group_{place}"
     part = exp.paren(takes_part(dc, shape))
     comes = chosen < exp.column(SHARE, table=alias)
     is_open = exp.column(OPEN, table=alias).eq(1)
-    join = Join(
-        exp.alias_(lent.copy(), alias, table=True), value_hash.eq(exp.column(HASH, table=alias)), exp.and_(part, comes)
-    )
+    same = value_hash.eq(exp.column(HASH, table=alias))
+    join = Join(exp.alias_(lent.copy(), alias, table=True), same, exp.and_(part, comes))
     return join, exp.and_(part.copy(), is_open)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         column_definition,
         needed,
         presence,
+        reason_in_log,
         typed,
         unreadable,
         without_rows,
