@@ -8,12 +8,11 @@ says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -60,7 +59,7 @@ class Engine(Protocol):
         """
 
 
-class Table(Protocol):
+class Table(AbstractContextManager["Table"], Protocol):
     """An open table: a context manager, to be used in one thread.
 
     Attributes
@@ -195,14 +194,6 @@ class Table(Protocol):
 
     def close(self) -> None:
         """Drop everything that was made of the table. May be called twice."""
-
-    def __enter__(self) -> Self:
-        """Return the table."""
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the table."""
 
 
 class Edges(Protocol):

@@ -5,9 +5,10 @@ What only some calls need is loaded by them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
@@ -17,8 +18,9 @@ from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.parents.across import ParentsOfTable, RulesAcross, opener_of, types_of_parents
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sql.bind import BoundConstraint, bind
-from dpdb.engine.sql.comparison import bind_literals
-from dpdb.engine.sql.input_rows import ComputedRows, with_computed_columns
+from dpdb.engine.sql.comparison import bind_literals, equal_values, texts_of
+from dpdb.engine.sql.input_rows import ComputedRows, typed_rows, with_computed_columns
+from dpdb.engine.sql.joins import refuse_nested_loops
 from dpdb.engine.sql.where import WherePredicate, parse_where, unit_column
 from dpdb.engine.table_spec import EVERY_ROW, MachineLimits, ProtectedChange, TableSpec
 from dpdb.errors import ConstraintTypeError, EngineError, ParameterError, SourceError
@@ -30,7 +32,9 @@ from dpdb.sources import (
     Source,
     SourceLike,
     declared_schema,
+    is_changed,
     open_source,
+    opened_content,
     presence,
     unreadable,
     without_rows,
@@ -180,20 +184,14 @@ class BoundTable(Closing):
 
     def equal_values(self, literals: Sequence[Literal]) -> tuple[int, int] | None:
         """Find two literals that are one value, by their positions."""
-        from dpdb.engine.sql.comparison import equal_values
-
         return equal_values(self.database, literals)
 
     def texts_of(self, literals: Sequence[Literal]) -> list[str]:
         """Return the texts of values, one text for each value."""
-        from dpdb.engine.sql.comparison import texts_of
-
         return texts_of(self.database, literals)
 
     def admit(self, row_bound: int | None) -> None:
         """Refuse constraints that compare every row with every other one; see `refuse_nested_loops`."""
-        from dpdb.engine.sql.joins import refuse_nested_loops
-
         refuse_nested_loops(self.constraints, row_bound)
 
     def exact_statistic(
@@ -307,10 +305,8 @@ class LocalTable(BoundTable):
         """
         from dpdb.engine.count_classes import count_classes
 
-        self._progress("counting classes")
-        found = count_classes(self.database, self.rows, self._measured(position), where)
-        self.refuse_change()
-        return found
+        with self._counting("counting classes"):
+            return count_classes(self.database, self.rows, self._measured(position), where)
 
     def count_rows(self, slices: Sequence[WherePredicate | None]) -> list[int]:
         """Count the rows of many slices in one scan. Private."""
@@ -328,10 +324,8 @@ class LocalTable(BoundTable):
         """
         from dpdb.engine.count_all import count_all
 
-        self._progress("counting groups")
-        found = count_all(self.database, self.rows, where, asked, name=self._next_name())
-        self.refuse_change()
-        return found
+        with self._counting("counting groups"):
+            return count_all(self.database, self.rows, where, asked, name=self._next_name())
 
     def count_dependencies(
         self, columns: Sequence[str], pairs: Sequence[tuple[str, str]], *, spread: bool = False
@@ -344,18 +338,12 @@ class LocalTable(BoundTable):
             If files have changed, as for `count_all`.
         """
         from dpdb.engine.dependency_counts import count_dependencies
-        from dpdb.engine.sql.input_rows import typed_rows
 
-        self._progress("counting groups")
-        found = count_dependencies(
-            lambda query: self.database.rows(query)[0],
-            lambda names: typed_rows(self.rows, names),
-            columns,
-            pairs,
-            spread=spread,
-        )
-        self.refuse_change()
-        return found
+        def ask(query: exp.Select) -> Sequence[Any]:
+            return self.database.rows(query)[0]
+
+        with self._counting("counting groups"):
+            return count_dependencies(ask, partial(typed_rows, self.rows), columns, pairs, spread=spread)
 
     def count_owners(self, owner: str, asked: Sequence[OwnerQuestion]) -> list[int]:
         """Count the owners whose rows violate rules; see `count_owners`. Private.
@@ -372,15 +360,18 @@ class LocalTable(BoundTable):
         """
         from dpdb.engine.owners import count_owners
 
-        self._progress("counting owners")
-        found = count_owners(self.database, self.rows, owner, asked, name=self._next_name())
+        with self._counting("counting owners"):
+            return count_owners(self.database, self.rows, owner, asked, name=self._next_name())
+
+    @contextmanager
+    def _counting(self, step: str) -> Iterator[None]:
+        """Show a step; what it has counted is of one state of the rows, or not returned."""
+        self._progress(step)
+        yield
         self.refuse_change()
-        return found
 
     def opened_content(self) -> str:
         """Describe the state of the rows when the table was opened; see `opened_content`. Private."""
-        from dpdb.sources import opened_content
-
         return (
             opened_content(self.database, self._source, self._tested) + self._choice() + self._across.opened_content()
         )
@@ -396,8 +387,6 @@ class LocalTable(BoundTable):
         source, of = self._source, ""
         changed = source.files is not None and source.files.state() != source.state
         if all_rows and not changed:
-            from dpdb.sources import is_changed
-
             changed = is_changed(source)
             if not changed and self._across.is_changed():
                 changed, of = True, "a private parent of "

@@ -34,6 +34,7 @@ from dpdb.engine.sql import (
     ComputedColumn,
     Operand,
     WherePredicate,
+    degree_terms,
     is_known,
     members_read,
 )
@@ -388,8 +389,6 @@ def _parents(spec: TableSpec, remote: RemoteTable) -> RemoteParents | None:
 
 def needs_every_row(dc: BoundConstraint) -> bool:
     """Say whether no aggregate narrows down the rows in conflict. Public: a constraint's shape."""
-    from dpdb.engine.sql import degree_terms
-
     shapeless = not dc.constraint.is_single_tuple and dc.shape is None
     return shapeless and degree_terms([dc]).covers_all_rows
 

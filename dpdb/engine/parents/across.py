@@ -23,6 +23,7 @@ from dpdb.engine.sql.input_rows import (
     MetRow,
     typed_condition,
     typing_part_of,
+    without_parents,
 )
 from dpdb.engine.sql.where import TableTypes, WherePredicate, parse_condition
 from dpdb.errors import ConstraintTypeError, ParameterError, PredicateError, UnknownColumnError
@@ -182,8 +183,6 @@ class RulesAcross:
 
     def empty(self, schema: TableSchema) -> TableSchema:
         """Return the same schema, whose rules look into parents of which no row is read."""
-        from dpdb.engine.sql.input_rows import without_parents
-
         return without_parents(schema) if self.bound else schema
 
     def is_changed(self) -> bool:

@@ -71,11 +71,7 @@ class BoundPredicate:
     @property
     def joins_one_column(self) -> bool:
         """True if it compares one column of both tuples (`t1.A op t2.A`)."""
-        return (
-            isinstance(self.right, Operand)
-            and self.left.column == self.right.column
-            and self.left.tuple_index != self.right.tuple_index
-        )
+        return not self.reads_one_tuple and len({operand.column for operand in self.operands}) == 1
 
     @property
     def reads_one_tuple(self) -> bool:

@@ -23,7 +23,6 @@ from dpdb.engine.sql.bind import BoundConstraint, Operand, PairQuery, plain_pair
 from dpdb.engine.sql.coded_rows import ROW
 from dpdb.engine.sql.comparison import is_known
 from dpdb.errors import ParameterError
-from dpdb.predicates import Literal
 from dpdb.schema import free_name
 
 # Up to this public bound of rows a nested loop is admitted: 10^10 / 2 comparisons take minutes.
@@ -122,7 +121,7 @@ def refuse_nested_loops(constraints: Sequence[BoundConstraint], row_bound: int |
 
 def _comparisons(dc: BoundConstraint) -> tuple[int, int]:
     """Count the equalities and the ranges between the two tuples."""
-    between = [p for p in dc.predicates if isinstance(p.right, Operand) and p.left.tuple_index != p.right.tuple_index]
+    between = [p for p in dc.predicates if not p.reads_one_tuple]
     equalities = sum(p.op is Operator.EQ for p in between)
     return equalities, sum(p.op not in (Operator.EQ, Operator.NE) for p in between)
 
@@ -278,7 +277,7 @@ def degree_terms(constraints: Sequence[BoundConstraint]) -> DegreeTerms:
     for dc in constraints:
         if dc.constraint.is_single_tuple:
             continue
-        equalities = [p for p in dc.predicates if p.op is Operator.EQ and _joins_tuples(p.left, p.right)]
+        equalities = [p for p in dc.predicates if p.op is Operator.EQ and not p.reads_one_tuple]
         same = frozenset(p.left.column for p in equalities if p.joins_one_column)
         if same or not equalities:
             groups.add(same)
@@ -291,10 +290,6 @@ def degree_terms(constraints: Sequence[BoundConstraint]) -> DegreeTerms:
         return DegreeTerms((GroupTerm(()),))
     minimal = [group for group in groups if not any(other < group for other in groups)]
     return DegreeTerms((*sorted(GroupTerm(tuple(sorted(group))) for group in minimal), *crosses.values()))
-
-
-def _joins_tuples(left: Operand, right: Operand | Literal) -> bool:
-    return isinstance(right, Operand) and left.tuple_index != right.tuple_index
 
 
 def evaluate(terms: DegreeTerms, rows: Groups) -> int:
