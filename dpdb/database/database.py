@@ -74,11 +74,7 @@ class Database(Closing):
     """
 
     def __init__(
-        self,
-        *,
-        memory_limit: str | None = None,
-        temp_directory: str | Path | None = None,
-        threads: int | None = None,
+        self, *, memory_limit: str | None = None, temp_directory: str | Path | None = None, threads: int | None = None
     ) -> None:
         if threads is not None and (
             not isinstance(threads, int) or isinstance(threads, bool) or not 1 <= threads <= MOST_THREADS

@@ -93,11 +93,7 @@ class BoundTable(Closing):
         self._kept = self._kept_of(source, change, opened)
         self.rows: Rows = self._kept or source
         named, schema = with_computed_columns(
-            database,
-            distinct(self._across.constraints),
-            self._across.schema,
-            self._across.column,
-            self._across.members,
+            database, distinct(self._across.constraints), self._across.schema, self._across.column, self._across.members
         )
         if schema is not source.schema:
             self.rows = ComputedRows(self.rows, schema)

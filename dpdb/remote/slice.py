@@ -33,16 +33,7 @@ from dpdb.engine import (
 from dpdb.engine.sql import ROW, BoundConstraint, BoundPredicate, WherePredicate, largest_group_size
 from dpdb.engine.sql.class_histograms import HISTOGRAM, class_histogram, class_histograms
 from dpdb.engine.sql.joins import degree_terms, evaluate
-from dpdb.remote.asking import (
-    ROWS,
-    Asking,
-    columns_read,
-    counted_alone,
-    fetched,
-    hash_counts,
-    in_parts,
-    numbered,
-)
+from dpdb.remote.asking import ROWS, Asking, columns_read, counted_alone, fetched, hash_counts, in_parts, numbered
 from dpdb.remote.gather import rows_in_conflict
 from dpdb.remote.table import new_name
 from dpdb.remote.thinning import RemoteThinning, may_be_thinned

@@ -39,16 +39,7 @@ from dpdb.engine import AcrossColumn, LocalSlice, Partners
 from dpdb.engine.sql import BoundConstraint, ComputedColumn, WherePredicate
 from dpdb.remote.asking import TUPLES, Asking, fetched, in_parts
 from dpdb.remote.foreign_spelling import ForeignSpelling
-from dpdb.remote.gather import (
-    ROW,
-    Join,
-    conflict_joins,
-    equal_keys,
-    joined,
-    order_join,
-    row_column,
-    takes_part,
-)
+from dpdb.remote.gather import ROW, Join, conflict_joins, equal_keys, joined, order_join, row_column, takes_part
 from dpdb.remote.table import new_name
 from dpdb.schema import Column, TableSchema, free_name
 

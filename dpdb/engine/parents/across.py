@@ -130,9 +130,7 @@ class RulesAcross:
         self.bound: tuple[BoundInclusion, ...] = tuple(self._bound.values())
 
     def _bound_rules(
-        self,
-        said: Sequence[tuple[DenialConstraint, Across]],
-        parents: ParentsOfTable | None,
+        self, said: Sequence[tuple[DenialConstraint, Across]], parents: ParentsOfTable | None
     ) -> dict[Across, BoundInclusion]:
         from dpdb.engine.parents.opened import refuse_undeclared
 

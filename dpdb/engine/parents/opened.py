@@ -150,10 +150,7 @@ class Parents:
         return spelled_as(tables, constraints)
 
     def _opened(
-        self,
-        database: Database,
-        declared: DeclaredParent,
-        rules: Sequence[tuple[DenialConstraint, Across]],
+        self, database: Database, declared: DeclaredParent, rules: Sequence[tuple[DenialConstraint, Across]]
     ) -> ParentTable:
         def named(schema: TableSchema) -> tuple[str, ...]:
             schemas = {declared.name.casefold(): (declared.name, schema)}
