@@ -212,10 +212,11 @@ def sharing_queries(key: GroupForm, owner: str, table: exp.Expr) -> tuple[exp.Se
     met = [predicate.over((_ROW, _ROW)) for predicate in key.conditions]
     known = [is_known(_of_row(name)) for name in dict.fromkeys([owner, *key.equal, *key.known])]
     values = [exp.column(f"value_{place}") for place in range(len(columns))]
+    named = [exp.alias_(column, value.name) for column, value in zip(columns, values, strict=True)]
     rows = exp.alias_(table.copy(), _ROW, table=True)
     several = exp.Count(this=exp.Star()) > 1
     repeated = (
-        exp.select(*(exp.alias_(column, value.name) for column, value in zip(columns, values, strict=True)))
+        exp.select(*named)
         .from_(rows.copy())
         .where(*known, *met)
         .group_by(*columns)
@@ -225,11 +226,7 @@ def sharing_queries(key: GroupForm, owner: str, table: exp.Expr) -> tuple[exp.Se
     same = [exp.column(value.name, table="repeated").eq(column) for column, value in zip(columns, values, strict=True)]
     found = exp.Exists(this=exp.select("1").from_(repeated).where(*same))  # of most keys this leaves few rows
     held = (
-        exp.select(
-            exp.alias_(own, "owner"),
-            *(exp.alias_(column, value.name) for column, value in zip(columns, values, strict=True)),
-            exp.alias_(exp.Count(this=exp.Star()), copies.name),
-        )
+        exp.select(exp.alias_(own, "owner"), *named, exp.alias_(exp.Count(this=exp.Star()), copies.name))
         .from_(rows)
         .where(*known, *met, found)
         .group_by(own, *columns)

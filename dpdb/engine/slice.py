@@ -84,9 +84,8 @@ class LocalSlice:
         self.constraints = tuple(constraints)
         self.columns = _constrained_columns(constraints, rows.schema)
         self.coded = coded_columns(constraints, self.columns)
-        self.orphans = tuple(
-            column for column in map(rows.schema.__getitem__, self.columns) if isinstance(column, AcrossColumn)
-        )
+        columns = map(rows.schema.__getitem__, self.columns)
+        self.orphans = tuple(column for column in columns if isinstance(column, AcrossColumn))
         self.rank = free_name("id", self.columns)
         self.kept = tuple(keep)
         # Beside it are kept, selected and computed-from columns, too.
@@ -120,13 +119,17 @@ class LocalSlice:
     @property
     def _beside(self) -> list[str]:
         """The further columns that the slice keeps beside the constrained ones."""
-        kept = [name for name in self.kept if name not in self.columns]
-        return kept if self.source_row is None else [*kept, self.source_row]
+        return [*(name for name in self.kept if name not in self.columns), *self._place]
+
+    @property
+    def _place(self) -> list[str]:
+        """The column of the rows' positions in the source, if they are kept."""
+        return [] if self.source_row is None else [self.source_row]
 
     @property
     def tuple_columns(self) -> list[str]:
         """All columns of the ranked tuples."""
-        return [self.rank, *self.columns, *([] if self.source_row is None else [self.source_row])]
+        return [self.rank, *self.columns, *self._place]
 
     # -- building ---------------------------------------------------------------------------------------------
 
@@ -175,13 +178,7 @@ class LocalSlice:
     def tuples(self) -> exp.Table:
         """The table of the rows of the graph in canonical order: ranks, and values or codes. Made on first use."""
         table = self.table("tuple_row")
-        self._coded.create_ranked(
-            table,
-            rank=self.rank,
-            columns=self.columns,
-            coded=self.coded,
-            beside=[] if self.source_row is None else [self.source_row],
-        )
+        self._coded.create_ranked(table, rank=self.rank, columns=self.columns, coded=self.coded, beside=self._place)
         return table
 
     # -- the conflict graph, two ways ----------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from dpdb.engine.sql.comparison import bind_literals, equal_values, texts_of
 from dpdb.engine.sql.input_rows import ComputedRows, typed_rows, with_computed_columns
 from dpdb.engine.sql.joins import refuse_nested_loops
 from dpdb.engine.sql.where import WherePredicate, parse_where, unit_column
-from dpdb.engine.table_spec import EVERY_ROW, MachineLimits, ProtectedChange, TableSpec
+from dpdb.engine.table_spec import MachineLimits, TableSpec
 from dpdb.errors import ConstraintTypeError, EngineError, ParameterError, SourceError
 from dpdb.predicates import Literal, LiteralValue
 from dpdb.schema import TableSchema
@@ -72,25 +73,24 @@ class BoundTable(Closing):
         self,
         database: Database,
         source: Source,
+        spec: TableSpec,
         *,
-        constraints: ConstraintsLike | None = None,
         parents: ParentsOfTable | None = None,
-        change: ProtectedChange = EVERY_ROW,
         progress: Progress = no_progress,
         opened: BoundTable | None = None,
     ) -> None:
         self.database = database
         self.description = source.description
         self.schema = source.schema
-        self.unit = None if change.unit is None else unit_column(change.unit, source.schema)
-        loaded = () if constraints is None else load_constraints(constraints, source.schema.names)
+        self.unit = None if spec.change.unit is None else unit_column(spec.change.unit, source.schema)
+        loaded = () if spec.constraints is None else load_constraints(spec.constraints, source.schema.names)
         self._across = RulesAcross(database, loaded, source.schema, parents)
         self.inclusions = self._across.bound
         self.written = tuple(
             (dc.written, k) for dc, k in zip(loaded, places_among_distinct(self._across.constraints), strict=True)
         )
-        self._parents, self._change, self._origin = parents, change, opened
-        self._kept = self._kept_of(source, change, opened)
+        self._parents, self._spec, self._origin = parents, spec, opened
+        self._kept = self._kept_of(source, opened)
         self.rows: Rows = self._kept or source
         named, schema = with_computed_columns(
             database, distinct(self._across.constraints), self._across.schema, self._across.column, self._across.members
@@ -138,8 +138,9 @@ class BoundTable(Closing):
         read = {known for known, _ in self.database.describe(exp.select("*").from_(source.scan.copy()))}
         return None if name in read else "such columns are not read at all"
 
-    def _kept_of(self, source: Source, change: ProtectedChange, opened: BoundTable | None) -> KeptRows | None:
+    def _kept_of(self, source: Source, opened: BoundTable | None) -> KeptRows | None:
         """Return the rows of a source that are used: some of each unit, or of the children of each key; None: all."""
+        change = self._spec.change
         if self.unit is not None:
             from dpdb.engine.unit_rows import UnitRows
 
@@ -244,14 +245,9 @@ class LocalTable(BoundTable):
 
     def with_constraints(self, constraints: ConstraintsLike | None) -> LocalTable:
         """Return the same rows under other constraints; see the base class."""
+        spec, opened = replace(self._spec, constraints=constraints), self._origin or self
         return LocalTable(
-            self.database,
-            self._source,
-            constraints=constraints,
-            parents=self._parents,
-            change=self._change,
-            progress=self._progress,
-            opened=self._origin or self,
+            self.database, self._source, spec, parents=self._parents, progress=self._progress, opened=opened
         )
 
     def admit_graph(self) -> None:
@@ -425,7 +421,8 @@ class LocalEngine:
             opened = open_source(
                 database, spec.source, table=spec.table, csv_schema=types, rows=rows, delimiter=spec.delimiter
             )
-            return _of_spec(database, opened, spec, opener_of(spec, of_parents, rows), progress)
+            parents = opener_of(spec, of_parents, rows)
+            return LocalTable(database, opened, spec, parents=parents, progress=progress)
         except BaseException:
             database.close()
             raise
@@ -447,7 +444,7 @@ def described(description: str, schema: TableSchema | Mapping[str, str], spec: T
     try:
         columns = schema if isinstance(schema, TableSchema) else declared_schema(database, schema)
         source = Source(description, columns, without_rows(columns))
-        return _of_spec(database, source, spec, opener_of(spec, {}, Reading.NONE))
+        return LocalTable(database, source, spec, parents=opener_of(spec, {}, Reading.NONE))
     except BaseException:
         database.close()
         raise
@@ -456,15 +453,3 @@ def described(description: str, schema: TableSchema | Mapping[str, str], spec: T
 def own_database(limits: MachineLimits) -> Database:
     """Make the private database of a table."""
     return Database(**vars(limits))
-
-
-def _of_spec(
-    database: Database,
-    source: Source,
-    spec: TableSpec,
-    parents: ParentsOfTable | None,
-    progress: Progress = no_progress,
-) -> LocalTable:
-    return LocalTable(
-        database, source, constraints=spec.constraints, parents=parents, change=spec.change, progress=progress
-    )

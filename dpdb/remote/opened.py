@@ -84,19 +84,11 @@ class GatheredTable(BoundTable):
         schema = remote.schema() if opened is None else opened.schema
         source = Source(remote.description, schema, without_rows(schema))
         beside: RemoteParents | None = _parents(spec, remote) if opened is None else opened._beside
-        super().__init__(
-            database,
-            source,
-            constraints=spec.constraints,
-            parents=beside,
-            change=spec.change,
-            progress=progress,
-            opened=opened,
-        )
-        self._remote, self._stored, self._spec = remote, schema, spec
+        super().__init__(database, source, spec, parents=beside, progress=progress, opened=opened)
+        self._remote, self._stored = remote, schema
         self._beside: RemoteParents | None = beside
         self._spelling = SPELLINGS[remote.dialect]
-        self._most, self._gather_rows = spec.change.most, spec.sizes.gather_rows
+        self._gather_rows = spec.sizes.gather_rows
         self._first = opened or self
         self._opened: str | None = None
         self._opened_beside = ""
@@ -347,15 +339,8 @@ class GatheredTable(BoundTable):
 
     @property
     def _asking(self) -> Asking:
-        return Asking(
-            self.database,
-            self._remote,
-            self._spelling,
-            self._used_rows(),
-            self.rows.schema,
-            self._gather_rows or 0,
-            self._has_asked,
-        )
+        rows, expected = self._used_rows(), self._gather_rows or 0
+        return Asking(self.database, self._remote, self._spelling, rows, self.rows.schema, expected, self._has_asked)
 
     def _used_rows(self) -> exp.Expr:
         rows: exp.Expr = self._remote.rows()
@@ -364,10 +349,11 @@ class GatheredTable(BoundTable):
         if self._kept is None:
             return rows
         row_hash = self._spelling.row_hash
+        change = self._spec.change
         if self.unit is not None:
-            return kept_rows(self._stored, self.unit, self._most, rows, row_hash).subquery("unit_row")
-        assert self._change.max_children is not None, "what is limited are children"
-        keys, most = limited_keys(self.inclusions), self._change.max_children
+            return kept_rows(self._stored, self.unit, change.most, rows, row_hash).subquery("unit_row")
+        assert change.max_children is not None, "what is limited are children"
+        keys, most = limited_keys(self.inclusions), change.max_children
         return kept_children(self._stored, keys, most, rows, row_hash).subquery("kept_child")
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from sqlglot import exp
 from dpdb.database.database import Database
 from dpdb.engine.parents.opened import ParentTable, resolved
 from dpdb.engine.table import LocalTable
-from dpdb.engine.table_spec import ProtectedChange
+from dpdb.engine.table_spec import ProtectedChange, TableSpec
 from dpdb.release.statistics import SliceStatistics
 from dpdb.schema import Column, TableSchema
 from dpdb.sources.source import Source
@@ -85,9 +85,8 @@ def opened(
         source = Source("tested", schema, exp.to_table("tested"))
         parents = Parents("tested" if parent is None else "tested_p")
         try:
-            yield LocalTable(
-                database, source, constraints=list(rules), parents=parents, change=ProtectedChange(**change)
-            )
+            spec = TableSpec(None, list(rules), private_parents="p", change=ProtectedChange(**change))
+            yield LocalTable(database, source, spec, parents=parents)
         finally:
             for made in ("unit_input", "unit_row"):
                 database.execute(f"DROP TABLE IF EXISTS {made}")

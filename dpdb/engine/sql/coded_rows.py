@@ -179,13 +179,8 @@ def coded_columns(constraints: Sequence[BoundConstraint], columns: Sequence[str]
     """
     pairwise = [dc for dc in constraints if not dc.constraint.is_single_tuple]
     compared = {name for dc in pairwise for name in dc.columns}
-    other = {
-        ref.column
-        for dc in pairwise
-        for predicate, bound in zip(dc.constraint.predicates, dc.predicates, strict=True)
-        if not bound.joins_one_column
-        for ref in predicate.columns
-    }
+    apart = [predicate for dc in pairwise for predicate in dc.predicates if not predicate.joins_one_column]
+    other = {operand.column for predicate in apart for operand in predicate.operands}
     return tuple(name for name in columns if name in compared and name not in other)
 
 
