@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -382,13 +383,8 @@ def available_memory(root: Path = Path("/")) -> int | None:
     root : path
         Where `proc` and `sys` are.
     """
-    return min((max(0, left) for left in _limits(root)), default=None)
-
-
-def _limits(root: Path) -> Iterator[int]:
-    yield from _of_machine(root)
-    yield from _of_control_groups(root)
-    yield from _of_process(root)
+    limits = chain(_of_machine(root), _of_control_groups(root), _of_process(root))
+    return min((max(0, left) for left in limits), default=None)
 
 
 def _of_machine(root: Path) -> Iterator[int]:

@@ -26,6 +26,7 @@ from dpdb.engine.sql.joins import JoinPlan, degree_terms, evaluate, join_plan
 from dpdb.engine.sql.where import WherePredicate
 from dpdb.schema import TableSchema, free_name
 from dpdb.sources import Rows, Source
+from dpdb.stopping import if_it_fails
 
 _LISTED_MEMORY = 1 << 30
 """Bytes of listed edges, and of all else in the database that lists them, beyond which they are kept on disk."""
@@ -95,7 +96,7 @@ class LocalSlice:
         self._listed: dict[int, TableEdges] = {}
         self._joins_have_begun = False
         database.execute(f"CREATE SCHEMA {self._schema.sql('duckdb')}")
-        try:
+        with if_it_fails(self.close):
             progress("reading the table")
             self._read(rows)
             progress("ranking rows")
@@ -103,9 +104,6 @@ class LocalSlice:
             if any(dc.constraint.is_single_tuple for dc in constraints):
                 self._set_self_conflicts_apart()
             self._code()
-        except BaseException:
-            self.close()
-            raise
 
     def table(self, name: str) -> exp.Table:
         """Name a table in the slice's schema."""

@@ -40,7 +40,7 @@ from dpdb.sources import (
     unreadable,
     without_rows,
 )
-from dpdb.stopping import Closing
+from dpdb.stopping import Closing, if_it_fails
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -413,7 +413,7 @@ class LocalEngine:
             As of `Engine.open`.
         """
         database = own_database(spec.limits)
-        try:
+        with if_it_fails(database.close):
             progress("opening the table")
             if spec.sizes.gather_rows is not None:
                 raise ParameterError("gather_rows applies to tables of other engines, whose rows come here")
@@ -423,9 +423,6 @@ class LocalEngine:
             )
             parents = opener_of(spec, of_parents, rows)
             return LocalTable(database, opened, spec, parents=parents, progress=progress)
-        except BaseException:
-            database.close()
-            raise
 
 
 def described(description: str, schema: TableSchema | Mapping[str, str], spec: TableSpec) -> LocalTable:
@@ -441,13 +438,10 @@ def described(description: str, schema: TableSchema | Mapping[str, str], spec: T
         Constraints, parents and limits; its source is not opened.
     """
     database = own_database(spec.limits)
-    try:
+    with if_it_fails(database.close):
         columns = schema if isinstance(schema, TableSchema) else declared_schema(database, schema)
         source = Source(description, columns, without_rows(columns))
         return LocalTable(database, source, spec, parents=opener_of(spec, {}, Reading.NONE))
-    except BaseException:
-        database.close()
-        raise
 
 
 def own_database(limits: MachineLimits) -> Database:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpdb.engine import Progress, no_progress
 from dpdb.errors import SourceError
+from dpdb.stopping import if_it_fails
 
 if TYPE_CHECKING:
     from dpdb.engine import LocalTable, TableSpec
@@ -48,19 +49,13 @@ class RemoteEngine:
         from dpdb.sources import Reading
 
         remote = self._remote(spec, progress)
-        try:
+        with if_it_fails(remote.close):
             database = own_database(spec.limits)
-            try:
+            with if_it_fails(database.close):
                 table = GatheredTable(database, remote, spec, progress)
                 if rows is Reading.ALL:
                     table.read_once()
                 return table
-            except BaseException:
-                database.close()
-                raise
-        except BaseException:
-            remote.close()
-            raise
 
     def open_set(self, source: SourceLike, schema: str | None) -> RemoteSet:
         """Open a place of another engine, whose tables are then opened as sources of it, by their names.

@@ -272,9 +272,8 @@ class GatheredTable(BoundTable):
             self._opened, self._opened_beside = self.content(), self._public_content()
             self._has_asked.clear()
         except EngineError:
-            raise SourceError(
-                f"{self.description}: reading its rows failed; the reason is in the owner's log"
-            ) from None
+            problem = f"{self.description}: reading its rows failed; the reason is in the owner's log"
+            raise SourceError(problem) from None
 
     def opened_content(self) -> str:
         """Describe the state of the rows when the table was opened. Private."""

@@ -21,6 +21,7 @@ from dpdb.errors import OWNER_LOG, EngineError, SourceError
 from dpdb.remote.table import RemoteSet, new_name
 from dpdb.schema import Column, TableSchema
 from dpdb.sources import reason_in_log
+from dpdb.stopping import if_it_fails
 
 Located: TypeAlias = Callable[[str], str]
 
@@ -97,9 +98,8 @@ class SparkTable:
                 self._session.removeTag(tag)
         except Exception as error:  # of many libraries, and it may print values
             OWNER_LOG.error("%s\n%s", error, text)
-            raise EngineError(
-                f"{self.description}: a query failed in Spark; the reason is in the owner's log"
-            ) from None
+            problem = f"{self.description}: a query failed in Spark; the reason is in the owner's log"
+            raise EngineError(problem) from None
         except BaseException:
             with suppress(Exception):
                 self._session.interruptTag(tag)
@@ -108,12 +108,9 @@ class SparkTable:
 
     def lend(self, name: str, table: pa.Table) -> exp.Table:
         """Make a table a view, to be sent to every executor: else Spark would shuffle the large table to join it."""
-        # Connect makes no frame of no rows.
-        some = (
-            table
-            if table.num_rows
-            else pa.table([pa.nulls(1, kind) for kind in table.schema.types], table.schema.names)
-        )
+        some = table
+        if not table.num_rows:  # Connect makes no frame of no rows
+            some = pa.table([pa.nulls(1, kind) for kind in table.schema.types], table.schema.names)
         with reason_in_log(f"{self.description}: a table cannot be lent", Exception):
             frame = self._session.createDataFrame(some).limit(table.num_rows)
             frame.hint("broadcast").createOrReplaceTempView(name)
@@ -211,11 +208,8 @@ class SparkSet(RemoteSet):
         self._files = _FILES.fullmatch(place)
         self._places: dict[str, str] = {}
         self._session, self._is_ours = spark_session()
-        try:
+        with if_it_fails(self.close):
             self._listed = [] if self._files else self._names()
-        except BaseException:
-            self.close()
-            raise
 
     def _names(self) -> list[str]:
         """Return the tables and views of the schema; without one those of the session's, temporary ones among them."""

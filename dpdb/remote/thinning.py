@@ -42,6 +42,7 @@ from dpdb.remote.foreign_spelling import ForeignSpelling
 from dpdb.remote.gather import ROW, Join, conflict_joins, equal_keys, joined, order_join, row_column, takes_part
 from dpdb.remote.table import new_name
 from dpdb.schema import Column, TableSchema, free_name
+from dpdb.stopping import if_it_fails
 
 
 def may_be_thinned(constraints: Sequence[BoundConstraint]) -> bool:
@@ -114,11 +115,8 @@ class RemoteThinning:
             flag = Column(is_open, "BIGINT")
             with fetched(asking, name, columns, in_parts(asking, query, columns), [flag]) as rows:
                 made = LocalSlice(asking.database, rows, self.constraints, None, name=name, keep=[is_open])
-        try:
+        with if_it_fails(made.close):
             return made, made.numbers(is_open) > 0
-        except BaseException:
-            made.close()
-            raise
 
     def _with_hash(self, row_hash: str, columns: Sequence[str]) -> exp.Select:
         """Select the rows with a hash of all their values, by which rows differ that the constraints cannot tell."""
