@@ -22,7 +22,7 @@ from dpdb.engine.closed_forms import GroupForm, exact_statistic
 from dpdb.engine.parents.by_key import readable
 from dpdb.engine.sql.bind import BoundConstraint, self_conflict
 from dpdb.engine.sql.comparison import is_known
-from dpdb.engine.sql.input_rows import AcrossColumn, read_columns
+from dpdb.engine.sql.input_rows import AcrossColumn, copied_columns
 from dpdb.engine.sql.where import WherePredicate
 from dpdb.schema import TableSchema
 from dpdb.sources import Rows
@@ -57,9 +57,7 @@ def count_owners(database: Database, rows: Rows, owner: str, asked: Sequence[Own
     found = _own_rows(database, rows, owner, own, name=name)
     pairs = {place: each for place, each in enumerate(asked) if is_of_pairs(each)}
     if pairs:
-        table = exp.table_(name, quoted=True)
-        try:
-            read_columns(database, rows, questions_columns(owner, pairs.values()), table)
+        with copied_columns(database, rows, questions_columns(owner, pairs.values()), name=name) as table:
             for place, each in pairs.items():
                 key = key_of(each, rows.schema)
                 found[place] = (
@@ -67,8 +65,6 @@ def count_owners(database: Database, rows: Rows, owner: str, asked: Sequence[Own
                     if key is None or owner in key.equal  # only one owner has its values
                     else count_sharing_owners(database, key, owner, table)
                 )
-        finally:
-            database.execute(f"DROP TABLE IF EXISTS {table.sql('duckdb')}")
     return [found[place] for place in range(len(asked))]
 
 

@@ -111,14 +111,13 @@ class GatheredTable(BoundTable):
 
     def where(self, text: str) -> WherePredicate:
         """Check and type a predicate, and refuse what the other engine might read differently."""
-        why = self.why_not_where(text)
-        if why is not None:
-            raise PredicateError(f"where: {why}")
-        return super().where(text)
+        return self._read_alike(super().where(text))
 
     def selected(self, text: str) -> WherePredicate:
         """Check and type the condition of a rule's rows; its members were checked with the rule."""
-        found = super().selected(text)
+        return self._read_alike(super().selected(text))
+
+    def _read_alike(self, found: WherePredicate) -> WherePredicate:
         why = self._spelling.why_not(found.tree)
         if why is not None:
             raise PredicateError(f"where: {why}")

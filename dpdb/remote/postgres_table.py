@@ -79,7 +79,7 @@ _RELATIONS = "rpvmf"
 """In the catalog: tables, partitioned ones, views, materialized ones, foreign tables."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Beside:
     """Another table that the queries of one read (implements `dpdb.remote.table.BesideTable`)."""
 

@@ -37,20 +37,20 @@ class BesideTable(Protocol):
         Its name.
     """
 
-    @property
-    def description(self) -> str: ...  # noqa: D102 - above
-
-    @property
-    def place(self) -> str: ...  # noqa: D102 - above
+    description: str
+    place: str
 
     def schema(self) -> TableSchema:
-        """Return names and types, as of `RemoteTable`."""
+        """Return names and types, in the types of our own DuckDB; what it lacks keeps the engine's name. Public."""
 
     def rows(self) -> exp.Table:
-        """Name the rows for a FROM clause, as of `RemoteTable`."""
+        """Name the rows for a FROM clause: the columns that dpdb can compare, in the types of `schema`.
+
+        Reading them is total: text is UTF-8, times lie in the calendar, and what is neither is NULL.
+        """
 
 
-class RemoteTable(Protocol):
+class RemoteTable(BesideTable, Protocol):
     """One table in another engine.
 
     Attributes
@@ -67,18 +67,7 @@ class RemoteTable(Protocol):
     """
 
     dialect: str
-    description: str
-    place: str
     is_fixed: bool
-
-    def schema(self) -> TableSchema:
-        """Return names and types, in the types of our own DuckDB; what it lacks keeps the engine's name. Public."""
-
-    def rows(self) -> exp.Table:
-        """Name the rows for a FROM clause: the columns that dpdb can compare, in the types of `schema`.
-
-        Reading them is total: text is UTF-8, times lie in the calendar, and what is neither is NULL.
-        """
 
     def beside(self, name: str) -> BesideTable:
         """Open another table, whose rows the queries of this one can read, at the same moment, under its name.

@@ -32,9 +32,9 @@ from dpdb.engine.sql.input_rows import (
     AcrossColumn,
     KeyPair,
     beside_members,
+    copied_columns,
     in_schema_order,
     members_read,
-    read_columns,
     typed_rows,
 )
 from dpdb.sources import Rows, Source
@@ -74,17 +74,15 @@ def readable(database: Database, rows: Rows, columns: set[str], *, name: str) ->
         yield lambda asked: typed_rows(rows, asked)
         return
     parents = _ParentsByKey(database)
-    copy = exp.table_(name, quoted=True)
     try:
         if parents.group(across):
             yield lambda asked: parents.beside(rows, asked)
         else:
             parents.forget()
-            read_columns(database, rows, columns, copy)
-            yield lambda _: copy.copy()
+            with copied_columns(database, rows, columns, name=name) as copy:
+                yield lambda _: copy.copy()
     finally:
         parents.forget()
-        database.execute(f"DROP TABLE IF EXISTS {copy.sql('duckdb')}")
 
 
 @dataclass

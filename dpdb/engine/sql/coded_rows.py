@@ -280,14 +280,8 @@ class TableEdges:
     """The materialized conflict edges in canonical order (implements `dpdb.graph.OrderedEdges`)."""
 
     def __init__(self, database: Database, table: exp.Table | exp.Subquery | None, node_count: int) -> None:
-        self._database = database
-        self._table = table
-        self._node_count = node_count
-
-    @property
-    def node_count(self) -> int:
-        """Rows in the graph; node i is the row of canonical rank i."""
-        return self._node_count
+        self._database, self._table = database, table
+        self.node_count = node_count  # node i is the row of canonical rank i
 
     @property
     def edge_count(self) -> int:

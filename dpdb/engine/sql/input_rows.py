@@ -71,6 +71,17 @@ def read_columns(
         database.execute(violates_across(column, target))
 
 
+@contextmanager
+def copied_columns(database: Database, rows: Rows, columns: set[str], *, name: str) -> Iterator[exp.Table]:
+    """Copy columns, as `read_columns` does, into a table called `name` while a block lasts."""
+    table = exp.table_(name, quoted=True)
+    try:
+        read_columns(database, rows, columns, table)
+        yield table
+    finally:
+        database.execute(f"DROP TABLE IF EXISTS {table.sql('duckdb')}")
+
+
 def typed_rows(rows: Rows, columns: set[str]) -> exp.Subquery:
     """Return the same columns as a subquery without alias: what `read_columns` would copy, for a single reading.
 
@@ -452,21 +463,13 @@ def count_rows(database: Database, source: Rows, slices: Sequence[WherePredicate
     columns = {column for predicate in slices if predicate for column in predicate.columns}
     if not columns:  # also `true` has none: its own condition is what counts, whatever it is
         return _counts(database, source.scan, slices)
-    table = exp.table_(name, quoted=True)
-    read_columns(database, source, columns, table)
-    try:
+    with copied_columns(database, source, columns, name=name) as table:
         return _counts(database, table, slices)
-    finally:
-        database.execute(f"DROP TABLE IF EXISTS {table.sql('duckdb')}")
 
 
 def _counts(database: Database, rows: exp.Expr, slices: Sequence[WherePredicate | None]) -> list[int]:
-    counts = [_count(predicate) for predicate in slices]
+    counts: list[exp.Expr] = [exp.Count(this=exp.Star()) for _ in slices]
+    for place, predicate in enumerate(slices):
+        if predicate is not None:
+            counts[place] = exp.Filter(this=counts[place], expression=exp.Where(this=predicate.condition))
     return [int(count) for count in database.rows(exp.select(*counts).from_(rows.copy()))[0]]
-
-
-def _count(predicate: WherePredicate | None) -> exp.Expr:
-    every_row = exp.Count(this=exp.Star())
-    if predicate is None:
-        return every_row
-    return exp.Filter(this=every_row, expression=exp.Where(this=predicate.condition))
