@@ -30,6 +30,7 @@ from sqlglot import exp
 
 from dpdb.errors import OWNER_LOG, EngineError, OutOfMemoryError, ParameterError
 from dpdb.files.new_file import WorkFolder
+from dpdb.names import in_double_quotes
 from dpdb.stopping import Closing
 
 # Batches of 122,880 rows (DuckDB's own) stream 2.7 times slower than these.
@@ -219,10 +220,10 @@ class Database(Closing):
         self.execute(f"ATTACH {exp.Literal.string(str(path)).sql('duckdb')} AS exported")
         try:
             for name, query in tables.items():
-                self.execute(f"CREATE TABLE exported.main.{_quoted(name)} AS {query}")
+                self.execute(f"CREATE TABLE exported.main.{in_double_quotes(name)} AS {query}")
             self.execute("USE exported")  # so that views name the file's tables, whatever it is attached as
             for name, query in (views or {}).items():
-                self.execute(f"CREATE VIEW {_quoted(name)} AS {query}")
+                self.execute(f"CREATE VIEW {in_double_quotes(name)} AS {query}")
         finally:
             self.execute("USE memory")
             self.execute("DETACH exported")
@@ -284,10 +285,6 @@ def _some_of(reader: pa.RecordBatchReader) -> list[pa.RecordBatch]:
         batches.append(batch)
         rows += batch.num_rows
     return batches
-
-
-def _quoted(name: str) -> str:
-    return exp.to_identifier(name, quoted=True).sql("duckdb")
 
 
 def _text(query: str | exp.Expr) -> str:
