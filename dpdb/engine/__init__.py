@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         exact_statistic,
     )
     from dpdb.engine.count_all import key_histogram, load_counting, of_key
-    from dpdb.engine.count_classes import HASH, Hashes, count_keys
+    from dpdb.engine.count_classes import HASH, Hashes, histogram_of
     from dpdb.engine.dependency_counts import DependencyCounts, Direction, PairCounts, count_dependencies
     from dpdb.engine.for_owner import (
         arrow_forgets,

@@ -12,7 +12,7 @@ from sqlglot import exp
 from dpdb.constraints import SortedKind, sorted_shape
 from dpdb.database import Database
 from dpdb.engine.closed_forms import Form, GroupForm, RuleStatistic, SortedForm, StatisticKind, SteppedForm
-from dpdb.engine.count_classes import LocalKeys, count_keys
+from dpdb.engine.count_classes import LocalKeys, histogram_of
 from dpdb.engine.parents.by_key import Readable, readable
 from dpdb.engine.simplified import may_match
 from dpdb.engine.sql.bind import BoundConstraint, not_alone, self_conflict
@@ -121,7 +121,7 @@ class _Counting:
         if isinstance(form, SteppedForm):
             return {"violations": count_stepped(self._database, form, rows, conditions)}
         if form.is_key and form.equal:
-            return of_key(count_keys(LocalKeys(self._database), key_histogram(form), rows, conditions))
+            return of_key(histogram_of(LocalKeys(self._database), key_histogram(form), rows, conditions))
         return {"violations": int(self._database.value(group_count(form, rows, conditions)))}
 
     def _typed(self, *alone: _Alone, more: Sequence[str] = ()) -> exp.Expr:

@@ -23,8 +23,8 @@ from dpdb.engine import (
     Progress,
     SteppedForm,
     Thinning,
-    count_keys,
     group_count,
+    histogram_of,
     key_histogram,
     no_progress,
     of_key,
@@ -154,15 +154,9 @@ class RemoteSlice:
 
     def class_histograms(self) -> list[pa.Table]:
         """Count classes of rows; see `dpdb.engine.Table`. Private."""
-        asking = self._asking
         self._progress("counting classes there")
-        there, rows, tables = _RemoteKeys(asking), self._tuples().subquery(), []
-        for histogram in class_histograms(self.constraints, asking.schema):
-            if histogram.is_key and histogram.equal:
-                tables.append(self._key_histogram(histogram, rows))
-            else:
-                tables.append(there.grouped(class_histogram(histogram, rows)))
-        return tables
+        rows = self._tuples().subquery()
+        return [self._histogram(each, rows) for each in class_histograms(self.constraints, self._asking.schema)]
 
     def count_groups(self, form: GroupForm | SteppedForm) -> dict[StatisticKind, int]:
         """Count what must go of the groups of a form; see `dpdb.engine.count_all`. Private."""
@@ -170,14 +164,14 @@ class RemoteSlice:
         if isinstance(form, SteppedForm):
             return {"violations": int(asking.value(stepped_count(form, rows)))}
         if form.is_key and form.equal:
-            return of_key(self._key_histogram(key_histogram(form), rows))
+            return of_key(self._histogram(key_histogram(form), rows))
         return {"violations": int(asking.value(group_count(form, rows)))}
 
-    def _key_histogram(self, histogram: ClassHistogram, rows: exp.Subquery) -> pa.Table:
-        """Count a key; by its hashes, unless each query would choose the rows of units again, which takes longer."""
+    def _histogram(self, histogram: ClassHistogram, rows: exp.Subquery) -> pa.Table:
+        """Count classes; a key by its hashes, unless each query chose the rows of units again, which is slower."""
         there = _RemoteKeys(self._asking)
         if self._asking.spelling.hashes_keys and isinstance(self._asking.rows, exp.Table):
-            return count_keys(there, histogram, rows)
+            return histogram_of(there, histogram, rows)
         return there.grouped(class_histogram(histogram, rows))
 
     # -- what needs the rows in conflict --------------------------------------------------------------------------
