@@ -91,9 +91,10 @@ def join_plan(
 
 def expected_operator(dc: BoundConstraint) -> str:
     """Name the operator that DuckDB uses for a plain self-join at realistic sizes."""
-    equalities, ranges = _comparisons(dc)
-    if equalities:
+    between = [predicate.op for predicate in dc.predicates if not predicate.reads_one_tuple]
+    if Operator.EQ in between:
         return "HASH_JOIN"
+    ranges = sum(op is not Operator.NE for op in between)
     if ranges >= 2:
         return "IE_JOIN"
     # A symmetric constraint is asked with a.rank < b.rank, which is a range.
@@ -117,13 +118,6 @@ def refuse_nested_loops(constraints: Sequence[BoundConstraint], row_bound: int |
                 f"{dc.constraint.label}: compares every row with every other one; declare a public bound of the "
                 f"number of rows of at most {NESTED_LOOP_ROWS:,} with row_bound (--row-bound) to admit it"
             )
-
-
-def _comparisons(dc: BoundConstraint) -> tuple[int, int]:
-    """Count the equalities and the ranges between the two tuples."""
-    between = [p for p in dc.predicates if not p.reads_one_tuple]
-    equalities = sum(p.op is Operator.EQ for p in between)
-    return equalities, sum(p.op not in (Operator.EQ, Operator.NE) for p in between)
 
 
 # -- functional dependencies ----------------------------------------------------------------------------------
