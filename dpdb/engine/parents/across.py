@@ -216,9 +216,7 @@ class RulesAcross:
         row = exp.Anonymous(this="concat_ws", expressions=[exp.Literal.string(","), *map(_text, names)])
         keys = exp.select(exp.alias_(row, "key")).distinct().from_(table.keys.copy()).subquery("distinct_key")
         halves = [
-            exp.Sum(
-                this=exp.cast(exp.Anonymous(this=name, expressions=[exp.column("key")]), "HUGEINT", dialect="duckdb")
-            )
+            exp.Sum(this=exp.cast(exp.func(name, exp.column("key")), "HUGEINT", dialect="duckdb"))
             for name in ("md5_number_lower", "md5_number_upper")
         ]
         if "keys" not in table.digests:
