@@ -45,6 +45,11 @@ class _Running:
             self._cursor.adbc_cancel()
 
 
+def answer(cursor: Any, query: exp.Select) -> pa.Table:
+    """Run a query; the exception of a signal handler stops it on the server, too."""
+    return interruptible(_Running(cursor), lambda: _fetched(cursor, query))
+
+
 def _fetched(cursor: Any, query: exp.Select) -> pa.Table:
     schema = cursor.adbc_execute_schema(sql_text(query))
     cursor.execute(sql_text(_with_texts(query, schema)))
@@ -174,8 +179,7 @@ class PostgresTable:
         with self._transaction.lock:
             try:
                 with closing(self._transaction.connection.cursor()) as cursor:
-                    # The exception of a signal handler stops it on the server, too.
-                    return interruptible(_Running(cursor), lambda: _fetched(cursor, query))
+                    return answer(cursor, query)
             except BaseException as error:
                 self._transaction.go_back()
                 if not isinstance(error, Exception):
