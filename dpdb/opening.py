@@ -49,7 +49,8 @@ def open_table(
         of the table's rows is in their messages.
     """
     spec = TableSpec.of(source, settings, constraints=constraints, table=table)
-    return _engine(spec.source).open(spec, Reading.ALL if rows else Reading.COMPUTED, progress)
+    engine = next(engine for engine in ENGINES if engine.reads(spec.source))
+    return engine.open(spec, Reading.ALL if rows else Reading.COMPUTED, progress)
 
 
 def open_local_table(
@@ -166,7 +167,3 @@ def declared_table(
     """
     spec = TableSpec(None, constraints=constraints, assumes_parents=assumes_parents)
     return described("the schema", schema, spec)
-
-
-def _engine(source: SourceLike) -> Engine:
-    return next(engine for engine in ENGINES if engine.reads(source))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         exact_statistic as exact_statistic,
     )
     from dpdb.engine.count_all import key_histogram as key_histogram, load_counting as load_counting, of_key as of_key
-    from dpdb.engine.count_classes import HASH as HASH, Hashes as Hashes, count_keys as count_keys
+    from dpdb.engine.count_classes import HASH as HASH, Hashes as Hashes, histogram_of as histogram_of
     from dpdb.engine.dependency_counts import (
         DependencyCounts as DependencyCounts,
         Direction as Direction,
@@ -55,20 +55,25 @@ if TYPE_CHECKING:
     from dpdb.engine.owners import (
         OwnerQuestion as OwnerQuestion,
         disjoint_pairs as disjoint_pairs,
+        holds as holds,
+        is_of_pairs as is_of_pairs,
         key_of as key_of,
+        questions_columns as questions_columns,
         sharing_queries as sharing_queries,
     )
     from dpdb.engine.parents.across import BoundInclusion as BoundInclusion
     from dpdb.engine.parents.declared import (
         DeclaredParent as DeclaredParent,
         ParentFiles as ParentFiles,
+        refuse_second_names as refuse_second_names,
         same_name as same_name,
     )
     from dpdb.engine.parents.opened import (
+        FoundParents as FoundParents,
         ParentTable as ParentTable,
         folded_parents as folded_parents,
         refuse_undeclared as refuse_undeclared,
-        resolved as resolved,
+        spelled_as as spelled_as,
     )
     from dpdb.engine.slice import LocalSlice as LocalSlice, explained_constraint as explained_constraint
     from dpdb.engine.sql.bind import (

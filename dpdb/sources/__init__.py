@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         column_definition as column_definition,
         needed as needed,
         presence as presence,
+        reason_in_log as reason_in_log,
         typed as typed,
         unreadable as unreadable,
         without_rows as without_rows,

@@ -21,8 +21,10 @@ from dpdb.graph import load_all_kernels
 from dpdb.opening import open_table
 from dpdb.release.statistics import SliceStatistics
 from dpdb.remote import slice as remote_slice, thinning
-from dpdb.remote.duckdb import AskedThere
 from dpdb.thresholds import FEW_ROWS, MOST_HASHES, THINNED_ROUNDS, Threshold
+
+sys.path.append(str(Path(__file__).parents[1]))
+from asked_there import AskedThere
 
 DATA = Path(__file__).parents[2] / "examples" / "data"
 TURNS = 5

@@ -12,7 +12,7 @@ from random_predicates import KINDS
 from sqlglot import exp
 
 from dpdb.database.database import Database
-from dpdb.engine.sql import comparison as keys
+from dpdb.engine import table as keys
 from dpdb.engine.sql.comparison import texts_of
 from dpdb.engine.sql.where import WherePredicate
 from dpdb.predicates import nodes, region as coverage, value_sets as places

@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
+from asked_there import AskedThere
 from helpers_postgres import Server
 from helpers_remote import closed_forms, statistics
 
@@ -18,7 +19,6 @@ from dpdb.engine import Table
 from dpdb.errors import ConstraintTypeError, DpdbError, ParameterError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.opening import open_table
-from dpdb.remote.duckdb import AskedThere
 
 DAY = date(2020, 1, 1)
 VISITS = pa.table(

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from dpdb.engine.sql.comparison import evaluated as evaluated, is_known as is_known, shown_as as shown_as
     from dpdb.engine.sql.input_rows import (
         ComputedColumn as ComputedColumn,
-        ComputedRows as ComputedRows,
         beside_members as beside_members,
+        column_def as column_def,
         in_schema_order as in_schema_order,
         members_read as members_read,
         read_columns as read_columns,
