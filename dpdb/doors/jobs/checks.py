@@ -26,7 +26,8 @@ from dpdb.doors.jobs.job_file import (
     open_check,
 )
 from dpdb.doors.jobs.placeholders import is_filled_from
-from dpdb.doors.jobs.results import open_diagnoses, open_results, open_verdicts
+from dpdb.doors.jobs.results import DIAGNOSES, RESULTS, VERDICTS
+from dpdb.doors.jobs.stored import open_stored
 from dpdb.doors.jobs.toml_keys import explained
 from dpdb.engine import Progress, no_progress
 from dpdb.errors import ParameterError
@@ -140,11 +141,9 @@ def _receipt_key(job: Job) -> SigningKey | None:
 
 def prepare_results(job: Job) -> None:
     """Make the results table of a job and, where it has checks or diagnoses, those of what they say."""
-    open_results(job.results, job.results_table).prepare()
-    if job.checks:
-        open_verdicts(job.results, job.results_table).prepare()
-    if job.diagnoses:
-        open_diagnoses(job.results, job.results_table).prepare()
+    for stored, wanted in ((RESULTS, True), (VERDICTS, job.checks), (DIAGNOSES, job.diagnoses)):
+        if wanted:
+            open_stored(job.results, job.results_table, stored).prepare()
 
 
 def job_charges(job: Job, session: Session, run_id: str) -> list[Charge]:
@@ -191,7 +190,7 @@ def _check_names(job: Job, run_id: str) -> None:
 
 def _check_results(job: Job) -> None:
     """Refuse results that cannot be kept, without touching the file."""
-    open_results(job.results, job.results_table)
+    open_stored(job.results, job.results_table, RESULTS)
     if not job.results.parent.is_dir():
         raise ParameterError(f"{job.path}, key 'results': there is no folder {job.results.parent}")
     for key, written in (("results", job.results), ("receipt", job.receipt)):

@@ -10,7 +10,7 @@ a measure means is said by its `Words` (`dpdb.measures.registry`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -148,13 +148,37 @@ class ReleaseFields(Published):
         return asdict(self)
 
 
-_COLUMN_TYPES = {"str": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
+_COLUMN_TYPES = {
+    "str": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_(), "Literal": pa.string(),
+    "tuple": pa.list_(pa.string()), "date": pa.date32(), "datetime": pa.timestamp("us", tz="UTC"),
+}  # fmt: skip
 
-# One column per field of `Release`, in its order; NULL where the field may be None.
-RELEASE_SCHEMA = pa.schema(
-    pa.field(field.name, _COLUMN_TYPES[str(field.type).removesuffix(" | None")], nullable="None" in str(field.type))
-    for field in fields(ReleaseFields)
-)
+
+def columns_of(kind: Any, *names: str, **inner: Iterable[pa.Field]) -> Iterator[pa.Field]:
+    """Give the columns of a table whose rows are values of a dataclass: one per field, NULL where that may be None.
+
+    Parameters
+    ----------
+    kind
+        The dataclass. The metadata of a field may name its `column`; else the column is called as the field.
+    *names
+        Some fields, in the order of their columns; all of them without names.
+    **inner
+        The columns that stand for a field that is a value itself.
+    """
+    known = {field.name: field for field in fields(kind)}
+    for name in names or known:
+        if name in inner:
+            yield from inner[name]
+            continue
+        text = str(known[name].type)
+        kept = _COLUMN_TYPES[text.removesuffix(" | None").partition("[")[0]]
+        nullable = text.endswith("None") or pa.types.is_list(kept)
+        yield pa.field(known[name].metadata.get("column", name), kept, nullable=nullable)
+
+
+# One column per field of `Release`, in its order.
+RELEASE_SCHEMA = pa.schema(columns_of(ReleaseFields))
 
 
 def release_table(releases: Iterable[ReleaseFields]) -> pa.Table:
