@@ -239,7 +239,7 @@ def _notes(found: Diagnosis) -> list[str]:
 
 def diagnosis_text(found: Diagnosis) -> str:
     """Return the table of the named slices, and the notes below it."""
-    return "\n".join([*(line.rstrip() for line in _part(found).aligned), *_notes(found)]) + "\n"
+    return "\n".join([*_part(found).aligned, *_notes(found)]) + "\n"
 
 
 def _part(found: Diagnosis) -> PreviewPart:

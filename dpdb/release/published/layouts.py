@@ -12,7 +12,7 @@ from io import BytesIO
 from typing import Any
 
 from dpdb.errors import ParameterError
-from dpdb.names import in_html
+from dpdb.names import aligned, in_html
 from dpdb.release.published.release_fields import (
     ReleaseFields,
     bounds_words,
@@ -142,9 +142,7 @@ class PreviewPart:
     @property
     def aligned(self) -> list[str]:
         """The table as lines of text."""
-        width = [max(map(len, column)) for column in zip(*self.rows, strict=True)]
-        sides = [str.ljust] * self.texts + [str.rjust] * (len(width) - self.texts)
-        return ["  ".join(side(cell, w) for side, cell, w in zip(sides, row, width, strict=True)) for row in self.rows]
+        return list(aligned(self.rows, "l" * self.texts + "r"))
 
 
 def preview_text(parts: Iterable[PreviewPart]) -> str:

@@ -12,6 +12,7 @@ from dpdb.doors.cli.options import command, format_option
 from dpdb.doors.cli.parser import real
 from dpdb.doors.cli.streams import show
 from dpdb.errors import ParameterError
+from dpdb.names import aligned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,7 +132,6 @@ def _as_json(board: Board, totals: list[Total], left_out: list[str]) -> dict[str
 
 
 def _board_lines(board: Board) -> Iterator[str]:
-    from dpdb.doors.cli.texts import aligned
     from dpdb.doors.reports.sites import cell_words
 
     if not board.lines:

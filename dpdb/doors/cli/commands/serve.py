@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dpdb.doors.cli.options import command, command_of_actions, configured_owner_log, format_option, who_option
 from dpdb.doors.cli.parser import Parser, whole
 from dpdb.errors import ParameterError
+from dpdb.names import aligned
 
 if TYPE_CHECKING:
     from dpdb.ledger import RecordedAnalyst
@@ -202,7 +203,6 @@ def add_list(actions: Any) -> None:
 
 def _list(options: argparse.Namespace) -> int:
     """Print one line for each analyst and table."""
-    from dpdb.doors.cli.texts import aligned
     from dpdb.doors.server.analysts import list_analysts
     from dpdb.doors.server.configuration import load_configuration
 
