@@ -37,10 +37,7 @@ def run(options: argparse.Namespace) -> int:
     from dpdb.doors.cli.texts import releases_text
 
     ask = asked(options, "dp_count")
-    with (
-        AnswerOutput.of(options) as output,
-        _session(options) as session,
-    ):
+    with AnswerOutput.of(options) as output, _session(options) as session:
         releases = session.release(ask, who=options.who)
         output.show(releases_text(releases, options.format, options.verbose), releases)
     return 0

@@ -58,15 +58,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _found(options: argparse.Namespace) -> Diagnosis | None:
     from dpdb.diagnosis import DiagnosisAsk, plan_diagnosis, prepare_diagnosis, run_diagnosis
-    from dpdb.doors.cli.session import clear_bar, name_run, one_release, open_session, running, step_bar
+    from dpdb.doors.cli.session import clear_bar, name_run, run_session, running
 
     ask = DiagnosisAsk.of({name: getattr(options, name) for name in _ASKED} | _slices(options))
-    with open_session(
-        options,
-        budget=None if options.dry_run else one_release(options),
-        progress=step_bar(options, _STEPS),
-        rows=not options.dry_run,
-    ) as session:
+    with run_session(options, _STEPS) as session:
         prepared = prepare_diagnosis(session, ask, who=options.who)
         plan = plan_diagnosis(prepared, options.rows)
         clear_bar(options)

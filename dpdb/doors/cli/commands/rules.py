@@ -187,11 +187,11 @@ def _discover(options: argparse.Namespace) -> int:
 
 
 def _named(options: argparse.Namespace) -> DiscoveredRules:
-    from dpdb.doors.cli.session import clear_bar, name_run, one_release, open_session, running, step_bar
+    from dpdb.doors.cli.session import clear_bar, name_run, run_session, running
     from dpdb.owner import discover, prepare_discovery
 
     asked = {name: getattr(options, name) for name in ("top", "epsilon", "run_id", "label")}
-    with open_session(options, budget=one_release(options), progress=step_bar(options, _STEPS)) as session:
+    with run_session(options, _STEPS) as session:
         run = prepare_discovery(session, columns=_names(options), **asked)
         clear_bar(options)
         name_run(options, run.charge.run_id)
