@@ -19,7 +19,7 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.release import Gate
 
-_Command = Callable[[argparse.Namespace], int]
+_Command = Callable[[argparse.Namespace], int | None]
 _SHAPE = ("constraints", "table", "csv_schema", "delimiter")
 
 
@@ -33,7 +33,7 @@ def command(commands: Any, name: str, run: _Command, text: str, example: str, *,
     name
         The command's name.
     run
-        Runs the command and returns its exit code; imports its work on first use.
+        Runs the command and returns its exit code, None for 0; imports its work on first use.
     text
         The help: a phrase without a capital letter and a full stop.
     example

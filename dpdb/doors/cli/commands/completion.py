@@ -24,12 +24,11 @@ def add_completion(commands: Any) -> None:
     parser.add_argument("shell", choices=["bash", "zsh", "fish"], help="the shell that will read the script")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Print the script, made from the parser of all commands."""
     from dpdb.doors.cli.main import build_parser
 
     show(script(options.shell, build_parser()))
-    return 0
 
 
 _BASH = """\

@@ -43,17 +43,16 @@ def add_diagnose(commands: Any) -> None:
     answer_options(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Print what was named, or with `--dry-run` what can be."""
     from dpdb.diagnosis import diagnosis_text
 
     with AnswerOutput.of(options) as output:
         found = _found(options)
         if found is None:
-            return 0
+            return
         text = json.dumps(found.to_dict(), indent=2) + "\n" if options.format == "json" else diagnosis_text(found)
         output.show(text, (), run_id=found.run_id or "")
-        return 0
 
 
 def _found(options: argparse.Namespace) -> Diagnosis | None:

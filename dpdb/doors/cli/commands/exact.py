@@ -48,7 +48,7 @@ def add_exact(commands: Any) -> None:
     format_option(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Print true values; `exact` refuses without `--non-private`."""
     from dpdb.doors.cli.session import step_bar
     from dpdb.owner import exact_measures
@@ -71,7 +71,6 @@ def run(options: argparse.Namespace) -> int:
     )
     with _digits_without_limit():
         show(json.dumps(measures.to_dict(), indent=2) if options.format == "json" else _text(measures))
-    return 0
 
 
 @contextmanager

@@ -30,7 +30,7 @@ def add_noise(commands: Any) -> None:
     quiet_options(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Write the noisy copy and print a summary of the changes."""
     from dpdb.owner.dirt import write_noisy
 
@@ -52,4 +52,3 @@ def run(options: argparse.Namespace) -> int:
         f"({summary.iterations:,} iterations in {len(summary.constrained_columns)} constrained columns, "
         f"seed {summary.seed})"
     )
-    return 0

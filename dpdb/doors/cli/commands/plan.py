@@ -55,10 +55,11 @@ def add_plan(commands: Any) -> None:
     format_option(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Print the errors to expect, or what a suite of checks will be able to tell apart."""
     if options.suite is not None:
-        return _suite(options)
+        _suite(options)
+        return
     for name in ("constraints", "error_rate"):
         if getattr(options, name) is None:
             raise ParameterError(f"{_option(name)} is missing (or give --suite FILE)")
@@ -78,10 +79,9 @@ def run(options: argparse.Namespace) -> int:
         **table_settings(options),
     )
     show(json.dumps(planned.to_dict(), indent=2) if options.format == "json" else str(planned))
-    return 0
 
 
-def _suite(options: argparse.Namespace) -> int:
+def _suite(options: argparse.Namespace) -> None:
     from dpdb.suites import load_suite, planned_words
 
     for name in ("source", "constraints", "error_rate", "target"):
@@ -92,7 +92,6 @@ def _suite(options: argparse.Namespace) -> int:
     wished = {"runs": options.runs, "certain": options.certain, "margin": options.margin}
     suite = load_suite(options.suite, date="2000-01-01")  # whatever {date} stands for, the plan is the same
     show("\n".join(planned_words(suite, options.epsilon, options.rows, **wished)))
-    return 0
 
 
 def _option(name: str) -> str:

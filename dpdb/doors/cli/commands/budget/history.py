@@ -34,7 +34,7 @@ def add_history(actions: Any) -> None:
     ledger_option(parser, "csv")
 
 
-def _history(options: argparse.Namespace) -> int:
+def _history(options: argparse.Namespace) -> None:
     """Print every debit, answered or not, and the owner's acts in between."""
     from dpdb.doors.cli.result_formats import csv_text
     from dpdb.ledger import open_to_read
@@ -52,7 +52,6 @@ def _history(options: argparse.Namespace) -> int:
         words = [(_place(entry), _entry_words(entry, parameter)) for entry in entries]
         shown = _in_order([*words, *((_place_of_act(act), _act_words(act)) for act in acts)])
         show("\n".join(shown) or "no releases yet")
-    return 0
 
 
 def _in_order(placed: Iterable[tuple[tuple[int, int], T]]) -> list[T]:
@@ -149,7 +148,7 @@ def add_answers(actions: Any) -> None:
     parser.add_argument("--run-id", metavar="ID", help="only what this run has released")
 
 
-def _print_answers(options: argparse.Namespace) -> int:
+def _print_answers(options: argparse.Namespace) -> None:
     """Print recorded answers; spends nothing and draws nothing."""
     from dpdb.ledger import open_to_read
 
@@ -161,10 +160,9 @@ def _print_answers(options: argparse.Namespace) -> int:
         raise ParameterError(f"{options.ledger}: no recorded answer of {names}; see `dpdb budget history`")
     if options.format == "json":
         show(json.dumps({"answers": [_answer_fields(answer, options.release) for answer in found]}, indent=2))
-        return 0
+        return
     words = [f"{_head(answer)}\n{_answer_text(answer, options.release)}" for answer in found]
     show("".join(words).rstrip("\n") if found else "no answers yet")
-    return 0
 
 
 def _answer_text(answer: RecordedAnswer, release_id: str | None) -> str:
