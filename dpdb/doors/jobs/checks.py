@@ -193,20 +193,19 @@ def _check_results(job: Job) -> None:
     open_stored(job.results, job.results_table, RESULTS)
     if not job.results.parent.is_dir():
         raise ParameterError(f"{job.path}, key 'results': there is no folder {job.results.parent}")
-    for key, written in (("results", job.results), ("receipt", job.receipt)):
-        if written is not None:
-            _refuse_inside(job, key, written)
-
-
-def _refuse_inside(job: Job, key: str, written: Path) -> None:
     parents = [parent.source for parent in job.table.parents if parent.source is not None]
-    for source in map(Path, [job.table.source, *parents]):
-        inside = source.is_dir() and written.resolve().is_relative_to(source.resolve())
-        if inside or (source.exists() and written.exists() and written.samefile(source)):
+    sources = [Path(source) for source in (job.table.source, *parents)]
+    for key, written in (("results", job.results), ("receipt", job.receipt)):
+        if written is not None and any(_is_inside(written, source) for source in sources):
             raise ParameterError(
                 f"{job.path}, key {key!r}: the {key} would be written into the source or a parent, which the "
                 "ledger would take as changed; give another file"
             )
+
+
+def _is_inside(written: Path, source: Path) -> bool:
+    inside = source.is_dir() and written.resolve().is_relative_to(source.resolve())
+    return inside or (source.exists() and written.exists() and written.samefile(source))
 
 
 # Requests with one theta may differ in these fields: they change the noise, concern theta itself, or tell that the rows
