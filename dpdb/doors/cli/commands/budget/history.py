@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -45,26 +45,20 @@ def _history(options: argparse.Namespace) -> None:
         lists = {"releases": list(map(_entry_fields, entries)), "acts": [asdict(act) for act in acts]}
         show(json.dumps(lists, indent=2))
     elif options.format == "csv":
-        cells = [(_place(entry), _entry_cells(entry, parameter)) for entry in entries]
-        lines = _in_order([*cells, *((_place_of_act(act), _act_cells(act)) for act in acts)])
-        show(csv_text(_COLUMNS, lines).removesuffix("\n"))
+        cells = [_entry_cells(entry, parameter) for entry in entries]
+        show(csv_text(_COLUMNS, _in_order(entries, cells, acts, map(_act_cells, acts))).removesuffix("\n"))
     else:
-        words = [(_place(entry), _entry_words(entry, parameter)) for entry in entries]
-        shown = _in_order([*words, *((_place_of_act(act), _act_words(act)) for act in acts)])
-        show("\n".join(shown) or "no releases yet")
+        words = [_entry_words(entry, parameter) for entry in entries]
+        show("\n".join(_in_order(entries, words, acts, map(_act_words, acts))) or "no releases yet")
 
 
-def _in_order(placed: Iterable[tuple[tuple[int, int], T]]) -> list[T]:
-    """Sort debits by their order, and put each act behind the debit that it follows."""
+def _in_order(
+    entries: Sequence[LedgerEntry], lines: Iterable[T], acts: Sequence[LedgerAct], lines_of_acts: Iterable[T]
+) -> list[T]:
+    """Sort the lines of debits by their order, and put that of each act behind the debit that it follows."""
+    places = [*((entry.number, 0) for entry in entries), *((act.after, act.number) for act in acts)]
+    placed = zip(places, [*lines, *lines_of_acts], strict=True)
     return [line for _, line in sorted(placed, key=lambda pair: pair[0])]
-
-
-def _place(entry: LedgerEntry) -> tuple[int, int]:
-    return entry.number, 0
-
-
-def _place_of_act(act: LedgerAct) -> tuple[int, int]:
-    return act.after, act.number
 
 
 def _entry_words(entry: LedgerEntry, parameter: str) -> str:
