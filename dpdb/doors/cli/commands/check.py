@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.options import answer_options, command, declared_options, margin_option, setting_options
+from dpdb.doors.cli.options import answer_options, command, declared_options, given, margin_option, setting_options
 from dpdb.doors.cli.parser import real, whole
 from dpdb.doors.cli.streams import say, write_output
 from dpdb.errors import ConstraintSyntaxError, ParameterError
@@ -92,7 +92,7 @@ def _checked(
     from dpdb.doors.cli.texts import plan_text
     from dpdb.suites import prepare_check, run_check
 
-    asked = {name: getattr(options, name) for name in _ASKED} | {"keys": keys(options), "day": options.date}
+    asked = given(options, *_ASKED) | {"keys": keys(options), "day": options.date}
     with run_session(options, _STEPS, constraints=rules) as session:
         prepared = prepare_check(session, suite, **asked)
         if options.dry_run:
@@ -156,7 +156,7 @@ def check_tables(options: argparse.Namespace) -> int:
             rows=not options.dry_run,
             **limits,
         ) as tables:
-            prepared = tables.prepare(**{name: getattr(options, name) for name in _ASKED_OF_SET})
+            prepared = tables.prepare(**given(options, *_ASKED_OF_SET))
             clear_bar(options)
             if options.dry_run:
                 write_output(_left_out_text(tables) + plan_text(prepared, options.margin))

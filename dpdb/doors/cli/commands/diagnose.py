@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.options import answer_options, command, csv_line, table_options
+from dpdb.doors.cli.options import answer_options, command, csv_line, given, table_options
 from dpdb.doors.cli.parser import real, whole
 from dpdb.doors.cli.streams import say, write_output
 from dpdb.errors import ParameterError
@@ -59,7 +59,7 @@ def _found(options: argparse.Namespace) -> Diagnosis | None:
     from dpdb.diagnosis import DiagnosisAsk, plan_diagnosis, prepare_diagnosis, run_diagnosis
     from dpdb.doors.cli.session import clear_bar, name_run, run_session, running
 
-    ask = DiagnosisAsk.of({name: getattr(options, name) for name in _ASKED} | _slices(options))
+    ask = DiagnosisAsk.of(given(options, *_ASKED) | _slices(options))
     with run_session(options, _STEPS) as session:
         prepared = prepare_diagnosis(session, ask, who=options.who)
         plan = plan_diagnosis(prepared, options.rows)

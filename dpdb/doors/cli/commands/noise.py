@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from dpdb.doors.cli.options import command, quiet_options, source_options, table_settings
+from dpdb.doors.cli.options import command, given, quiet_options, source_options, table_settings
 from dpdb.doors.cli.parser import real, whole
 from dpdb.doors.cli.streams import show
 
@@ -36,15 +36,7 @@ def run(options: argparse.Namespace) -> None:
 
     summary = write_noisy(
         options.source,
-        out=options.out,
-        kind=options.kind,
-        alpha=options.alpha,
-        typo=options.typo,
-        skew=options.skew,
-        iterations=options.iterations,
-        seed=options.seed,
-        sample=options.sample,
-        overwrite=options.overwrite,
+        **given(options, "out", "kind", "alpha", "typo", "skew", "iterations", "seed", "sample", "overwrite"),
         **table_settings(options),
     )
     show(

@@ -11,6 +11,7 @@ from dpdb.doors.cli.options import (
     declared_options,
     distinct,
     format_option,
+    given,
     margin_option,
     setting_options,
     shape_options,
@@ -67,15 +68,9 @@ def run(options: argparse.Namespace) -> None:
 
     planned = plan(
         options.source,
-        rows=options.rows,
-        error_rate=options.error_rate,
-        epsilon=options.epsilon,
         distinct=distinct(options),
         values=values(options),
-        max_degree=options.max_degree,
-        target=options.target,
-        repetitions=options.repetitions,
-        seed=options.seed,
+        **given(options, "rows", "error_rate", "epsilon", "max_degree", "target", "repetitions", "seed"),
         **table_settings(options),
     )
     show(json.dumps(planned.to_dict(), indent=2) if options.format == "json" else str(planned))
@@ -89,9 +84,8 @@ def _suite(options: argparse.Namespace) -> None:
             raise ParameterError(f"--suite is planned without {'SOURCE' if name == 'source' else _option(name)}")
     if options.format != "text":
         raise ParameterError("--suite is planned in words: --format text")
-    wished = {"runs": options.runs, "certain": options.certain, "margin": options.margin}
     suite = load_suite(options.suite, date="2000-01-01")  # whatever {date} stands for, the plan is the same
-    show("\n".join(planned_words(suite, options.epsilon, options.rows, **wished)))
+    show("\n".join(planned_words(suite, options.epsilon, options.rows, **given(options, "runs", "certain", "margin"))))
 
 
 def _option(name: str) -> str:

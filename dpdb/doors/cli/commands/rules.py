@@ -17,6 +17,7 @@ from dpdb.doors.cli.options import (
     command_of_actions,
     csv_line,
     format_option,
+    given,
     setting_options,
     source_options,
 )
@@ -171,9 +172,9 @@ def add_discover(actions: Any) -> None:
 def _discover(options: argparse.Namespace) -> None:
     """Print a suite of the names, with their cost; or, without privacy, with exact scores."""
     if options.non_private:
-        given = [f"--{name.replace('_', '-')}" for name in _SPENDING if getattr(options, name) is not None]
-        if given:
-            raise ParameterError(f"--non-private spends nothing and is in no ledger: leave out {', '.join(given)}")
+        named = [f"--{name.replace('_', '-')}" for name in _SPENDING if getattr(options, name) is not None]
+        if named:
+            raise ParameterError(f"--non-private spends nothing and is in no ledger: leave out {', '.join(named)}")
         _exact(options)
         return
     options.epsilon = options.epsilon or "1"
@@ -189,7 +190,7 @@ def _named(options: argparse.Namespace) -> DiscoveredRules:
     from dpdb.doors.cli.session import clear_bar, name_run, run_session, running
     from dpdb.owner import discover, prepare_discovery
 
-    asked = {name: getattr(options, name) for name in ("top", "epsilon", "run_id", "label")}
+    asked = given(options, "top", "epsilon", "run_id", "label")
     with run_session(options, _STEPS) as session:
         run = prepare_discovery(session, columns=_names(options), **asked)
         clear_bar(options)

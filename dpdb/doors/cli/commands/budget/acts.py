@@ -11,7 +11,7 @@ from decimal import ROUND_FLOOR, Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpdb.doors.cli.options import command, format_option, who_option
+from dpdb.doors.cli.options import command, format_option, given, who_option
 from dpdb.doors.cli.parser import Parser, real
 from dpdb.doors.cli.streams import show
 from dpdb.errors import ParameterError
@@ -157,15 +157,8 @@ def _create(options: argparse.Namespace) -> None:
     """Make a ledger and print its summary."""
     from dpdb.ledger import Ledger
 
-    with Ledger.create(
-        options.ledger,
-        notion=options.notion,
-        epsilon=options.epsilon,
-        delta=options.delta,
-        append_only=options.append_only,
-        at_most=options.at_most,
-        per=options.per,
-    ) as ledger:
+    settings = given(options, "notion", "epsilon", "delta", "append_only", "at_most", "per")
+    with Ledger.create(options.ledger, **settings) as ledger:
         show_summary(ledger.summary(), options.format)
 
 

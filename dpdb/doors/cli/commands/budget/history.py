@@ -203,12 +203,5 @@ def _answer_fields(answer: RecordedAnswer, release_id: str | None) -> dict[str, 
         shown = found
     elif not _is_object(answer):
         shown = {"releases": [release.to_dict() for release in _releases(answer, release_id)]}
-    return {
-        "number": answer.number,
-        "reserved": answer.reserved,
-        "run_id": answer.run_id,
-        "analyst": answer.analyst,
-        "label": answer.label,
-        "request": json.loads(answer.request),
-        **shown,
-    }
+    fields = {name: getattr(answer, name) for name in ("number", "reserved", "run_id", "analyst", "label")}
+    return {**fields, "request": json.loads(answer.request), **shown}
