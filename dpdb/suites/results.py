@@ -89,11 +89,9 @@ class CheckResults(Sequence[CheckResult]):
         """Return the verdicts as one JSON object."""
         return {
             "checks": [check.to_dict() for check in self.checks],
-            "confidence": self.confidence,
-            "certain": self.certain,
-            "epsilon_reserved": self.epsilon_reserved,
-            "epsilon": self.epsilon,
-            "run_id": self.run_id,
+            **{
+                name: getattr(self, name) for name in ("confidence", "certain", "epsilon_reserved", "epsilon", "run_id")
+            },
             **({} if self.name is None else {"suite": self.name, "run": self.run, "runs": self.runs}),
             "guarantee": self.guarantee,
         }

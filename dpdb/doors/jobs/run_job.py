@@ -189,6 +189,7 @@ class _Run:
 
     def _rows(self, asked: JobRelease, outcome: Outcome) -> Iterator[ResultRow]:
         texts, ledger = tuple(dc.written for dc in self.session.constraints), self.ledger.summary()
+        left = {f"ledger_{name}": getattr(ledger, name) for name in ("parameter", "budget", "spent", "remaining")}
         gates = {result.release.release_id: result for result in outcome.gates if not result.warns}
         warnings = {result.release.release_id: result for result in outcome.gates if result.warns}
         for release in outcome.releases:
@@ -201,10 +202,7 @@ class _Run:
                 gate_threshold=None if gate is None else gate.threshold,
                 gate=None if gate is None else "passed" if gate.passed else "failed",
                 constraint_texts=texts,
-                ledger_parameter=ledger.parameter,
-                ledger_budget=ledger.budget,
-                ledger_spent=ledger.spent,
-                ledger_remaining=ledger.remaining,
+                **left,
                 release=release,
                 run_date=self.date,
                 where_template=_template(asked, release),
