@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dpdb.diagnosis.result import (
         DIAGNOSIS_SCHEMA as DIAGNOSIS_SCHEMA,
         Diagnosis as Diagnosis,
+        DiagnosisLine as DiagnosisLine,
         NamedRule as NamedRule,
         NamedSlice as NamedSlice,
         bounds_words as bounds_words,

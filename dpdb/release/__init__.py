@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         RELEASE_SCHEMA as RELEASE_SCHEMA,
         SHARE as SHARE,
         bounds_words as bounds_words,
+        columns_of as columns_of,
         is_within_noise as is_within_noise,
         measured_words as measured_words,
         missing_words as missing_words,

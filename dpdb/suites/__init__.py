@@ -60,7 +60,7 @@ if TYPE_CHECKING:
         CheckResults as CheckResults,
         recorded_results as recorded_results,
     )
-    from dpdb.suites.session import Session as Session, open_session as open_session
+    from dpdb.suites.session import Session as Session, open as open  # noqa: A004
     from dpdb.suites.suite import (
         Limit as Limit,
         Suite as Suite,
