@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from dpdb.doors.server.postgres.values import (
     ARRAYS,
@@ -193,8 +193,3 @@ _BINARY: dict[int, Callable[[bytes], Value]] = {
     1083: lambda content: time_text(abs(struct.unpack("!q", content)[0])),
     1114: _timestamp, 1184: _timestamp, _UUID: _uuid,
 }  # fmt: skip
-
-
-def read_values(contents: Sequence[bytes | None], oids: Sequence[int], formats: Sequence[int]) -> list[Value]:
-    """Read the values of a message; errors as `read_value`."""
-    return [read_value(*one) for one in zip(contents, oids, formats, strict=True)]
