@@ -160,7 +160,7 @@ def write_debit(
         **asked._asdict(),
         place=state.next_place,
     )
-    row: tuple[Any, ...] = state.debits.row(state.terms.key, line)
+    row: tuple[Any, ...] = state.debits.row(line)
     insert(books.file, "entry", row)
     return Written(line, row[-1], fits.is_low)
 
@@ -331,7 +331,7 @@ def settlement_rows(state: LedgerState, charges: Sequence[tuple[EntryLine, int]]
             costs[line.epoch] = min(earlier, index.bound(_SECONDS).upper)
         number = state.settlements.last + 1 + nth
         made = SettlementLine(number, line.number, charge, now(), costs.get(line.epoch), None, place + nth)
-        rows.append(state.settlements.row(state.terms.key, made, state.debits.seal_of(line.number), before=before))
+        rows.append(state.settlements.row(made, before=before))
         before = rows[-1][-1]
     return rows
 

@@ -241,7 +241,7 @@ class LedgerAnalysts(LedgerReading):
                 place=self._state.next_place,
                 **changes,
             )
-            insert(self._file, "analyst", self._state.analysts.row(terms.key, line))
+            insert(self._file, "analyst", self._state.analysts.row(line))
             reached("rights written")
         books.write_head()
         reached("rights changed")

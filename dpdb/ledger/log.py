@@ -241,8 +241,7 @@ class LedgerLog:
         if suite is not None:
             lines.append(("suite", suite.line.place))
             recorded = suite.runs.get(run or line.run_id or "", {})
-            written = {level: state.suites.answer(self._books.file, state.terms.key, one) for level, one in
-                       recorded.items()}  # fmt: skip
+            written = {level: state.suites.answers.again(one) for level, one in recorded.items()}
             levels = sum(one.place <= size for level, one in written.items() if level)
             if run is not None:  # of a kept suite: its own answer is that of the run
                 ended = written.get(0)

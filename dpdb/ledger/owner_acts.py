@@ -14,7 +14,8 @@ from dpdb.ledger.limits import RefusedError, refuse_retired
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.file import RUN_WAIT, UNSETTLED, RunLock
 from dpdb.ledger.store.periods import parse_period
-from dpdb.ledger.store.rows import ALLOW, RAISE, RETIRE, Act, Acts, EntryLine, Terms
+from dpdb.ledger.store.rows import ALLOW, RAISE, RETIRE, Act, EntryLine, Terms
+from dpdb.ledger.store.seals import FIRST, seal
 from dpdb.ledger.store.state import LedgerState, insert
 from dpdb.ledger.store.suite_lines import CLOSE, REARM, KnownSuite, SuiteActLine, act_detail
 from dpdb.names import check_name, listed_names
@@ -171,7 +172,7 @@ def _insert(books: Books, suite: KnownSuite, act: tuple[str, str, int | None], p
     """Insert an act: its kind, its detail and the debit that it made."""
     state, at = books.state, max(now(), suite.at)
     line = SuiteActLine(state.suites.acts.last + 1, suite.line.number, at, *act, place)
-    insert(books.file, "suite_act", state.suites.row(state.terms.key, line))
+    insert(books.file, "suite_act", state.suites.acts.row(line))
 
 
 def _found(books: Books, name: str) -> KnownSuite:
@@ -325,11 +326,11 @@ def first_allowance(terms: Terms, text: str, epsilon: Number) -> tuple[object, .
     """
     units = budget_units(terms.notion, None, epsilon, terms.delta)
     detail = {"period": parse_period(text).text, "units": units}
-    acts = Acts()
-    return acts.row(terms.key, acts.line(Act(terms.created, 0, ALLOW, None, None, detail), 1))
+    line = Act(terms.created, 0, ALLOW, None, None, detail).line(1, 1)
+    return *line, seal(terms.key, "act", FIRST, line)
 
 
 def _write(books: Books, act: Act) -> None:
     """Write an act inside a transaction; the next read of the ledger, by `write_head`, takes it in."""
     acts = books.state.acts
-    insert(books.file, "act", acts.row(books.state.terms.key, acts.line(act, books.state.next_place)))
+    insert(books.file, "act", acts.row(act.line(acts.last + 1, books.state.next_place)))

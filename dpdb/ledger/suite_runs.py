@@ -219,7 +219,7 @@ def _writes(books: Books, opened: Opened) -> Callable[[Written], None]:
             commitment=_commitment(salt, secret),
             place=made.line.place + 1,
         )
-        insert(books.file, "suite", suites.opened.row(books.state.terms.key, line, made.sealed))
+        insert(books.file, "suite", suites.opened.row(line, made.sealed))
         insert(books.file, "suite_secret", (line.number, salt, secret))
         reached("secret written")
 
@@ -254,7 +254,7 @@ def _history(books: Books, suite: KnownSuite) -> list[RecordedLevel | RecordedRe
     """Return the recorded levels of a suite and its re-armed checks, in order; in a transaction."""
     state, found = books.state, []
     for number in sorted(n for levels in suite.runs.values() for n in levels.values()):
-        line = state.suites.answer(books.file, state.terms.key, number)
+        line = state.suites.answers.again(number)
         answer = str(json.loads(line.answer)["answer"])
         found.append((line.place, RecordedLevel(line.run_id, line.level, line.answered, answer)))
     acts: list[tuple[int, RecordedLevel | RecordedRearm]] = [*found]
@@ -279,10 +279,9 @@ def _secret(books: Books, suite: KnownSuite) -> str:
 
 def _recorded(books: Books, suite: KnownSuite, run_id: str) -> dict[int, str]:
     """Return the answers that a run has recorded, by level, as they were given."""
-    key, suites = books.state.terms.key, books.state.suites
     numbers = suite.runs.get(run_id, {})
     return {
-        level: str(json.loads(suites.answer(books.file, key, number).answer)["answer"])
+        level: str(json.loads(books.state.suites.answers.again(number).answer)["answer"])
         for level, number in sorted(numbers.items())
     }
 
@@ -343,7 +342,7 @@ def _insert(books: Books, suite: KnownSuite, run: SuiteReservation, level: Level
     text = json.dumps({"answer": level.answer, "analyst": run.analyst, "spent": level.spent, "failed": failed})
     number = state.suites.answers.last + 1
     line = SuiteAnswerLine(number, suite.line.number, run.run_id, level.number, at, text, state.next_place)
-    insert(books.file, "suite_answer", state.suites.row(state.terms.key, line))
+    insert(books.file, "suite_answer", state.suites.answers.row(line))
 
 
 def _open(books: Books, run: SuiteReservation) -> KnownSuite:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from dpdb.errors import ParameterError
 from dpdb.ledger.store.periods import Period, parse_period
-from dpdb.ledger.store.seals import FIRST, Chain, seal
+from dpdb.ledger.store.seals import FIRST, Chain, SealedFile, seal
 from dpdb.overlap import Added, OverlapIndex
 from dpdb.predicates import region_from_text
 from dpdb.privacy import NOTIONS, Notion
@@ -192,8 +192,8 @@ class Settlements(Chain[SettlementLine]):
         The cost of closed epochs after their newest settlement.
     """
 
-    def __init__(self) -> None:
-        super().__init__("settlement", SettlementLine)
+    def __init__(self, sealed: SealedFile, debits: Chain[EntryLine]) -> None:
+        super().__init__(sealed, "settlement", SettlementLine, debits)
         self.overlaps: dict[int, int] = {}
         self._of: dict[int, Settled] = {}
 
@@ -241,6 +241,12 @@ class Act:
     label: str | None
     detail: dict[str, Any]
 
+    def line(self, number: int, place: int) -> ActLine:
+        """Return the act as a line, at a place among all lines of the ledger."""
+        of_all = {"after": self.after, "who": self.who, "label": self.label}
+        detail = json.dumps(self.detail | {name: value for name, value in of_all.items() if value is not None})
+        return ActLine(number, self.at, self.kind, detail, place)
+
 
 class Acts(Chain[ActLine]):
     """The acts of a ledger in order, and the limits that hold after the newest.
@@ -257,19 +263,13 @@ class Acts(Chain[ActLine]):
         Whether this version knows every act.
     """
 
-    def __init__(self) -> None:
-        super().__init__("act", ActLine)
+    def __init__(self, sealed: SealedFile) -> None:
+        super().__init__(sealed, "act", ActLine)
         self.done: list[Act] = []
         self.budget: int | None = None
         self.retired: Act | None = None
         self.allowances: dict[Period, int] = {}
         self.is_understood = True
-
-    def line(self, act: Act, place: int) -> ActLine:
-        """Return the next act as its line, at a place among all lines of the ledger."""
-        of_all = {"after": act.after, "who": act.who, "label": act.label}
-        detail = json.dumps(act.detail | {name: value for name, value in of_all.items() if value is not None})
-        return ActLine(self.last + 1, act.at, act.kind, detail, place)
 
     def take(self, line: ActLine) -> None:
         """Add the next act, whose seal was checked."""
@@ -345,8 +345,8 @@ class Analysts(Chain[AnalystLine]):
         Whether this version knows every role, credential and option.
     """
 
-    def __init__(self) -> None:
-        super().__init__("analyst", AnalystLine)
+    def __init__(self, sealed: SealedFile) -> None:
+        super().__init__(sealed, "analyst", AnalystLine)
         self.newest: dict[str, AnalystLine] = {}
         self.is_understood = True
 
