@@ -54,19 +54,8 @@ class Epoch:
 
 def terms_row(terms: Terms) -> tuple[object, ...]:
     """Return the row of the terms, with its seal last."""
-    line = (
-        terms.notion.name,
-        terms.budget,
-        terms.delta,
-        int(terms.append_only),
-        terms.created,
-        terms.key,
-        terms.table_mark,
-        terms.rows_per_person,
-        terms.unit,
-        terms.tables,
-        terms.options,
-    )
+    stored = vars(terms) | {"notion": terms.notion.name, "append_only": int(terms.append_only)}
+    line = tuple(stored.values())
     return 1, *line, seal(terms.key, "terms", FIRST, line)
 
 
