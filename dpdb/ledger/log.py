@@ -327,24 +327,6 @@ def leaf(key: bytes, kind: str, line: Mapping[str, object]) -> bytes:
     return hashlib.sha256(b"\0" + leaf_text(key, kind, line).encode()).digest()
 
 
-def leaves(file: LedgerFile, key: bytes, lines: int) -> list[bytes]:
-    """Return the hashes of all lines of a ledger in their order.
-
-    Parameters
-    ----------
-    file
-        The ledger's file.
-    key
-        The ledger's own key.
-    lines
-        Number of lines of all chains together.
-    """
-    found = [b""] * lines
-    for chain, line in logged_lines(file, dict.fromkeys(CHAINS, 0)):
-        found[line["place"] - 1] = leaf(key, chain, line)
-    return found
-
-
 def logged_lines(file: LedgerFile, after: Mapping[str, int]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Give the lines of every chain behind a number, each with its chain and by its columns.
 

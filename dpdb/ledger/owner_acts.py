@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.amounts import budget_units, in_words
 from dpdb.ledger.books import Books
-from dpdb.ledger.debit import DECISION_SECONDS, Asked, forget, held_for, settlement_rows, write_debit
+from dpdb.ledger.debit import DECISION_SECONDS, Asked, forget, settlement_rows, write_debit
 from dpdb.ledger.ledger_suites import LedgerSuites
 from dpdb.ledger.limits import RefusedError, refuse_retired
 from dpdb.ledger.store.clock import now
@@ -90,7 +90,7 @@ class SuiteActs(LedgerSuites):
                 _insert(books, suite, (REARM, act_detail({"check": check}, who, label), entry), place)
                 reached("re-arming written")
         except RefusedError as refused:
-            raise refused.in_words(state, region_from_text(stored), charge or 0, held_for(None)) from None
+            raise refused.in_words(state, region_from_text(stored), charge or 0, None) from None
         books.write_head()
         reached("re-armed")
 
@@ -133,7 +133,7 @@ def _close(books: Books, name: str, who: str | None, label: str | None) -> None:
         with books.current():
             suite = _found(books, name)
             if not state.is_answered(suite.line.entry):
-                refuse_retired(state, books.file.shown)
+                refuse_retired(state)
                 _write_end(books, suite, who, label)
                 reached("closing written")
         books.write_head()
@@ -187,7 +187,7 @@ def _found(books: Books, name: str) -> KnownSuite:
 def _to_act_on(books: Books, name: str) -> KnownSuite:
     """An open suite, by its name or run id."""
     suite = _found(books, name)
-    refuse_retired(books.state, books.file.shown)
+    refuse_retired(books.state)
     if books.state.is_answered(suite.line.entry):
         at = suite.acts[-1].at if suite.acts else suite.at
         raise LedgerError(f"{books.file.shown}: {name!r} was closed on {at[:10]}; nothing was spent")
@@ -232,15 +232,13 @@ class OwnerActs(SuiteActs):
         books, state, terms = self._books, self._state, self._state.terms
         units, notion = budget_units(terms.notion, budget, epsilon, terms.delta), terms.notion
         check_names(who, label)
-        with books.current():
-            refuse_retired(state, books.file.shown)
+        with books.act():
             if units <= state.budget:
                 raise ParameterError(
                     f"{books.file.shown}: the budget is {notion.parameter} {in_words(notion, state.budget)} "
                     f"and can only be raised, not set to {in_words(notion, units)}; nothing was changed"
                 )
             _write(books, Act(now(), books.state.last, RAISE, who, label, {"budget": units}))
-        books.write_head()
 
     @unbroken()
     def retire(self, *, who: str | None = None, label: str | None = None) -> None:
@@ -257,11 +255,9 @@ class OwnerActs(SuiteActs):
         """
         books = self._books
         check_names(who, label)
-        with books.current():
-            refuse_retired(books.state, books.file.shown)
+        with books.act():
             _write(books, Act(now(), books.state.last, RETIRE, who, label, {}))
             forgotten = forget(books)  # no run of a suite goes on
-        books.write_head()
         if forgotten:
             books.file.truncate_log()
 
@@ -303,13 +299,11 @@ class OwnerActs(SuiteActs):
         ends = budget is None and epsilon is None
         units = None if ends else budget_units(terms.notion, budget, epsilon, terms.delta)
         check_names(who, label)
-        with books.current():
-            refuse_retired(state, books.file.shown)
+        with books.act():
             if ends and parsed not in state.acts.allowances:
                 known = ", ".join(found.text for found in state.acts.allowances) or "none"
                 raise ParameterError(f"{books.file.shown}: no allowance for {parsed.text} (there are: {known})")
             _write(books, Act(now(), books.state.last, ALLOW, who, label, {"period": parsed.text, "units": units}))
-        books.write_head()
 
 
 def first_allowance(terms: Terms, text: str, epsilon: Number) -> tuple[object, ...]:

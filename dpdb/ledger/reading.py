@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from dpdb.errors import LedgerError
 from dpdb.files.owned_file import open_owned
@@ -26,7 +26,7 @@ from dpdb.ledger.lines import (
     RecordedSuite,
     UnseenRows,
 )
-from dpdb.ledger.log import leaves
+from dpdb.ledger.log import LedgerLog
 from dpdb.ledger.report import acts, history, little_left, recorded_answers, summary, unseen_rows
 from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.store.head import head_path
@@ -37,9 +37,6 @@ from dpdb.names import check_name
 from dpdb.predicates import Region, region_to_text
 from dpdb.privacy import Notion
 from dpdb.stopping import Closing
-
-if TYPE_CHECKING:
-    from dpdb.ledger.log import LedgerLog
 
 
 class LedgerReading(Closing):
@@ -164,7 +161,7 @@ class LedgerReading(Closing):
         Spends nothing; nothing is drawn again.
         """
         with self._books.current():
-            return recorded_answers(self._file, self._state, release_id, run_id)
+            return recorded_answers(self._state, release_id, run_id)
 
     def suites(self) -> list[RecordedSuite]:
         """Every suite, oldest first: public, without its secret."""
@@ -193,13 +190,10 @@ class LedgerReading(Closing):
 
     def leaves(self) -> list[bytes]:
         """Return the hash of every line, in the order of writing; see `dpdb.ledger.log`."""
-        with self._books.current():
-            return leaves(self._file, self._state.terms.key, self._state.lines)
+        return self.log().read()
 
     def log(self) -> LedgerLog:
         """Follow the lines in the order of writing, for receipts."""
-        from dpdb.ledger.log import LedgerLog  # only receipts need it
-
         return LedgerLog(self._books)
 
     def close(self) -> None:

@@ -19,7 +19,6 @@ from dpdb.ledger.amounts import in_parameter, in_words, is_little
 from dpdb.ledger.limits import Window, retired_words, windows
 from dpdb.ledger.lines import Allowance, LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer, UnseenRows
 from dpdb.ledger.store.clock import present
-from dpdb.ledger.store.file import LedgerFile
 from dpdb.ledger.store.periods import parse_period
 from dpdb.ledger.store.rows import ALLOW, RAISE
 from dpdb.ledger.store.state import LedgerState
@@ -213,17 +212,13 @@ def acts(state: LedgerState) -> list[LedgerAct]:
     return found
 
 
-def recorded_answers(
-    file: LedgerFile, state: LedgerState, release_id: str | None, run_id: str | None
-) -> list[RecordedAnswer]:
+def recorded_answers(state: LedgerState, release_id: str | None, run_id: str | None) -> list[RecordedAnswer]:
     """Return recorded answers in the order of their debits: all, the answer of one run, or the answer with one release.
 
     Parameters
     ----------
-    file
-        The ledger's file.
     state
-        The ledger as it was read from `file`.
+        The ledger as it was read.
     release_id
         Only the answer with this release; None for any.
     run_id
@@ -233,7 +228,7 @@ def recorded_answers(
     if run_id is not None:
         numbers = [state.runs[run_id]] if run_id in state.runs else []
     if release_id is not None:
-        rows = file.rows("SELECT entry FROM answer WHERE instr(answer, ?)", (release_id,))
+        rows = state.file.rows("SELECT entry FROM answer WHERE instr(answer, ?)", (release_id,))
         numbers = sorted({number for (number,) in rows if isinstance(number, int)}.intersection(numbers))
     found = []
     for number in numbers:

@@ -42,6 +42,7 @@ class LedgerState:
 
     Attributes
     ----------
+    file : LedgerFile
     terms : Terms
     epochs : list of Epoch
     runs : dict of str to int
@@ -65,7 +66,7 @@ class LedgerState:
     """
 
     def __init__(self, file: LedgerFile) -> None:
-        self._file, self._sealed = file, SealedFile(file)
+        self.file, self._sealed = file, SealedFile(file)
         self._lines = EpochLines()
         self.debits = Chain(self._sealed, "entry", EntryLine)
         self.answers = Chain(self._sealed, "answer", AnswerLine, self.debits)
@@ -132,7 +133,7 @@ class LedgerState:
 
     def chain_seal(self, chain: str, number: int) -> bytes | None:
         """Return the seal of a line of a chain as it is on disk, `FIRST` of number 0, None if there is no such line."""
-        rows: list[Any] = self._file.rows(f"SELECT seal FROM {chain} WHERE number = ?", (number,)) if number else []
+        rows: list[Any] = self.file.rows(f"SELECT seal FROM {chain} WHERE number = ?", (number,)) if number else []
         return rows[0][0] if rows else None if number else FIRST
 
     @property
@@ -145,6 +146,11 @@ class LedgerState:
         """Place of the next line among those of all chains."""
         return self.lines + 1
 
+    def debited(self, number: int) -> int:
+        """Return the units of an entry as it was debited, before any settlement."""
+        settled = self.settlements.of(number)
+        return self.entry(number).charge if settled is None else settled.debited
+
     def is_answered(self, number: int) -> bool:
         """Return whether the entry has an answer."""
         return bool(self._answer_of[number - 1])
@@ -152,7 +158,7 @@ class LedgerState:
     def answered_at(self, number: int) -> str | None:
         """Return when an entry was answered, None if it was not."""
         sequence = self._answer_of[number - 1]
-        rows: list[Any] = self._file.rows("SELECT answered FROM answer WHERE number = ?", (sequence,))
+        rows: list[Any] = self.file.rows("SELECT answered FROM answer WHERE number = ?", (sequence,))
         return str(rows[0][0]) if rows else None
 
     def read(self) -> None:
@@ -177,12 +183,12 @@ class LedgerState:
             self._count_places()
             known = self.terms.is_understood and self.acts.is_understood and self.suites.is_understood
             known = known and self.analysts.is_understood
-            understood = known and self._file.rows(NOT_UNDERSTOOD) == [(0,)]
+            understood = known and self.file.rows(NOT_UNDERSTOOD) == [(0,)]
         except (ValueError, TypeError, KeyError, IndexError):
-            raise self._file.damaged() from None
+            raise self.file.damaged() from None
         if not understood:
             raise LedgerError(
-                f"{self._file.shown}: the ledger holds what only a newer version of dpdb understands; nothing was "
+                f"{self.file.shown}: the ledger holds what only a newer version of dpdb understands; nothing was "
                 "released, open it with that version"
             )
 
@@ -220,7 +226,7 @@ class LedgerState:
             return None
         line = self.answers.again(sequence)
         if line.entry != number:
-            raise self._file.damaged()
+            raise self.file.damaged()
         return line.answer
 
     def answer_row(
@@ -244,17 +250,17 @@ class LedgerState:
         return self.answers.row(line, entry_seal)
 
     def _read_terms(self) -> None:
-        [row] = self._file.rows("SELECT * FROM terms")
+        [row] = self.file.rows("SELECT * FROM terms")
         self.terms = terms_of(row)
         self._sealed.key = self.terms.key
 
     def _refuse_going_back(self) -> None:
         """Notice at once if an older copy was written over the file that is open."""
         if any(self.chain_seal(chain.table, chain.last) != chain.before for chain in self.chains):
-            raise self._file.lost()
+            raise self.file.lost()
 
     def _read_epochs(self) -> None:
-        rows: list[Any] = self._file.rows(
+        rows: list[Any] = self.file.rows(
             "SELECT number, opened, source_mark, closed_overlap, seal FROM epoch ORDER BY number"
         )
         epochs = [Epoch(*row[:-1]) for row in rows]
@@ -296,7 +302,7 @@ class LedgerState:
     def _count_places(self) -> None:
         """Check that the newly read lines, of all chains together, have the next places."""
         if sorted(self._sealed.places) != list(range(self._places + 1, self.next_place)):
-            raise self._file.lost()  # the remaining lines agree with their seals
+            raise self.file.lost()  # the remaining lines agree with their seals
         self._places, self._sealed.places = self.lines, []
 
 
