@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from dpdb.errors import ParameterError, RollbackError
-from dpdb.files.bounded_file import bounded_bytes
+from dpdb.files.bounded_file import bounded_bytes, usable
 from dpdb.files.owned_file import open_owned
 from dpdb.receipts.issue import Issuer
 from dpdb.receipts.keys import SigningKey
@@ -95,16 +96,13 @@ class WitnessFile:
 
     def _has_content(self) -> bool:
         """Return whether the file is there and not empty; it must be this user's alone, and is not waited for."""
-        try:
+        with usable(self._path), suppress(FileNotFoundError):
             held = open_owned(self._path, os.O_RDONLY)
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            raise ParameterError(f"{self._path}: {error.strerror}") from None
-        try:
-            return os.fstat(held).st_size > 0
-        finally:
-            os.close(held)
+            try:
+                return os.fstat(held).st_size > 0
+            finally:
+                os.close(held)
+        return False
 
     def newest(self, origin: str) -> Checkpoint | None:
         """Return the newest checkpoint of a log."""
@@ -159,14 +157,13 @@ class WitnessFile:
         if checkpoint in self.kept:
             return
         if self._own is not None:
-            note = cosign(note, self._own.cosigning_key, self._own.seed, int(time.time()))
-        try:
+            key = NoteKey(self._own.name, self._own.public, COSIGNATURE)
+            note = cosign(note, key, self._own.seed, int(time.time()))
+        with usable(self._path):
             descriptor = open_owned(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
             try:
                 os.write(descriptor, (f"\n{note}" if self.kept else note).encode())
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-        except OSError as error:
-            raise ParameterError(f"{self._path}: {error.strerror}") from None
         self.kept.append(checkpoint)

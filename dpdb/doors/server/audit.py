@@ -21,6 +21,7 @@ from typing import Any
 
 from dpdb.doors.server.refusals import TooManyError, UnauditedError
 from dpdb.errors import ParameterError
+from dpdb.files.bounded_file import usable
 from dpdb.files.owned_file import open_owned
 
 _TABLE = """
@@ -48,15 +49,14 @@ class Audit:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
+        with usable(path, "the audit file cannot be used: "):
+            os.close(open_owned(path, os.O_CREAT | os.O_RDWR))  # made where there is none
         try:
-            _make(path)
             with ExitStack() as opened:
-                self._connection = opened.enter_context(closing(_connected(path)))
+                self._connection: Any = opened.enter_context(closing(_connected(path)))
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.executescript(_TABLE)
                 opened.pop_all()
-        except OSError as error:
-            raise ParameterError(f"{path}: the audit file cannot be used: {error.strerror}") from None
         except sqlite3.Error as error:
             raise ParameterError(f"{path}: the audit file cannot be used: {error}") from None
 
@@ -152,11 +152,6 @@ class Audit:
                 if isinstance(error, sqlite3.Error):
                     raise UnauditedError(f"{self._path}: the audit file cannot be written: {error}") from error
                 raise
-
-
-def _make(path: Path) -> None:
-    """Make the file where there is none; `OSError` where others may use it."""
-    os.close(open_owned(path, os.O_CREAT | os.O_RDWR))
 
 
 def _connected(path: Path) -> Any:
