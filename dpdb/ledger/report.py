@@ -65,16 +65,14 @@ def _allowance(window: Window, notion: Notion) -> Allowance:
 
 def little_left(state: LedgerState) -> str | None:
     """Say how much is left if that is little of the budget or of an allowance for every row; None otherwise."""
-    if not _little_for_unseen(state):
-        return None
-    return _little_words(summary(state))
-
-
-def _little_words(summary: LedgerSummary) -> str | None:
-    kept = [("the budget", summary.budget, summary.remaining)]
-    kept += [(f"what is allowed within {one.words}", one.at_most, one.remaining) for one in summary.allowances]
+    seen = unseen_rows(state)
+    if seen is not None and not is_little(seen.remaining, in_parameter(state.terms.notion, state.budget)):
+        return None  # there is enough for rows that no release has covered
+    now = summary(state)
+    kept = [("the budget", now.budget, now.remaining)]
+    kept += [(f"what is allowed within {one.words}", one.at_most, one.remaining) for one in now.allowances]
     words = [f"{left:.6g} of {total:.6g} of {what}" for what, total, left in kept if is_little(left, total)]
-    return f"little is left: {summary.parameter} {' and '.join(words)}" if words else None
+    return f"little is left: {now.parameter} {' and '.join(words)}" if words else None
 
 
 def unseen_rows(state: LedgerState) -> UnseenRows | None:
@@ -89,12 +87,6 @@ def unseen_rows(state: LedgerState) -> UnseenRows | None:
     if left <= _left(state, Region()):
         return None
     return UnseenRows(column, in_parameter(state.terms.notion, left))
-
-
-def _little_for_unseen(state: LedgerState) -> bool:
-    """Return whether little budget is left even for rows that no release has covered."""
-    seen = unseen_rows(state)
-    return seen is None or is_little(seen.remaining, in_parameter(state.terms.notion, state.budget))
 
 
 def _unseen(state: LedgerState) -> dict[str, Region]:

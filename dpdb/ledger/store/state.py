@@ -181,8 +181,7 @@ class LedgerState:
             self.suites.read()
             self.analysts.take_new(self.analysts.take)
             self._count_places()
-            known = self.terms.is_understood and self.acts.is_understood and self.suites.is_understood
-            known = known and self.analysts.is_understood
+            known = all(part.is_understood for part in (self.terms, self.acts, self.suites, self.analysts))
             understood = known and self.file.rows(NOT_UNDERSTOOD) == [(0,)]
         except (ValueError, TypeError, KeyError, IndexError):
             raise self.file.damaged() from None
