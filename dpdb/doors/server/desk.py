@@ -11,11 +11,11 @@ import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, closing
 from functools import partial
 from typing import Any, TypeVar
 
-from dpdb.doors.server.analysts import Analyst, Directory, LoginKeys
+from dpdb.doors.server.analysts import Analyst, Directory
 from dpdb.doors.server.audit import Audit
 from dpdb.doors.server.configuration import Configuration
 from dpdb.doors.server.exchange import (
@@ -71,27 +71,21 @@ class Desk:
         self.closing = False
         self.trouble: str | None = None  # why clients cannot rely on the server, as its certificate, for its owner
         self._opened = ExitStack()
-        try:
-            self.audit = Audit(configuration.audit)
-            self._opened.callback(self.audit.close)
+        with self._opened as opened:
+            self.audit = opened.enter_context(closing(Audit(configuration.audit)))
             beside = configuration.audit.with_name(f"{configuration.audit.name}-slots")
-            self._at_once = Slots(beside, limits.at_once)
-            self._opened.callback(self._at_once.close)
+            self._at_once = opened.enter_context(closing(Slots(beside, limits.at_once)))
             self.tables = {
-                table.name: self._opened.enter_context(OpenTable(table, configuration.public, limits.statement_seconds))
+                table.name: opened.enter_context(OpenTable(table, configuration.public, limits.statement_seconds))
                 for table in configuration.tables
             }
             self.failed_logins = FailedLogins(self._at_once, limits.failed_logins_per_minute)
             ledgers = {table.name: table.ledger for table in configuration.tables}
-            self.directory = Directory(ledgers, self.audit.ended)
-            self._opened.callback(self.directory.close)
+            self.directory = opened.enter_context(closing(Directory(ledgers, self.audit.ended)))
             signed = Receipts(configuration.receipt_key, ledgers, limits.receipt_seconds)
-            self._opened.callback(signed.close)
             self._standing = Standing()
-            self.receipts = ReceiptDesk(signed, self._told, self._standing.ended)
-        except BaseException:
-            self._opened.close()
-            raise
+            self.receipts = ReceiptDesk(opened.enter_context(closing(signed)), self._told, self._standing.ended)
+            self._opened = opened.pop_all()
         # Two pools: whoever plans must not wait where others wait for the private session.
         self._free = ThreadPoolExecutor(_THREADS, "dpdb-free")
         self._private = ThreadPoolExecutor(_THREADS, "dpdb-private")
@@ -268,14 +262,6 @@ class Desk:
     async def holder(self, token: str) -> Analyst | None:
         """Return who holds a token."""
         return self.directory.holder(token)
-
-    def login(self, name: str) -> tuple[Analyst, LoginKeys] | None:
-        """Return who has a name, with the keys that prove his token; None if nobody can log in by it."""
-        return self.directory.login(name)
-
-    def login_salt(self, name: str) -> bytes:
-        """Return the salt for the login of a name, also of one that nobody has."""
-        return self.directory.login_salt(name)
 
     async def keep_current(self) -> None:
         """Read again and again who holds which token, until cancelled."""

@@ -42,18 +42,16 @@ class OpenTable(Closing):
         self.name = served.name
         self._served = served
         self._opened = ExitStack()
-        try:
+        with self._opened as opened:
             session, suites = self._sessions(rows=True)
             planner, planned = self._sessions(rows=False)
             plans = Planner(planner, {suite.name: suite for suite in planned})
             self.columns = tuple((one.name, one.declared_type) for one in session.public.opened.schema.columns)
             self.constraints = tuple(str(rule) for rule in session.constraints)
-            self.front_end = self._opened.enter_context(
+            self.front_end = opened.enter_context(
                 FrontEnd(session, served.name, public, seconds=seconds, suites=suites, planner=plans)
             )
-        except BaseException:
-            self._opened.close()
-            raise
+            self._opened = opened.pop_all()
 
     @property
     def suites(self) -> Mapping[str, RegisteredSuite]:

@@ -191,8 +191,8 @@ class Connection:
     async def _logged_in(self, name: str) -> tuple[Analyst, LoginKeys]:
         """Return who has proved to have the token of a name; whether anybody has that name, nobody learns."""
         desk, end_point = self._server.desk, self._end_point
-        known = desk.login(name)
-        keys = mock_keys(desk.login_salt(name)) if known is None else known[1]
+        known = desk.directory.login(name)
+        keys = mock_keys(desk.directory.login_salt(name)) if known is None else known[1]
         self.write(message(b"R", struct.pack("!i", 10), texts(*mechanisms(end_point)), b"\0"))
         first = Reading(await self._said())
         scram = Scram(first.text(), end_point, keys)
@@ -203,7 +203,7 @@ class Connection:
             if known is None:  # not to be reached: nobody has the token of a mock
                 raise WireError(*LOGIN_FAILED)
         except WireError as error:
-            if error.code == LOGIN_FAILED[0] and not self._server.may_fail(self._address):
+            if error.code == LOGIN_FAILED[0] and not desk.failed_logins.allows(self._address):
                 raise WireError("53000", LOGIN_FAILED[1]) from None
             raise
         self.write(message(b"R", struct.pack("!i", 12), signature))
@@ -224,7 +224,7 @@ class Connection:
             Asker(analyst, "postgres", self._address),
             given.get("database") or analyst.name,
             settings,
-            holds=lambda: desk.login(analyst.name) == (analyst, keys),
+            holds=lambda: desk.directory.login(analyst.name) == (analyst, keys),
             may_parse=lambda text: self._server.may_parse(analyst.name, text),
             keep=self._server.keep,
         )
@@ -350,10 +350,6 @@ class PostgresListener:
         self._tasks.discard(task)
         if not task.cancelled():
             task.exception()  # which whoever waited has had, or nobody wants
-
-    def may_fail(self, address: str) -> bool:
-        """Count a failed login; return whether its address may have one more."""
-        return self.desk.failed_logins.allows(address)
 
     def may_parse(self, name: str, text: str) -> bool:
         """Count a statement that is read for an analyst; return whether he may have it read."""
