@@ -15,6 +15,7 @@ from contextlib import ExitStack, asynccontextmanager, closing
 from functools import partial
 from typing import Any, TypeVar
 
+from dpdb.doors.server import views
 from dpdb.doors.server.analysts import Analyst, Directory
 from dpdb.doors.server.audit import Audit
 from dpdb.doors.server.configuration import Configuration
@@ -35,15 +36,6 @@ from dpdb.doors.server.receipts import ReceiptDesk, Receipts
 from dpdb.doors.server.refusals import ClosingError, ForbiddenError, Refusal, refusal_of
 from dpdb.doors.server.tables import OpenTable
 from dpdb.doors.server.timing import Standing, until_grid
-from dpdb.doors.server.views import (
-    account_of,
-    history_of,
-    jobs_report,
-    owner_board,
-    rearm_check,
-    revoke_known,
-    schema_of,
-)
 from dpdb.doors.sql import Admitted, FrontEnd, named_first
 from dpdb.errors import OWNER_LOG, DpdbError, ParameterError, StatementRefusedError
 from dpdb.names import folded, nearest_words
@@ -221,43 +213,40 @@ class Desk:
 
     async def account(self, asker: Asker) -> dict[str, Any]:
         """Return an analyst's rights and what he has spent, by table; of nobody else."""
-        found: dict[str, Any] = await self._of_own(asker, "account", lambda: account_of(self.directory, asker.analyst))
-        return found
+        return await self._of_own(asker, "account", lambda: views.account_of(self.directory, asker.analyst))
 
     async def history(self, asker: Asker, most: int = 100) -> list[dict[str, Any]]:
         """Return an analyst's own debits with their answers, newest first: what is paid for is never lost."""
         name = asker.analyst.name
-        found: list[dict[str, Any]] = await self._of_own(asker, "history", lambda: history_of(self.directory, name))
-        return found[:most]
+        return (await self._of_own(asker, "history", lambda: views.history_of(self.directory, name)))[:most]
 
-    async def _of_own(self, asker: Asker, what: str, read: Callable[[], Any]) -> Any:
+    async def _of_own(self, asker: Asker, what: str, read: Callable[[], Found]) -> Found:
         """Read what an analyst's own debits say, as `Standing` lets him see them."""
         return await self._standing.seen(asker.analyst.name, what, lambda: self._told(read))
 
     async def schema(self) -> dict[str, Any]:
         """Return what is public: tables with columns, rules and suites, tables to read by name, and words of SQL."""
-        return await self._told(lambda: schema_of(self.tables.values(), self.configuration.public))
+        return await self._told(lambda: views.schema_of(self.tables.values(), self.configuration.public))
 
     async def board(self, asker: Asker) -> dict[str, Any]:
         """Return what an owner sees: of every table what is left, who has spent what, and its suites."""
         refuse_others(asker)
-        return {"tables": await self._told(lambda: owner_board(self.configuration, self.directory))}
+        return {"tables": await self._told(lambda: views.owner_board(self.configuration, self.directory))}
 
     async def report(self, asker: Asker, table: str) -> str:
         """Return the report on a table's jobs, as a page; for owners. See `jobs_report`."""
         refuse_others(asker)
-        page: str = await self._told(lambda: jobs_report(self.configuration, self.directory, table))
-        return page
+        return await self._told(lambda: views.jobs_report(self.configuration, self.directory, table))
 
     async def revoke(self, asker: Asker, name: str) -> None:
         """Withdraw an analyst's access, as an owner."""
         refuse_others(asker)
-        await self._told(lambda: revoke_known(self.configuration, self.directory, name, asker.analyst.name))
+        await self._told(lambda: views.revoke_known(self.configuration, self.directory, name, asker.analyst.name))
 
     async def rearm(self, asker: Asker, asked: Mapping[str, Any]) -> None:
         """Re-arm a failed check of a kept suite, as an owner; see `rearm_check`."""
         refuse_others(asker)
-        await self._told(lambda: rearm_check(self.directory, asked, asker.analyst.name))
+        await self._told(lambda: views.rearm_check(self.directory, asked, asker.analyst.name))
 
     async def holder(self, token: str) -> Analyst | None:
         """Return who holds a token."""
