@@ -160,8 +160,10 @@ class LedgerLog:
     def _scopes(self, analyst: str | None) -> list[_Scope]:
         return [self._all] if analyst is None else [self._all, self._of.setdefault(analyst, _Scope())]
 
-    def debit_of_run(self, run_id: str, suite: str | None = None) -> tuple[int, str | None] | None:
-        """Return the debit of a run, None if there is none.
+    def debit_of(
+        self, *, run_id: str | None = None, suite: str | None = None, release_id: str | None = None
+    ) -> tuple[int, str | None] | None:
+        """Return the debit of a run or else of a release, whose newest answers are looked at first; None without one.
 
         Parameters
         ----------
@@ -169,20 +171,21 @@ class LedgerLog:
             Name of the run.
         suite
             Name of its kept suite: then the debit is the suite's, and comes with the run.
+        release_id
+            Of a release.
         """
         self._books.refresh()
         state = self._books.state
-        if suite is None:
-            return (state.runs[run_id], None) if run_id in state.runs else None
-        known = state.suites.named.get(suite)
-        return None if known is None or run_id not in known.runs else (known.line.entry, run_id)
-
-    def debit_of_release(self, release_id: str) -> int | None:
-        """Return the debit whose answer has a release; the newest answers are looked at first."""
-        self._books.refresh()
+        kept = None if suite is None else state.suites.named.get(suite)
+        if kept is not None and run_id in kept.runs:
+            return kept.line.entry, run_id
+        if suite is None and run_id in state.runs:
+            return state.runs[run_id], None
         query = "SELECT entry FROM answer WHERE instr(answer, ?) ORDER BY number DESC LIMIT 1"
-        rows: list[Any] = self._books.file.rows(query, (f'"release_id": "{release_id}"',))
-        return int(rows[0][0]) if rows else None
+        rows: list[Any] = []
+        if release_id is not None:
+            rows = self._books.file.rows(query, (f'"release_id": "{release_id}"',))
+        return (int(rows[0][0]), None) if rows else None
 
     def entries(self) -> Iterator[EntryLine]:
         """Read every debit again, with the charge that counts, and make nobody wait."""
