@@ -14,10 +14,10 @@ from dpdb.ledger.limits import RefusedError, refuse_retired
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.file import RUN_WAIT, UNSETTLED, RunLock
 from dpdb.ledger.store.periods import parse_period
-from dpdb.ledger.store.rows import ALLOW, RAISE, RETIRE, Act, EntryLine, Terms
+from dpdb.ledger.store.rows import ALLOW, RAISE, RETIRE, Act, EntryLine, Terms, act_detail
 from dpdb.ledger.store.seals import FIRST, seal
 from dpdb.ledger.store.state import LedgerState, insert
-from dpdb.ledger.store.suite_lines import CLOSE, REARM, KnownSuite, SuiteActLine, act_detail
+from dpdb.ledger.store.suite_lines import CLOSE, REARM, KnownSuite, SuiteActLine
 from dpdb.names import check_name, listed_names
 from dpdb.predicates import region_from_text
 from dpdb.privacy import Number

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, NamedTuple
 
@@ -204,6 +204,20 @@ class Settlements(Chain[SettlementLine]):
             self.overlaps[debited.epoch] = line.closed_overlap
 
 
+def act_detail(fixed: Mapping[str, object], who: str | None, label: str | None) -> str:
+    """Return the JSON object of an act on the ledger or on a suite.
+
+    Parameters
+    ----------
+    fixed
+        The values of its kind.
+    who, label
+        Who does it and why; None for no word.
+    """
+    of_all = {"who": who, "label": label}
+    return json.dumps({**fixed, **{name: value for name, value in of_all.items() if value is not None}})
+
+
 RAISE, RETIRE, ALLOW = "raise", "retire", "allow"
 _KEYS_OF_ACTS = {RAISE: {"budget"}, RETIRE: set[str](), ALLOW: {"period", "units"}}
 _KEYS_OF_ALL_ACTS = {"after", "who", "label"}
@@ -232,8 +246,7 @@ class Act:
 
     def line(self, number: int, place: int) -> ActLine:
         """Return the act as a line, at a place among all lines of the ledger."""
-        of_all = {"after": self.after, "who": self.who, "label": self.label}
-        detail = json.dumps(self.detail | {name: value for name, value in of_all.items() if value is not None})
+        detail = act_detail({**self.detail, "after": self.after}, self.who, self.label)
         return ActLine(number, self.at, self.kind, detail, place)
 
 

@@ -161,17 +161,3 @@ class Suites:
             suite.askers[line.run_id] = json.loads(line.answer).get("analyst")
         suite.runs.setdefault(line.run_id, {})[line.level] = line.number
         suite.newest = line
-
-
-def act_detail(fixed: dict[str, str], who: str | None, label: str | None) -> str:
-    """Return the JSON object of an act on a suite.
-
-    Parameters
-    ----------
-    fixed
-        The values of its kind.
-    who, label
-        Who does it and why; None for no word.
-    """
-    of_all = {"who": who, "label": label}
-    return json.dumps(fixed | {name: value for name, value in of_all.items() if value is not None})
