@@ -9,6 +9,7 @@ where rows may change, the owner opens a new epoch, and the total is the sum ove
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -175,16 +176,13 @@ class Ledger(OwnerActs):
         asked.check_names()
         if run_id is None:
             return debit(self._books, predicate, charge, source, asked, deadline=deadline)
-        lock = RunLock(self._file, run_id, wait)
-        try:
+        with ExitStack() as held:
+            lock = held.enter_context(RunLock(self._file, run_id, wait))
             found = debit(self._books, predicate, charge, source, asked, deadline=deadline)
-        except BaseException:
-            lock.close()
-            raise
-        if found.answer is not None:
-            lock.close()
-            return found
-        return replace(found, lock=lock)
+            if found.answer is None:
+                held.pop_all()  # the caller releases it
+                return replace(found, lock=lock)
+        return found
 
     def check_together(
         self,

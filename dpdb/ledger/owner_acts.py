@@ -118,11 +118,8 @@ class SuiteActs(LedgerSuites):
         books = self._books
         books.refresh()
         kept = name in books.state.suites.named
-        lock = RunLock(books.file, name, wait, "suite" if kept else "run")
-        try:
+        with RunLock(books.file, name, wait, "suite" if kept else "run"):
             _close(books, name, who, label)
-        finally:
-            lock.close()
 
 
 @unbroken()

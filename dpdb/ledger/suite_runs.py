@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -107,19 +108,14 @@ def open_suite(
             "does; nothing was spent"
         )
     lock = RunLock(books.file, run_id, wait) if name is None else RunLock(books.file, name, wait, "suite")
-    try:
-        if name is None:
-            found = _of_one_run(books, opened, source, asked, deadline)
-        else:
-            found = _kept(books, opened, source, asked, deadline)
+    with ExitStack() as held:
+        held.enter_context(lock)
+        found = (_of_one_run if name is None else _kept)(books, opened, source, asked, deadline)
         if found.answer is None:
+            held.pop_all()  # the caller releases it
             return replace(found, lock=lock)
         if name is None:
             books.file.truncate_log()  # a process that was killed may have left this to do
-    except BaseException:
-        lock.close()
-        raise
-    lock.close()
     return found
 
 
