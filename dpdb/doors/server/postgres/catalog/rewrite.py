@@ -13,9 +13,9 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
 from dpdb.doors.server.postgres.catalog.content import (
+    FUNCTION_OIDS,
     Content,
     formatted,
-    function_names,
     pg_types,
     relation_name,
     relations,
@@ -112,7 +112,7 @@ class _Rewriter:
         """Return what stands for a node whose parts are changed already."""
         if isinstance(node, exp.Identifier) and not node.args.get("quoted"):
             node.set("this", node.name.lower())
-            node.set("quoted", not _is_star(node))
+            node.set("quoted", node.name != "*")
             return node
         change = _CHANGES.get(type(node))
         if change is not None:
@@ -278,9 +278,7 @@ class _Rewriter:
         elif kind == "regnamespace":
             found = {"pg_catalog": 11, "public": 2200, "information_schema": 13_000}.get(plain)
         else:
-            found = (
-                {one: oid for oid, one in function_names().items()}.get(plain) if kind.startswith("regproc") else None
-            )
+            found = FUNCTION_OIDS.get(plain) if kind.startswith("regproc") else None
         if found is None:
             raise StatementRefusedError(f"{kind} {name!r} does not exist")
         return found
@@ -289,10 +287,6 @@ class _Rewriter:
 def _expr(node: object) -> exp.Expr:
     assert isinstance(node, exp.Expr)
     return node
-
-
-def _is_star(node: exp.Identifier) -> bool:
-    return node.name == "*"
 
 
 def _is_function(column: exp.Column) -> bool:
