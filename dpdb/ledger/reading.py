@@ -6,6 +6,7 @@ Each reading first reads the lines that other processes have added.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -204,9 +205,6 @@ class LedgerReading(Closing):
         return f"<dpdb ledger {self._file.shown}: {self.notion.name}>"
 
 
-_CHUNK = 1 << 20
-
-
 @contextmanager
 def open_to_read(path: str | Path) -> Iterator[LedgerReading]:
     """Open a ledger to read it; if it or its folder is read-only, open a copy in a private temporary folder.
@@ -245,15 +243,12 @@ def open_to_read(path: str | Path) -> Iterator[LedgerReading]:
 
 def _copy(source: Path, target: Path, shown: Path) -> None:
     try:
-        with os.fdopen(open_owned(source, os.O_RDONLY), "rb") as read, open(target, "xb", opener=_private) as write:
-            while chunk := read.read(_CHUNK):
-                write.write(chunk)
+        with os.fdopen(open_owned(source, os.O_RDONLY), "rb") as read:
+            new = open_owned(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+            with os.fdopen(new, "wb") as write:
+                shutil.copyfileobj(read, write)
     except FileNotFoundError:
         if source.name == shown.name:
             raise LedgerError(f"{shown}: no ledger there; make one with `dpdb budget create`") from None
     except OSError as error:
         raise LedgerError(f"{shown}: {error.strerror}") from None
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

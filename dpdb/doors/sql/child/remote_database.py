@@ -66,7 +66,7 @@ class RemoteDatabase:
     """
 
     def __init__(self, public: Mapping[str, str | Path], limits: Limits) -> None:
-        self._limits = limits
+        self.limits = limits
         self._tells_lacking = True
         self._children = Children()  # first: it starts while the public tables are read
         try:
@@ -109,12 +109,12 @@ class RemoteDatabase:
             "schema": ANSWERS,
             "public": None if self._public.file is None else str(self._public.file),
             "settings": sql_file("settings") + macros,
-            "limits": dataclasses.asdict(self._limits),
+            "limits": dataclasses.asdict(self.limits),
         }
         with self._children.child() as child:
-            yield RemoteStatement(child, request, answers, self._limits, self._tell_lacking)
+            yield RemoteStatement(self, child, request, answers)
 
-    def _tell_lacking(self, reasons: bytearray) -> None:
+    def tell_lacking(self, reasons: bytearray) -> None:
         """Tell the owner, once, which walls of the kernel the workers lack, as one said before it ran anything."""
         if self._tells_lacking:
             self._tells_lacking = False
@@ -131,19 +131,12 @@ class RemoteStatement:
     """A statement in its process: rehearse and run it, or show its plan or columns. `RemoteDatabase` makes it."""
 
     def __init__(
-        self,
-        child: Child,
-        request: Mapping[str, object],
-        answers: Mapping[str, pa.Schema],
-        limits: Limits,
-        tell_lacking: Callable[[bytearray], None],
+        self, database: RemoteDatabase, child: Child, request: Mapping[str, object], answers: Mapping[str, pa.Schema]
     ) -> None:
-        self._child = child
-        self._request = request
+        self._database, self._limits = database, database.limits
+        self._child, self._request = child, request
         # Not `empty_table()`, which imports pandas where there is one.
         self._no_answers = {name: pa.Table.from_batches([], schema) for name, schema in answers.items()}
-        self._limits = limits
-        self._tell_lacking = tell_lacking
 
     def rehearse(self) -> None:
         """Run the query over empty answers, so that its errors are known before anything is spent.
@@ -197,7 +190,7 @@ class RemoteStatement:
                     self._child.send(messages.ANSWER, _stream(rows), until)
             kind, content = self._child.receive(self._limits.result_bytes + _STREAM_END, until)
             if kind == messages.LACKING and request is not None:
-                self._tell_lacking(content)
+                self._database.tell_lacking(content)
                 kind, content = self._child.receive(self._limits.result_bytes + _STREAM_END, until)
         except TimeoutError:
             raise StatementFailedError(f"the statement was stopped after {self._limits.seconds:g} seconds") from None
