@@ -12,16 +12,7 @@ from dpdb.ledger import LedgerReading
 from dpdb.receipts.keys import SigningKey, signing
 from dpdb.receipts.merkle import Tree
 from dpdb.receipts.notes import Checkpoint, sign_checkpoint, signature
-from dpdb.receipts.statement import (
-    PAYLOAD_TYPE,
-    PREDICATE_TYPE,
-    STATEMENT_TYPE,
-    canonical,
-    claims,
-    envelope,
-    pae,
-    subjects,
-)
+from dpdb.receipts.statement import PAYLOAD_TYPE, canonical, envelope, pae, stated
 from dpdb.stopping import Closing
 
 
@@ -186,7 +177,7 @@ class Issuer(LedgerTree):
     ) -> dict[str, Any]:
         debit, size = self.log.debit(number, shown.size, run), shown.size
         links = sorted({(one.size, one.root) for one in earlier if 0 < one.size < size})
-        log = {
+        proofs = {
             "checkpoint": sign_checkpoint(shown, self._key.seed, self._key.public),
             "key": {"vkey": self._key.note_key.vkey, "follows": list(self._key.earlier)},
             "lines": [
@@ -203,12 +194,7 @@ class Issuer(LedgerTree):
                 for first, root in links
             ],
         }
-        return {
-            "_type": STATEMENT_TYPE,
-            "subject": subjects(self.origin, debit, self.tree.leaf(debit.lines[0][1] - 1)),
-            "predicateType": PREDICATE_TYPE,
-            "predicate": {**claims(self.log, debit), "log": log},
-        }
+        return stated(self.log, debit, self.origin, self.tree.leaf(debit.lines[0][1] - 1), proofs)
 
 
 def coded(nodes: Iterable[bytes]) -> list[str]:

@@ -22,15 +22,7 @@ from dpdb.receipts.issue import Issuer
 from dpdb.receipts.keys import SigningKey, load_public
 from dpdb.receipts.merkle import verify_consistency, verify_inclusion
 from dpdb.receipts.notes import Checkpoint, NoteError, NoteKey, open_checkpoint, plain_base64
-from dpdb.receipts.statement import (
-    PAYLOAD_TYPE,
-    EnvelopeError,
-    accepted_keys,
-    canonical,
-    check_stated,
-    envelope,
-    shape_of,
-)
+from dpdb.receipts.statement import PAYLOAD_TYPE, accepted_keys, canonical, check_stated, envelope, shape_of
 from dpdb.stopping import Closing
 
 _LARGEST = 256 << 20
@@ -99,7 +91,7 @@ def open_receipt(line: bytes, keys: Sequence[NoteKey]) -> Receipt:
         statement = json.loads(payload)
         is_one = shape_of(statement) and canonical(statement) == payload
     except (ValueError, RecursionError) as error:
-        why = str(error) if isinstance(error, EnvelopeError | ReceiptError) else "it is no JSON of a receipt"
+        why = str(error) if isinstance(error, ReceiptError) else "it is no JSON of a receipt"
         raise ReceiptError(why) from None
     if kind != PAYLOAD_TYPE or found.keys() != {"payload", "payloadType", "signatures"}:
         raise ReceiptError("it is an envelope of something else")
