@@ -19,17 +19,8 @@ from dpdb.doors.server.exchange import RefusedError
 from dpdb.doors.server.postgres.parameters import read_value
 from dpdb.doors.server.postgres.session import bare
 from dpdb.doors.server.postgres.statements import Outcome, Prepared, Statements
-from dpdb.doors.server.postgres.values import Column, columns_of, encoded
-from dpdb.doors.server.postgres.wire import (
-    Reading,
-    WireError,
-    data_rows,
-    message,
-    report,
-    row_description,
-    texts,
-    wire_error,
-)
+from dpdb.doors.server.postgres.values import Column, columns_of, encoded, row_description
+from dpdb.doors.server.postgres.wire import Reading, WireError, data_rows, message, report, texts, wire_error
 from dpdb.doors.server.refusals import refusal_of
 from dpdb.doors.sql import split_statements
 from dpdb.errors import StatementRefusedError
@@ -174,7 +165,7 @@ class Conversation:
             self._dropped(outcome.tag)
             if outcome.table is not None:
                 columns = columns_of(outcome.table.schema)
-                self._client.write(_description(columns, [0] * len(columns)))
+                self._client.write(row_description(columns, [0] * len(columns)))
                 await self._rows(outcome.table, columns, [0] * len(columns))
             self._complete(outcome)
         if not parts:
@@ -226,7 +217,7 @@ class Conversation:
             formats = portal.formats_of(columns or ())
         else:
             raise WireError("08P01", "what is described is a statement or a portal")
-        self._client.write(_NO_DATA if columns is None else _description(columns, formats))
+        self._client.write(_NO_DATA if columns is None else row_description(columns, formats))
 
     async def _execute(self, reading: Reading) -> None:
         name, most = reading.text(), reading.whole()
@@ -314,11 +305,6 @@ class Conversation:
 
 def _written(table: pa.Table, columns: Sequence[Column], formats: Sequence[int]) -> bytes:
     return data_rows(encoded(table, columns, formats))
-
-
-def _description(columns: Sequence[Column], formats: Sequence[int]) -> bytes:
-    found = zip(columns, formats, strict=True)
-    return row_description((column.name, column.type.oid, column.type.size, form) for column, form in found)
 
 
 def _refuse_many(found: Sequence[Prepared | Portal]) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dpdb.doors.server.postgres.wire import WireError, sized
+from dpdb.doors.server.postgres.wire import WireError, message, sized, texts
 
 INFINITE_DAYS, INFINITE_MICROSECONDS = 2**31 - 1, 2**63 - 1
 _DAY = 86_400_000_000
@@ -127,6 +127,15 @@ def described_columns(table: pa.Table) -> list[Column]:
     """Return the columns that DESCRIBE tells of: the same as `columns_of` of the result."""
     names, types = table.column("column_name").to_pylist(), table.column("column_type").to_pylist()
     return [Column(name, _of_name(text)) for name, text in zip(names, types, strict=True)]
+
+
+def row_description(columns: Sequence[Column], formats: Sequence[int]) -> bytes:
+    """Return the message that describes a result: of each column name, type, bytes of a value, and format."""
+    parts = [
+        texts(column.name) + struct.pack("!ihihih", 0, 0, column.type.oid, column.type.size, -1, form)
+        for column, form in zip(columns, formats, strict=True)
+    ]
+    return message(b"T", struct.pack("!h", len(parts)), *parts)
 
 
 def _of_field(field: pa.Field) -> Type:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from dpdb.doors.sql.call import RELEASES
+from dpdb.errors import StatementRefusedError
 
 _HERE = Path(__file__).parent
 _ARROW = {
@@ -151,6 +152,20 @@ class Content:
             values = [oid if name == "tableoid" else row.get(name, _default(kinds[name])) for row in rows]
             columns.append(pa.array(values, schema.field(name).type))
         return pa.Table.from_arrays(columns, schema=schema)
+
+    def oid(self, kind: str, name: str) -> int:
+        """Return the number of a name, of a type whose values are shown as names; `StatementRefusedError` of none."""
+        plain = name.replace('"', "").removeprefix("pg_catalog.").removeprefix("public.")
+        found = FUNCTION_OIDS.get(plain) if kind.startswith("regproc") else None
+        if kind == "regclass":
+            found = self.own.get(name.replace('"', "").removeprefix("public."), self.oids.get(plain))
+        elif kind == "regtype":
+            found = next((one.oid for one in pg_types().values() if plain in (one.name, formatted(one.name))), None)
+        elif kind == "regnamespace":
+            found = _NAMESPACES.get(plain)
+        if found is None:
+            raise StatementRefusedError(f"{kind} {name!r} does not exist")
+        return found
 
     def classes(self) -> Iterator[tuple[str, str, int, list[tuple[str, str, int]], str]]:
         """Give name, schema, oid, columns (name, type, modifier) and text of every relation, ours first."""
