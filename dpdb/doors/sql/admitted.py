@@ -6,7 +6,7 @@ Answers that are paid for and not yet part of a result are never lost and never 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import chain
@@ -46,8 +46,13 @@ class PaidAnswers:
         for identity, answer in answers.items():
             self._answers.setdefault(identity, []).append(answer)
 
-    def __iter__(self) -> Iterator[Answer]:
-        return (answer for kept in self._answers.values() for answer in kept)
+    def releases(self) -> tuple[Release, ...]:
+        """Return the releases among them."""
+        return releases_of(chain.from_iterable(self._answers.values()))
+
+    def checks(self) -> tuple[CheckResults, ...]:
+        """Return the verdicts among them."""
+        return checks_of(chain.from_iterable(self._answers.values()))
 
 
 @dataclass(frozen=True)
