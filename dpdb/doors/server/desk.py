@@ -19,18 +19,7 @@ from dpdb.doors.server import views
 from dpdb.doors.server.analysts import Analyst, Directory
 from dpdb.doors.server.audit import Audit
 from dpdb.doors.server.configuration import Configuration
-from dpdb.doors.server.exchange import (
-    Answer,
-    Asked,
-    Asker,
-    Plan,
-    RefusedError,
-    check_run_id,
-    check_statement,
-    explained,
-    refuse_others,
-    shifted,
-)
+from dpdb.doors.server.exchange import Answer, Asker, Plan, RefusedError, check_run_id, check_statement, explained
 from dpdb.doors.server.rates import FailedLogins, Slots
 from dpdb.doors.server.receipts import ReceiptDesk, Receipts
 from dpdb.doors.server.refusals import ClosingError, ForbiddenError, Refusal, refusal_of
@@ -95,7 +84,7 @@ class Desk:
         RefusedError
             With what is said of it.
         """
-        return await self._answered(asker, "run", Asked(text, run_id, table))
+        return await self._answered(asker, "run", text, run_id, table)
 
     async def check(self, asker: Asker, suite: str, options: Mapping[str, Any], run_id: str | None = None) -> Answer:
         """Run a registered suite of checks by its name; `options` are those of `SuiteAsk` but the run id.
@@ -107,7 +96,7 @@ class Desk:
         except ParameterError as error:
             async with self._asked(asker, "check", _CHECKERS, f"dp_check of {suite!r}: {error}"):
                 raise
-        return await self._answered(asker, "check", Asked(text, run_id, None))
+        return await self._answered(asker, "check", text, run_id, None)
 
     async def explain(self, asker: Asker, text: str, *, table: str | None = None, verb: str = "EXPLAIN") -> Plan:
         """Check a statement, and return its cost and plan. Spends nothing, and waits for nobody's private work.
@@ -117,7 +106,7 @@ class Desk:
 
         def planned() -> Plan:
             front_end = self._door(asker, text, table)
-            with shifted(text, verb), front_end.admitted(explained(text, verb)) as statement:
+            with explained(text, verb) as shown, front_end.admitted(shown) as statement:
                 return Plan(as_float(statement.epsilon), statement.words, statement.result().table)
 
         async with self._asked(asker, "explain", _CHECKERS, text) as note:
@@ -125,14 +114,14 @@ class Desk:
             await note("answered")
             return plan
 
-    async def _answered(self, asker: Asker, action: str, asked: Asked) -> Answer:
+    async def _answered(self, asker: Asker, action: str, text: str, run_id: str | None, table: str | None) -> Answer:
         roles = ("analyst",) if action == "run" else _CHECKERS
-        async with self._asked(asker, action, roles, asked.text) as note:
+        async with self._asked(asker, action, roles, text) as note:
             began = time.monotonic()
-            check_run_id(asked.run_id)
+            check_run_id(run_id)
             if asker.door == "mcp":
                 await self._in(self._free, lambda: self.directory.refuse_unrationed(asker.analyst))
-            opened, statement = await self._in(self._free, lambda: self._rehearsed(asker, asked))
+            opened, statement = await self._in(self._free, lambda: self._rehearsed(asker, text, run_id, table))
             if not statement.makes_releases:
                 answer = await self._in(self._free, lambda: _result(opened, statement))
                 await note("answered")
@@ -147,10 +136,9 @@ class Desk:
                 await note("answered", format_epsilon(answer.debited), releases)
                 return answer
 
-    def _rehearsed(self, asker: Asker, asked: Asked) -> tuple[ExitStack, Admitted]:
+    def _rehearsed(self, asker: Asker, text: str, run_id: str | None, table: str | None) -> tuple[ExitStack, Admitted]:
         with ExitStack() as opened:
-            door = self._door(asker, asked.text, asked.table)
-            statement = opened.enter_context(door.admitted(asked.text, asked.run_id))
+            statement = opened.enter_context(self._door(asker, text, table).admitted(text, run_id))
             statement.rehearse()
             return opened.pop_all(), statement
 
@@ -230,22 +218,22 @@ class Desk:
 
     async def board(self, asker: Asker) -> dict[str, Any]:
         """Return what an owner sees: of every table what is left, who has spent what, and its suites."""
-        refuse_others(asker)
+        asker.refuse_unless_owner()
         return {"tables": await self._told(lambda: views.owner_board(self.configuration, self.directory))}
 
     async def report(self, asker: Asker, table: str) -> str:
         """Return the report on a table's jobs, as a page; for owners. See `jobs_report`."""
-        refuse_others(asker)
+        asker.refuse_unless_owner()
         return await self._told(lambda: views.jobs_report(self.configuration, self.directory, table))
 
     async def revoke(self, asker: Asker, name: str) -> None:
         """Withdraw an analyst's access, as an owner."""
-        refuse_others(asker)
+        asker.refuse_unless_owner()
         await self._told(lambda: views.revoke_known(self.configuration, self.directory, name, asker.analyst.name))
 
     async def rearm(self, asker: Asker, asked: Mapping[str, Any]) -> None:
         """Re-arm a failed check of a kept suite, as an owner; see `rearm_check`."""
-        refuse_others(asker)
+        asker.refuse_unless_owner()
         await self._told(lambda: views.rearm_check(self.directory, asked, asker.analyst.name))
 
     async def holder(self, token: str) -> Analyst | None:

@@ -31,6 +31,11 @@ class Asker:
     door: str
     address: str
 
+    def refuse_unless_owner(self) -> None:
+        """Raise `RefusedError` for whoever is no owner."""
+        if self.analyst.role != "owner":
+            raise RefusedError(Refusal("forbidden", "only an owner sees and does this"))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Answer(Result):
@@ -63,27 +68,12 @@ class Plan:
     table: pa.Table
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A statement, its run and its table, as they were given."""
-
-    text: str
-    run_id: str | None
-    table: str | None
-
-
 class RefusedError(Exception):
     """A request was refused or has failed; `refusal` has the public words, and nothing else leaves the server."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.code)
         self.refusal = refusal
-
-
-def refuse_others(asker: Asker) -> None:
-    """Raise `RefusedError` for whoever is no owner."""
-    if asker.analyst.role != "owner":
-        raise RefusedError(Refusal("forbidden", "only an owner sees and does this"))
 
 
 def check_run_id(run_id: str | None) -> None:
@@ -109,18 +99,17 @@ def _literal(value: object) -> str:
     return text.sql("duckdb")
 
 
-def explained(text: str, verb: str = "EXPLAIN") -> str:
-    """Return a statement as one that shows its plan and cost, or, with DESCRIBE, its columns."""
-    return text if text.lstrip().upper().startswith(("EXPLAIN", "DESCRIBE")) else f"{verb} {text}"
-
-
 @contextmanager
-def shifted(text: str, verb: str = "EXPLAIN") -> Iterator[None]:
-    """Name places as in the text that the analyst wrote, without the word that was put before it."""
+def explained(text: str, verb: str) -> Iterator[str]:
+    """Give a statement as one that shows its plan and cost (EXPLAIN), or its columns (DESCRIBE).
+
+    Errors name places as in the text that the analyst wrote, without the word that was put before it.
+    """
+    shown = text if text.lstrip().upper().startswith(("EXPLAIN", "DESCRIBE")) else f"{verb} {text}"
     try:
-        yield
+        yield shown
     except StatementRefusedError as error:
-        added = len(explained(text, verb)) - len(text)
+        added = len(shown) - len(text)
         if error.line != 1 or error.column is None or error.column <= added:
             raise
         column = error.column - added
