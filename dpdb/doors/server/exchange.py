@@ -52,6 +52,16 @@ class Answer(Result):
     epsilon: float
     words: str
 
+    def values(self) -> dict[str, Any]:
+        """Return its rows, what it has cost, and its releases and verdicts with their ids."""
+        return {
+            **_rows(self.table),
+            "epsilon": self.epsilon,
+            "cost": self.words,
+            "releases": [release.to_dict() for release in self.releases],
+            "checks": [{**results.to_dict(), "words": spoken(results)} for results in self.checks],
+        }
+
     @property
     def runs(self) -> list[str]:
         """The names of its runs that are no releases, under which the ledger keeps their answers."""
@@ -66,6 +76,10 @@ class Plan:
     epsilon: float
     words: str
     table: pa.Table
+
+    def values(self) -> dict[str, Any]:
+        """Return the plan and its cost."""
+        return {"epsilon": self.epsilon, "cost": self.words, **_rows(self.table)}
 
 
 class RefusedError(Exception):
@@ -172,22 +186,6 @@ def fields_schema(
     """
     fields = {name: {**_SCHEMAS[kind], **described.get(name, {})} for name, kind in known.items()}
     return {"type": "object", "properties": fields, "required": [*needed], "additionalProperties": False}
-
-
-def answer_values(answer: Answer) -> dict[str, Any]:
-    """Return an answer: its rows, what it has cost, and its releases and verdicts with their ids."""
-    return {
-        **_rows(answer.table),
-        "epsilon": answer.epsilon,
-        "cost": answer.words,
-        "releases": [release.to_dict() for release in answer.releases],
-        "checks": [{**results.to_dict(), "words": spoken(results)} for results in answer.checks],
-    }
-
-
-def plan_values(plan: Plan) -> dict[str, Any]:
-    """Return a plan and its cost."""
-    return {"epsilon": plan.epsilon, "cost": plan.words, **_rows(plan.table)}
 
 
 def json_bytes(found: object) -> bytes:
