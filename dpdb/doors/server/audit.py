@@ -49,10 +49,9 @@ class Audit:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
-        with usable(path, "the audit file cannot be used: "):
-            os.close(open_owned(path, os.O_CREAT | os.O_RDWR))  # made where there is none
         try:
-            with ExitStack() as opened:
+            with usable(path, "the audit file cannot be used: "), ExitStack() as opened:
+                _make(path)
                 self._connection: Any = opened.enter_context(closing(_connected(path)))
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.executescript(_TABLE)
@@ -152,6 +151,11 @@ class Audit:
                 if isinstance(error, sqlite3.Error):
                     raise UnauditedError(f"{self._path}: the audit file cannot be written: {error}") from error
                 raise
+
+
+def _make(path: Path) -> None:
+    """Make the file where there is none; `OSError` where others may use it."""
+    os.close(open_owned(path, os.O_CREAT | os.O_RDWR))
 
 
 def _connected(path: Path) -> Any:
