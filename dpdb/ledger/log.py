@@ -26,7 +26,6 @@ from dpdb.ledger.store.file import LedgerFile
 from dpdb.ledger.store.rows import EntryLine
 from dpdb.ledger.store.seals import mark
 from dpdb.ledger.store.tables import CHAINS
-from dpdb.privacy import Notion
 
 
 @dataclass(frozen=True)
@@ -99,10 +98,19 @@ class _Scope:
 
 
 class LedgerLog:
-    """Follows the books of a ledger; see `LedgerReading.log`."""
+    """Follows the books of a ledger; see `LedgerReading.log`.
+
+    Attributes
+    ----------
+    id : str
+        The name of this log: a mark under the ledger's key.
+    notion : Notion
+        By which the ledger counts.
+    """
 
     def __init__(self, books: Books) -> None:
         self._books = books
+        self.id, self.notion = self._mark("log", "")[:32], books.state.terms.notion
         self._read = dict.fromkeys(CHAINS, 0)
         self._all = _Scope()
         self._of: dict[str, _Scope] = {}
@@ -110,16 +118,6 @@ class LedgerLog:
         self._charges = array("q")
         self._settled: dict[int, tuple[int, int]] = {}  # per entry place and charge
         self._size = 0
-
-    @property
-    def id(self) -> str:
-        """The name of this log: a mark under the ledger's key."""
-        return self._mark("log", "")[:32]
-
-    @property
-    def notion(self) -> Notion:
-        """The notion by which the ledger counts."""
-        return self._books.state.terms.notion
 
     @property
     def unit(self) -> tuple[int, str | None]:

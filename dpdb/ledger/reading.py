@@ -36,36 +36,32 @@ from dpdb.ledger.store.seals import SourceMark
 from dpdb.ledger.suite_runs import suite_levels, suites
 from dpdb.names import check_name
 from dpdb.predicates import Region, region_to_text
-from dpdb.privacy import Notion
 from dpdb.stopping import Closing
 
 
 class LedgerReading(Closing):
-    """An open ledger for reading; `Ledger` adds the methods that spend."""
+    """An open ledger for reading; `Ledger` adds the methods that spend.
+
+    Attributes
+    ----------
+    shown : str
+        The path of the ledger's file, as the user gave it.
+    notion : Notion
+        By which this ledger counts.
+    append_only : bool
+        Whether rows never change once written.
+    """
 
     def __init__(self, path: str | Path) -> None:
         self._books = Books(Path(path))
         self._file, self._state = self._books.file, self._books.state
+        self.shown = self._file.shown
+        self.notion, self.append_only = self._state.terms.notion, self._state.terms.append_only
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
         """Open a ledger; `LedgerError` if it cannot be used."""
         return cls(path)
-
-    @property
-    def notion(self) -> Notion:
-        """The notion by which this ledger counts."""
-        return self._state.terms.notion
-
-    @property
-    def shown(self) -> str:
-        """The path of the ledger's file, as the user gave it."""
-        return self._file.shown
-
-    @property
-    def append_only(self) -> bool:
-        """Return whether rows never change once written."""
-        return self._state.terms.append_only
 
     def answered(self, run_id: str, request: str) -> str | None:
         """The recorded answer of a run, None if there is none yet or the run had another request."""
