@@ -59,6 +59,11 @@ class RemoteDatabase:
     limits : Limits
         The limits of each statement.
 
+    Attributes
+    ----------
+    public : frozenset of str
+        Names of the public tables, as `folded`.
+
     Raises
     ------
     SourceError, ParameterError
@@ -71,14 +76,10 @@ class RemoteDatabase:
         self._children = Children()  # first: it starts while the public tables are read
         try:
             self._public = PublicTables(public)
+            self.public = self._public.names
         except BaseException:
             self._children.close()
             raise
-
-    @property
-    def public(self) -> frozenset[str]:
-        """Names of the public tables, as `folded`."""
-        return self._public.names
 
     @contextmanager
     def statement(
