@@ -31,6 +31,7 @@ class OpenTable(Closing):
     columns : tuple of (str, str)
         Names and types, which are public.
     front_end : FrontEnd
+    suites : mapping of name to RegisteredSuite
 
     Raises
     ------
@@ -51,12 +52,8 @@ class OpenTable(Closing):
             self.front_end = opened.enter_context(
                 FrontEnd(session, served.name, public, seconds=seconds, suites=suites, planner=plans)
             )
+            self.suites = self.front_end.suites
             self._opened = opened.pop_all()
-
-    @property
-    def suites(self) -> Mapping[str, RegisteredSuite]:
-        """The registered suites of checks by name."""
-        return self.front_end.suites
 
     def _sessions(self, *, rows: bool) -> tuple[Session, list[RegisteredSuite]]:
         spec, ledger = self._served.table, self._served.ledger

@@ -65,19 +65,15 @@ def serve(configuration: Configuration, say: Callable[[str], None]) -> None:
         desk = Desk(configuration)
         opened.callback(desk.close)
         if wire is not None:
-            _say_without_keys(desk, say)
+            old = ", ".join(desk.directory.without_keys)
+            if old:
+                say(f"no login by PostgreSQL with tokens of earlier versions: `dpdb analyst add` anew for {old}")
         asyncio.run(_until_told(desk, listener, wire, tls, say))
 
 
 def _where(listener: socket.socket) -> str:
     host, port, *_ = listener.getsockname()
     return f"{f'[{host}]' if ':' in host else host}:{port}"
-
-
-def _say_without_keys(desk: Desk, say: Callable[[str], None]) -> None:
-    old = desk.directory.without_keys
-    if old:
-        say(f"no login by PostgreSQL with tokens of earlier versions: `dpdb analyst add` anew for {', '.join(old)}")
 
 
 def _bound(address: str, port: int) -> socket.socket:
