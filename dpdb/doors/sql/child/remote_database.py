@@ -71,7 +71,7 @@ class RemoteDatabase:
     """
 
     def __init__(self, public: Mapping[str, str | Path], limits: Limits) -> None:
-        self.limits = limits
+        self._limits = limits
         self._tells_lacking = True
         self._children = Children()  # first: it starts while the public tables are read
         try:
@@ -110,12 +110,12 @@ class RemoteDatabase:
             "schema": ANSWERS,
             "public": None if self._public.file is None else str(self._public.file),
             "settings": sql_file("settings") + macros,
-            "limits": dataclasses.asdict(self.limits),
+            "limits": dataclasses.asdict(self._limits),
         }
         with self._children.child() as child:
             yield RemoteStatement(self, child, request, answers)
 
-    def tell_lacking(self, reasons: bytearray) -> None:
+    def _tell_lacking(self, reasons: bytearray) -> None:
         """Tell the owner, once, which walls of the kernel the workers lack, as one said before it ran anything."""
         if self._tells_lacking:
             self._tells_lacking = False
@@ -134,7 +134,7 @@ class RemoteStatement:
     def __init__(
         self, database: RemoteDatabase, child: Child, request: Mapping[str, object], answers: Mapping[str, pa.Schema]
     ) -> None:
-        self._database, self._limits = database, database.limits
+        self._database, self._limits = database, database._limits
         self._child, self._request = child, request
         # Not `empty_table()`, which imports pandas where there is one.
         self._no_answers = {name: pa.Table.from_batches([], schema) for name, schema in answers.items()}
@@ -191,7 +191,7 @@ class RemoteStatement:
                     self._child.send(messages.ANSWER, _stream(rows), until)
             kind, content = self._child.receive(self._limits.result_bytes + _STREAM_END, until)
             if kind == messages.LACKING and request is not None:
-                self._database.tell_lacking(content)
+                self._database._tell_lacking(content)
                 kind, content = self._child.receive(self._limits.result_bytes + _STREAM_END, until)
         except TimeoutError:
             raise StatementFailedError(f"the statement was stopped after {self._limits.seconds:g} seconds") from None
