@@ -25,7 +25,8 @@ from dpdb.receipts.notes import Checkpoint, NoteError, NoteKey, open_checkpoint,
 from dpdb.receipts.statement import PAYLOAD_TYPE, accepted_keys, canonical, check_stated, envelope, shape_of
 from dpdb.stopping import Closing
 
-_LARGEST = 256 << 20
+LARGEST = 256 << 20
+"""Bytes of a file of receipts, and of a witness's."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def _nodes(texts: Iterable[str]) -> list[bytes]:
 def read_receipts(path: str | Path) -> list[bytes]:
     """Return the lines of a file of receipts; `ParameterError` if it cannot be read, or is cut off or empty."""
     with usable(path):
-        content = bounded_bytes(Path(path), _LARGEST, "a file of receipts")
+        content = bounded_bytes(Path(path), LARGEST, "a file of receipts")
     if not content.endswith(b"\n"):
         raise ParameterError(f"{path}: the last receipt is cut off" if content else f"{path}: there is no receipt")
     return content[:-1].split(b"\n")

@@ -17,24 +17,21 @@ from dpdb.files.bounded_file import bounded_bytes, usable
 from dpdb.files.owned_file import open_owned
 from dpdb.receipts.issue import Issuer
 from dpdb.receipts.keys import SigningKey
-from dpdb.receipts.notes import COSIGNATURE, Checkpoint, NoteError, NoteKey, cosign, cosigned_at, open_checkpoint
-from dpdb.receipts.receipt import Receipt
+from dpdb.receipts.notes import COSIGNATURE, DASH, Checkpoint, NoteError, NoteKey, cosign, cosigned_at, open_checkpoint
+from dpdb.receipts.receipt import LARGEST, Receipt
 from dpdb.receipts.verification import linked
-
-_LARGEST = 256 << 20
-_DASH = "\N{EM DASH} "
 
 
 def kept_notes(text: str) -> Iterator[str]:
     """Give the notes of a file: each ends with its signature lines."""
     note, signed = "", False
     for line in text.splitlines(keepends=True):
-        if signed and not line.startswith(_DASH):
+        if signed and not line.startswith(DASH):
             yield note
             note, signed = "", False
             if line == "\n":
                 continue
-        signed = signed or line.startswith(_DASH)
+        signed = signed or line.startswith(DASH)
         note += line
     if note:
         yield note
@@ -58,7 +55,7 @@ def read_checkpoints(path: str | Path, keys: Sequence[NoteKey], witness: NoteKey
         It cannot be read, is empty, or a checkpoint in it is not signed by one of the keys, or not cosigned.
     """
     try:
-        content, found = bounded_bytes(Path(path), _LARGEST, "a witness's file"), []
+        content, found = bounded_bytes(Path(path), LARGEST, "a witness's file"), []
         if not content:
             raise ParameterError(f"{path}: there is no checkpoint")
         for note in kept_notes(content.decode()):

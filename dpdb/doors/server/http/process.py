@@ -22,17 +22,16 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dpdb.doors.server.certificate import Certificate
 from dpdb.doors.server.configuration import Configuration
-from dpdb.doors.server.connections import Places, TlsListener
+from dpdb.doors.server.connections import BACKLOG, Places, TlsListener
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.http.application import http_application
 from dpdb.doors.server.postgres.connection import PostgresListener
 from dpdb.errors import ParameterError, tell_owner
 
 _MOST_HEAD = 16 << 10
-_BACKLOG = 512
 _FIXED: dict[str, Any] = {
     "ws": "none", "lifespan": "off", "log_config": None, "access_log": False, "server_header": False,
-    "date_header": False, "proxy_headers": False, "h11_max_incomplete_event_size": _MOST_HEAD, "backlog": _BACKLOG,
+    "date_header": False, "proxy_headers": False, "h11_max_incomplete_event_size": _MOST_HEAD, "backlog": BACKLOG,
 }  # fmt: skip
 """Settings of uvicorn."""
 _CERTIFICATE_SECONDS = 5.0

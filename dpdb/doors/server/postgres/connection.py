@@ -18,7 +18,7 @@ from typing import Any
 
 from dpdb.doors.server.analysts import Analyst, LoginKeys
 from dpdb.doors.server.certificate import Certificate, Served
-from dpdb.doors.server.connections import Places, accepted
+from dpdb.doors.server.connections import BACKLOG, HANDSHAKE_SECONDS, Places, accepted
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.exchange import Asker
 from dpdb.doors.server.postgres.conversation import Conversation
@@ -42,7 +42,6 @@ from dpdb.doors.server.rates import PerMinute
 from dpdb.errors import OWNER_LOG
 
 _BUFFER = 16 << 10
-_HANDSHAKE_SECONDS = 5.0
 _CLOSE_SECONDS = 1.0
 _ENDED = WireError("57P01", "the connection ends: the server stops, or others came while it was silent")
 
@@ -178,7 +177,7 @@ class Connection:
     async def _open(self, served: Served | None) -> None:
         loop = asyncio.get_running_loop()
         tls, self._end_point = (None, None) if served is None else served
-        seconds = None if tls is None else _HANDSHAKE_SECONDS
+        seconds = None if tls is None else HANDSHAKE_SECONDS
         protocol = asyncio.StreamReaderProtocol(self._reader)
         transport, _ = await loop.connect_accepted_socket(
             lambda: protocol, self._socket, ssl=tls, ssl_handshake_timeout=seconds
@@ -290,7 +289,6 @@ def _given(body: bytes) -> dict[str, str]:
     return found
 
 
-_BACKLOG = 512
 # Statements that may be read, to see what they are about or what they return, for each that may be run: a tool asks the
 # catalog a hundred things when it connects; what is long takes long.
 _SHORT = 4_096
@@ -322,7 +320,7 @@ class PostgresListener:
         self._open: dict[tuple[int, int], Connection] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         listener.setblocking(False)
-        listener.listen(_BACKLOG)
+        listener.listen(BACKLOG)
         self._accepting = asyncio.get_running_loop().create_task(self._accept(listener))
 
     async def _accept(self, listener: socket.socket) -> None:
