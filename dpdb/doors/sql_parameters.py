@@ -60,6 +60,15 @@ DIAGNOSE_KINDS: Mapping[str, Kind] = MappingProxyType(
 DIAGNOSE_PARAMETERS: Mapping[str, str] = MappingProxyType({_SPELLED.get(name, name): name for name in DIAGNOSE_KINDS})
 
 
+# Of every function, the names of options by parameter, and the kinds of these options.
+FUNCTIONS: Mapping[str, Mapping[str, str]] = {**PARAMETERS, CHECK: CHECK_PARAMETERS, DIAGNOSE: DIAGNOSE_PARAMETERS}
+KINDS: Mapping[str, Mapping[str, Kind]] = {
+    **{name: {one: OPTIONS[one].metadata["kind"] for one in options.values()} for name, options in PARAMETERS.items()},
+    CHECK: CHECK_KINDS,
+    DIAGNOSE: DIAGNOSE_KINDS,
+}
+
+
 def given_options(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that a call gives, by name: NULL leaves one out, except what is released and what it costs.
 

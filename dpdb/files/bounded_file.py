@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,23 @@ def bounded_bytes(path: Path, most: int, what: str) -> bytes:
     if len(content) > most:
         raise ParameterError(f"{path} is larger than {most >> 20} MiB: is it {what}?")
     return content
+
+
+@contextmanager
+def usable(path: object, before: str = "", after: str = "") -> Iterator[None]:
+    """Say of what the system refuses in the block which file it is about, as a `ParameterError`.
+
+    Parameters
+    ----------
+    path
+        The file.
+    before, after
+        Words around the system's.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise ParameterError(f"{path}: {before}{error.strerror}{after}") from None
 
 
 _PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*"""

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from dpdb.errors import LedgerError
+from dpdb.ledger.limits import refuse_retired
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.file import LedgerFile
 from dpdb.ledger.store.head import LedgerHead
@@ -45,9 +46,9 @@ class Books:
         try:
             with self.file.snapshot():
                 self.state = LedgerState(self.file)
-            self.head = LedgerHead(self.file, self.state)
+            self.head = LedgerHead(self.state)
             self.refresh()
-            self.binding = LedgerBinding(self.file, self.state)
+            self.binding = LedgerBinding(self.state)
         except BaseException:
             self.file.close()
             raise
@@ -58,6 +59,14 @@ class Books:
         with self.file.transaction():
             self.read()
             yield
+
+    @contextmanager
+    def act(self) -> Iterator[None]:
+        """Hold the ledger for an act, which a retired one refuses; then write the head."""
+        with self.current():
+            refuse_retired(self.state)
+            yield
+        self.write_head()
 
     def refresh(self) -> None:
         """Read the lines that other processes have added, in a transaction of its own."""
@@ -82,9 +91,8 @@ _MOST_LOOKED_AT = 200
 class LedgerBinding:
     """Checks a source against a ledger and binds the ledger to it; every method runs inside a transaction."""
 
-    def __init__(self, file: LedgerFile, state: LedgerState) -> None:
-        self._file = file
-        self._state = state
+    def __init__(self, state: LedgerState) -> None:
+        self._file, self._state = state.file, state
 
     def rows_mark(self, source: SourceMark) -> bytes:
         """Mark of the state of the rows."""
@@ -184,6 +192,6 @@ def _bound(path: Path, source: SourceMark) -> Iterator[bool]:
         try:
             with file.snapshot():
                 state = LedgerState(file)
-            yield state.epoch.source_mark == LedgerBinding(file, state).rows_mark(source)
+            yield state.epoch.source_mark == LedgerBinding(state).rows_mark(source)
         finally:
             file.close()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from dpdb.errors import LedgerError, RunIdError
-from dpdb.ledger.amounts import check_units, in_words
+from dpdb.ledger.amounts import check_units
 from dpdb.ledger.books import Books
 from dpdb.ledger.limits import Limits, RefusedError, refuse_retired
 from dpdb.ledger.reservation import Reservation
@@ -101,7 +101,7 @@ def debit(
                     refuse_suite(books, known.number)
                 if known is not None and known.answer is not None:
                     return known
-            refuse_retired(state, books.file.shown)
+            refuse_retired(state)
             if known is not None:
                 return known
             binding.check_rows(source)
@@ -110,7 +110,7 @@ def debit(
                 together_with(made)
             reached("inserted")
     except RefusedError as refused:  # the message is made after the transaction, while others may spend
-        raise refused.in_words(state, region_from_text(stored), charge, held_for(asked.analyst)) from None
+        raise refused.in_words(state, region_from_text(stored), charge, asked.analyst) from None
     reached("reserved")
     state.add([made.line])
     state.debits.append(made.sealed)
@@ -145,7 +145,7 @@ def write_debit(
         The quota, the cap or the rights of the analyst do not suffice.
     """
     state, clock = books.state, present()
-    limits = Limits(state, books.file.shown, clock, state.index, asked.analyst)
+    limits = Limits(state, clock, state.index, asked.analyst)
     fits = limits.decide(region_from_text(stored), charge, deadline)
     if source is not None:
         books.binding.bind(source)
@@ -160,7 +160,7 @@ def write_debit(
         **asked._asdict(),
         place=state.next_place,
     )
-    row: tuple[Any, ...] = state.debits.row(state.terms.key, line)
+    row: tuple[Any, ...] = state.debits.row(line)
     insert(books.file, "entry", row)
     return Written(line, row[-1], fits.is_low)
 
@@ -179,15 +179,12 @@ def record(books: Books, reservation: Reservation, answer: str) -> None:
         The text of the answer.
     """
     reached("drawn")
-    with books.file.debited():
-        with books.current():
-            refuse_retired(books.state, books.file.shown)
-            refuse_suite(books, reservation.number)
-            if books.state.is_answered(reservation.number):
-                raise LedgerError(f"{books.file.shown}: this run has an answer already; the new one is not published")
-            insert(books.file, "answer", books.state.answer_row(reservation.number, now(), answer))
-            reached("written")
-        books.write_head()
+    with books.file.debited(), books.act():
+        refuse_suite(books, reservation.number)
+        if books.state.is_answered(reservation.number):
+            raise LedgerError(f"{books.file.shown}: this run has an answer already; the new one is not published")
+        insert(books.file, "answer", books.state.answer_row(reservation.number, now(), answer))
+        reached("written")
     reached("recorded")
 
 
@@ -272,31 +269,29 @@ def settle(books: Books, run: int | str, charge: int) -> None:
     check_units(charge)
     state, shown = books.state, books.file.shown
     reached("settling")
-    with books.file.debited(UNSETTLED):
-        with books.current():
-            refuse_retired(state, shown)
-            line = _debit(state, shown, run)
-            refuse_suite(books, line.number)
-            earlier = state.settlements.of(line.number)
-            if earlier is None:
-                _check(state, shown, line, charge)
-                for row in settlement_rows(state, [(line, charge)], state.next_place):
-                    insert(books.file, "settlement", row)
-                reached("settlement written")
-            elif earlier.charge != charge:
-                raise LedgerError(f"{shown}: debit {line.number} was settled before, at another charge; that one stays")
-        books.write_head()
+    with books.file.debited(UNSETTLED), books.act():
+        line = _debit(state, run)
+        refuse_suite(books, line.number)
+        earlier = state.settlements.of(line.number)
+        if earlier is None:
+            _check(state, line, charge)
+            for row in settlement_rows(state, [(line, charge)], state.next_place):
+                insert(books.file, "settlement", row)
+            reached("settlement written")
+        elif earlier.charge != charge:
+            raise LedgerError(f"{shown}: debit {line.number} was settled before, at another charge; that one stays")
     reached("settled")
 
 
-def _debit(state: LedgerState, shown: str, run: int | str) -> EntryLine:
+def _debit(state: LedgerState, run: int | str) -> EntryLine:
     number = state.runs.get(run) if isinstance(run, str) else run if 0 < run <= state.last else None
     if number is None:
-        raise LedgerError(f"{shown}: no debit {run!r}, so nothing can be settled")
+        raise LedgerError(f"{state.file.shown}: no debit {run!r}, so nothing can be settled")
     return state.entry(number)
 
 
-def _check(state: LedgerState, shown: str, line: EntryLine, charge: int) -> None:
+def _check(state: LedgerState, line: EntryLine, charge: int) -> None:
+    shown = state.file.shown
     if state.terms.notion is not PURE:
         raise LedgerError(f"{shown}: a {state.terms.notion.name} ledger settles nothing; only a pure one does")
     if not state.is_answered(line.number):
@@ -331,37 +326,9 @@ def settlement_rows(state: LedgerState, charges: Sequence[tuple[EntryLine, int]]
             costs[line.epoch] = min(earlier, index.bound(_SECONDS).upper)
         number = state.settlements.last + 1 + nth
         made = SettlementLine(number, line.number, charge, now(), costs.get(line.epoch), None, place + nth)
-        rows.append(state.settlements.row(state.terms.key, made, state.debits.seal_of(line.number), before=before))
+        rows.append(state.settlements.row(made, before=before))
         before = rows[-1][-1]
     return rows
-
-
-_MOST_NAMED = 3
-
-
-def held_for(analyst: str | None) -> Callable[[LedgerState, Region], str]:
-    """Return a function that says, for a refusal, which open suites hold how much of these rows' budget.
-
-    Parameters
-    ----------
-    analyst
-        Who was refused: he is told of his own runs only; None for the owner, who is told of all.
-    """
-
-    def words(state: LedgerState, predicate: Region) -> str:
-        notion, held = state.terms.notion, []
-        for suite in state.suites.known:
-            if state.is_answered(suite.line.entry):
-                continue
-            for entry in map(state.entry, suite.entries):
-                if analyst in {None, entry.analyst} and region_from_text(entry.predicate).overlaps(predicate):
-                    kept = suite.line.name
-                    by = f"run {entry.run_id!r}" if kept is None else f"kept suite {kept!r}"
-                    held.append(f"{notion.parameter} {in_words(notion, entry.charge)} is held by {by}")
-        more = [f"more by {len(held) - _MOST_NAMED} others"] if len(held) > _MOST_NAMED else []
-        return f"; {', '.join([*held[:_MOST_NAMED], *more])}" if held else ""
-
-    return words
 
 
 def forget(books: Books, suite: int | None = None) -> bool:

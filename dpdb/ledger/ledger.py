@@ -9,13 +9,14 @@ where rows may change, the owner opens a new epoch, and the total is the sum ove
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.amounts import budget_units, check_units
 from dpdb.ledger.books import other_ledgers
-from dpdb.ledger.debit import DECISION_SECONDS, Asked, debit, held_for, record, settle
+from dpdb.ledger.debit import DECISION_SECONDS, Asked, debit, record, settle
 from dpdb.ledger.limits import check_together, refuse_retired
 from dpdb.ledger.owner_acts import OwnerActs, first_allowance
 from dpdb.ledger.reservation import Reservation
@@ -175,16 +176,13 @@ class Ledger(OwnerActs):
         asked.check_names()
         if run_id is None:
             return debit(self._books, predicate, charge, source, asked, deadline=deadline)
-        lock = RunLock(self._file, run_id, wait)
-        try:
+        with ExitStack() as held:
+            lock = held.enter_context(RunLock(self._file, run_id, wait))
             found = debit(self._books, predicate, charge, source, asked, deadline=deadline)
-        except BaseException:
-            lock.close()
-            raise
-        if found.answer is not None:
-            lock.close()
-            return found
-        return replace(found, lock=lock)
+            if found.answer is None:
+                held.pop_all()  # the caller releases it
+                return replace(found, lock=lock)
+        return found
 
     def check_together(
         self,
@@ -221,10 +219,7 @@ class Ledger(OwnerActs):
         for predicate, _ in releases:
             predicate.refuse_no_row()
         self._books.refresh()
-        held = held_for(analyst)
-        check_together(
-            self._state, self._file.shown, releases, deadline, new_epoch=new_epoch, held=held, analyst=analyst
-        )
+        check_together(self._state, releases, deadline, new_epoch=new_epoch, analyst=analyst)
 
     def record(self, reservation: Reservation, answer: str) -> None:
         """Write the answer of a reservation, once; publish it only afterwards.
@@ -271,11 +266,8 @@ class Ledger(OwnerActs):
         LedgerError
             The ledger cannot be used or was retired.
         """
-        with self._books.current():
-            refuse_retired(self._state, self._file.shown)
-            number = self._books.binding.open_epoch()
-        self._books.write_head()
-        return number
+        with self._books.act():
+            return self._books.binding.open_epoch()
 
     @unbroken()
     def confirm_rows(self, source: SourceMark) -> int | None:
@@ -293,7 +285,7 @@ class Ledger(OwnerActs):
             The ledger cannot be used, is of another table or was retired.
         """
         with self._books.current():
-            refuse_retired(self._state, self._file.shown)
+            refuse_retired(self._state)
             self._books.binding.check_table(source)
             if self._books.binding.is_of_rows(source):
                 return None

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.amounts import budget_units, in_parameter
-from dpdb.ledger.limits import refuse_retired
 from dpdb.ledger.lines import LedgerEntry
 from dpdb.ledger.quotas import own_debits, rights_end
 from dpdb.ledger.reading import LedgerReading
@@ -228,8 +227,7 @@ class LedgerAnalysts(LedgerReading):
             for key, epsilon in given.items()
             if epsilon is not None
         }
-        with books.current():
-            refuse_retired(self._state, self._file.shown)
+        with books.act():
             known = self._state.analysts.newest.get(name)
             if known is None and not is_new:
                 raise LedgerError(f"{self._file.shown}: no analyst {name!r}; give him access with `dpdb analyst add`")
@@ -241,7 +239,6 @@ class LedgerAnalysts(LedgerReading):
                 place=self._state.next_place,
                 **changes,
             )
-            insert(self._file, "analyst", self._state.analysts.row(terms.key, line))
+            insert(self._file, "analyst", self._state.analysts.row(line))
             reached("rights written")
-        books.write_head()
         reached("rights changed")

@@ -9,7 +9,7 @@ To check whether the debits of several releases would fit together spends nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -50,9 +50,7 @@ class RefusedError(Exception):
         self.window = window
         self.is_rationed = is_rationed
 
-    def in_words(
-        self, state: LedgerState, predicate: Region, charge: int, held: Callable[[LedgerState, Region], str]
-    ) -> BudgetExceededError:
+    def in_words(self, state: LedgerState, predicate: Region, charge: int, analyst: str | None) -> BudgetExceededError:
         """Return the error with the message of a refused debit.
 
         Parameters
@@ -63,10 +61,10 @@ class RefusedError(Exception):
             The rows that the refused release covers.
         charge
             In units of the ledger's notion.
-        held
-            Says what open suites hold of these rows' budget; see `held_for`.
+        analyst
+            Who asks; None for the owner.
         """
-        words = held(state, predicate)
+        words = held_words(state, predicate, analyst)
         if self.is_rationed:
             return total_refusal(state, charge, words)
         requested = f"requested {state.terms.notion.parameter} {in_words(state.terms.notion, charge)}"
@@ -117,8 +115,6 @@ class Limits:
     Parameters
     ----------
     state : LedgerState
-    shown : str
-        The ledger's file, for messages.
     clock : datetime
         The time of the machine's clock.
     index : OverlapIndex
@@ -132,10 +128,8 @@ class Limits:
         His rights have ended.
     """
 
-    def __init__(
-        self, state: LedgerState, shown: str, clock: datetime, index: OverlapIndex, analyst: str | None
-    ) -> None:
-        self._state, self._shown, self._index = state, shown, index
+    def __init__(self, state: LedgerState, clock: datetime, index: OverlapIndex, analyst: str | None) -> None:
+        self._state, self._index = state, index
         self._asked = 0
         self._rights = None if analyst is None else state.analysts.newest.get(analyst)
         if self._rights is not None:
@@ -168,7 +162,7 @@ class Limits:
         self._ration(predicate, charge, deadline)
         state = self._state
         if self._sequential + charge > MOST_WEIGHT:
-            raise LedgerError(f"{self._shown}: the ledger is full; make a new one for later releases")
+            raise LedgerError(f"{state.file.shown}: the ledger is full; make a new one for later releases")
         decision = self._index.would_exceed(predicate, charge, state.available, deadline)
         if not decision.allowed:
             raise RefusedError(decision, is_rationed=self._rights is not None)
@@ -277,9 +271,37 @@ def windows(state: LedgerState, clock: datetime) -> Iterator[Window]:
             yield Window(state, period, units, clock, begin)
 
 
-def refuse_retired(state: LedgerState, shown: str) -> None:
+_MOST_NAMED = 3
+
+
+def held_words(state: LedgerState, predicate: Region, analyst: str | None) -> str:
+    """Say, for a refusal, which open suites hold how much of these rows' budget.
+
+    Parameters
+    ----------
+    state
+        The ledger that refused.
+    predicate
+        The rows.
+    analyst
+        Who was refused: he is told of his own runs only; None for the owner, who is told of all.
+    """
+    notion, held = state.terms.notion, []
+    for suite in state.suites.known:
+        if state.is_answered(suite.line.entry):
+            continue
+        for entry in map(state.entry, suite.entries):
+            if analyst in {None, entry.analyst} and region_from_text(entry.predicate).overlaps(predicate):
+                kept = suite.line.name
+                by = f"run {entry.run_id!r}" if kept is None else f"kept suite {kept!r}"
+                held.append(f"{notion.parameter} {in_words(notion, entry.charge)} is held by {by}")
+    more = [f"more by {len(held) - _MOST_NAMED} others"] if len(held) > _MOST_NAMED else []
+    return f"; {', '.join([*held[:_MOST_NAMED], *more])}" if held else ""
+
+
+def refuse_retired(state: LedgerState) -> None:
     """Raise `LedgerError` if the owner has retired the ledger."""
-    act = state.acts.retired
+    act, shown = state.acts.retired, state.file.shown
     if act is not None:
         raise LedgerError(
             f"{shown}: the ledger was retired {retired_words(act)}; no further release is made from it and nothing was "
@@ -295,13 +317,11 @@ def retired_words(act: Act) -> str:
 
 def check_together(
     state: LedgerState,
-    shown: str,
     releases: Sequence[tuple[Region, int]],
     deadline: float,
     *,
     new_epoch: bool,
-    held: Callable[[LedgerState, Region], str],
-    analyst: str | None = None,
+    analyst: str | None,
 ) -> None:
     """Decide on a copy of the index, one release after another, as `Ledger.reserve` would.
 
@@ -312,16 +332,12 @@ def check_together(
     ----------
     state
         The ledger; it is not changed.
-    shown
-        Name of the ledger's file, for messages.
     releases
         Predicate and charge of each release, in the order of their debits.
     deadline
         Seconds for each decision.
     new_epoch
         Whether they would be debited in a new epoch.
-    held
-        Says what open suites hold; see `held_for`.
     analyst
         Who asks; None for the owner.
 
@@ -332,16 +348,16 @@ def check_together(
     LedgerError
         The ledger is full or was retired.
     """
-    refuse_retired(state, shown)
+    refuse_retired(state)
     index = OverlapIndex([(Region(), state.overlap())]) if new_epoch else state.index.copy()
-    limits = Limits(state, shown, present(), index, analyst)
+    limits = Limits(state, present(), index, analyst)
     for number, (asked, charge) in enumerate(releases, 1):
         predicate = region_from_text(region_to_text(asked))  # as `reserve` will store it
         try:
             limits.add(predicate, charge, limits.decide(predicate, charge, deadline))
         except RefusedError as refused:
             if number == 1:
-                raise refused.in_words(state, predicate, charge, held) from None
+                raise refused.in_words(state, predicate, charge, analyst) from None
             notion, window = state.terms.notion, refused.window
             limit = "the budget"
             if window is not None and not refused.is_rationed:
@@ -349,6 +365,6 @@ def check_together(
             raise BudgetExceededError(
                 f"budget refused by the ledger: release {number} of {len(releases)} requests {notion.parameter} "
                 f"{in_words(notion, charge)}, and after those before it some row would collect more than {limit}; "
-                f"nothing was spent{held(state, predicate)}",
+                f"nothing was spent{held_words(state, predicate, analyst)}",
                 requested=notion.value(charge),
             ) from None

@@ -26,7 +26,6 @@ from dpdb.ledger.store.file import LedgerFile
 from dpdb.ledger.store.rows import EntryLine
 from dpdb.ledger.store.seals import mark
 from dpdb.ledger.store.tables import CHAINS
-from dpdb.privacy import Notion
 
 
 @dataclass(frozen=True)
@@ -99,10 +98,19 @@ class _Scope:
 
 
 class LedgerLog:
-    """Follows the books of a ledger; see `LedgerReading.log`."""
+    """Follows the books of a ledger; see `LedgerReading.log`.
+
+    Attributes
+    ----------
+    id : str
+        The name of this log: a mark under the ledger's key.
+    notion : Notion
+        By which the ledger counts.
+    """
 
     def __init__(self, books: Books) -> None:
         self._books = books
+        self.id, self.notion = self._mark("log", "")[:32], books.state.terms.notion
         self._read = dict.fromkeys(CHAINS, 0)
         self._all = _Scope()
         self._of: dict[str, _Scope] = {}
@@ -110,16 +118,6 @@ class LedgerLog:
         self._charges = array("q")
         self._settled: dict[int, tuple[int, int]] = {}  # per entry place and charge
         self._size = 0
-
-    @property
-    def id(self) -> str:
-        """The name of this log: a mark under the ledger's key."""
-        return self._mark("log", "")[:32]
-
-    @property
-    def notion(self) -> Notion:
-        """The notion by which the ledger counts."""
-        return self._books.state.terms.notion
 
     @property
     def unit(self) -> tuple[int, str | None]:
@@ -160,8 +158,10 @@ class LedgerLog:
     def _scopes(self, analyst: str | None) -> list[_Scope]:
         return [self._all] if analyst is None else [self._all, self._of.setdefault(analyst, _Scope())]
 
-    def debit_of_run(self, run_id: str, suite: str | None = None) -> tuple[int, str | None] | None:
-        """Return the debit of a run, None if there is none.
+    def debit_of(
+        self, *, run_id: str | None = None, suite: str | None = None, release_id: str | None = None
+    ) -> tuple[int, str | None] | None:
+        """Return the debit of a run or else of a release, whose newest answers are looked at first; None without one.
 
         Parameters
         ----------
@@ -169,20 +169,21 @@ class LedgerLog:
             Name of the run.
         suite
             Name of its kept suite: then the debit is the suite's, and comes with the run.
+        release_id
+            Of a release.
         """
         self._books.refresh()
         state = self._books.state
-        if suite is None:
-            return (state.runs[run_id], None) if run_id in state.runs else None
-        known = state.suites.named.get(suite)
-        return None if known is None or run_id not in known.runs else (known.line.entry, run_id)
-
-    def debit_of_release(self, release_id: str) -> int | None:
-        """Return the debit whose answer has a release; the newest answers are looked at first."""
-        self._books.refresh()
+        kept = None if suite is None else state.suites.named.get(suite)
+        if kept is not None and run_id in kept.runs:
+            return kept.line.entry, run_id
+        if suite is None and run_id in state.runs:
+            return state.runs[run_id], None
         query = "SELECT entry FROM answer WHERE instr(answer, ?) ORDER BY number DESC LIMIT 1"
-        rows: list[Any] = self._books.file.rows(query, (f'"release_id": "{release_id}"',))
-        return int(rows[0][0]) if rows else None
+        rows: list[Any] = []
+        if release_id is not None:
+            rows = self._books.file.rows(query, (f'"release_id": "{release_id}"',))
+        return (int(rows[0][0]), None) if rows else None
 
     def entries(self) -> Iterator[EntryLine]:
         """Read every debit again, with the charge that counts, and make nobody wait."""
@@ -241,8 +242,7 @@ class LedgerLog:
         if suite is not None:
             lines.append(("suite", suite.line.place))
             recorded = suite.runs.get(run or line.run_id or "", {})
-            written = {level: state.suites.answer(self._books.file, state.terms.key, one) for level, one in
-                       recorded.items()}  # fmt: skip
+            written = {level: state.suites.answers.again(one) for level, one in recorded.items()}
             levels = sum(one.place <= size for level, one in written.items() if level)
             if run is not None:  # of a kept suite: its own answer is that of the run
                 ended = written.get(0)
@@ -326,24 +326,6 @@ def leaf(key: bytes, kind: str, line: Mapping[str, object]) -> bytes:
     '58dbac2c975f278c'
     """
     return hashlib.sha256(b"\0" + leaf_text(key, kind, line).encode()).digest()
-
-
-def leaves(file: LedgerFile, key: bytes, lines: int) -> list[bytes]:
-    """Return the hashes of all lines of a ledger in their order.
-
-    Parameters
-    ----------
-    file
-        The ledger's file.
-    key
-        The ledger's own key.
-    lines
-        Number of lines of all chains together.
-    """
-    found = [b""] * lines
-    for chain, line in logged_lines(file, dict.fromkeys(CHAINS, 0)):
-        found[line["place"] - 1] = leaf(key, chain, line)
-    return found
 
 
 def logged_lines(file: LedgerFile, after: Mapping[str, int]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -8,15 +8,16 @@ from collections.abc import Sequence
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.amounts import budget_units, in_words
 from dpdb.ledger.books import Books
-from dpdb.ledger.debit import DECISION_SECONDS, Asked, forget, held_for, settlement_rows, write_debit
+from dpdb.ledger.debit import DECISION_SECONDS, Asked, forget, settlement_rows, write_debit
 from dpdb.ledger.ledger_suites import LedgerSuites
 from dpdb.ledger.limits import RefusedError, refuse_retired
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.file import RUN_WAIT, UNSETTLED, RunLock
 from dpdb.ledger.store.periods import parse_period
-from dpdb.ledger.store.rows import ALLOW, RAISE, RETIRE, Act, Acts, EntryLine, Terms
+from dpdb.ledger.store.rows import ALLOW, RAISE, RETIRE, Act, EntryLine, Terms, act_detail
+from dpdb.ledger.store.seals import FIRST, seal
 from dpdb.ledger.store.state import LedgerState, insert
-from dpdb.ledger.store.suite_lines import CLOSE, REARM, KnownSuite, SuiteActLine, act_detail
+from dpdb.ledger.store.suite_lines import CLOSE, REARM, KnownSuite, SuiteActLine
 from dpdb.names import check_name, listed_names
 from dpdb.predicates import region_from_text
 from dpdb.privacy import Number
@@ -89,7 +90,7 @@ class SuiteActs(LedgerSuites):
                 _insert(books, suite, (REARM, act_detail({"check": check}, who, label), entry), place)
                 reached("re-arming written")
         except RefusedError as refused:
-            raise refused.in_words(state, region_from_text(stored), charge or 0, held_for(None)) from None
+            raise refused.in_words(state, region_from_text(stored), charge or 0, None) from None
         books.write_head()
         reached("re-armed")
 
@@ -117,11 +118,8 @@ class SuiteActs(LedgerSuites):
         books = self._books
         books.refresh()
         kept = name in books.state.suites.named
-        lock = RunLock(books.file, name, wait, "suite" if kept else "run")
-        try:
+        with RunLock(books.file, name, wait, "suite" if kept else "run"):
             _close(books, name, who, label)
-        finally:
-            lock.close()
 
 
 @unbroken()
@@ -132,7 +130,7 @@ def _close(books: Books, name: str, who: str | None, label: str | None) -> None:
         with books.current():
             suite = _found(books, name)
             if not state.is_answered(suite.line.entry):
-                refuse_retired(state, books.file.shown)
+                refuse_retired(state)
                 _write_end(books, suite, who, label)
                 reached("closing written")
         books.write_head()
@@ -171,7 +169,7 @@ def _insert(books: Books, suite: KnownSuite, act: tuple[str, str, int | None], p
     """Insert an act: its kind, its detail and the debit that it made."""
     state, at = books.state, max(now(), suite.at)
     line = SuiteActLine(state.suites.acts.last + 1, suite.line.number, at, *act, place)
-    insert(books.file, "suite_act", state.suites.row(state.terms.key, line))
+    insert(books.file, "suite_act", state.suites.acts.row(line))
 
 
 def _found(books: Books, name: str) -> KnownSuite:
@@ -186,7 +184,7 @@ def _found(books: Books, name: str) -> KnownSuite:
 def _to_act_on(books: Books, name: str) -> KnownSuite:
     """An open suite, by its name or run id."""
     suite = _found(books, name)
-    refuse_retired(books.state, books.file.shown)
+    refuse_retired(books.state)
     if books.state.is_answered(suite.line.entry):
         at = suite.acts[-1].at if suite.acts else suite.at
         raise LedgerError(f"{books.file.shown}: {name!r} was closed on {at[:10]}; nothing was spent")
@@ -231,15 +229,13 @@ class OwnerActs(SuiteActs):
         books, state, terms = self._books, self._state, self._state.terms
         units, notion = budget_units(terms.notion, budget, epsilon, terms.delta), terms.notion
         check_names(who, label)
-        with books.current():
-            refuse_retired(state, books.file.shown)
+        with books.act():
             if units <= state.budget:
                 raise ParameterError(
                     f"{books.file.shown}: the budget is {notion.parameter} {in_words(notion, state.budget)} "
                     f"and can only be raised, not set to {in_words(notion, units)}; nothing was changed"
                 )
             _write(books, Act(now(), books.state.last, RAISE, who, label, {"budget": units}))
-        books.write_head()
 
     @unbroken()
     def retire(self, *, who: str | None = None, label: str | None = None) -> None:
@@ -256,11 +252,9 @@ class OwnerActs(SuiteActs):
         """
         books = self._books
         check_names(who, label)
-        with books.current():
-            refuse_retired(books.state, books.file.shown)
+        with books.act():
             _write(books, Act(now(), books.state.last, RETIRE, who, label, {}))
             forgotten = forget(books)  # no run of a suite goes on
-        books.write_head()
         if forgotten:
             books.file.truncate_log()
 
@@ -302,13 +296,11 @@ class OwnerActs(SuiteActs):
         ends = budget is None and epsilon is None
         units = None if ends else budget_units(terms.notion, budget, epsilon, terms.delta)
         check_names(who, label)
-        with books.current():
-            refuse_retired(state, books.file.shown)
+        with books.act():
             if ends and parsed not in state.acts.allowances:
                 known = ", ".join(found.text for found in state.acts.allowances) or "none"
                 raise ParameterError(f"{books.file.shown}: no allowance for {parsed.text} (there are: {known})")
             _write(books, Act(now(), books.state.last, ALLOW, who, label, {"period": parsed.text, "units": units}))
-        books.write_head()
 
 
 def first_allowance(terms: Terms, text: str, epsilon: Number) -> tuple[object, ...]:
@@ -325,11 +317,11 @@ def first_allowance(terms: Terms, text: str, epsilon: Number) -> tuple[object, .
     """
     units = budget_units(terms.notion, None, epsilon, terms.delta)
     detail = {"period": parse_period(text).text, "units": units}
-    acts = Acts()
-    return acts.row(terms.key, acts.line(Act(terms.created, 0, ALLOW, None, None, detail), 1))
+    line = Act(terms.created, 0, ALLOW, None, None, detail).line(1, 1)
+    return *line, seal(terms.key, "act", FIRST, line)
 
 
 def _write(books: Books, act: Act) -> None:
     """Write an act inside a transaction; the next read of the ledger, by `write_head`, takes it in."""
     acts = books.state.acts
-    insert(books.file, "act", acts.row(books.state.terms.key, acts.line(act, books.state.next_place)))
+    insert(books.file, "act", acts.row(act.line(acts.last + 1, books.state.next_place)))

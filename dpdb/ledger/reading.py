@@ -6,12 +6,13 @@ Each reading first reads the lines that other processes have added.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from dpdb.errors import LedgerError
 from dpdb.files.owned_file import open_owned
@@ -26,7 +27,7 @@ from dpdb.ledger.lines import (
     RecordedSuite,
     UnseenRows,
 )
-from dpdb.ledger.log import leaves
+from dpdb.ledger.log import LedgerLog
 from dpdb.ledger.report import acts, history, little_left, recorded_answers, summary, unseen_rows
 from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.store.head import head_path
@@ -35,39 +36,32 @@ from dpdb.ledger.store.seals import SourceMark
 from dpdb.ledger.suite_runs import suite_levels, suites
 from dpdb.names import check_name
 from dpdb.predicates import Region, region_to_text
-from dpdb.privacy import Notion
 from dpdb.stopping import Closing
-
-if TYPE_CHECKING:
-    from dpdb.ledger.log import LedgerLog
 
 
 class LedgerReading(Closing):
-    """An open ledger for reading; `Ledger` adds the methods that spend."""
+    """An open ledger for reading; `Ledger` adds the methods that spend.
+
+    Attributes
+    ----------
+    shown : str
+        The path of the ledger's file, as the user gave it.
+    notion : Notion
+        By which this ledger counts.
+    append_only : bool
+        Whether rows never change once written.
+    """
 
     def __init__(self, path: str | Path) -> None:
         self._books = Books(Path(path))
         self._file, self._state = self._books.file, self._books.state
+        self.shown = self._file.shown
+        self.notion, self.append_only = self._state.terms.notion, self._state.terms.append_only
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
         """Open a ledger; `LedgerError` if it cannot be used."""
         return cls(path)
-
-    @property
-    def notion(self) -> Notion:
-        """The notion by which this ledger counts."""
-        return self._state.terms.notion
-
-    @property
-    def shown(self) -> str:
-        """The path of the ledger's file, as the user gave it."""
-        return self._file.shown
-
-    @property
-    def append_only(self) -> bool:
-        """Return whether rows never change once written."""
-        return self._state.terms.append_only
 
     def answered(self, run_id: str, request: str) -> str | None:
         """The recorded answer of a run, None if there is none yet or the run had another request."""
@@ -164,7 +158,7 @@ class LedgerReading(Closing):
         Spends nothing; nothing is drawn again.
         """
         with self._books.current():
-            return recorded_answers(self._file, self._state, release_id, run_id)
+            return recorded_answers(self._state, release_id, run_id)
 
     def suites(self) -> list[RecordedSuite]:
         """Every suite, oldest first: public, without its secret."""
@@ -193,13 +187,10 @@ class LedgerReading(Closing):
 
     def leaves(self) -> list[bytes]:
         """Return the hash of every line, in the order of writing; see `dpdb.ledger.log`."""
-        with self._books.current():
-            return leaves(self._file, self._state.terms.key, self._state.lines)
+        return self.log().read()
 
     def log(self) -> LedgerLog:
         """Follow the lines in the order of writing, for receipts."""
-        from dpdb.ledger.log import LedgerLog  # only receipts need it
-
         return LedgerLog(self._books)
 
     def close(self) -> None:
@@ -208,9 +199,6 @@ class LedgerReading(Closing):
 
     def __repr__(self) -> str:
         return f"<dpdb ledger {self._file.shown}: {self.notion.name}>"
-
-
-_CHUNK = 1 << 20
 
 
 @contextmanager
@@ -251,15 +239,12 @@ def open_to_read(path: str | Path) -> Iterator[LedgerReading]:
 
 def _copy(source: Path, target: Path, shown: Path) -> None:
     try:
-        with os.fdopen(open_owned(source, os.O_RDONLY), "rb") as read, open(target, "xb", opener=_private) as write:
-            while chunk := read.read(_CHUNK):
-                write.write(chunk)
+        with os.fdopen(open_owned(source, os.O_RDONLY), "rb") as read:
+            new = open_owned(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+            with os.fdopen(new, "wb") as write:
+                shutil.copyfileobj(read, write)
     except FileNotFoundError:
         if source.name == shown.name:
             raise LedgerError(f"{shown}: no ledger there; make one with `dpdb budget create`") from None
     except OSError as error:
         raise LedgerError(f"{shown}: {error.strerror}") from None
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -19,7 +19,6 @@ from dpdb.ledger.amounts import in_parameter, in_words, is_little
 from dpdb.ledger.limits import Window, retired_words, windows
 from dpdb.ledger.lines import Allowance, LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer, UnseenRows
 from dpdb.ledger.store.clock import present
-from dpdb.ledger.store.file import LedgerFile
 from dpdb.ledger.store.periods import parse_period
 from dpdb.ledger.store.rows import ALLOW, RAISE
 from dpdb.ledger.store.state import LedgerState
@@ -66,16 +65,14 @@ def _allowance(window: Window, notion: Notion) -> Allowance:
 
 def little_left(state: LedgerState) -> str | None:
     """Say how much is left if that is little of the budget or of an allowance for every row; None otherwise."""
-    if not _little_for_unseen(state):
-        return None
-    return _little_words(summary(state))
-
-
-def _little_words(summary: LedgerSummary) -> str | None:
-    kept = [("the budget", summary.budget, summary.remaining)]
-    kept += [(f"what is allowed within {one.words}", one.at_most, one.remaining) for one in summary.allowances]
+    seen = unseen_rows(state)
+    if seen is not None and not is_little(seen.remaining, in_parameter(state.terms.notion, state.budget)):
+        return None  # there is enough for rows that no release has covered
+    now = summary(state)
+    kept = [("the budget", now.budget, now.remaining)]
+    kept += [(f"what is allowed within {one.words}", one.at_most, one.remaining) for one in now.allowances]
     words = [f"{left:.6g} of {total:.6g} of {what}" for what, total, left in kept if is_little(left, total)]
-    return f"little is left: {summary.parameter} {' and '.join(words)}" if words else None
+    return f"little is left: {now.parameter} {' and '.join(words)}" if words else None
 
 
 def unseen_rows(state: LedgerState) -> UnseenRows | None:
@@ -90,12 +87,6 @@ def unseen_rows(state: LedgerState) -> UnseenRows | None:
     if left <= _left(state, Region()):
         return None
     return UnseenRows(column, in_parameter(state.terms.notion, left))
-
-
-def _little_for_unseen(state: LedgerState) -> bool:
-    """Return whether little budget is left even for rows that no release has covered."""
-    seen = unseen_rows(state)
-    return seen is None or is_little(seen.remaining, in_parameter(state.terms.notion, state.budget))
 
 
 def _unseen(state: LedgerState) -> dict[str, Region]:
@@ -213,17 +204,13 @@ def acts(state: LedgerState) -> list[LedgerAct]:
     return found
 
 
-def recorded_answers(
-    file: LedgerFile, state: LedgerState, release_id: str | None, run_id: str | None
-) -> list[RecordedAnswer]:
+def recorded_answers(state: LedgerState, release_id: str | None, run_id: str | None) -> list[RecordedAnswer]:
     """Return recorded answers in the order of their debits: all, the answer of one run, or the answer with one release.
 
     Parameters
     ----------
-    file
-        The ledger's file.
     state
-        The ledger as it was read from `file`.
+        The ledger as it was read.
     release_id
         Only the answer with this release; None for any.
     run_id
@@ -233,7 +220,7 @@ def recorded_answers(
     if run_id is not None:
         numbers = [state.runs[run_id]] if run_id in state.runs else []
     if release_id is not None:
-        rows = file.rows("SELECT entry FROM answer WHERE instr(answer, ?)", (release_id,))
+        rows = state.file.rows("SELECT entry FROM answer WHERE instr(answer, ?)", (release_id,))
         numbers = sorted({number for (number,) in rows if isinstance(number, int)}.intersection(numbers))
     found = []
     for number in numbers:

@@ -41,14 +41,14 @@ class Reservation:
             self.lock.close()
 
 
-@dataclass(frozen=True)
-class SuiteReservation:
-    """The receipt of one run of a suite; with its secret until the run has its answer.
+@dataclass(frozen=True, kw_only=True)
+class SuiteReservation(Reservation):
+    """The receipt of one run of a suite; with its secret until the run has its answer. Its debit is the suite's.
+
+    Its lock keeps other processes from this run, or from every run of a kept suite.
 
     Parameters
     ----------
-    number
-        Line of the suite's debit in the ledger.
     suite
         Number of the suite.
     run_id
@@ -59,8 +59,6 @@ class SuiteReservation:
         The text that `make_secret` returned when the suite was opened; never shown. Empty if the run has its answer.
     levels
         What this run has recorded so far, by level.
-    answer
-        The recorded answer of the run; with it nothing is drawn or spent again.
     spent
         Units that all recorded levels of the suite cost together, with those of earlier runs; 0 before the first.
     reserved
@@ -71,29 +69,15 @@ class SuiteReservation:
         All that the suite has recorded so far, and which checks were re-armed, in order.
     analyst
         Who asked for this run; None for the owner.
-    lock
-        Keeps other processes from this run, or from every run of a kept suite; held until `close`.
-    is_low, is_new
-        As of `Reservation`.
     """
 
-    number: int
     suite: int
     run_id: str
     name: str | None
     secret: str = field(repr=False)
     levels: Mapping[int, str]
-    answer: str | None
     spent: int
     reserved: int
     failed: Mapping[str, str]
     history: Sequence[RecordedLevel | RecordedRearm] = ()
     analyst: str | None = None
-    lock: RunLock | None = None
-    is_low: bool = False
-    is_new: bool = False
-
-    def close(self) -> None:
-        """Release the lock. May be called twice."""
-        if self.lock is not None:
-            self.lock.close()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -107,19 +108,14 @@ def open_suite(
             "does; nothing was spent"
         )
     lock = RunLock(books.file, run_id, wait) if name is None else RunLock(books.file, name, wait, "suite")
-    try:
-        if name is None:
-            found = _of_one_run(books, opened, source, asked, deadline)
-        else:
-            found = _kept(books, opened, source, asked, deadline)
+    with ExitStack() as held:
+        held.enter_context(lock)
+        found = (_of_one_run if name is None else _kept)(books, opened, source, asked, deadline)
         if found.answer is None:
+            held.pop_all()  # the caller releases it
             return replace(found, lock=lock)
         if name is None:
             books.file.truncate_log()  # a process that was killed may have left this to do
-    except BaseException:
-        lock.close()
-        raise
-    lock.close()
     return found
 
 
@@ -171,7 +167,7 @@ def _one_more_run(
     _refuse_other_suite(books, suite, opened)
     if answer is not None:
         return _receipt(books, suite, asked, answer)
-    refuse_retired(state, shown)
+    refuse_retired(state)
     _refuse_ended(books, suite)
     rights = None if asked.analyst is None else state.analysts.newest.get(asked.analyst)
     if rights is not None:  # a run that costs nothing needs them, too
@@ -186,11 +182,9 @@ def _one_more_run(
 
 def _refuse_other_suite(books: Books, suite: KnownSuite, opened: Opened) -> None:
     """Raise `LedgerError` if a kept suite was opened with other values than the caller gives now."""
-    entry = books.state.entry(suite.line.entry)
-    settled = books.state.settlements.of(entry.number)
-    debited = entry.charge if settled is None else settled.debited
-    other = [] if debited == opened.charge else ["epsilon"]
-    other += ["rows"] if entry.predicate != region_to_text(opened.predicate) else []
+    state, number = books.state, suite.line.entry
+    other = [] if state.debited(number) == opened.charge else ["epsilon"]
+    other += ["rows"] if state.entry(number).predicate != region_to_text(opened.predicate) else []
     if suite.line.spec != opened.spec:
         there, here = ({**json.loads(text)} for text in (suite.line.spec, opened.spec))
         other += sorted(key for key in there.keys() | here.keys() if there.get(key) != here.get(key))
@@ -219,7 +213,7 @@ def _writes(books: Books, opened: Opened) -> Callable[[Written], None]:
             commitment=_commitment(salt, secret),
             place=made.line.place + 1,
         )
-        insert(books.file, "suite", suites.opened.row(books.state.terms.key, line, made.sealed))
+        insert(books.file, "suite", suites.opened.row(line, made.sealed))
         insert(books.file, "suite_secret", (line.number, salt, secret))
         reached("secret written")
 
@@ -254,7 +248,7 @@ def _history(books: Books, suite: KnownSuite) -> list[RecordedLevel | RecordedRe
     """Return the recorded levels of a suite and its re-armed checks, in order; in a transaction."""
     state, found = books.state, []
     for number in sorted(n for levels in suite.runs.values() for n in levels.values()):
-        line = state.suites.answer(books.file, state.terms.key, number)
+        line = state.suites.answers.again(number)
         answer = str(json.loads(line.answer)["answer"])
         found.append((line.place, RecordedLevel(line.run_id, line.level, line.answered, answer)))
     acts: list[tuple[int, RecordedLevel | RecordedRearm]] = [*found]
@@ -279,21 +273,16 @@ def _secret(books: Books, suite: KnownSuite) -> str:
 
 def _recorded(books: Books, suite: KnownSuite, run_id: str) -> dict[int, str]:
     """Return the answers that a run has recorded, by level, as they were given."""
-    key, suites = books.state.terms.key, books.state.suites
     numbers = suite.runs.get(run_id, {})
     return {
-        level: str(json.loads(suites.answer(books.file, key, number).answer)["answer"])
+        level: str(json.loads(books.state.suites.answers.again(number).answer)["answer"])
         for level, number in sorted(numbers.items())
     }
 
 
 def _reserved(books: Books, suite: KnownSuite) -> int:
     """Units that were debited for a suite, at the opening and for re-armed checks."""
-    state, total = books.state, 0
-    for number in suite.entries:
-        settled = state.settlements.of(number)
-        total += state.entry(number).charge if settled is None else settled.debited
-    return total
+    return sum(map(books.state.debited, suite.entries))
 
 
 @unbroken()
@@ -314,26 +303,22 @@ def record_level(books: Books, run: SuiteReservation, level: Level) -> None:
     if isinstance(level.spent, bool) or not isinstance(level.spent, int):
         raise ParameterError(f"what a suite has spent is a whole number of units, got {level.spent!r}")
     reached("level drawn")
-    with books.file.debited():
-        with books.current():
-            suite, shown = _open(books, run), books.file.shown
-            if {level.number, _RUN} & suite.runs.get(run.run_id, {}).keys():
-                raise LedgerError(
-                    f"{shown}: level {level.number} of this run is recorded already; the new one is not published"
-                )
-            if not suite.spent <= level.spent <= _reserved(books, suite):
-                raise LedgerError(
-                    f"{shown}: a suite costs more with every level and at most what was debited for it; this level is "
-                    "not published"
-                )
-            again = sorted(suite.failed.keys() & set(level.failed))
-            if again:
-                raise LedgerError(
-                    f"{shown}: check {again[0]!r} failed before and was not re-armed; nothing is published"
-                )
-            _insert(books, suite, run, level)
-            reached("level written")
-        books.write_head()
+    with books.file.debited(), books.act():
+        suite, shown = _open(books, run), books.file.shown
+        if {level.number, _RUN} & suite.runs.get(run.run_id, {}).keys():
+            raise LedgerError(
+                f"{shown}: level {level.number} of this run is recorded already; the new one is not published"
+            )
+        if not suite.spent <= level.spent <= _reserved(books, suite):
+            raise LedgerError(
+                f"{shown}: a suite costs more with every level and at most what was debited for it; this level is "
+                "not published"
+            )
+        again = sorted(suite.failed.keys() & set(level.failed))
+        if again:
+            raise LedgerError(f"{shown}: check {again[0]!r} failed before and was not re-armed; nothing is published")
+        _insert(books, suite, run, level)
+        reached("level written")
     reached("level recorded")
 
 
@@ -343,12 +328,11 @@ def _insert(books: Books, suite: KnownSuite, run: SuiteReservation, level: Level
     text = json.dumps({"answer": level.answer, "analyst": run.analyst, "spent": level.spent, "failed": failed})
     number = state.suites.answers.last + 1
     line = SuiteAnswerLine(number, suite.line.number, run.run_id, level.number, at, text, state.next_place)
-    insert(books.file, "suite_answer", state.suites.row(state.terms.key, line))
+    insert(books.file, "suite_answer", state.suites.answers.row(line))
 
 
 def _open(books: Books, run: SuiteReservation) -> KnownSuite:
     """The suite of a run, if it is open."""
-    refuse_retired(books.state, books.file.shown)
     suite = books.state.suites.known[run.suite - 1]
     _refuse_ended(books, suite)
     return suite
@@ -385,7 +369,7 @@ def end_suite(books: Books, run: SuiteReservation, answer: str, charge: int | No
         _end_run(books, run, answer, charge)
         return
     with books.file.debited(UNSETTLED):
-        with books.current():
+        with books.act():
             suite = _open(books, run)
             final = suite.spent if charge is None else charge
             if not suite.runs.get(run.run_id):
@@ -402,7 +386,6 @@ def end_suite(books: Books, run: SuiteReservation, answer: str, charge: int | No
                 insert(books.file, "settlement", row)
             forget(books, suite.line.number)
             reached("end written")
-        books.write_head()
         reached("secret overwritten")
         books.file.truncate_log()
     reached("ended")
@@ -411,14 +394,12 @@ def end_suite(books: Books, run: SuiteReservation, answer: str, charge: int | No
 def _end_run(books: Books, run: SuiteReservation, answer: str, charge: int | None) -> None:
     if charge is not None:
         raise ParameterError("a run of a kept suite settles nothing; the suite is settled when it is closed")
-    with books.file.debited():
-        with books.current():
-            suite = _open(books, run)
-            if _RUN in suite.runs.get(run.run_id, {}):
-                raise LedgerError(f"{books.file.shown}: this run has an answer already; the new one is not published")
-            _insert(books, suite, run, Level(_RUN, answer, suite.spent))
-            reached("end written")
-        books.write_head()
+    with books.file.debited(), books.act():
+        suite = _open(books, run)
+        if _RUN in suite.runs.get(run.run_id, {}):
+            raise LedgerError(f"{books.file.shown}: this run has an answer already; the new one is not published")
+        _insert(books, suite, run, Level(_RUN, answer, suite.spent))
+        reached("end written")
     reached("ended")
 
 

@@ -12,16 +12,7 @@ from dpdb.ledger import LedgerReading
 from dpdb.receipts.keys import SigningKey, signing
 from dpdb.receipts.merkle import Tree
 from dpdb.receipts.notes import Checkpoint, sign_checkpoint, signature
-from dpdb.receipts.statement import (
-    PAYLOAD_TYPE,
-    PREDICATE_TYPE,
-    STATEMENT_TYPE,
-    canonical,
-    claims,
-    envelope,
-    pae,
-    subjects,
-)
+from dpdb.receipts.statement import PAYLOAD_TYPE, canonical, envelope, pae, stated
 from dpdb.stopping import Closing
 
 
@@ -132,19 +123,15 @@ class Issuer(LedgerTree):
             There is none.
         """
         self.refresh()
-        found = None if run_id is None else self.log.debit_of_run(run_id, suite)
-        if found is None and release_id is not None:
-            number = self.log.debit_of_release(release_id)
-            found = None if number is None else (number, None)
+        found = self.log.debit_of(run_id=run_id, suite=suite, release_id=release_id)
         if found is None:
             raise LedgerError(f"{self.ledger.shown}: no debit of {run_id or release_id!r}, so there is no receipt")
         return found
 
-    def own_debit(self, analyst: str, *, run_id: str | None = None, release_id: str | None = None) -> int | None:
-        """Return the debit of an analyst with rights of his own, by a run or a release; None if it is not his."""
-        found = None if run_id is None else self.log.debit_of_run(run_id)
-        number = found[0] if found else None if release_id is None else self.log.debit_of_release(release_id)
-        return number if number is not None and self.log.asker(number) == analyst else None
+    def own_debit(self, analyst: str, **named: str) -> int | None:
+        """Return the debit of an analyst with rights of his own, by `run_id` or `release_id`; None if it is not his."""
+        found = self.log.debit_of(**named)
+        return found[0] if found is not None and self.log.asker(found[0]) == analyst else None
 
     def shows(self, number: int, size: int) -> bool:
         """Return whether the first `size` lines have a debit, and its answer if it has one by now."""
@@ -190,7 +177,7 @@ class Issuer(LedgerTree):
     ) -> dict[str, Any]:
         debit, size = self.log.debit(number, shown.size, run), shown.size
         links = sorted({(one.size, one.root) for one in earlier if 0 < one.size < size})
-        log = {
+        proofs = {
             "checkpoint": sign_checkpoint(shown, self._key.seed, self._key.public),
             "key": {"vkey": self._key.note_key.vkey, "follows": list(self._key.earlier)},
             "lines": [
@@ -207,12 +194,7 @@ class Issuer(LedgerTree):
                 for first, root in links
             ],
         }
-        return {
-            "_type": STATEMENT_TYPE,
-            "subject": subjects(self.origin, debit, self.tree.leaf(debit.lines[0][1] - 1)),
-            "predicateType": PREDICATE_TYPE,
-            "predicate": {**claims(self.log, debit), "log": log},
-        }
+        return stated(self.log, debit, self.origin, self.tree.leaf(debit.lines[0][1] - 1), proofs)
 
 
 def coded(nodes: Iterable[bytes]) -> list[str]:

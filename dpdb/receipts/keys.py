@@ -16,10 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dpdb.errors import ParameterError
-from dpdb.files.bounded_file import bounded_bytes
+from dpdb.files.bounded_file import bounded_bytes, usable
 from dpdb.files.owned_file import open_owned, read_owned, replace_owned
 from dpdb.receipts.notes import (
-    COSIGNATURE,
     SEED_BYTES,
     SIGNATURE,
     Checkpoint,
@@ -65,11 +64,6 @@ class SigningKey:
     def note_key(self) -> NoteKey:
         """The public key by its own name."""
         return NoteKey(self.name, self.public)
-
-    @property
-    def cosigning_key(self) -> NoteKey:
-        """The public key as that of a witness."""
-        return NoteKey(self.name, self.public, COSIGNATURE)
 
     def refuse_beside(self, ledger: Path) -> None:
         """Raise `ParameterError` if the key lies where the ledger does, or below: one backup would take both."""
@@ -198,14 +192,12 @@ def signing(key: SigningKey) -> Iterator[_Signed]:
     ParameterError
         What it has signed cannot be read or kept.
     """
-    try:
+    with usable(f"{key.path}-signed", after="; it remembers what the key has signed"):
         held = open_owned(key.path, os.O_RDONLY)
         try:
             fcntl.flock(held, fcntl.LOCK_EX)
             yield _Signed(key.path.with_name(f"{key.path.name}-signed"))
+        except NoteError:
+            raise ParameterError(f"{key.path}-signed: damaged; it remembers what the key has signed") from None
         finally:
             os.close(held)
-    except NoteError:
-        raise ParameterError(f"{key.path}-signed: damaged; it remembers what the key has signed") from None
-    except OSError as error:
-        raise ParameterError(f"{key.path}-signed: {error.strerror}; it remembers what the key has signed") from None

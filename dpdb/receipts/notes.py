@@ -56,9 +56,10 @@ def _ed25519() -> Any:
 SIGNATURE, COSIGNATURE = 0x01, 0x04
 """Types of keys: Ed25519 signatures of the text, and timestamped cosignatures of a checkpoint."""
 
+DASH = "\N{EM DASH} "
+"""Begins a line with a signature."""
 _MOST_SIGNATURES = 100
 _MOST_TEXT = 1 << 20
-_DASH = "\N{EM DASH} "
 _ID_BYTES, _KEY_BYTES = 4, 32
 
 
@@ -94,7 +95,7 @@ class NoteSignature(NamedTuple):
     @property
     def line(self) -> str:
         """The line, with its end."""
-        return f"{_DASH}{self.name} {base64.b64encode(self.id + self.signature).decode()}\n"
+        return f"{DASH}{self.name} {base64.b64encode(self.id + self.signature).decode()}\n"
 
 
 def parse_vkey(text: str) -> NoteKey:
@@ -183,9 +184,9 @@ def _parsed(note: str) -> tuple[str, list[NoteSignature]]:
 
 
 def _signature(line: str) -> NoteSignature:
-    name, _, coded = line.removeprefix(_DASH).partition(" ")
+    name, _, coded = line.removeprefix(DASH).partition(" ")
     content = plain_base64(coded)
-    if not line.startswith(_DASH) or not _is_name(name) or len(content) <= _ID_BYTES:
+    if not line.startswith(DASH) or not _is_name(name) or len(content) <= _ID_BYTES:
         raise NoteError("the note is malformed")
     return NoteSignature(name, content[:_ID_BYTES], content[_ID_BYTES:])
 

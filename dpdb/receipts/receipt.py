@@ -16,24 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from dpdb.errors import ParameterError, ReceiptError
-from dpdb.files.bounded_file import bounded_bytes
+from dpdb.files.bounded_file import bounded_bytes, usable
 from dpdb.files.owned_file import open_owned
 from dpdb.receipts.issue import Issuer
 from dpdb.receipts.keys import SigningKey, load_public
 from dpdb.receipts.merkle import verify_consistency, verify_inclusion
 from dpdb.receipts.notes import Checkpoint, NoteError, NoteKey, open_checkpoint, plain_base64
-from dpdb.receipts.statement import (
-    PAYLOAD_TYPE,
-    EnvelopeError,
-    accepted_keys,
-    canonical,
-    check_stated,
-    envelope,
-    shape_of,
-)
+from dpdb.receipts.statement import PAYLOAD_TYPE, accepted_keys, canonical, check_stated, envelope, shape_of
 from dpdb.stopping import Closing
 
-_LARGEST = 256 << 20
+LARGEST = 256 << 20
+"""Bytes of a file of receipts, and of a witness's."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +92,7 @@ def open_receipt(line: bytes, keys: Sequence[NoteKey]) -> Receipt:
         statement = json.loads(payload)
         is_one = shape_of(statement) and canonical(statement) == payload
     except (ValueError, RecursionError) as error:
-        why = str(error) if isinstance(error, EnvelopeError | ReceiptError) else "it is no JSON of a receipt"
+        why = str(error) if isinstance(error, ReceiptError) else "it is no JSON of a receipt"
         raise ReceiptError(why) from None
     if kind != PAYLOAD_TYPE or found.keys() != {"payload", "payloadType", "signatures"}:
         raise ReceiptError("it is an envelope of something else")
@@ -162,10 +155,8 @@ def _nodes(texts: Iterable[str]) -> list[bytes]:
 
 def read_receipts(path: str | Path) -> list[bytes]:
     """Return the lines of a file of receipts; `ParameterError` if it cannot be read, or is cut off or empty."""
-    try:
-        content = bounded_bytes(Path(path), _LARGEST, "a file of receipts")
-    except OSError as error:
-        raise ParameterError(f"{path}: {error.strerror}") from None
+    with usable(path):
+        content = bounded_bytes(Path(path), LARGEST, "a file of receipts")
     if not content.endswith(b"\n"):
         raise ParameterError(f"{path}: the last receipt is cut off" if content else f"{path}: there is no receipt")
     return content[:-1].split(b"\n")
@@ -198,10 +189,8 @@ class ReceiptFile(Closing):
         self._lines: dict[tuple[str, int, str | None], bytes] = {}
         if os.path.lexists(self._path) and self._path.stat().st_size:
             self._read()
-        try:
+        with usable(path, after="; nothing was spent"):
             self._file = open_owned(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
-        except OSError as error:
-            raise ParameterError(f"{path}: {error.strerror}; nothing was spent") from None
         with ExitStack() as opened:
             opened.callback(os.close, self._file)
             self._issuer = opened.enter_context(Issuer(ledger, key))
@@ -242,7 +231,7 @@ class ReceiptFile(Closing):
     @contextmanager
     def _held(self) -> Iterator[None]:
         """Hold the file: of two runs at once one appends, and the other reads what it has appended."""
-        try:
+        with usable(self._path):
             fcntl.flock(self._file, fcntl.LOCK_EX)
             try:
                 if os.fstat(self._file).st_size != self._size:
@@ -250,8 +239,6 @@ class ReceiptFile(Closing):
                 yield
             finally:
                 fcntl.flock(self._file, fcntl.LOCK_UN)
-        except OSError as error:
-            raise ParameterError(f"{self._path}: {error.strerror}") from None
 
     def _append(self, number: int, run: str | None) -> bytes:
         line = self._issuer.issue(number, run, self._seen[-1:])

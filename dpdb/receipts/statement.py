@@ -18,12 +18,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dpdb.errors import ReceiptError
 from dpdb.ledger import LedgerLog, LoggedDebit
 from dpdb.privacy import NOTIONS
 from dpdb.receipts.notes import is_signed
 
 
-class EnvelopeError(ValueError):
+class EnvelopeError(ReceiptError):
     """An envelope is malformed."""
 
 
@@ -118,6 +119,32 @@ INPUT_METRIC = "rows added or removed"
 ANSWER = "answer"
 """What the answer of a diagnosis or a discovery is called: it is one, and has no release."""
 _MINUTE = 16
+
+
+def stated(
+    log: LedgerLog, debit: LoggedDebit, origin: str, leaf: bytes, proofs: Mapping[str, object]
+) -> dict[str, Any]:
+    """Return the statement about a debit.
+
+    Parameters
+    ----------
+    log
+        The log.
+    debit
+        As the log states it at some size.
+    origin
+        The name of the log in checkpoints.
+    leaf
+        The hash of the debit.
+    proofs
+        Checkpoint and proofs.
+    """
+    return {
+        "_type": STATEMENT_TYPE,
+        "subject": subjects(origin, debit, leaf),
+        "predicateType": PREDICATE_TYPE,
+        "predicate": {**claims(log, debit), "log": proofs},
+    }
 
 
 def claims(log: LedgerLog, debit: LoggedDebit) -> dict[str, Any]:

@@ -9,31 +9,29 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from dpdb.errors import ParameterError, RollbackError
-from dpdb.files.bounded_file import bounded_bytes
+from dpdb.files.bounded_file import bounded_bytes, usable
 from dpdb.files.owned_file import open_owned
 from dpdb.receipts.issue import Issuer
 from dpdb.receipts.keys import SigningKey
-from dpdb.receipts.notes import COSIGNATURE, Checkpoint, NoteError, NoteKey, cosign, cosigned_at, open_checkpoint
-from dpdb.receipts.receipt import Receipt
+from dpdb.receipts.notes import COSIGNATURE, DASH, Checkpoint, NoteError, NoteKey, cosign, cosigned_at, open_checkpoint
+from dpdb.receipts.receipt import LARGEST, Receipt
 from dpdb.receipts.verification import linked
-
-_LARGEST = 256 << 20
-_DASH = "\N{EM DASH} "
 
 
 def kept_notes(text: str) -> Iterator[str]:
     """Give the notes of a file: each ends with its signature lines."""
     note, signed = "", False
     for line in text.splitlines(keepends=True):
-        if signed and not line.startswith(_DASH):
+        if signed and not line.startswith(DASH):
             yield note
             note, signed = "", False
             if line == "\n":
                 continue
-        signed = signed or line.startswith(_DASH)
+        signed = signed or line.startswith(DASH)
         note += line
     if note:
         yield note
@@ -57,7 +55,7 @@ def read_checkpoints(path: str | Path, keys: Sequence[NoteKey], witness: NoteKey
         It cannot be read, is empty, or a checkpoint in it is not signed by one of the keys, or not cosigned.
     """
     try:
-        content, found = bounded_bytes(Path(path), _LARGEST, "a witness's file"), []
+        content, found = bounded_bytes(Path(path), LARGEST, "a witness's file"), []
         if not content:
             raise ParameterError(f"{path}: there is no checkpoint")
         for note in kept_notes(content.decode()):
@@ -95,16 +93,13 @@ class WitnessFile:
 
     def _has_content(self) -> bool:
         """Return whether the file is there and not empty; it must be this user's alone, and is not waited for."""
-        try:
+        with usable(self._path), suppress(FileNotFoundError):
             held = open_owned(self._path, os.O_RDONLY)
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            raise ParameterError(f"{self._path}: {error.strerror}") from None
-        try:
-            return os.fstat(held).st_size > 0
-        finally:
-            os.close(held)
+            try:
+                return os.fstat(held).st_size > 0
+            finally:
+                os.close(held)
+        return False
 
     def newest(self, origin: str) -> Checkpoint | None:
         """Return the newest checkpoint of a log."""
@@ -159,14 +154,13 @@ class WitnessFile:
         if checkpoint in self.kept:
             return
         if self._own is not None:
-            note = cosign(note, self._own.cosigning_key, self._own.seed, int(time.time()))
-        try:
+            key = NoteKey(self._own.name, self._own.public, COSIGNATURE)
+            note = cosign(note, key, self._own.seed, int(time.time()))
+        with usable(self._path):
             descriptor = open_owned(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
             try:
                 os.write(descriptor, (f"\n{note}" if self.kept else note).encode())
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-        except OSError as error:
-            raise ParameterError(f"{self._path}: {error.strerror}") from None
         self.kept.append(checkpoint)

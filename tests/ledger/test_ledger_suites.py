@@ -363,11 +363,11 @@ def test_an_old_copy_is_noticed(path: Path, tmp_path: Path) -> None:
 def test_an_act_of_a_later_version_is_not_ignored(path: Path) -> None:
     with Ledger.open(path) as ledger:
         ledger.record_level(start(ledger, name="nightly"), 1, "", spent=TENTH, failed=["zip"])
-        suites, key = ledger._state.suites, ledger._state.terms.key
+        suites = ledger._state.suites
         from dpdb.ledger.store.suite_lines import SuiteActLine
 
         line = SuiteActLine(1, 1, "2026-11-23T10:00:00.000+00:00", "paused", "{}", None, ledger._state.next_place)
-        row = suites.row(key, line)
+        row = suites.acts.row(line)
         ledger._file.change("INSERT INTO suite_act VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
     with pytest.raises(LedgerError, match="only a newer version of dpdb understands"):
         Ledger.open(path)

@@ -73,7 +73,18 @@ class NotingAccount:
 
     def open_suite(self, run: Any) -> SuiteReservation:
         self.note("debit")
-        held = NotedSuite(1, 1, "run", None, "secret", {}, self._answer, 0, 9, {})
+        held = NotedSuite(
+            1,
+            self._answer,
+            suite=1,
+            run_id="run",
+            name=None,
+            secret="secret",
+            levels={},
+            spent=0,
+            reserved=9,
+            failed={},
+        )
         object.__setattr__(held, "steps", self.steps)
         return held
 

@@ -141,7 +141,7 @@ def test_a_canary_thrown_at_a_step_is_not_sent(opened: Opened) -> None:
 
 def test_a_canary_thrown_in_the_wire_is_not_sent(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     places = ["conversation.split_statements", "conversation.encoded", "conversation.row_description",
-              "statements.Statements.run", "conversation.prepared", "statements.catalog.answer"]  # fmt: skip
+              "statements.Statements.run", "statements.Statements.prepared", "statements.catalog.answer"]  # fmt: skip
 
     def throw(*args: object, **kwargs: object) -> None:
         raise RuntimeError(CANARY)

@@ -178,7 +178,9 @@ def noting(function: Callable[..., Any], name: str, called: list[str]) -> Callab
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("error", UNTOLD)
-@pytest.mark.parametrize("function", ["account_of", "history_of", "schema_of", "Desk._rehearsed", "Desk._door"])
+@pytest.mark.parametrize(
+    "function", ["views.account_of", "views.history_of", "views.schema_of", "desk.Desk._rehearsed", "desk.Desk._door"]
+)
 def test_a_canary_thrown_from_a_handler_is_not_sent(
     function: str, error: type[Exception], opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,7 +188,7 @@ def test_a_canary_thrown_from_a_handler_is_not_sent(
         raise error(CANARY)
 
     with monkeypatch.context() as patched:
-        patched.setattr(f"dpdb.doors.server.desk.{function}", throw)
+        patched.setattr(f"dpdb.doors.server.{function}", throw)
         opened.desk._standing._told.clear()
         opened.ask(
             run(COUNT), ("POST", "/v1/explain", {"statement": COUNT}), ("GET", "/v1/account", None),

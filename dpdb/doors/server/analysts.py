@@ -176,12 +176,10 @@ class Directory:
         self._ended: set[str] = set()
         self._logins: Mapping[str, tuple[Analyst, str | None]] = {}
         self._opened = ExitStack()
-        try:
-            self.ledgers = {table: self._opened.enter_context(Ledger.open(path)) for table, path in ledgers.items()}
+        with self._opened as opened:
+            self.ledgers = {table: opened.enter_context(Ledger.open(path)) for table, path in ledgers.items()}
             self.refresh()
-        except BaseException:
-            self._opened.close()
-            raise
+            self._opened = opened.pop_all()
 
     def refresh(self) -> None:
         """Read the ledgers again; where one cannot be read, nobody is known."""

@@ -21,6 +21,7 @@ from typing import Any
 
 from dpdb.doors.server.refusals import TooManyError, UnauditedError
 from dpdb.errors import ParameterError
+from dpdb.files.bounded_file import usable
 from dpdb.files.owned_file import open_owned
 
 _TABLE = """
@@ -49,14 +50,12 @@ class Audit:
         self._path = path
         self._lock = threading.Lock()
         try:
-            _make(path)
-            with ExitStack() as opened:
-                self._connection = opened.enter_context(closing(_connected(path)))
+            with usable(path, "the audit file cannot be used: "), ExitStack() as opened:
+                _make(path)
+                self._connection: Any = opened.enter_context(closing(_connected(path)))
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.executescript(_TABLE)
                 opened.pop_all()
-        except OSError as error:
-            raise ParameterError(f"{path}: the audit file cannot be used: {error.strerror}") from None
         except sqlite3.Error as error:
             raise ParameterError(f"{path}: the audit file cannot be used: {error}") from None
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dpdb.errors import ParameterError
+from dpdb.files.bounded_file import usable
 
 _MOST_ROUNDS = 10
 
@@ -77,10 +78,8 @@ def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     for path in (certificate, key):
-        try:
+        with usable(path, "cannot be read: "):
             path.read_bytes()
-        except OSError as error:
-            raise ParameterError(f"{path}: cannot be read: {error.strerror}") from None
     try:
         context.load_cert_chain(certificate, key, password=_no_passphrase)
     except (ssl.SSLError, OSError, ValueError) as error:

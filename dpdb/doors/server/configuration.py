@@ -140,14 +140,12 @@ def load_configuration(path: str | Path) -> Configuration:
         address=_address(server),
         port=_port(server),
         postgres=_postgres(TomlKeys(keys.table("postgres"), f"{path}, [postgres]", ("listen",))),
-        certificate=_optional_file(server, folder, "certificate"),
-        private_key=_optional_file(server, folder, "private_key"),
         audit=folder / (server.text("audit") or "audit.sqlite"),
         owner_log=None if (log := server.text("owner_log")) is None else folder / log,
         limits=_limits(server),
         tables=tables,
         public=public,
-        receipt_key=_optional_file(server, folder, "receipt_key"),
+        **{key: _optional_file(server, folder, key) for key in ("certificate", "private_key", "receipt_key")},
     )
     if (configuration.certificate is None) != (configuration.private_key is None):
         raise ParameterError(f"{path}, [server]: certificate and private_key go together")
@@ -249,18 +247,14 @@ def _optional_file(keys: TomlKeys, folder: Path, key: str) -> Path | None:
 
 def _refuse_shared(path: Path, tables: tuple[ServedTable, ...], public: Mapping[str, Path]) -> None:
     """Refuse names that statements could not tell apart, and a ledger that would pay for two tables."""
-    names: set[str] = set()
+    found: list[tuple[object, str]] = []
     for name in [*(table.name for table in tables), *public]:
-        if folded(name) in names:
-            raise ParameterError(f"{path}: two tables have the name {name!r}; statements could not tell them apart")
-        names.add(folded(name))
-    ledgers: set[Path] = set()
-    suites: set[str] = set()
+        found.append((folded(name), f"two tables have the name {name!r}; statements could not tell them apart"))
     for table in tables:
-        if table.ledger.resolve() in ledgers:
-            raise ParameterError(f"{path}: two tables name the ledger {table.ledger}; a ledger is of one table")
-        ledgers.add(table.ledger.resolve())
-        for suite in table.suites:
-            if suite in suites:
-                raise ParameterError(f"{path}: two suites have the name {suite!r}; give each its own")
-            suites.add(suite)
+        found.append((table.ledger.resolve(), f"two tables name the ledger {table.ledger}; a ledger is of one table"))
+        found += [((suite,), f"two suites have the name {suite!r}; give each its own") for suite in table.suites]
+    seen = set()
+    for key, problem in found:
+        if key in seen:
+            raise ParameterError(f"{path}: {problem}")
+        seen.add(key)

@@ -70,7 +70,8 @@ async def accepted(listener: socket.socket) -> AsyncIterator[tuple[socket.socket
         await asyncio.sleep(0)  # whoever connects without a pause leaves the others their turn
 
 
-_HANDSHAKE_SECONDS = 5.0
+BACKLOG = 512
+HANDSHAKE_SECONDS = 5.0
 
 
 class TlsListener:
@@ -117,7 +118,7 @@ class TlsListener:
     async def _shake(self, client: socket.socket) -> None:
         with contextlib.suppress(OSError):  # no TLS, too late, or gone; the transport closes the socket
             await asyncio.get_running_loop().connect_accepted_socket(
-                self._connection, client, ssl=self._tls.newest().context, ssl_handshake_timeout=_HANDSHAKE_SECONDS
+                self._connection, client, ssl=self._tls.newest().context, ssl_handshake_timeout=HANDSHAKE_SECONDS
             )
         self._under_way.pop(client, None)
 

@@ -11,39 +11,20 @@ import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, closing
 from functools import partial
 from typing import Any, TypeVar
 
-from dpdb.doors.server.analysts import Analyst, Directory, LoginKeys
+from dpdb.doors.server import views
+from dpdb.doors.server.analysts import Analyst, Directory
 from dpdb.doors.server.audit import Audit
 from dpdb.doors.server.configuration import Configuration
-from dpdb.doors.server.exchange import (
-    Answer,
-    Asked,
-    Asker,
-    Plan,
-    RefusedError,
-    check_run_id,
-    check_statement,
-    explained,
-    refuse_others,
-    shifted,
-)
+from dpdb.doors.server.exchange import Answer, Asker, Plan, RefusedError, check_run_id, check_statement, explained
 from dpdb.doors.server.rates import FailedLogins, Slots
 from dpdb.doors.server.receipts import ReceiptDesk, Receipts
 from dpdb.doors.server.refusals import ClosingError, ForbiddenError, Refusal, refusal_of
 from dpdb.doors.server.tables import OpenTable
 from dpdb.doors.server.timing import Standing, until_grid
-from dpdb.doors.server.views import (
-    account_of,
-    history_of,
-    jobs_report,
-    owner_board,
-    rearm_check,
-    revoke_known,
-    schema_of,
-)
 from dpdb.doors.sql import Admitted, FrontEnd, named_first
 from dpdb.errors import OWNER_LOG, DpdbError, ParameterError, StatementRefusedError
 from dpdb.names import folded, nearest_words
@@ -71,27 +52,21 @@ class Desk:
         self.closing = False
         self.trouble: str | None = None  # why clients cannot rely on the server, as its certificate, for its owner
         self._opened = ExitStack()
-        try:
-            self.audit = Audit(configuration.audit)
-            self._opened.callback(self.audit.close)
+        with self._opened as opened:
+            self.audit = opened.enter_context(closing(Audit(configuration.audit)))
             beside = configuration.audit.with_name(f"{configuration.audit.name}-slots")
-            self._at_once = Slots(beside, limits.at_once)
-            self._opened.callback(self._at_once.close)
+            self._at_once = opened.enter_context(closing(Slots(beside, limits.at_once)))
             self.tables = {
-                table.name: self._opened.enter_context(OpenTable(table, configuration.public, limits.statement_seconds))
+                table.name: opened.enter_context(OpenTable(table, configuration.public, limits.statement_seconds))
                 for table in configuration.tables
             }
             self.failed_logins = FailedLogins(self._at_once, limits.failed_logins_per_minute)
             ledgers = {table.name: table.ledger for table in configuration.tables}
-            self.directory = Directory(ledgers, self.audit.ended)
-            self._opened.callback(self.directory.close)
+            self.directory = opened.enter_context(closing(Directory(ledgers, self.audit.ended)))
             signed = Receipts(configuration.receipt_key, ledgers, limits.receipt_seconds)
-            self._opened.callback(signed.close)
             self._standing = Standing()
-            self.receipts = ReceiptDesk(signed, self._told, self._standing.ended)
-        except BaseException:
-            self._opened.close()
-            raise
+            self.receipts = ReceiptDesk(opened.enter_context(closing(signed)), self._told, self._standing.ended)
+            self._opened = opened.pop_all()
         # Two pools: whoever plans must not wait where others wait for the private session.
         self._free = ThreadPoolExecutor(_THREADS, "dpdb-free")
         self._private = ThreadPoolExecutor(_THREADS, "dpdb-private")
@@ -109,7 +84,7 @@ class Desk:
         RefusedError
             With what is said of it.
         """
-        return await self._answered(asker, "run", Asked(text, run_id, table))
+        return await self._answered(asker, "run", text, run_id, table)
 
     async def check(self, asker: Asker, suite: str, options: Mapping[str, Any], run_id: str | None = None) -> Answer:
         """Run a registered suite of checks by its name; `options` are those of `SuiteAsk` but the run id.
@@ -121,7 +96,7 @@ class Desk:
         except ParameterError as error:
             async with self._asked(asker, "check", _CHECKERS, f"dp_check of {suite!r}: {error}"):
                 raise
-        return await self._answered(asker, "check", Asked(text, run_id, None))
+        return await self._answered(asker, "check", text, run_id, None)
 
     async def explain(self, asker: Asker, text: str, *, table: str | None = None, verb: str = "EXPLAIN") -> Plan:
         """Check a statement, and return its cost and plan. Spends nothing, and waits for nobody's private work.
@@ -131,7 +106,7 @@ class Desk:
 
         def planned() -> Plan:
             front_end = self._door(asker, text, table)
-            with shifted(text, verb), front_end.admitted(explained(text, verb)) as statement:
+            with explained(text, verb) as shown, front_end.admitted(shown) as statement:
                 return Plan(as_float(statement.epsilon), statement.words, statement.result().table)
 
         async with self._asked(asker, "explain", _CHECKERS, text) as note:
@@ -139,14 +114,14 @@ class Desk:
             await note("answered")
             return plan
 
-    async def _answered(self, asker: Asker, action: str, asked: Asked) -> Answer:
+    async def _answered(self, asker: Asker, action: str, text: str, run_id: str | None, table: str | None) -> Answer:
         roles = ("analyst",) if action == "run" else _CHECKERS
-        async with self._asked(asker, action, roles, asked.text) as note:
+        async with self._asked(asker, action, roles, text) as note:
             began = time.monotonic()
-            check_run_id(asked.run_id)
+            check_run_id(run_id)
             if asker.door == "mcp":
                 await self._in(self._free, lambda: self.directory.refuse_unrationed(asker.analyst))
-            opened, statement = await self._in(self._free, lambda: self._rehearsed(asker, asked))
+            opened, statement = await self._in(self._free, lambda: self._rehearsed(asker, text, run_id, table))
             if not statement.makes_releases:
                 answer = await self._in(self._free, lambda: _result(opened, statement))
                 await note("answered")
@@ -161,10 +136,9 @@ class Desk:
                 await note("answered", format_epsilon(answer.debited), releases)
                 return answer
 
-    def _rehearsed(self, asker: Asker, asked: Asked) -> tuple[ExitStack, Admitted]:
+    def _rehearsed(self, asker: Asker, text: str, run_id: str | None, table: str | None) -> tuple[ExitStack, Admitted]:
         with ExitStack() as opened:
-            door = self._door(asker, asked.text, asked.table)
-            statement = opened.enter_context(door.admitted(asked.text, asked.run_id))
+            statement = opened.enter_context(self._door(asker, text, table).admitted(text, run_id))
             statement.rehearse()
             return opened.pop_all(), statement
 
@@ -227,55 +201,44 @@ class Desk:
 
     async def account(self, asker: Asker) -> dict[str, Any]:
         """Return an analyst's rights and what he has spent, by table; of nobody else."""
-        found: dict[str, Any] = await self._of_own(asker, "account", lambda: account_of(self.directory, asker.analyst))
-        return found
+        return await self._of_own(asker, "account", lambda: views.account_of(self.directory, asker.analyst))
 
     async def history(self, asker: Asker, most: int = 100) -> list[dict[str, Any]]:
         """Return an analyst's own debits with their answers, newest first: what is paid for is never lost."""
         name = asker.analyst.name
-        found: list[dict[str, Any]] = await self._of_own(asker, "history", lambda: history_of(self.directory, name))
-        return found[:most]
+        return (await self._of_own(asker, "history", lambda: views.history_of(self.directory, name)))[:most]
 
-    async def _of_own(self, asker: Asker, what: str, read: Callable[[], Any]) -> Any:
+    async def _of_own(self, asker: Asker, what: str, read: Callable[[], Found]) -> Found:
         """Read what an analyst's own debits say, as `Standing` lets him see them."""
         return await self._standing.seen(asker.analyst.name, what, lambda: self._told(read))
 
     async def schema(self) -> dict[str, Any]:
         """Return what is public: tables with columns, rules and suites, tables to read by name, and words of SQL."""
-        return await self._told(lambda: schema_of(self.tables.values(), self.configuration.public))
+        return await self._told(lambda: views.schema_of(self.tables.values(), self.configuration.public))
 
     async def board(self, asker: Asker) -> dict[str, Any]:
         """Return what an owner sees: of every table what is left, who has spent what, and its suites."""
-        refuse_others(asker)
-        return {"tables": await self._told(lambda: owner_board(self.configuration, self.directory))}
+        asker.refuse_unless_owner()
+        return {"tables": await self._told(lambda: views.owner_board(self.configuration, self.directory))}
 
     async def report(self, asker: Asker, table: str) -> str:
         """Return the report on a table's jobs, as a page; for owners. See `jobs_report`."""
-        refuse_others(asker)
-        page: str = await self._told(lambda: jobs_report(self.configuration, self.directory, table))
-        return page
+        asker.refuse_unless_owner()
+        return await self._told(lambda: views.jobs_report(self.configuration, self.directory, table))
 
     async def revoke(self, asker: Asker, name: str) -> None:
         """Withdraw an analyst's access, as an owner."""
-        refuse_others(asker)
-        await self._told(lambda: revoke_known(self.configuration, self.directory, name, asker.analyst.name))
+        asker.refuse_unless_owner()
+        await self._told(lambda: views.revoke_known(self.configuration, self.directory, name, asker.analyst.name))
 
     async def rearm(self, asker: Asker, asked: Mapping[str, Any]) -> None:
         """Re-arm a failed check of a kept suite, as an owner; see `rearm_check`."""
-        refuse_others(asker)
-        await self._told(lambda: rearm_check(self.directory, asked, asker.analyst.name))
+        asker.refuse_unless_owner()
+        await self._told(lambda: views.rearm_check(self.directory, asked, asker.analyst.name))
 
     async def holder(self, token: str) -> Analyst | None:
         """Return who holds a token."""
         return self.directory.holder(token)
-
-    def login(self, name: str) -> tuple[Analyst, LoginKeys] | None:
-        """Return who has a name, with the keys that prove his token; None if nobody can log in by it."""
-        return self.directory.login(name)
-
-    def login_salt(self, name: str) -> bytes:
-        """Return the salt for the login of a name, also of one that nobody has."""
-        return self.directory.login_salt(name)
 
     async def keep_current(self) -> None:
         """Read again and again who holds which token, until cancelled."""

@@ -31,6 +31,11 @@ class Asker:
     door: str
     address: str
 
+    def refuse_unless_owner(self) -> None:
+        """Raise `RefusedError` for whoever is no owner."""
+        if self.analyst.role != "owner":
+            raise RefusedError(Refusal("forbidden", "only an owner sees and does this"))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Answer(Result):
@@ -47,6 +52,16 @@ class Answer(Result):
     epsilon: float
     words: str
 
+    def values(self) -> dict[str, Any]:
+        """Return its rows, what it has cost, and its releases and verdicts with their ids."""
+        return {
+            **_rows(self.table),
+            "epsilon": self.epsilon,
+            "cost": self.words,
+            "releases": [release.to_dict() for release in self.releases],
+            "checks": [{**results.to_dict(), "words": spoken(results)} for results in self.checks],
+        }
+
     @property
     def runs(self) -> list[str]:
         """The names of its runs that are no releases, under which the ledger keeps their answers."""
@@ -62,14 +77,9 @@ class Plan:
     words: str
     table: pa.Table
 
-
-@dataclass(frozen=True)
-class Asked:
-    """A statement, its run and its table, as they were given."""
-
-    text: str
-    run_id: str | None
-    table: str | None
+    def values(self) -> dict[str, Any]:
+        """Return the plan and its cost."""
+        return {"epsilon": self.epsilon, "cost": self.words, **_rows(self.table)}
 
 
 class RefusedError(Exception):
@@ -78,12 +88,6 @@ class RefusedError(Exception):
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.code)
         self.refusal = refusal
-
-
-def refuse_others(asker: Asker) -> None:
-    """Raise `RefusedError` for whoever is no owner."""
-    if asker.analyst.role != "owner":
-        raise RefusedError(Refusal("forbidden", "only an owner sees and does this"))
 
 
 def check_run_id(run_id: str | None) -> None:
@@ -109,18 +113,17 @@ def _literal(value: object) -> str:
     return text.sql("duckdb")
 
 
-def explained(text: str, verb: str = "EXPLAIN") -> str:
-    """Return a statement as one that shows its plan and cost, or, with DESCRIBE, its columns."""
-    return text if text.lstrip().upper().startswith(("EXPLAIN", "DESCRIBE")) else f"{verb} {text}"
-
-
 @contextmanager
-def shifted(text: str, verb: str = "EXPLAIN") -> Iterator[None]:
-    """Name places as in the text that the analyst wrote, without the word that was put before it."""
+def explained(text: str, verb: str) -> Iterator[str]:
+    """Give a statement as one that shows its plan and cost (EXPLAIN), or its columns (DESCRIBE).
+
+    Errors name places as in the text that the analyst wrote, without the word that was put before it.
+    """
+    shown = text if text.lstrip().upper().startswith(("EXPLAIN", "DESCRIBE")) else f"{verb} {text}"
     try:
-        yield
+        yield shown
     except StatementRefusedError as error:
-        added = len(explained(text, verb)) - len(text)
+        added = len(shown) - len(text)
         if error.line != 1 or error.column is None or error.column <= added:
             raise
         column = error.column - added
@@ -183,22 +186,6 @@ def fields_schema(
     """
     fields = {name: {**_SCHEMAS[kind], **described.get(name, {})} for name, kind in known.items()}
     return {"type": "object", "properties": fields, "required": [*needed], "additionalProperties": False}
-
-
-def answer_values(answer: Answer) -> dict[str, Any]:
-    """Return an answer: its rows, what it has cost, and its releases and verdicts with their ids."""
-    return {
-        **_rows(answer.table),
-        "epsilon": answer.epsilon,
-        "cost": answer.words,
-        "releases": [release.to_dict() for release in answer.releases],
-        "checks": [{**results.to_dict(), "words": spoken(results)} for results in answer.checks],
-    }
-
-
-def plan_values(plan: Plan) -> dict[str, Any]:
-    """Return a plan and its cost."""
-    return {"epsilon": plan.epsilon, "cost": plan.words, **_rows(plan.table)}
 
 
 def json_bytes(found: object) -> bytes:

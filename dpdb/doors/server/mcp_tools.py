@@ -17,10 +17,8 @@ from dpdb.doors.server.exchange import (
     Answer,
     Asker,
     RefusedError,
-    answer_values,
     checked_fields,
     fields_schema,
-    plan_values,
 )
 from dpdb.doors.server.refusals import FAILED, NOT_FOUND, UNAUTHORIZED, Refusal
 from dpdb.errors import OWNER_LOG
@@ -112,7 +110,7 @@ class Tools:
         return await self._desk.account(asker)
 
     async def _explain(self, asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
-        return plan_values(await self._desk.explain(asker, fields["statement"], table=fields.get("table")))
+        return (await self._desk.explain(asker, fields["statement"], table=fields.get("table"))).values()
 
     async def _run(self, asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
         await self._desk.receipts.refuse_rollback(fields.get("if_receipt"))
@@ -140,7 +138,7 @@ class Tools:
         named: dict[str, list[str]] = {}
         for kind, name in self._desk.receipts.named(asker, answer):
             named.setdefault(f"{kind}s", []).append(name)
-        return {**answer_values(answer), "cite": cite, **({"receipt": named} if named else {})}
+        return {**answer.values(), "cite": cite, **({"receipt": named} if named else {})}
 
 
 _SEEN = {"if_receipt": str}

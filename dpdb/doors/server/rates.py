@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dpdb.doors.server.refusals import TooManyError
-from dpdb.errors import ParameterError
+from dpdb.files.bounded_file import usable
 from dpdb.files.owned_file import open_owned
 
 _MINUTE = 60.0
@@ -70,10 +70,8 @@ class Slots:
         self._most = most
         self._lock = threading.Lock()
         self._held: set[int] = set()  # a process does not see its own locks
-        try:
+        with usable(path, "cannot be used: "):
             self._file = open_owned(path, os.O_CREAT | os.O_RDWR)
-        except OSError as error:
-            raise ParameterError(f"{path}: cannot be used: {error.strerror}") from None
 
     @contextmanager
     def one(self, name: str) -> Iterator[None]:

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -65,12 +66,10 @@ class Receipts:
         from dpdb.receipts import Issuer, load_key
 
         signer = load_key(key)
-        try:
+        with self._opened as opened:
             for path in ledgers.values():
-                self._shown[self._opened.enter_context(Issuer(path, signer))] = 0
-        except BaseException:
-            self._opened.close()
-            raise
+                self._shown[opened.enter_context(Issuer(path, signer))] = 0
+            self._opened = opened.pop_all()
         follower = threading.Thread(target=self._follow, name="dpdb-receipts", daemon=True)
         self._opened.callback(follower.join)
         self._opened.callback(self._stopped.set)
@@ -217,8 +216,7 @@ class ReceiptDesk:
         """Refuse with `rollback` unless the ledger has what a receipt has shown; return what that is."""
         shown: Checkpoint | None = await self._told(lambda: _checkpoint(seen))
         if shown is not None:
-            known: Checkpoint = shown
-            await self._told(lambda: self._receipts.refuse_rollback(known))
+            await self._told(partial(self._receipts.refuse_rollback, shown))
         return shown
 
 

@@ -9,24 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dpdb.errors import (
-    BudgetExceededError,
-    ConstraintSyntaxError,
-    ConstraintTypeError,
-    DpdbError,
-    EngineError,
-    LedgerError,
-    ParameterError,
-    PredicateError,
-    RightsError,
-    RollbackError,
-    RunIdError,
-    SourceError,
-    StatementFailedError,
-    StatementRefusedError,
-    SuiteEndedError,
-    UnknownColumnError,
-)
+from dpdb import errors
+from dpdb.errors import DpdbError
 
 
 class TooManyError(DpdbError):
@@ -71,30 +55,30 @@ UNAUTHORIZED = Refusal("unauthorized", "a valid token is needed")
 NOT_FOUND = Refusal("not_found", "there is nothing here")
 # In this order: a class before those that it is one of. Their messages name what the analyst wrote, or his own runs.
 _TOLD: Mapping[str, tuple[type[DpdbError], ...]] = {
-    "budget": (BudgetExceededError,),
+    "budget": (errors.BudgetExceededError,),
     "too_many": (TooManyError,),
-    "forbidden": (ForbiddenError, RightsError),
+    "forbidden": (ForbiddenError, errors.RightsError),
     "closing": (ClosingError,),
-    "run_id": (RunIdError,),
+    "run_id": (errors.RunIdError,),
     "refused": (
-        StatementRefusedError, PredicateError, UnknownColumnError, ConstraintTypeError, ConstraintSyntaxError,
-        ParameterError,
+        errors.StatementRefusedError, errors.PredicateError, errors.UnknownColumnError, errors.ConstraintTypeError,
+        errors.ConstraintSyntaxError, errors.ParameterError,
     ),
-    "statement_failed": (StatementFailedError,),
+    "statement_failed": (errors.StatementFailedError,),
 }  # fmt: skip
 # In this order, too: what is said of whatever their messages say, which is for the owner.
 _SAID: tuple[tuple[type[DpdbError], str, str], ...] = (
-    (SuiteEndedError, "refused", "this suite of checks has ended; nothing was released"),
+    (errors.SuiteEndedError, "refused", "this suite of checks has ended; nothing was released"),
     (
-        RollbackError,
+        errors.RollbackError,
         "rollback",
         "the server's ledger does not have what an earlier receipt has shown; nothing was released",
     ),
-    (LedgerError, "unavailable", f"the ledger cannot be used now, and nothing was released{_LOGGED}"),
+    (errors.LedgerError, "unavailable", f"the ledger cannot be used now, and nothing was released{_LOGGED}"),
     (UnauditedError, "unavailable", f"the audit cannot be written now, and nothing was released{_LOGGED}"),
-    (SourceError, "unavailable", f"the table cannot be read as it was when the server opened it{_LOGGED}"),
+    (errors.SourceError, "unavailable", f"the table cannot be read as it was when the server opened it{_LOGGED}"),
     (
-        EngineError,
+        errors.EngineError,
         "failed",
         "the request failed: what was debited stays spent, and the same Idempotency-Key asks again at no cost"
         + _LOGGED,
@@ -111,6 +95,6 @@ def refusal_of(error: BaseException) -> Refusal:
 
 
 def _kind(error: DpdbError) -> str:
-    if isinstance(error, StatementRefusedError):
+    if isinstance(error, errors.StatementRefusedError):
         return error.kind
-    return "column" if isinstance(error, UnknownColumnError) else "parameter"
+    return "column" if isinstance(error, errors.UnknownColumnError) else "parameter"

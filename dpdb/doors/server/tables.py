@@ -31,6 +31,7 @@ class OpenTable(Closing):
     columns : tuple of (str, str)
         Names and types, which are public.
     front_end : FrontEnd
+    suites : mapping of name to RegisteredSuite
 
     Raises
     ------
@@ -42,23 +43,17 @@ class OpenTable(Closing):
         self.name = served.name
         self._served = served
         self._opened = ExitStack()
-        try:
+        with self._opened as opened:
             session, suites = self._sessions(rows=True)
             planner, planned = self._sessions(rows=False)
             plans = Planner(planner, {suite.name: suite for suite in planned})
             self.columns = tuple((one.name, one.declared_type) for one in session.public.opened.schema.columns)
             self.constraints = tuple(str(rule) for rule in session.constraints)
-            self.front_end = self._opened.enter_context(
+            self.front_end = opened.enter_context(
                 FrontEnd(session, served.name, public, seconds=seconds, suites=suites, planner=plans)
             )
-        except BaseException:
-            self._opened.close()
-            raise
-
-    @property
-    def suites(self) -> Mapping[str, RegisteredSuite]:
-        """The registered suites of checks by name."""
-        return self.front_end.suites
+            self.suites = self.front_end.suites
+            self._opened = opened.pop_all()
 
     def _sessions(self, *, rows: bool) -> tuple[Session, list[RegisteredSuite]]:
         spec, ledger = self._served.table, self._served.ledger

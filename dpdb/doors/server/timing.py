@@ -15,7 +15,9 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
+
+Found = TypeVar("Found")
 
 
 def grid_point(elapsed: float, first: float) -> float:
@@ -74,7 +76,7 @@ class Standing:
         while running := list(self._running.get(name, ())):
             await asyncio.wait(running)
 
-    async def seen(self, name: str, what: str, read: Callable[[], Awaitable[Any]]) -> Any:
+    async def seen(self, name: str, what: str, read: Callable[[], Awaitable[Found]]) -> Found:
         """Return what an analyst may see now: as it was told lately, or read.
 
         Parameters
@@ -89,7 +91,7 @@ class Standing:
         await self.ended(name)
         at, told = self._told.get((name, what), (-_SECONDS, None))
         if time.monotonic() - at < _SECONDS:
-            return told
+            return told  # type: ignore[no-any-return]
         began = time.monotonic()
         found = await read()
         if len(self._told) > _MOST_KEPT:

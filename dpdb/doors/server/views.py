@@ -20,6 +20,7 @@ from dpdb.privacy import PURE, as_float
 from dpdb.suites import CheckResult, refuse_small_epsilon, spoken
 
 _MOST_HISTORY = 1_000
+_AMOUNTS = ("quota", "spent", "remaining", "most_per_statement", "expires")
 
 
 def account_of(directory: Directory, analyst: Analyst) -> dict[str, Any]:
@@ -29,11 +30,8 @@ def account_of(directory: Directory, analyst: Analyst) -> dict[str, Any]:
         for name, ledger in ledgers.items():
             known = ledger.analyst(analyst.name)
             if known is not None:
-                tables.append({
-                    "table": name, "parameter": ledger.notion.parameter, "quota": known.quota, "spent": known.spent,
-                    "remaining": known.remaining, "most_per_statement": known.most_per_statement,
-                    "expires": known.expires,
-                })  # fmt: skip
+                amounts = {one: getattr(known, one) for one in _AMOUNTS}
+                tables.append({"table": name, "parameter": ledger.notion.parameter, **amounts})
     return {"analyst": analyst.name, "role": analyst.role, "tables": tables}
 
 

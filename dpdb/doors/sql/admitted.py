@@ -6,7 +6,7 @@ Answers that are paid for and not yet part of a result are never lost and never 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import chain
@@ -46,8 +46,13 @@ class PaidAnswers:
         for identity, answer in answers.items():
             self._answers.setdefault(identity, []).append(answer)
 
-    def __iter__(self) -> Iterator[Answer]:
-        return (answer for kept in self._answers.values() for answer in kept)
+    def releases(self) -> tuple[Release, ...]:
+        """Return the releases among them."""
+        return releases_of(chain.from_iterable(self._answers.values()))
+
+    def checks(self) -> tuple[CheckResults, ...]:
+        """Return the verdicts among them."""
+        return checks_of(chain.from_iterable(self._answers.values()))
 
 
 @dataclass(frozen=True)
@@ -192,6 +197,8 @@ class Admitted:
     ----------
     charges : tuple of Charge
         What its calls are debited, without those that are free.
+    kind : str
+        ``"query"``, ``"explain"`` or ``"describe"``.
     makes_releases : bool
         Whether its result needs the private session.
     words : str
@@ -203,17 +210,13 @@ class Admitted:
     def __init__(self, checked: Checked, statement: RemoteStatement, answers: Answers) -> None:
         self._checked, self._statement, self._answers = checked, statement, answers
         self.charges = tuple(call.charge for call in checked.calls.values() if not call.is_free)
-        self.makes_releases = checked.statement.kind == "query" and bool(checked.calls)
+        self.kind = checked.statement.kind
+        self.makes_releases = self.kind == "query" and bool(checked.calls)
         self.words = cost_words([*checked.calls.values()])
         self.epsilon = sum(charge.epsilon for charge in self.charges)
         self.release_epsilon = sum(
             call.charge.epsilon for call in checked.calls.values() if not isinstance(call.ask, SuiteAsk)
         )
-
-    @property
-    def kind(self) -> str:
-        """``"query"``, ``"explain"`` or ``"describe"``."""
-        return self._checked.statement.kind
 
     def rehearse(self) -> None:
         """Run a query over empty answers. Errors as `FrontEnd.check`."""
@@ -223,9 +226,9 @@ class Admitted:
     def result(self) -> Result:
         """Answer the rehearsed statement. Errors as `FrontEnd.run`."""
         checked = self._checked
-        if checked.statement.kind != "query":
+        if self.kind != "query":
             table = self._statement.show()
-            return Result(_with_cost(table, self.words) if checked.statement.kind == "explain" else table, ())
+            return Result(_with_cost(table, self.words) if self.kind == "explain" else table, ())
         with self._answers(checked) as (answers, debited):
             rows = {call.table: answer_table(answers[identity]) for identity, call in checked.calls.items()}
             table = self._statement.run(rows)

@@ -11,30 +11,18 @@ from sqlglot import exp
 
 from dpdb.constraints import shortened
 from dpdb.doors.sql.parse import is_number, nearest, parse_statement, refused, shown
-from dpdb.doors.sql_parameters import (
-    CHECK,
-    CHECK_KINDS,
-    CHECK_PARAMETERS,
-    DIAGNOSE,
-    DIAGNOSE_KINDS,
-    DIAGNOSE_PARAMETERS,
-    PARAMETERS,
-    TABLE,
-    given_options,
-)
+from dpdb.doors.sql_parameters import CHECK, DIAGNOSE, FUNCTIONS, KINDS, TABLE, given_options
 from dpdb.errors import StatementRefusedError
 from dpdb.names import folded
-from dpdb.release import OPTIONS, Ask, Key, Kind
+from dpdb.release import Ask, Key, Kind
 from dpdb.suites import SuiteAsk
 
 if TYPE_CHECKING:  # few statements diagnose
     from dpdb.diagnosis import DiagnosisAsk
 
-# Of each function, the names of options by parameter.
-_OPTIONS: Mapping[str, Mapping[str, str]] = {**PARAMETERS, CHECK: CHECK_PARAMETERS, DIAGNOSE: DIAGNOSE_PARAMETERS}
 # Parameters in the order in which they may be given without names.
 RELEASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {name: (*options,) if name == CHECK else (TABLE, *options) for name, options in _OPTIONS.items()}
+    {name: (*options,) if name == CHECK else (TABLE, *options) for name, options in FUNCTIONS.items()}
 )
 _ALIASES = {"where": "where_clause", "where_": "where_clause", "by": "by_column", "keys": "group_keys"}
 # Literals of each kind of option, and how they are written.
@@ -127,7 +115,7 @@ def read_call(node: exp.Expr, table: str, suites: Collection[str] = ()) -> Ask |
         _check_suite(node, given.get("suite"), suites)
     else:
         _check_table(node, given.pop(TABLE, None), function, table)
-    options = given_options({_OPTIONS[function][name]: value for name, value in given.items()})
+    options = given_options({FUNCTIONS[function][name]: value for name, value in given.items()})
     if function == DIAGNOSE:
         from dpdb.diagnosis import DiagnosisAsk
 
@@ -137,11 +125,7 @@ def read_call(node: exp.Expr, table: str, suites: Collection[str] = ()) -> Ask |
 
 def parameter_kind(function: str, name: str) -> Kind | None:
     """Return the kind of a parameter; the table's name, which is no option, has none, nor has what is no parameter."""
-    option = _OPTIONS[function].get(_ALIASES.get(name, name), "")
-    if function in (CHECK, DIAGNOSE):
-        return (CHECK_KINDS if function == CHECK else DIAGNOSE_KINDS).get(option)
-    kind: Kind | None = OPTIONS[option].metadata["kind"] if option else None
-    return kind
+    return KINDS[function].get(FUNCTIONS[function].get(_ALIASES.get(name, name), ""))
 
 
 def _wrong(node: exp.Expr, problem: str) -> StatementRefusedError:

@@ -18,18 +18,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from dpdb.doors.sql.admitted import (
-    Admitted,
-    Answer,
-    Checked,
-    Identity,
-    PaidAnswers,
-    PlannedCall,
-    Planner,
-    Result,
-    checks_of,
-    releases_of,
-)
+from dpdb.doors.sql.admitted import Admitted, Answer, Checked, Identity, PaidAnswers, PlannedCall, Planner, Result
 from dpdb.doors.sql.call import read_call
 from dpdb.doors.sql.check import check_statement
 from dpdb.doors.sql.child.messages import Limits
@@ -152,13 +141,13 @@ class FrontEnd(Closing):
     def kept(self) -> tuple[Release, ...]:
         """Answers of statements that failed after the debit: paid for, and not yet part of a result."""
         with self._session_lock:
-            return releases_of(self._paid)
+            return self._paid.releases()
 
     @property
     def kept_checks(self) -> tuple[CheckResults, ...]:
         """Verdicts of such statements."""
         with self._session_lock:
-            return checks_of(self._paid)
+            return self._paid.checks()
 
     @contextmanager
     def admitted(self, text: str, run_id: str | None = None) -> Iterator[Admitted]:

@@ -7,7 +7,8 @@ other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import pyarrow as pa
@@ -47,7 +48,7 @@ def rewritten(tree: exp.Expr, calls: Sequence[tuple[exp.Anonymous, Ask | SuiteAs
     """
     for node, _, _ in calls:
         _name_result(node)
-    try:
+    with _writable():
         for node, ask, table in calls:
             parent = node.parent
             if isinstance(parent, exp.Table):
@@ -65,6 +66,13 @@ def rewritten(tree: exp.Expr, calls: Sequence[tuple[exp.Anonymous, Ask | SuiteAs
         return tree.sql(
             "duckdb", identify=True, normalize_functions=False, comments=False, unsupported_level=ErrorLevel.RAISE
         )
+
+
+@contextmanager
+def _writable() -> Iterator[None]:
+    """Refuse a tree that cannot be written."""
+    try:
+        yield
     except SqlglotError as error:
         raise StatementRefusedError(f"the statement cannot be written for DuckDB: {error}") from None
     except RecursionError:
@@ -175,7 +183,7 @@ class Template:
 
     def _written(self, literal: Callable[[exp.Expr], exp.Expr], known: tuple[str, str] | None = None) -> str:
         tree, verb = self._tree.copy(), "" if self.kind == "query" else f"{self.kind.upper()} "
-        try:
+        with _writable():
             if known is not None:
                 for call in [*tree.find_all(exp.Anonymous)]:
                     if release_name(call) == DIAGNOSE and call.find(exp.Placeholder):
@@ -185,10 +193,6 @@ class Template:
             for node in [*tree.find_all(exp.Placeholder)]:
                 node.replace(literal(node))
             return verb + tree.sql("duckdb", normalize_functions=False, comments=False)
-        except SqlglotError as error:
-            raise StatementRefusedError(f"the statement cannot be written for DuckDB: {error}") from None
-        except RecursionError:
-            raise StatementRefusedError("the statement is nested too deeply", kind="size") from None
 
 
 def _number(node: exp.Expr) -> int:

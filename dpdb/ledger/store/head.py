@@ -37,9 +37,8 @@ _MARK_BYTES = 32
 class LedgerHead:
     """The head file of one ledger; every method runs inside a transaction, after the state was read."""
 
-    def __init__(self, file: LedgerFile, state: LedgerState) -> None:
-        self._file = file
-        self._state = state
+    def __init__(self, state: LedgerState) -> None:
+        self._file, self._state = state.file, state
 
     def check(self) -> None:
         """Raise `LedgerError` if the ledger has lost lines that its head counts, or the head is of another ledger."""

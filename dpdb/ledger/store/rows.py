@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, NamedTuple
 
 from dpdb.errors import ParameterError
 from dpdb.ledger.store.periods import Period, parse_period
-from dpdb.ledger.store.seals import FIRST, Chain, seal
+from dpdb.ledger.store.seals import FIRST, Chain, SealedFile, seal
 from dpdb.overlap import Added, OverlapIndex
 from dpdb.predicates import region_from_text
 from dpdb.privacy import NOTIONS, Notion
@@ -54,19 +54,8 @@ class Epoch:
 
 def terms_row(terms: Terms) -> tuple[object, ...]:
     """Return the row of the terms, with its seal last."""
-    line = (
-        terms.notion.name,
-        terms.budget,
-        terms.delta,
-        int(terms.append_only),
-        terms.created,
-        terms.key,
-        terms.table_mark,
-        terms.rows_per_person,
-        terms.unit,
-        terms.tables,
-        terms.options,
-    )
+    stored = vars(terms) | {"notion": terms.notion.name, "append_only": int(terms.append_only)}
+    line = tuple(stored.values())
     return 1, *line, seal(terms.key, "terms", FIRST, line)
 
 
@@ -192,8 +181,8 @@ class Settlements(Chain[SettlementLine]):
         The cost of closed epochs after their newest settlement.
     """
 
-    def __init__(self) -> None:
-        super().__init__("settlement", SettlementLine)
+    def __init__(self, sealed: SealedFile, debits: Chain[EntryLine]) -> None:
+        super().__init__(sealed, "settlement", SettlementLine, debits)
         self.overlaps: dict[int, int] = {}
         self._of: dict[int, Settled] = {}
 
@@ -213,6 +202,20 @@ class Settlements(Chain[SettlementLine]):
         self._of[line.entry] = Settled(line.charge, debited.charge)
         if line.closed_overlap is not None:
             self.overlaps[debited.epoch] = line.closed_overlap
+
+
+def act_detail(fixed: Mapping[str, object], who: str | None, label: str | None) -> str:
+    """Return the JSON object of an act on the ledger or on a suite.
+
+    Parameters
+    ----------
+    fixed
+        The values of its kind.
+    who, label
+        Who does it and why; None for no word.
+    """
+    of_all = {"who": who, "label": label}
+    return json.dumps({**fixed, **{name: value for name, value in of_all.items() if value is not None}})
 
 
 RAISE, RETIRE, ALLOW = "raise", "retire", "allow"
@@ -241,6 +244,11 @@ class Act:
     label: str | None
     detail: dict[str, Any]
 
+    def line(self, number: int, place: int) -> ActLine:
+        """Return the act as a line, at a place among all lines of the ledger."""
+        detail = act_detail({**self.detail, "after": self.after}, self.who, self.label)
+        return ActLine(number, self.at, self.kind, detail, place)
+
 
 class Acts(Chain[ActLine]):
     """The acts of a ledger in order, and the limits that hold after the newest.
@@ -257,19 +265,13 @@ class Acts(Chain[ActLine]):
         Whether this version knows every act.
     """
 
-    def __init__(self) -> None:
-        super().__init__("act", ActLine)
+    def __init__(self, sealed: SealedFile) -> None:
+        super().__init__(sealed, "act", ActLine)
         self.done: list[Act] = []
         self.budget: int | None = None
         self.retired: Act | None = None
         self.allowances: dict[Period, int] = {}
         self.is_understood = True
-
-    def line(self, act: Act, place: int) -> ActLine:
-        """Return the next act as its line, at a place among all lines of the ledger."""
-        of_all = {"after": act.after, "who": act.who, "label": act.label}
-        detail = json.dumps(act.detail | {name: value for name, value in of_all.items() if value is not None})
-        return ActLine(self.last + 1, act.at, act.kind, detail, place)
 
     def take(self, line: ActLine) -> None:
         """Add the next act, whose seal was checked."""
@@ -345,8 +347,8 @@ class Analysts(Chain[AnalystLine]):
         Whether this version knows every role, credential and option.
     """
 
-    def __init__(self) -> None:
-        super().__init__("analyst", AnalystLine)
+    def __init__(self, sealed: SealedFile) -> None:
+        super().__init__(sealed, "analyst", AnalystLine)
         self.newest: dict[str, AnalystLine] = {}
         self.is_understood = True
 

@@ -15,13 +15,12 @@ import hmac
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 from dpdb.ledger.store.file import LedgerFile
 
 Line = TypeVar("Line", bound=tuple[Any, ...])
-Bound: TypeAlias = Callable[[Any], bytes] | None
 
 FIRST = bytes(32)
 """The seal before the first line of a chain, and before a line that is in no chain."""
@@ -55,6 +54,24 @@ def seal(key: bytes, kind: str, before: bytes, line: tuple[Any, ...]) -> bytes:
     return hashlib.blake2b(message, digest_size=32, key=key, person=kind.encode()).digest()
 
 
+@dataclass
+class SealedFile:
+    """What the chains of a ledger share.
+
+    Attributes
+    ----------
+    file : LedgerFile
+    key : bytes
+        The ledger's own key, once its terms are read.
+    places : list of int
+        The places of lines that were read and not yet counted.
+    """
+
+    file: LedgerFile
+    key: bytes = b""
+    places: list[int] = field(default_factory=list)
+
+
 class Chain(Generic[Line]):
     """The lines of a table in order, each sealed behind the one before, most kinds together with what they belong to.
 
@@ -62,14 +79,18 @@ class Chain(Generic[Line]):
 
     Parameters
     ----------
+    sealed : SealedFile
     table : str
         Its name, which is the kind of line in the seals.
     kind : type
         Of the lines: named tuples of all columns but the seal. The first is the number, the last the place.
+    of : Chain, optional
+        The chain of the lines that these belong to, by their second column.
     """
 
-    def __init__(self, table: str, kind: type[Line]) -> None:
+    def __init__(self, sealed: SealedFile, table: str, kind: type[Line], of: Chain[Any] | None = None) -> None:
         self.table, self._kind = table, kind
+        self._sealed, self._owner = sealed, of
         names = ", ".join(f'"{name}"' for name in kind._fields)  # type: ignore[attr-defined]
         self._query = f"SELECT {names}, seal FROM {table} WHERE number"
         self._seals: list[bytes] = []
@@ -93,108 +114,73 @@ class Chain(Generic[Line]):
             raise ValueError(f"the table {self.table!r} has no line {number}")
         return self._seals[number - 1]
 
-    def row(self, key: bytes, line: Line, *bound: bytes, before: bytes | None = None) -> tuple[object, ...]:
+    def _bound(self, line: Any) -> tuple[bytes, ...]:
+        """Return the seal of the line that a line or row belongs to, if its kind belongs to any."""
+        return () if self._owner is None else (self._owner.seal_of(line[1]),)
+
+    def row(self, line: Line, *bound: bytes, before: bytes | None = None) -> tuple[object, ...]:
         """Return a line as its row, with its seal last.
 
         Parameters
         ----------
-        key
-            The ledger's own key.
         line
             The next line, or one that was read.
         *bound
-            Seal of the line that it belongs to.
+            Seal of the line that it belongs to, if that was not read yet.
         before
             Seal of the line before, if that was not read yet.
         """
         before = self._before(line[0]) if before is None else before
-        return *line, seal(key, self.table, before, (*line, *bound))
+        return *line, seal(self._sealed.key, self.table, before, (*line, *(bound or self._bound(line))))
 
     def append(self, sealed: bytes) -> None:
         """Add the seal of a line that this process has written."""
         self._seals.append(sealed)
 
-    def read(self, file: LedgerFile, key: bytes, bound: Bound = None) -> Iterator[list[Any]]:
+    def read(self) -> Iterator[list[Any]]:
         """Give the rows that follow the newest line, in batches; a batch counts as read once the next one is asked for.
-
-        Parameters
-        ----------
-        file
-            The ledger's file.
-        key
-            The ledger's own key.
-        bound
-            Returns, of a row, the seal of the line that it belongs to.
 
         Raises
         ------
         ValueError
             A row does not agree with its seal, or is missing.
         """
-        for rows in file.batches(f"{self._query} > ? ORDER BY number", (self.last,)):
+        key, owner = self._sealed.key, self._owner
+        for rows in self._sealed.file.batches(f"{self._query} > ? ORDER BY number", (self.last,)):
             before = self.before
             for number, row in enumerate(rows, self.last + 1):
-                line = row[:-1] if bound is None else (*row[:-1], bound(row))
+                line = row[:-1] if owner is None else (*row[:-1], owner.seal_of(row[1]))
                 before = seal(key, self.table, before, line)
                 if row[0] != number or before != row[-1]:
                     raise ValueError(f"a line of the table {self.table!r} does not agree with its seal")
             yield rows
             self._seals += [row[-1] for row in rows]
 
-    def take_new(
-        self, file: LedgerFile, key: bytes, places: list[int], take: Callable[[Line], None], bound: Bound = None
-    ) -> None:
-        """Read the lines that follow the newest.
-
-        Parameters
-        ----------
-        file, key, bound
-            As of `read`.
-        places
-            Where the place of each line is added.
-        take
-            Takes each line.
-        """
-        for rows in self.read(file, key, bound):
+    def take_new(self, take: Callable[[Line], None]) -> None:
+        """Read the lines that follow the newest; `take` takes each."""
+        for rows in self.read():
             for row in rows:
                 take(self._kind(*row[:-1]))
-                places.append(row[-2])
+                self._sealed.places.append(row[-2])
 
-    def again(self, file: LedgerFile, key: bytes, number: int, bound: Bound = None) -> Line:
-        """Read a line again; `LedgerError` if it cannot be found or was changed.
-
-        Parameters
-        ----------
-        file, key, bound
-            As of `read`.
-        number
-            Of the line.
-        """
-        rows = file.rows(f"{self._query} = ?", (number,))
+    def again(self, number: int) -> Line:
+        """Read a line again; `LedgerError` if it cannot be found or was changed."""
+        rows = self._sealed.file.rows(f"{self._query} = ?", (number,))
         if len(rows) != 1:
-            raise file.damaged()
-        return self._checked(file, key, rows[0], bound)
+            raise self._sealed.file.damaged()
+        return self._checked(rows[0])
 
-    def all_again(self, file: LedgerFile, key: bytes, first: int) -> Iterator[Line]:
-        """Read the lines from a number on again, as `again` does; lines of a kind that belongs to no other.
+    def all_again(self, first: int) -> Iterator[Line]:
+        """Read the lines from a number on again, as `again` does."""
+        for rows in self._sealed.file.batches(f"{self._query} BETWEEN ? AND ? ORDER BY number", (first, self.last)):
+            yield from map(self._checked, rows)
 
-        Parameters
-        ----------
-        file, key
-            As of `read`.
-        first
-            The first number.
-        """
-        for rows in file.batches(f"{self._query} BETWEEN ? AND ? ORDER BY number", (first, self.last)):
-            for row in rows:
-                yield self._checked(file, key, row)
-
-    def _checked(self, file: LedgerFile, key: bytes, row: Any, bound: Bound = None) -> Line:
+    def _checked(self, row: Any) -> Line:
         line = self._kind(*row[:-1])
         with suppress(ValueError):  # it belongs to a line that there is not
-            if self.row(key, line, *([] if bound is None else [bound(row)]))[-1] == self.seal_of(line[0]):
+            if self.row(line)[-1] == self.seal_of(line[0]):
                 return line
-        raise file.damaged()
+        raise self._sealed.file.damaged()
 
 
 _ROWS_OF = "single rows of "

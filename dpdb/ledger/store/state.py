@@ -21,7 +21,7 @@ from dpdb.ledger.store.rows import (
     epoch_row,
     terms_of,
 )
-from dpdb.ledger.store.seals import FIRST, Chain
+from dpdb.ledger.store.seals import FIRST, Chain, SealedFile
 from dpdb.ledger.store.suite_lines import Suites
 from dpdb.ledger.store.tables import NOT_UNDERSTOOD
 from dpdb.overlap import OverlapIndex
@@ -42,6 +42,7 @@ class LedgerState:
 
     Attributes
     ----------
+    file : LedgerFile
     terms : Terms
     epochs : list of Epoch
     runs : dict of str to int
@@ -65,21 +66,20 @@ class LedgerState:
     """
 
     def __init__(self, file: LedgerFile) -> None:
-        self._file = file
+        self.file, self._sealed = file, SealedFile(file)
         self._lines = EpochLines()
-        self.debits = Chain("entry", EntryLine)
-        self.answers = Chain("answer", AnswerLine)
+        self.debits = Chain(self._sealed, "entry", EntryLine)
+        self.answers = Chain(self._sealed, "answer", AnswerLine, self.debits)
         self._answer_of: list[int] = []  # per entry the number of its answer, 0 for none
         self.epochs: list[Epoch] = []
         self.runs: dict[str, int] = {}
         self.sequential = 0
-        self.acts = Acts()
-        self.settlements = Settlements()
-        self.suites = Suites()
-        self.analysts = Analysts()
+        self.acts = Acts(self._sealed)
+        self.settlements = Settlements(self._sealed, self.debits)
+        self.suites = Suites(self._sealed, self.debits)
+        self.analysts = Analysts(self._sealed)
         self.asked_by: dict[str, list[int]] = {}
         self._places = 0
-        self._new_places: list[int] = []
         self._is_lowered = False  # by a settlement in the current epoch, since its lines were read
         self.times = Times()
         suites: list[Chain[Any]] = [self.suites.opened, self.suites.acts, self.suites.answers]
@@ -133,18 +133,23 @@ class LedgerState:
 
     def chain_seal(self, chain: str, number: int) -> bytes | None:
         """Return the seal of a line of a chain as it is on disk, `FIRST` of number 0, None if there is no such line."""
-        rows: list[Any] = self._file.rows(f"SELECT seal FROM {chain} WHERE number = ?", (number,)) if number else []
+        rows: list[Any] = self.file.rows(f"SELECT seal FROM {chain} WHERE number = ?", (number,)) if number else []
         return rows[0][0] if rows else None if number else FIRST
 
     @property
     def lines(self) -> int:
         """The number of lines of all chains."""
-        return self._places + len(self._new_places)
+        return self._places + len(self._sealed.places)
 
     @property
     def next_place(self) -> int:
         """Place of the next line among those of all chains."""
         return self.lines + 1
+
+    def debited(self, number: int) -> int:
+        """Return the units of an entry as it was debited, before any settlement."""
+        settled = self.settlements.of(number)
+        return self.entry(number).charge if settled is None else settled.debited
 
     def is_answered(self, number: int) -> bool:
         """Return whether the entry has an answer."""
@@ -153,7 +158,7 @@ class LedgerState:
     def answered_at(self, number: int) -> str | None:
         """Return when an entry was answered, None if it was not."""
         sequence = self._answer_of[number - 1]
-        rows: list[Any] = self._file.rows("SELECT answered FROM answer WHERE number = ?", (sequence,))
+        rows: list[Any] = self.file.rows("SELECT answered FROM answer WHERE number = ?", (sequence,))
         return str(rows[0][0]) if rows else None
 
     def read(self) -> None:
@@ -168,22 +173,21 @@ class LedgerState:
             self._read_terms()
             self._refuse_going_back()
             self._read_epochs()
-            for rows in self.debits.read(self._file, self.terms.key):
+            for rows in self.debits.read():
                 self.add(rows)
-            self.answers.take_new(self._file, self.terms.key, self._new_places, self._answer, self._debit_seal)
+            self.answers.take_new(self._answer)
             self._read_settlements()
-            self.acts.take_new(self._file, self.terms.key, self._new_places, self.acts.take)
-            self.suites.read(self._file, self.terms.key, self.debits, self._new_places)
-            self.analysts.take_new(self._file, self.terms.key, self._new_places, self.analysts.take)
+            self.acts.take_new(self.acts.take)
+            self.suites.read()
+            self.analysts.take_new(self.analysts.take)
             self._count_places()
-            known = self.terms.is_understood and self.acts.is_understood and self.suites.is_understood
-            known = known and self.analysts.is_understood
-            understood = known and self._file.rows(NOT_UNDERSTOOD) == [(0,)]
+            known = all(part.is_understood for part in (self.terms, self.acts, self.suites, self.analysts))
+            understood = known and self.file.rows(NOT_UNDERSTOOD) == [(0,)]
         except (ValueError, TypeError, KeyError, IndexError):
-            raise self._file.damaged() from None
+            raise self.file.damaged() from None
         if not understood:
             raise LedgerError(
-                f"{self._file.shown}: the ledger holds what only a newer version of dpdb understands; nothing was "
+                f"{self.file.shown}: the ledger holds what only a newer version of dpdb understands; nothing was "
                 "released, open it with that version"
             )
 
@@ -197,16 +201,16 @@ class LedgerState:
             self.times.add(line[8], line[5])
             if line[9] is not None:
                 self.asked_by.setdefault(line[9], []).append(line[0])
-        self._new_places += [line[12] for line in lines]
+        self._sealed.places += [line[12] for line in lines]
         self._answer_of.extend([0] * len(lines))
 
     def entry(self, number: int) -> EntryLine:
         """Read an entry again from the file, and check that it is not damaged."""
-        return self.settlements.applied(self.debits.again(self._file, self.terms.key, number))
+        return self.settlements.applied(self.debits.again(number))
 
     def entries(self, first: int = 1) -> Iterator[EntryLine]:
         """Read the entries from number `first` on again, as `entry` does."""
-        return map(self.settlements.applied, self.debits.all_again(self._file, self.terms.key, first))
+        return map(self.settlements.applied, self.debits.all_again(first))
 
     def answer(self, number: int) -> str | None:
         """Read the answer of an entry, None if it has none.
@@ -219,9 +223,9 @@ class LedgerState:
         sequence = self._answer_of[number - 1]
         if not sequence:
             return None
-        line = self.answers.again(self._file, self.terms.key, sequence, self._debit_seal)
+        line = self.answers.again(sequence)
         if line.entry != number:
-            raise self._file.damaged()
+            raise self.file.damaged()
         return line.answer
 
     def answer_row(
@@ -242,23 +246,20 @@ class LedgerState:
         """
         entry_seal, place = (self.debits.seal_of(number), self.lines) if debit is None else debit
         line = AnswerLine(self.answers.last + 1, number, answered, answer, place + 1)
-        return self.answers.row(self.terms.key, line, entry_seal)
-
-    def _debit_seal(self, row: Any) -> bytes:
-        """Seal of the entry that a row belongs to."""
-        return self.debits.seal_of(row[1])
+        return self.answers.row(line, entry_seal)
 
     def _read_terms(self) -> None:
-        [row] = self._file.rows("SELECT * FROM terms")
+        [row] = self.file.rows("SELECT * FROM terms")
         self.terms = terms_of(row)
+        self._sealed.key = self.terms.key
 
     def _refuse_going_back(self) -> None:
         """Notice at once if an older copy was written over the file that is open."""
         if any(self.chain_seal(chain.table, chain.last) != chain.before for chain in self.chains):
-            raise self._file.lost()
+            raise self.file.lost()
 
     def _read_epochs(self) -> None:
-        rows: list[Any] = self._file.rows(
+        rows: list[Any] = self.file.rows(
             "SELECT number, opened, source_mark, closed_overlap, seal FROM epoch ORDER BY number"
         )
         epochs = [Epoch(*row[:-1]) for row in rows]
@@ -276,7 +277,7 @@ class LedgerState:
         self._answer_of[line.entry - 1] = line.number
 
     def _read_settlements(self) -> None:
-        self.settlements.take_new(self._file, self.terms.key, self._new_places, self._settle, self._debit_seal)
+        self.settlements.take_new(self._settle)
         if self._is_lowered:
             self._lines = self.epoch_lines(self.epoch.number)
             self._is_lowered = False
@@ -299,9 +300,9 @@ class LedgerState:
 
     def _count_places(self) -> None:
         """Check that the newly read lines, of all chains together, have the next places."""
-        if sorted(self._new_places) != list(range(self._places + 1, self.next_place)):
-            raise self._file.lost()  # the remaining lines agree with their seals
-        self._places, self._new_places = self.lines, []
+        if sorted(self._sealed.places) != list(range(self._places + 1, self.next_place)):
+            raise self.file.lost()  # the remaining lines agree with their seals
+        self._places, self._sealed.places = self.lines, []
 
 
 def insert(file: LedgerFile, table: str, row: tuple[object, ...]) -> None:

@@ -10,8 +10,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from dpdb.ledger.store.file import LedgerFile
-from dpdb.ledger.store.seals import Chain
+from dpdb.ledger.store.seals import Chain, SealedFile
 
 REARM, CLOSE = "rearm", "close"
 _KEYS = {REARM: {"check"}, CLOSE: set[str]()}
@@ -120,40 +119,26 @@ class Suites:
         Of their lines.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, sealed: SealedFile, debits: Chain[Any]) -> None:
         self.known: list[KnownSuite] = []
         self.named: dict[str, KnownSuite] = {}
         self.by_entry: dict[int, KnownSuite] = {}
         self.is_understood = True
-        self.opened = Chain("suite", SuiteLine)
-        self.acts = Chain("suite_act", SuiteActLine)
-        self.answers = Chain("suite_answer", SuiteAnswerLine)
+        self.opened = Chain(sealed, "suite", SuiteLine, debits)
+        self.acts = Chain(sealed, "suite_act", SuiteActLine, self.opened)
+        self.answers = Chain(sealed, "suite_answer", SuiteAnswerLine, self.opened)
 
-    def read(self, file: LedgerFile, key: bytes, debits: Chain[Any], places: list[int]) -> None:
+    def read(self) -> None:
         """Read the lines that follow the newest. Where it fails, what was read stays read.
-
-        Parameters
-        ----------
-        file
-            The ledger's file.
-        key
-            The ledger's own key.
-        debits
-            The chain of all debits.
-        places
-            Where the place of each line is added.
 
         Raises
         ------
         ValueError
             A line does not agree with its seal, or is out of order.
         """
-        self.opened.take_new(file, key, places, self._open, lambda row: debits.seal_of(row[1]))
-        self.acts.take_new(file, key, places, self._act, self._suite_seal)
-        self.answers.take_new(file, key, places, self._answer, self._suite_seal)
-
-    def _suite_seal(self, row: Any) -> bytes:
-        return self.opened.seal_of(row[1])
+        self.opened.take_new(self._open)
+        self.acts.take_new(self._act)
+        self.answers.take_new(self._answer)
 
     def _open(self, line: SuiteLine) -> None:
         made = KnownSuite(line)
@@ -176,36 +161,3 @@ class Suites:
             suite.askers[line.run_id] = json.loads(line.answer).get("analyst")
         suite.runs.setdefault(line.run_id, {})[line.level] = line.number
         suite.newest = line
-
-    def answer(self, file: LedgerFile, key: bytes, number: int) -> SuiteAnswerLine:
-        """Read the line of a level again; `LedgerError` if it cannot be found or was changed.
-
-        Parameters
-        ----------
-        file
-            The ledger's file.
-        key
-            The ledger's own key.
-        number
-            Number of the line.
-        """
-        return self.answers.again(file, key, number, self._suite_seal)
-
-    def row(self, key: bytes, line: SuiteActLine | SuiteAnswerLine) -> tuple[object, ...]:
-        """Return the next line of a known suite as its row, with its seal last; `key` is the ledger's own."""
-        chain: Chain[Any] = self.acts if isinstance(line, SuiteActLine) else self.answers
-        return chain.row(key, line, self.opened.seal_of(line.suite))
-
-
-def act_detail(fixed: dict[str, str], who: str | None, label: str | None) -> str:
-    """Return the JSON object of an act on a suite.
-
-    Parameters
-    ----------
-    fixed
-        The values of its kind.
-    who, label
-        Who does it and why; None for no word.
-    """
-    of_all = {"who": who, "label": label}
-    return json.dumps(fixed | {name: value for name, value in of_all.items() if value is not None})

@@ -35,10 +35,8 @@ from dpdb.doors.server.exchange import (
     Answer,
     Asker,
     RefusedError,
-    answer_values,
     checked_fields,
     json_bytes,
-    plan_values,
 )
 from dpdb.doors.server.http.openapi import ANSWER, ARROW, PLAN, ApiRoute, answer_of, openapi_document
 from dpdb.doors.server.refusals import FAILED, NOT_FOUND, UNAUTHORIZED, Refusal
@@ -160,7 +158,7 @@ async def _check(call: _Call) -> Response:
 
 
 async def _explain(call: _Call) -> dict[str, Any]:
-    return plan_values(await call.desk.explain(call.asker, call.body["statement"], table=call.body.get("table")))
+    return (await call.desk.explain(call.asker, call.body["statement"], table=call.body.get("table"))).values()
 
 
 async def _history(call: _Call) -> dict[str, Any]:
@@ -281,7 +279,7 @@ def _answer(call: _Call, answer: Answer) -> Response:
         ids = ",".join(release.release_id for release in answer.releases)
         headers = {**_HEADERS, **linked, "Dpdb-Epsilon": f"{answer.epsilon:.9f}", "Dpdb-Releases": ids[:4_000]}
         return Response(sink.getvalue().to_pybytes(), media_type=ARROW, headers=headers)
-    return _json(answer_values(answer), headers=linked)
+    return _json(answer.values(), headers=linked)
 
 
 def _refused(refusal: Refusal, headers: Mapping[str, str] | None = None) -> Response:

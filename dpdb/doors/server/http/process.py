@@ -22,17 +22,16 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dpdb.doors.server.certificate import Certificate
 from dpdb.doors.server.configuration import Configuration
-from dpdb.doors.server.connections import Places, TlsListener
+from dpdb.doors.server.connections import BACKLOG, Places, TlsListener
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.http.application import http_application
 from dpdb.doors.server.postgres.connection import PostgresListener
 from dpdb.errors import ParameterError, tell_owner
 
 _MOST_HEAD = 16 << 10
-_BACKLOG = 512
 _FIXED: dict[str, Any] = {
     "ws": "none", "lifespan": "off", "log_config": None, "access_log": False, "server_header": False,
-    "date_header": False, "proxy_headers": False, "h11_max_incomplete_event_size": _MOST_HEAD, "backlog": _BACKLOG,
+    "date_header": False, "proxy_headers": False, "h11_max_incomplete_event_size": _MOST_HEAD, "backlog": BACKLOG,
 }  # fmt: skip
 """Settings of uvicorn."""
 _CERTIFICATE_SECONDS = 5.0
@@ -65,19 +64,15 @@ def serve(configuration: Configuration, say: Callable[[str], None]) -> None:
         desk = Desk(configuration)
         opened.callback(desk.close)
         if wire is not None:
-            _say_without_keys(desk, say)
+            old = ", ".join(desk.directory.without_keys)
+            if old:
+                say(f"no login by PostgreSQL with tokens of earlier versions: `dpdb analyst add` anew for {old}")
         asyncio.run(_until_told(desk, listener, wire, tls, say))
 
 
 def _where(listener: socket.socket) -> str:
     host, port, *_ = listener.getsockname()
     return f"{f'[{host}]' if ':' in host else host}:{port}"
-
-
-def _say_without_keys(desk: Desk, say: Callable[[str], None]) -> None:
-    old = desk.directory.without_keys
-    if old:
-        say(f"no login by PostgreSQL with tokens of earlier versions: `dpdb analyst add` anew for {', '.join(old)}")
 
 
 def _bound(address: str, port: int) -> socket.socket:

@@ -18,7 +18,7 @@ from typing import Any
 
 from dpdb.doors.server.analysts import Analyst, LoginKeys
 from dpdb.doors.server.certificate import Certificate, Served
-from dpdb.doors.server.connections import Places, accepted
+from dpdb.doors.server.connections import BACKLOG, HANDSHAKE_SECONDS, Places, accepted
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.exchange import Asker
 from dpdb.doors.server.postgres.conversation import Conversation
@@ -42,7 +42,6 @@ from dpdb.doors.server.rates import PerMinute
 from dpdb.errors import OWNER_LOG
 
 _BUFFER = 16 << 10
-_HANDSHAKE_SECONDS = 5.0
 _CLOSE_SECONDS = 1.0
 _ENDED = WireError("57P01", "the connection ends: the server stops, or others came while it was silent")
 
@@ -178,7 +177,7 @@ class Connection:
     async def _open(self, served: Served | None) -> None:
         loop = asyncio.get_running_loop()
         tls, self._end_point = (None, None) if served is None else served
-        seconds = None if tls is None else _HANDSHAKE_SECONDS
+        seconds = None if tls is None else HANDSHAKE_SECONDS
         protocol = asyncio.StreamReaderProtocol(self._reader)
         transport, _ = await loop.connect_accepted_socket(
             lambda: protocol, self._socket, ssl=tls, ssl_handshake_timeout=seconds
@@ -191,8 +190,8 @@ class Connection:
     async def _logged_in(self, name: str) -> tuple[Analyst, LoginKeys]:
         """Return who has proved to have the token of a name; whether anybody has that name, nobody learns."""
         desk, end_point = self._server.desk, self._end_point
-        known = desk.login(name)
-        keys = mock_keys(desk.login_salt(name)) if known is None else known[1]
+        known = desk.directory.login(name)
+        keys = mock_keys(desk.directory.login_salt(name)) if known is None else known[1]
         self.write(message(b"R", struct.pack("!i", 10), texts(*mechanisms(end_point)), b"\0"))
         first = Reading(await self._said())
         scram = Scram(first.text(), end_point, keys)
@@ -203,7 +202,7 @@ class Connection:
             if known is None:  # not to be reached: nobody has the token of a mock
                 raise WireError(*LOGIN_FAILED)
         except WireError as error:
-            if error.code == LOGIN_FAILED[0] and not self._server.may_fail(self._address):
+            if error.code == LOGIN_FAILED[0] and not desk.failed_logins.allows(self._address):
                 raise WireError("53000", LOGIN_FAILED[1]) from None
             raise
         self.write(message(b"R", struct.pack("!i", 12), signature))
@@ -224,7 +223,7 @@ class Connection:
             Asker(analyst, "postgres", self._address),
             given.get("database") or analyst.name,
             settings,
-            holds=lambda: desk.login(analyst.name) == (analyst, keys),
+            holds=lambda: desk.directory.login(analyst.name) == (analyst, keys),
             may_parse=lambda text: self._server.may_parse(analyst.name, text),
             keep=self._server.keep,
         )
@@ -290,7 +289,6 @@ def _given(body: bytes) -> dict[str, str]:
     return found
 
 
-_BACKLOG = 512
 # Statements that may be read, to see what they are about or what they return, for each that may be run: a tool asks the
 # catalog a hundred things when it connects; what is long takes long.
 _SHORT = 4_096
@@ -322,7 +320,7 @@ class PostgresListener:
         self._open: dict[tuple[int, int], Connection] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         listener.setblocking(False)
-        listener.listen(_BACKLOG)
+        listener.listen(BACKLOG)
         self._accepting = asyncio.get_running_loop().create_task(self._accept(listener))
 
     async def _accept(self, listener: socket.socket) -> None:
@@ -350,10 +348,6 @@ class PostgresListener:
         self._tasks.discard(task)
         if not task.cancelled():
             task.exception()  # which whoever waited has had, or nobody wants
-
-    def may_fail(self, address: str) -> bool:
-        """Count a failed login; return whether its address may have one more."""
-        return self.desk.failed_logins.allows(address)
 
     def may_parse(self, name: str, text: str) -> bool:
         """Count a statement that is read for an analyst; return whether he may have it read."""

@@ -16,20 +16,11 @@ from typing import Protocol
 import pyarrow as pa
 
 from dpdb.doors.server.exchange import RefusedError
-from dpdb.doors.server.postgres.parameters import read_values
+from dpdb.doors.server.postgres.parameters import read_value
 from dpdb.doors.server.postgres.session import bare
-from dpdb.doors.server.postgres.statements import Outcome, Prepared, Statements, prepared
-from dpdb.doors.server.postgres.values import Column, columns_of, encoded
-from dpdb.doors.server.postgres.wire import (
-    Reading,
-    WireError,
-    data_rows,
-    message,
-    report,
-    row_description,
-    texts,
-    wire_error,
-)
+from dpdb.doors.server.postgres.statements import Outcome, Prepared, Statements
+from dpdb.doors.server.postgres.values import Column, columns_of, encoded, row_description
+from dpdb.doors.server.postgres.wire import Reading, WireError, data_rows, message, report, texts, wire_error
 from dpdb.doors.server.refusals import refusal_of
 from dpdb.doors.sql import split_statements
 from dpdb.errors import StatementRefusedError
@@ -46,173 +37,6 @@ class Client(Protocol):
 
     async def drain(self) -> None:
         """Wait until the client has read enough; `OSError` if it does not."""
-
-
-class Conversation:
-    """Answers the messages of one connection, one after the other.
-
-    Parameters
-    ----------
-    statements : Statements
-    client : Client
-    """
-
-    def __init__(self, statements: Statements, client: Client) -> None:
-        self._statements, self._client = statements, client
-        self._extended = Extended(statements)
-        self._skips = False  # until the next Sync, after an error
-        self._answers: dict[bytes, Callable[[Reading], Awaitable[None]]] = {
-            b"P": self._parse, b"B": self._bind, b"D": self._describe, b"E": self._execute, b"C": self._close,
-        }  # fmt: skip
-
-    def ready(self) -> None:
-        """Say that the next statement may come."""
-        self._client.write(message(b"Z", self._statements.settings.state))
-
-    async def answer(self, kind: bytes, body: bytes) -> None:
-        """Answer a message.
-
-        Raises
-        ------
-        WireError
-            The connection ends.
-        """
-        if kind == b"Q":
-            if not self._skips:  # as PostgreSQL: behind an error nothing runs before Sync
-                await self._told(self._simple, Reading(body))
-                self._extended.synchronized()
-                self.ready()
-        elif kind == b"S":
-            self._skips = False
-            self._extended.synchronized()
-            self.ready()
-        elif kind in self._answers:
-            if not self._skips:
-                self._skips = not await self._told(self._answers[kind], Reading(body))
-        elif kind == b"F":
-            self._failed(WireError("0A000", "functions are called by SELECT"))
-            self.ready()
-        elif kind not in (b"H", b"d", b"c", b"f"):  # those of COPY are ignored outside of it
-            raise WireError("08P01", "there is no such message")
-        await self._client.drain()
-
-    async def _told(self, answer: Callable[[Reading], Awaitable[None]], reading: Reading) -> bool:
-        """Answer, and say what is refused or fails; returns whether nothing was."""
-        try:
-            await answer(reading)
-        except RefusedError as error:
-            self._failed(wire_error(error.refusal))
-        except StatementRefusedError as error:
-            self._failed(wire_error(refusal_of(error)))
-        except WireError as error:
-            if error.is_final:
-                raise
-            self._failed(error)
-        else:
-            return True
-        return False
-
-    def _failed(self, error: WireError) -> None:
-        settings = self._statements.settings
-        settings.state = b"E" if settings.state == b"T" else settings.state
-        self._client.write(report(b"E", error.fields("ERROR")))
-
-    async def _simple(self, reading: Reading) -> None:
-        text = reading.text()
-        reading.end()
-        self._extended.forget_unnamed()
-        try:
-            parts = split_statements(text)
-        except StatementRefusedError as error:
-            raise WireError("54000", str(error)) from None
-        for part in parts:
-            outcome = await self._statements.run_simple(bare(part))
-            self._extended.dropped(outcome.tag)
-            if outcome.table is not None:
-                columns = columns_of(outcome.table.schema)
-                self._client.write(_description(columns, [0] * len(columns)))
-                await self._rows(outcome.table, columns, [0] * len(columns))
-            self._complete(outcome)
-        if not parts:
-            self._client.write(_EMPTY)
-
-    async def _parse(self, reading: Reading) -> None:
-        name, text, oids = reading.text(), reading.text(), reading.types()
-        reading.end()
-        await self._extended.parse(name, text, oids)
-        self._client.write(message(b"1"))
-
-    async def _bind(self, reading: Reading) -> None:
-        portal, name = reading.text(), reading.text()
-        formats = reading.shorts()
-        values = [reading.sized() for _ in range(reading.count())]
-        wanted = reading.shorts()
-        reading.end()
-        await self._extended.bind(portal, name, formats, values, wanted)
-        self._client.write(message(b"2"))
-
-    async def _describe(self, reading: Reading) -> None:
-        kind, name = reading.raw(1), reading.text()
-        reading.end()
-        if kind == b"S":
-            oids, columns = await self._extended.describe_statement(name)
-            self._client.write(message(b"t", struct.pack(f"!H{len(oids)}I", len(oids), *oids)))
-            formats: Sequence[int] = [0] * len(columns or ())
-        elif kind == b"P":
-            columns, formats = await self._extended.describe_portal(name)
-        else:
-            raise WireError("08P01", "what is described is a statement or a portal")
-        self._client.write(_NO_DATA if columns is None else _description(columns, formats))
-
-    async def _execute(self, reading: Reading) -> None:
-        name, most = reading.text(), reading.whole()
-        reading.end()
-        portal = await self._extended.execute(name)
-        await self._some(portal, most)
-
-    async def _some(self, portal: Portal, most: int) -> None:
-        """Send the next rows of a portal, at most so many if that is positive."""
-        outcome = portal.outcome
-        assert outcome is not None
-        if outcome.table is None:
-            self._client.write(_EMPTY) if outcome.tag is None else self._complete(outcome)
-            return
-        left = outcome.table.num_rows - portal.sent
-        sent = min(left, most) if most > 0 else left
-        columns = portal.columns or columns_of(outcome.table.schema)
-        await self._rows(outcome.table.slice(portal.sent, sent), columns, portal.formats_of(columns))
-        portal.sent += sent
-        if sent < left:
-            self._client.write(_SUSPENDED)
-            return
-        self._complete(outcome if sent == outcome.table.num_rows else outcome.with_count(sent))
-        portal.finish()
-
-    async def _close(self, reading: Reading) -> None:
-        kind, name = reading.raw(1), reading.text()
-        reading.end()
-        self._extended.close(kind, name)
-        self._client.write(message(b"3"))
-
-    async def _rows(self, table: pa.Table, columns: Sequence[Column], formats: Sequence[int]) -> None:
-        for start in range(0, table.num_rows, _ROWS):
-            some = table.slice(start, _ROWS)
-            self._client.write(await asyncio.to_thread(_written, some, columns, formats))
-            await self._client.drain()
-
-    def _complete(self, outcome: Outcome) -> None:
-        if outcome.notice and self._statements.settings.wants_notices:
-            self._client.write(report(b"N", {"S": "NOTICE", "V": "NOTICE", "C": "00000", **outcome.notice}))
-        self._client.write(_EMPTY if outcome.tag is None else message(b"C", texts(outcome.tag)))
-
-
-def _written(table: pa.Table, columns: Sequence[Column], formats: Sequence[int]) -> bytes:
-    return data_rows(encoded(table, columns, formats))
-
-
-def _description(columns: Sequence[Column], formats: Sequence[int]) -> bytes:
-    found = zip(columns, formats, strict=True)
-    return row_description((column.name, column.type.oid, column.type.size, form) for column, form in found)
 
 
 _MOST_NAMED = 200  # statements, and portals
@@ -257,35 +81,112 @@ class Portal:
         return self.outcome is not None and self.outcome.table is not None and self.outcome.table.num_rows > self.sent
 
 
-class Extended:
-    """The statements and portals of one connection.
+class Conversation:
+    """Answers the messages of one connection, one after the other.
 
-    Raises
-    ------
-    WireError, RefusedError, StatementRefusedError
-        From any method: the request is refused, and costs nothing.
+    Parameters
+    ----------
+    statements : Statements
+    client : Client
     """
 
-    def __init__(self, statements: Statements) -> None:
-        self._statements = statements
+    def __init__(self, statements: Statements, client: Client) -> None:
+        self._statements, self._client = statements, client
         self._prepared: dict[str, Prepared] = {}
         self._portals: dict[str, Portal] = {}
+        self._skips = False  # until the next Sync, after an error
+        self._answers: dict[bytes, Callable[[Reading], Awaitable[None]]] = {
+            b"P": self._parse, b"B": self._bind, b"D": self._describe, b"E": self._execute, b"C": self._close,
+        }  # fmt: skip
 
-    async def parse(self, name: str, text: str, oids: Sequence[int]) -> None:
-        """Prepare a statement."""
+    def ready(self) -> None:
+        """Say that the next statement may come."""
+        self._client.write(message(b"Z", self._statements.settings.state))
+
+    async def answer(self, kind: bytes, body: bytes) -> None:
+        """Answer a message.
+
+        Raises
+        ------
+        WireError
+            The connection ends.
+        """
+        if kind == b"Q":
+            if not self._skips:  # as PostgreSQL: behind an error nothing runs before Sync
+                await self._told(self._simple, Reading(body))
+                self._synchronized()
+                self.ready()
+        elif kind == b"S":
+            self._skips = False
+            self._synchronized()
+            self.ready()
+        elif kind in self._answers:
+            if not self._skips:
+                self._skips = not await self._told(self._answers[kind], Reading(body))
+        elif kind == b"F":
+            self._failed(WireError("0A000", "functions are called by SELECT"))
+            self.ready()
+        elif kind not in (b"H", b"d", b"c", b"f"):  # those of COPY are ignored outside of it
+            raise WireError("08P01", "there is no such message")
+        await self._client.drain()
+
+    async def _told(self, answer: Callable[[Reading], Awaitable[None]], reading: Reading) -> bool:
+        """Answer, and say what is refused or fails; returns whether nothing was."""
+        try:
+            await answer(reading)
+        except RefusedError as error:
+            self._failed(wire_error(error.refusal))
+        except StatementRefusedError as error:
+            self._failed(wire_error(refusal_of(error)))
+        except WireError as error:
+            if error.is_final:
+                raise
+            self._failed(error)
+        else:
+            return True
+        return False
+
+    def _failed(self, error: WireError) -> None:
+        settings = self._statements.settings
+        settings.state = b"E" if settings.state == b"T" else settings.state
+        self._client.write(report(b"E", error.fields("ERROR")))
+
+    async def _simple(self, reading: Reading) -> None:
+        text = reading.text()
+        reading.end()
+        self._prepared.pop("", None)  # the simple protocol forgets what has no name
+        self._portals.pop("", None)
+        try:
+            parts = split_statements(text)
+        except StatementRefusedError as error:
+            raise WireError("54000", str(error)) from None
+        for part in parts:
+            outcome = await self._statements.run_simple(bare(part))
+            self._dropped(outcome.tag)
+            if outcome.table is not None:
+                columns = columns_of(outcome.table.schema)
+                self._client.write(row_description(columns, [0] * len(columns)))
+                await self._rows(outcome.table, columns, [0] * len(columns))
+            self._complete(outcome)
+        if not parts:
+            self._client.write(_EMPTY)
+
+    async def _parse(self, reading: Reading) -> None:
+        name, text, oids = reading.text(), reading.text(), reading.types()
+        reading.end()
         self._statements.refuse_after_failure(bare(text))
         if name and name in self._prepared:
             raise WireError("42P05", f"there is a statement {name[:60]!r} already")
         self._prepared.pop(name, None)
-        known = self._statements
-        found = await prepared(text, oids, known.settings, known.is_catalog, known.template)
+        found = await self._statements.prepared(text, oids)
         _refuse_many([*self._prepared.values(), found])
         self._prepared[name] = found
+        self._client.write(message(b"1"))
 
-    async def bind(
-        self, name: str, statement: str, formats: Sequence[int], values: Sequence[bytes | None], wanted: Sequence[int]
-    ) -> None:
-        """Make a portal."""
+    async def _bind(self, reading: Reading) -> None:
+        name, statement, formats = reading.text(), reading.text(), reading.shorts()
+        values, wanted = [reading.sized() for _ in range(reading.count())], reading.shorts()
+        reading.end()
         found = self._statement(statement)
         self._statements.refuse_after_failure(found.text)
         if name and name in self._portals:
@@ -293,66 +194,100 @@ class Extended:
         if len(values) != len(found.oids) or len(formats) not in (0, 1, len(values)):
             raise WireError("08P01", f"{len(values)} values for {len(found.oids)} parameters")
         each = formats if len(formats) == len(values) else [*formats, 0][:1] * len(values)
-        portal = Portal(found, found.bound(read_values(values, found.oids, each)), wanted)
+        read = [read_value(*one) for one in zip(values, found.oids, each, strict=True)]
+        portal = Portal(found, found.bound(read), wanted)
         self._portals.pop(name, None)
         _refuse_many([*self._portals.values(), portal])
         self._portals[name] = portal
+        self._client.write(message(b"2"))
 
-    async def describe_statement(self, name: str) -> tuple[Sequence[int], list[Column] | None]:
-        """Return the types of a statement's parameters, and its columns."""
-        found = self._statement(name)
-        self._statements.refuse_after_failure(found.text)
-        found.columns = await self._statements.columns(found)
-        return found.oids, found.columns
+    async def _describe(self, reading: Reading) -> None:
+        kind, name = reading.raw(1), reading.text()
+        reading.end()
+        if kind == b"S":
+            found = self._statement(name)
+            self._statements.refuse_after_failure(found.text)
+            columns = found.columns = await self._statements.columns(found)
+            self._client.write(message(b"t", struct.pack(f"!H{len(found.oids)}I", len(found.oids), *found.oids)))
+            formats = [0] * len(columns or ())
+        elif kind == b"P":
+            portal = self._portal(name)
+            self._statements.refuse_after_failure(portal.prepared.text)
+            columns = portal.columns = await self._statements.columns(portal.prepared, portal.text)
+            formats = portal.formats_of(columns or ())
+        else:
+            raise WireError("08P01", "what is described is a statement or a portal")
+        self._client.write(_NO_DATA if columns is None else row_description(columns, formats))
 
-    async def describe_portal(self, name: str) -> tuple[list[Column] | None, Sequence[int]]:
-        """Return the columns of a portal, and their formats."""
-        portal = self._portal(name)
-        self._statements.refuse_after_failure(portal.prepared.text)
-        portal.columns = await self._statements.columns(portal.prepared, portal.text)
-        return portal.columns, portal.formats_of(portal.columns or ())
-
-    async def execute(self, name: str) -> Portal:
-        """Return a portal that has its rows: the statement is run when it is first executed, and only then."""
+    async def _execute(self, reading: Reading) -> None:
+        name, most = reading.text(), reading.whole()
+        reading.end()
         portal = self._portal(name)
         if portal.outcome is None:
-            self._statements.refuse_after_failure(portal.prepared.text)
-            if sum(one.is_unfinished for one in self._portals.values()) >= _MOST_UNFINISHED:
-                raise WireError("54000", f"{_MOST_UNFINISHED} statements have rows that were not fetched: close one")
-            told = portal.prepared.columns
-            if portal.columns is None and told is not None and portal.prepared.shapes_columns:
-                portal.columns = await self._statements.columns(portal.prepared, portal.text)
-                if [one.type for one in portal.columns or ()] != [one.type for one in told]:
-                    raise WireError("0A000", "with these values the columns are others than was told: cast them")
-            portal.columns = portal.columns or told
-            if portal.columns is None and portal.formats not in ([], [0], [1]):  # before it costs anything
-                portal.columns = await self._statements.columns(portal.prepared, portal.text)
-            if portal.columns is not None:
-                portal.formats_of(portal.columns)
-            portal.outcome = await self._statements.run(portal.text, portal.prepared.about)
-            self.dropped(portal.outcome.tag)
-        return portal
+            await self._run(portal)
+        await self._some(portal, most)
 
-    def close(self, kind: bytes, name: str) -> None:
-        """Forget a statement (`S`) or a portal (`P`)."""
-        if kind == b"S":
-            self._prepared.pop(name, None)
-        elif kind == b"P":
-            self._portals.pop(name, None)
-        else:
+    async def _run(self, portal: Portal) -> None:
+        """Get the rows of a portal: its statement is run when it is first executed, and only then."""
+        self._statements.refuse_after_failure(portal.prepared.text)
+        if sum(one.is_unfinished for one in self._portals.values()) >= _MOST_UNFINISHED:
+            raise WireError("54000", f"{_MOST_UNFINISHED} statements have rows that were not fetched: close one")
+        told = portal.prepared.columns
+        if portal.columns is None and told is not None and portal.prepared.shapes_columns:
+            portal.columns = await self._statements.columns(portal.prepared, portal.text)
+            if [one.type for one in portal.columns or ()] != [one.type for one in told]:
+                raise WireError("0A000", "with these values the columns are others than was told: cast them")
+        portal.columns = portal.columns or told
+        if portal.columns is None and portal.formats not in ([], [0], [1]):  # before it costs anything
+            portal.columns = await self._statements.columns(portal.prepared, portal.text)
+        if portal.columns is not None:
+            portal.formats_of(portal.columns)
+        portal.outcome = await self._statements.run(portal.text, portal.prepared.about)
+        self._dropped(portal.outcome.tag)
+
+    async def _some(self, portal: Portal, most: int) -> None:
+        """Send the next rows of a portal, at most so many if that is positive."""
+        outcome = portal.outcome
+        assert outcome is not None
+        if outcome.table is None:
+            self._client.write(_EMPTY) if outcome.tag is None else self._complete(outcome)
+            return
+        left = outcome.table.num_rows - portal.sent
+        sent = min(left, most) if most > 0 else left
+        columns = portal.columns or columns_of(outcome.table.schema)
+        await self._rows(outcome.table.slice(portal.sent, sent), columns, portal.formats_of(columns))
+        portal.sent += sent
+        if sent < left:
+            self._client.write(_SUSPENDED)
+            return
+        self._complete(outcome if sent == outcome.table.num_rows else outcome.with_count(sent))
+        portal.finish()
+
+    async def _close(self, reading: Reading) -> None:
+        kind, name = reading.raw(1), reading.text()
+        reading.end()
+        if kind not in (b"S", b"P"):
             raise WireError("08P01", "what is closed is a statement or a portal")
+        (self._prepared if kind == b"S" else self._portals).pop(name, None)
+        self._client.write(message(b"3"))
 
-    def synchronized(self) -> None:
+    async def _rows(self, table: pa.Table, columns: Sequence[Column], formats: Sequence[int]) -> None:
+        for start in range(0, table.num_rows, _ROWS):
+            some = table.slice(start, _ROWS)
+            self._client.write(await asyncio.to_thread(_written, some, columns, formats))
+            await self._client.drain()
+
+    def _complete(self, outcome: Outcome) -> None:
+        if outcome.notice and self._statements.settings.wants_notices:
+            self._client.write(report(b"N", {"S": "NOTICE", "V": "NOTICE", "C": "00000", **outcome.notice}))
+        self._client.write(_EMPTY if outcome.tag is None else message(b"C", texts(outcome.tag)))
+
+    def _synchronized(self) -> None:
         """Forget the portals of a statement that is over; within a transaction they stay."""
         if self._statements.settings.state == b"I":
             self._portals.clear()
 
-    def forget_unnamed(self) -> None:
-        """Forget what has no name, as a message of the simple protocol does."""
-        self._prepared.pop("", None)
-        self._portals.pop("", None)
-
-    def dropped(self, tag: str | None) -> None:
+    def _dropped(self, tag: str | None) -> None:
         """Forget what a statement with this tag has dropped."""
         if tag in ("DISCARD ALL", "DEALLOCATE ALL"):
             self._prepared.clear()
@@ -366,6 +301,10 @@ class Extended:
         if name not in self._portals:
             raise WireError("34000", f"there is no portal {name[:60]!r}")
         return self._portals[name]
+
+
+def _written(table: pa.Table, columns: Sequence[Column], formats: Sequence[int]) -> bytes:
+    return data_rows(encoded(table, columns, formats))
 
 
 def _refuse_many(found: Sequence[Prepared | Portal]) -> None:

@@ -5,19 +5,9 @@ from __future__ import annotations
 import math
 import re
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from dpdb.doors.server.postgres.values import (
-    ARRAYS,
-    BY_OID,
-    ELEMENTS,
-    EPOCH,
-    EPOCH_DAYS,
-    date_text,
-    single_text,
-    time_text,
-    timestamp_text,
-)
+from dpdb.doors.server.postgres.values import ARRAYS, BY_OID, ELEMENTS, TIMES, single_text
 from dpdb.doors.server.postgres.wire import Reading, WireError, utf8
 from dpdb.doors.sql import Numeral, ParameterType, Value
 
@@ -176,10 +166,6 @@ def _numeric(content: bytes) -> Value:
     return Numeral(("-" if sign else "") + whole + (f".{part}" if part else ""))
 
 
-def _timestamp(content: bytes) -> Value:
-    return timestamp_text(EPOCH + struct.unpack("!q", content)[0])
-
-
 def _uuid(content: bytes) -> Value:
     text = content.hex()
     return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
@@ -189,12 +175,5 @@ _BINARY: dict[int, Callable[[bytes], Value]] = {
     16: lambda content: content != b"\0",
     20: _whole, 21: _whole, 23: _whole, 26: lambda content: Numeral(int.from_bytes(content, "big")),
     700: _float, 701: _float, 1700: _numeric,
-    1082: lambda content: date_text(EPOCH_DAYS + struct.unpack("!i", content)[0]),
-    1083: lambda content: time_text(abs(struct.unpack("!q", content)[0])),
-    1114: _timestamp, 1184: _timestamp, _UUID: _uuid,
+    **TIMES, _UUID: _uuid,
 }  # fmt: skip
-
-
-def read_values(contents: Sequence[bytes | None], oids: Sequence[int], formats: Sequence[int]) -> list[Value]:
-    """Read the values of a message; errors as `read_value`."""
-    return [read_value(*one) for one in zip(contents, oids, formats, strict=True)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
@@ -84,53 +84,6 @@ class Prepared:
             return tree.sql("postgres", comments=False)
         except (SqlglotError, RecursionError):
             raise WireError("0A000", "this statement about the catalog is not answered") from None
-
-
-async def prepared(
-    text: str,
-    given: Sequence[int],
-    settings: Settings,
-    is_catalog: Callable[[str], Awaitable[bool]],
-    read: Callable[[str], Awaitable[Template | None]],
-) -> Prepared:
-    """Read a statement.
-
-    Parameters
-    ----------
-    text
-        As the client sent it.
-    given
-        Types of parameters that the client knows; 0 where it does not.
-    settings
-        Of the connection, which know what is about the session.
-    is_catalog
-        Says whether a statement is about the catalog.
-    read
-        Reads a statement with parameters; returns None of what cannot be read.
-
-    Raises
-    ------
-    WireError
-        There are several statements, or the parameters are no `$1`, `$2`, ...
-    """
-    text = bare(text)
-    if not text:
-        return Prepared(text, "nothing")
-    try:
-        if len(split_statements(text)) > 1:
-            raise WireError("42601", "one message prepares one statement")
-    except StatementRefusedError as error:
-        raise WireError("54000", str(error)) from None
-    if settings.is_about(text):
-        return Prepared(text, "session")
-    if await is_catalog(text):
-        tree, oids = await asyncio.to_thread(_catalog_tree, text) if "$" in text else (None, [])
-        return Prepared(text, "catalog", _merged(given, oids), tree)
-    template = await read(text) if "$" in text else None
-    if template is None or not template.types:
-        return Prepared(text, "desk", _merged(given, ()))
-    suggested = [TEXT_ARRAY if one in template.lists else OIDS[kind] for one, kind in enumerate(template.types)]
-    return Prepared(text, "desk", _merged(given, suggested), template)
 
 
 def _merged(given: Sequence[int], suggested: Sequence[int]) -> tuple[int, ...]:
@@ -221,6 +174,40 @@ class Statements:
         self._cancelled: asyncio.Future[None] | None = None
         self._described: dict[str, list[Column]] = {}
         self._cursors = Cursors()
+
+    async def prepared(self, text: str, given: Sequence[int]) -> Prepared:
+        """Read a statement.
+
+        Parameters
+        ----------
+        text
+            As the client sent it.
+        given
+            Types of parameters that the client knows; 0 where it does not.
+
+        Raises
+        ------
+        WireError
+            There are several statements, or the parameters are no `$1`, `$2`, ...
+        """
+        text = bare(text)
+        if not text:
+            return Prepared(text, "nothing")
+        try:
+            if len(split_statements(text)) > 1:
+                raise WireError("42601", "one message prepares one statement")
+        except StatementRefusedError as error:
+            raise WireError("54000", str(error)) from None
+        if self.settings.is_about(text):
+            return Prepared(text, "session")
+        if await self.is_catalog(text):
+            tree, oids = await asyncio.to_thread(_catalog_tree, text) if "$" in text else (None, [])
+            return Prepared(text, "catalog", _merged(given, oids), tree)
+        template = await self.template(text) if "$" in text else None
+        if template is None or not template.types:
+            return Prepared(text, "desk", _merged(given, ()))
+        suggested = [TEXT_ARRAY if one in template.lists else OIDS[kind] for one, kind in enumerate(template.types)]
+        return Prepared(text, "desk", _merged(given, suggested), template)
 
     async def run(self, text: str, about: str | None = None) -> Outcome:
         """Answer a bare statement.

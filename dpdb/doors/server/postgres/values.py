@@ -10,7 +10,7 @@ import json
 import math
 import re
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -18,12 +18,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dpdb.doors.server.postgres.wire import WireError, sized
+from dpdb.doors.server.postgres.wire import WireError, message, sized, texts
 
 INFINITE_DAYS, INFINITE_MICROSECONDS = 2**31 - 1, 2**63 - 1
 _DAY = 86_400_000_000
-EPOCH_DAYS = 10_957  # from 1970 to 2000, where PostgreSQL begins to count
-EPOCH = EPOCH_DAYS * _DAY
+_EPOCH_DAYS = 10_957  # from 1970 to 2000, where PostgreSQL begins to count
+_EPOCH = _EPOCH_DAYS * _DAY
 
 
 def date_text(days: int) -> str:
@@ -127,6 +127,15 @@ def described_columns(table: pa.Table) -> list[Column]:
     """Return the columns that DESCRIBE tells of: the same as `columns_of` of the result."""
     names, types = table.column("column_name").to_pylist(), table.column("column_type").to_pylist()
     return [Column(name, _of_name(text)) for name, text in zip(names, types, strict=True)]
+
+
+def row_description(columns: Sequence[Column], formats: Sequence[int]) -> bytes:
+    """Return the message that describes a result: of each column name, type, bytes of a value, and format."""
+    parts = [
+        texts(column.name) + struct.pack("!ihihih", 0, 0, column.type.oid, column.type.size, -1, form)
+        for column, form in zip(columns, formats, strict=True)
+    ]
+    return message(b"T", struct.pack("!h", len(parts)), *parts)
 
 
 def _of_field(field: pa.Field) -> Type:
@@ -297,9 +306,9 @@ def _binary_writer(kind: Type) -> Callable[[Any], bytes]:
         "bool": lambda value: b"\1" if value else b"\0",
         "bytea": bytes,
         "numeric": numeric_bytes,
-        "date": lambda days: struct.pack("!i", _since_2000(days, EPOCH_DAYS, INFINITE_DAYS)),
+        "date": lambda days: struct.pack("!i", _since_2000(days, _EPOCH_DAYS, INFINITE_DAYS)),
         "time": lambda value: struct.pack("!q", value),
-        "timestamp": lambda value: struct.pack("!q", _since_2000(value, EPOCH, INFINITE_MICROSECONDS)),
+        "timestamp": lambda value: struct.pack("!q", _since_2000(value, _EPOCH, INFINITE_MICROSECONDS)),
         "interval": lambda value: struct.pack("!qii", value.nanoseconds // 1_000, value.days, value.months),
     }
     writers["timestamptz"] = writers["timestamp"]
@@ -311,6 +320,18 @@ def _since_2000(value: int, epoch: int, infinite: int) -> int:
     if value == infinite:
         return infinite
     return -infinite - 1 if value == -infinite else max(value - epoch, -infinite)
+
+
+def _timestamp(content: bytes) -> str:
+    return timestamp_text(_EPOCH + struct.unpack("!q", content)[0])
+
+
+TIMES: Mapping[int, Callable[[bytes], str]] = {
+    1082: lambda content: date_text(_EPOCH_DAYS + struct.unpack("!i", content)[0]),
+    1083: lambda content: time_text(abs(struct.unpack("!q", content)[0])),
+    1114: _timestamp, 1184: _timestamp,
+}  # fmt: skip
+"""Texts of dates and times in binary, as clients send them, by type."""
 
 
 def _array_bytes(values: Sequence[Any], inside: Type) -> bytes:

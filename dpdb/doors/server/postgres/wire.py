@@ -8,7 +8,7 @@ https://www.postgresql.org/docs/15/protocol-message-formats.html
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from dpdb.doors.server.refusals import Refusal
 
@@ -154,12 +154,6 @@ def utf8(found: bytes) -> str:
     if "\0" in text:
         raise WireError("22021", "text has a zero byte")
     return text
-
-
-def row_description(columns: Iterable[tuple[str, int, int, int]]) -> bytes:
-    """Return the description of a result: for each column its name, type, the bytes of a value and the format."""
-    parts = [texts(name) + struct.pack("!ihihih", 0, 0, oid, size, -1, form) for name, oid, size, form in columns]
-    return message(b"T", struct.pack("!h", len(parts)), *parts)
 
 
 def data_rows(columns: Sequence[Sequence[bytes | None]]) -> bytes:

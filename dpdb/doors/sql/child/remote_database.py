@@ -59,6 +59,11 @@ class RemoteDatabase:
     limits : Limits
         The limits of each statement.
 
+    Attributes
+    ----------
+    public : frozenset of str
+        Names of the public tables, as `folded`.
+
     Raises
     ------
     SourceError, ParameterError
@@ -71,14 +76,10 @@ class RemoteDatabase:
         self._children = Children()  # first: it starts while the public tables are read
         try:
             self._public = PublicTables(public)
+            self.public = self._public.names
         except BaseException:
             self._children.close()
             raise
-
-    @property
-    def public(self) -> frozenset[str]:
-        """Names of the public tables, as `folded`."""
-        return self._public.names
 
     @contextmanager
     def statement(
@@ -112,7 +113,7 @@ class RemoteDatabase:
             "limits": dataclasses.asdict(self._limits),
         }
         with self._children.child() as child:
-            yield RemoteStatement(child, request, answers, self._limits, self._tell_lacking)
+            yield RemoteStatement(self, child, request, answers)
 
     def _tell_lacking(self, reasons: bytearray) -> None:
         """Tell the owner, once, which walls of the kernel the workers lack, as one said before it ran anything."""
@@ -131,19 +132,12 @@ class RemoteStatement:
     """A statement in its process: rehearse and run it, or show its plan or columns. `RemoteDatabase` makes it."""
 
     def __init__(
-        self,
-        child: Child,
-        request: Mapping[str, object],
-        answers: Mapping[str, pa.Schema],
-        limits: Limits,
-        tell_lacking: Callable[[bytearray], None],
+        self, database: RemoteDatabase, child: Child, request: Mapping[str, object], answers: Mapping[str, pa.Schema]
     ) -> None:
-        self._child = child
-        self._request = request
+        self._database, self._limits = database, database._limits
+        self._child, self._request = child, request
         # Not `empty_table()`, which imports pandas where there is one.
         self._no_answers = {name: pa.Table.from_batches([], schema) for name, schema in answers.items()}
-        self._limits = limits
-        self._tell_lacking = tell_lacking
 
     def rehearse(self) -> None:
         """Run the query over empty answers, so that its errors are known before anything is spent.
@@ -197,7 +191,7 @@ class RemoteStatement:
                     self._child.send(messages.ANSWER, _stream(rows), until)
             kind, content = self._child.receive(self._limits.result_bytes + _STREAM_END, until)
             if kind == messages.LACKING and request is not None:
-                self._tell_lacking(content)
+                self._database._tell_lacking(content)
                 kind, content = self._child.receive(self._limits.result_bytes + _STREAM_END, until)
         except TimeoutError:
             raise StatementFailedError(f"the statement was stopped after {self._limits.seconds:g} seconds") from None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from dpdb.doors.sql.call import RELEASES
+from dpdb.errors import StatementRefusedError
 
 _HERE = Path(__file__).parent
 _ARROW = {
@@ -118,22 +119,19 @@ def relation_name(relation: str) -> str:
     return relation.replace("information_schema.", "information_")
 
 
-@dataclass
 class Content:
     """The rows of every relation.
 
-    Parameters
+    Attributes
     ----------
     tables : sequence of Shown
+    own, oids : dict of str to int
+        The oids of these tables, and of the relations of the catalog, by name.
     """
 
-    tables: tuple[Shown, ...]
-    # Of the relations of the catalog by name, and of the tables.
-    oids: dict[str, int] = field(init=False)
-    own: dict[str, int] = field(init=False)
-    _kept: dict[tuple[str, str, str], pa.Table] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
+    def __init__(self, tables: tuple[Shown, ...]) -> None:
+        self.tables = tables
+        self._kept: dict[tuple[str, str, str], pa.Table] = {}
         self.own = {shown.name: _FIRST_TABLE + number for number, shown in enumerate(self.tables)}
         self.oids = {name: _KNOWN.get(name, _FIRST_CATALOG + number) for number, name in enumerate(relations())}
 
@@ -154,6 +152,20 @@ class Content:
             values = [oid if name == "tableoid" else row.get(name, _default(kinds[name])) for row in rows]
             columns.append(pa.array(values, schema.field(name).type))
         return pa.Table.from_arrays(columns, schema=schema)
+
+    def oid(self, kind: str, name: str) -> int:
+        """Return the number of a name, of a type whose values are shown as names; `StatementRefusedError` of none."""
+        plain = name.replace('"', "").removeprefix("pg_catalog.").removeprefix("public.")
+        found = FUNCTION_OIDS.get(plain) if kind.startswith("regproc") else None
+        if kind == "regclass":
+            found = self.own.get(name.replace('"', "").removeprefix("public."), self.oids.get(plain))
+        elif kind == "regtype":
+            found = next((one.oid for one in pg_types().values() if plain in (one.name, formatted(one.name))), None)
+        elif kind == "regnamespace":
+            found = _NAMESPACES.get(plain)
+        if found is None:
+            raise StatementRefusedError(f"{kind} {name!r} does not exist")
+        return found
 
     def classes(self) -> Iterator[tuple[str, str, int, list[tuple[str, str, int]], str]]:
         """Give name, schema, oid, columns (name, type, modifier) and text of every relation, ours first."""
@@ -213,27 +225,26 @@ def _types() -> Iterable[Mapping[str, Any]]:
         }  # fmt: skip
 
 
-def function_names() -> dict[int, str]:
-    """Return the functions that make releases, by oid."""
-    return {_FIRST_FUNCTION + number: name for number, name in enumerate(RELEASES)}
+FUNCTION_OIDS = {name: oid for oid, name in enumerate(RELEASES, _FIRST_FUNCTION)}
+"""The functions that make releases."""
 
 
 def function_arguments() -> dict[int, str]:
     """Return the parameters of the functions that make releases, by oid."""
     return {
-        _FIRST_FUNCTION + number: ", ".join(
+        FUNCTION_OIDS[name]: ", ".join(
             f"{parameter} {formatted(_parameter_type(parameter))}{' DEFAULT NULL' if place else ''}"
             for place, parameter in enumerate(parameters)
         )
-        for number, parameters in enumerate(RELEASES.values())
+        for name, parameters in RELEASES.items()
     }
 
 
 def _functions() -> Iterable[Mapping[str, Any]]:
-    for number, (name, parameters) in enumerate(RELEASES.items()):
+    for name, parameters in RELEASES.items():
         types = [pg_types()[_parameter_type(parameter)].oid for parameter in parameters]
         yield {
-            "oid": _FIRST_FUNCTION + number, "proname": name, "pronamespace": _NAMESPACES[PUBLIC], "proowner": _OWNER,
+            "oid": FUNCTION_OIDS[name], "proname": name, "pronamespace": _NAMESPACES[PUBLIC], "proowner": _OWNER,
             "prolang": 14, "procost": 1.0, "prorows": 1.0, "prokind": "f", "proretset": True, "provolatile": "v",
             "proparallel": "u", "pronargs": len(types), "pronargdefaults": len(types) - 1, "prorettype": 2249,
             "proargtypes": types, "proargnames": [*parameters], "prosrc": "",
@@ -309,7 +320,7 @@ def rows_of(content: Content, analyst: str, database: str) -> dict[str, Iterable
             {"specific_catalog": database, "specific_schema": PUBLIC, "routine_catalog": database,
              "specific_name": f"{name}_{oid}", "routine_schema": PUBLIC, "routine_name": name,
              "routine_type": "FUNCTION", "data_type": "record", "external_language": "SQL"}
-            for oid, name in function_names().items()
+            for name, oid in FUNCTION_OIDS.items()
         ],
         "information_schema.information_schema_catalog_name": [{"catalog_name": database}],
         "information_schema.enabled_roles": [{"role_name": analyst}],

@@ -12,14 +12,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
-from dpdb.doors.server.postgres.catalog.content import (
-    Content,
-    formatted,
-    function_names,
-    pg_types,
-    relation_name,
-    relations,
-)
+from dpdb.doors.server.postgres.catalog.content import Content, relation_name, relations
 from dpdb.doors.server.postgres.catalog.functions import FUNCTIONS, PREFIX
 from dpdb.doors.server.postgres.catalog.question import (
     INTEGERS,
@@ -112,7 +105,7 @@ class _Rewriter:
         """Return what stands for a node whose parts are changed already."""
         if isinstance(node, exp.Identifier) and not node.args.get("quoted"):
             node.set("this", node.name.lower())
-            node.set("quoted", not _is_star(node))
+            node.set("quoted", node.name != "*")
             return node
         change = _CHANGES.get(type(node))
         if change is not None:
@@ -263,36 +256,15 @@ class _Rewriter:
                 return exp.Literal.number(text.name)
             if kind.startswith("regproc") and not isinstance(node.parent, exp.Cast):  # columns hold the names
                 return exp.Literal.string(text.name.rpartition(".")[2])
-            return exp.Literal.number(self._oid(kind, text.name))
+            return exp.Literal.number(self._content.oid(kind, text.name))
         if isinstance(node.parent, (exp.EQ, exp.NEQ, exp.In)) or kind not in ("regclass", "regtype", "regnamespace"):
             return value
         return self.call(kind, [value])
-
-    def _oid(self, kind: str, name: str) -> int:
-        plain = name.replace('"', "").removeprefix("pg_catalog.").removeprefix("public.")
-        content, known = self._content, pg_types()
-        if kind == "regclass":
-            found = content.own.get(name.replace('"', "").removeprefix("public."), content.oids.get(plain))
-        elif kind == "regtype":
-            found = next((one.oid for one in known.values() if plain in (one.name, formatted(one.name))), None)
-        elif kind == "regnamespace":
-            found = {"pg_catalog": 11, "public": 2200, "information_schema": 13_000}.get(plain)
-        else:
-            found = (
-                {one: oid for oid, one in function_names().items()}.get(plain) if kind.startswith("regproc") else None
-            )
-        if found is None:
-            raise StatementRefusedError(f"{kind} {name!r} does not exist")
-        return found
 
 
 def _expr(node: object) -> exp.Expr:
     assert isinstance(node, exp.Expr)
     return node
-
-
-def _is_star(node: exp.Identifier) -> bool:
-    return node.name == "*"
 
 
 def _is_function(column: exp.Column) -> bool:
