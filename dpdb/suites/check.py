@@ -40,7 +40,8 @@ from dpdb.suites.mechanism.levels import draw_secret, run_level
 from dpdb.suites.mechanism.plan import Certain, SuitePlan
 from dpdb.suites.mechanism.planned import plan_suite
 from dpdb.suites.mechanism.state import LevelVerdicts, SuiteState, spent
-from dpdb.suites.results import CheckResult, CheckResults, result_of
+from dpdb.suites.result import CheckResult
+from dpdb.suites.results import CheckResults, result_of
 from dpdb.suites.suite import Suite, SuiteLike, load_suite
 
 if TYPE_CHECKING:

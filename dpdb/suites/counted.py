@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpdb.constraints import DenialConstraint
+from dpdb.constraints import DenialConstraint, Limit
 from dpdb.engine import RuleStatistic, WherePredicate, load_counting
 from dpdb.errors import ParameterError, PredicateError, UnknownColumnError
 from dpdb.names import in_double_quotes
 from dpdb.predicates import TRUE, Node, all_of
 from dpdb.release import PrivateSlices, PublicTable, load_kernels
 from dpdb.suites.mechanism.plan import Tested
-from dpdb.suites.suite import Limit, Suite, SuiteLine
+from dpdb.suites.suite import Suite, SuiteLine
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import cast
 
-from dpdb.constraints import Statistic
+from dpdb.constraints import Limit, Statistic
 from dpdb.engine import OwnerQuestion, Table, WherePredicate, unit_column
 from dpdb.errors import ParameterError
 from dpdb.release import PrivateSlices
 from dpdb.suites.counted import CheckedLimit, CountedSuite, RulePlaces, known_rows
 from dpdb.suites.mechanism.plan import Tested
-from dpdb.suites.suite import Limit, Suite, SuiteLine
+from dpdb.suites.suite import Suite, SuiteLine
 
 UNITS = "units"
 """The statistic of a check that counts units."""
