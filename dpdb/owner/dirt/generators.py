@@ -6,6 +6,7 @@ import operator
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -371,13 +372,10 @@ def _from_range(
     _comparison: _Comparison, side: _Side, other: Key, rng: np.random.Generator, *, close: bool = False
 ) -> Value | None:
     cell = side.column.cell
-    if side.op in {Operator.LT, Operator.LE}:
-        return cell.below(other, rng, close=close)
-    if side.op in {Operator.GT, Operator.GE}:
-        return cell.above(other, rng, close=close)
+    if side.op.is_order:
+        return cell.beyond(other, -1 if -1 in side.op.signs else 1, rng, close=close)
     equal = cell.nearest(other)
     return None if equal is None or side.op is Operator.EQ else cell.typo(equal, rng)
 
 
-def _next_to(comparison: _Comparison, side: _Side, other: Key, rng: np.random.Generator) -> Value | None:
-    return _from_range(comparison, side, other, rng, close=True)
+_next_to = partial(_from_range, close=True)
