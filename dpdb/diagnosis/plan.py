@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -62,11 +63,7 @@ def smallest_lead(chance: Callable[[Fraction], float], wanted: float) -> int:
     most = 1
     while chance(Fraction(most)) < wanted:
         most *= 2
-    least = most // 2
-    while most - least > 1:
-        middle = (least + most) // 2
-        least, most = (least, middle) if chance(Fraction(middle)) >= wanted else (middle, most)
-    return most
+    return bisect_left(range(most), True, lo=most // 2 + 1, key=lambda rows: chance(Fraction(rows)) >= wanted)
 
 
 DIRT = Fraction(1, 100)
