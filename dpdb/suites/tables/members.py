@@ -25,9 +25,6 @@ from dpdb.suites.suite import Suite, SuiteLine, load_suite
 if TYPE_CHECKING:
     from dpdb.remote import RemoteSet
 
-if TYPE_CHECKING:
-    pass
-
 _ENDING = ".suite.txt"
 _FILES = (".parquet", ".csv")
 
