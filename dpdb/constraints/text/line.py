@@ -112,7 +112,7 @@ def _read(cursor: Cursor, rule: Cursor, written: WrittenLimits, day: date | None
 
 def _selected(cursor: Cursor, rule: Cursor, written: WrittenLimits, day: date | None) -> str | None:
     """Return the WHERE of a rule whose limit is a share of the rows that it selects; None for other limits."""
-    token = next((t for t, limit in zip(written.tokens, written.limits, strict=True) if _of_selected(limit)), None)
+    token = next((t for t, limit in zip(written.tokens, written.limits, strict=True) if limit.unit == _SELECTED), None)
     if token is None:
         return None
     depth, place = 0, None
@@ -124,10 +124,6 @@ def _selected(cursor: Cursor, rule: Cursor, written: WrittenLimits, day: date | 
         raise cursor.error("a rule with WHERE, as the percentage is of the rows that it selects", token)
     rule.position = place
     return _where(rule, day)
-
-
-def _of_selected(limit: Limit) -> bool:
-    return limit.unit == "share of selected"
 
 
 def _refuse_limits_of_rows(cursor: Cursor, written: WrittenLimits) -> None:
@@ -226,6 +222,7 @@ _UNITS: dict[str, tuple[_Unit, Statistic]] = {
     "% of non - null in duplicates": ("share of non-null", ROWS_IN_DUPLICATES),
     "% of selected": ("share of selected", VIOLATIONS),
 }
+_SELECTED = "share of selected"
 _MOST_TOKENS = 3 + max(len(unit.split()) for unit in _UNITS)
 
 

@@ -153,12 +153,9 @@ def _refuse_without_parentheses(cursor: Cursor) -> None:
                 raise cursor.error(f"parentheses: {' '.join(words).upper()} (...)", cursor.peek(len(words)))
 
 
-def _at_not_null(cursor: Cursor) -> bool:
-    return cursor.at_words("not", "null", before=Kind.LPAREN)
-
-
-def _at_check(cursor: Cursor) -> bool:
-    return cursor.at_words("check", before=Kind.LPAREN)
+def _at(*forms: str) -> Callable[[Cursor], bool]:
+    """Return the question whether one of some forms, such as `primary key`, stands before a parenthesis."""
+    return lambda cursor: any(cursor.at_words(*form.split(), before=Kind.LPAREN) for form in forms)
 
 
 def _at_holoclean(cursor: Cursor) -> bool:
@@ -181,10 +178,6 @@ def _at_denial(cursor: Cursor) -> bool:
 
 def _at_quantifier(cursor: Cursor) -> bool:
     return cursor.at(Kind.FORALL) or (cursor.at_word("forall") and cursor.at(Kind.NAME, ahead=1))
-
-
-def _at_key(cursor: Cursor) -> bool:
-    return any(cursor.at_words(*words, before=Kind.LPAREN) for words in (("primary", "key"), ("unique",), ("key",)))
 
 
 def _denial(cursor: Cursor) -> tuple[DenialConstraint, ...]:
@@ -292,11 +285,11 @@ def _between(column: str, op: Operator) -> Predicate:
 
 
 _NOTATIONS = (
-    (_at_not_null, _not_null),
+    (_at("not null"), _not_null),
     (at_look_up, look_up),
-    (_at_check, _check),
+    (_at("check"), _check),
     (_at_denial, _denial),
-    (_at_key, _key),
+    (_at("primary key", "unique", "key"), _key),
     (_at_holoclean, _holoclean),
     (at_inclusion, inclusion),
     (_at_dependency, _dependency),

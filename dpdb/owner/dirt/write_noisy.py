@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from glob import glob, has_magic
 from pathlib import Path
@@ -87,13 +87,11 @@ class OutputFile:
 
     def _refuse_source(self, source: SourceLike) -> None:
         if isinstance(source, (str, os.PathLike)):
-            if any(self._is(file) for file in _files_of(os.fspath(source))):
+            files = filter(Path.exists, _files_of(os.fspath(source)))
+            if self.path.exists() and any(file.samefile(self.path) for file in files):
                 raise ParameterError(f"{self.path} is the source, which is never overwritten; name another output file")
         elif self.path.exists() and not isinstance(source, pa.Table):
             raise ParameterError(f"{self.path} exists and may be what the source reads; name another output file")
-
-    def _is(self, file: Path) -> bool:
-        return file.exists() and self.path.exists() and file.samefile(self.path)
 
 
 def _files_of(path: str) -> Collection[Path]:
@@ -223,7 +221,7 @@ def write_noisy(
         columns=clean.num_columns,
         constrained_columns=constrained,
         iterations=done,
-        changed_cells=_differing_cells(clean, noisy, constrained),
+        changed_cells=sum(_differing(Column(clean, name).plain, Column(noisy, name).plain) for name in constrained),
     )
 
 
@@ -255,10 +253,6 @@ def _sampled(table: pa.Table, wanted: int | None, seed: int) -> pa.Table:
         return table
     rows = generator(seed, Purpose.SAMPLE).choice(table.num_rows, wanted, replace=False)
     return table.take(pa.array(np.sort(rows)))
-
-
-def _differing_cells(clean: pa.Table, noisy: pa.Table, names: Iterable[str]) -> int:
-    return sum(_differing(Column(clean, name).plain, Column(noisy, name).plain) for name in names)
 
 
 def _differing(before: pa.ChunkedArray, after: pa.ChunkedArray) -> int:

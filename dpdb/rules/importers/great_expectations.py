@@ -209,20 +209,22 @@ def _complete(condition: str, columns: Sequence[object], ignored: str, where: st
     return checked(condition if ignored == "none" else f"{missing(columns, every=True)} OR {condition}", where)
 
 
+def _pair(options: Options) -> list[object]:
+    return [options.need("column_A"), options.need("column_B")]
+
+
+def _compared(sign: str, options: Options, where: str | None) -> str:
+    pair = _pair(options)
+    return _complete(f" {sign} ".join(map(column_name, pair)), pair, _of_pair(options), where)
+
+
 def _greater(options: Options, where: str | None) -> str:
-    pair = [options.need("column_A"), options.need("column_B")]
-    sign = " >= " if options.flag("or_equal") else " > "
-    return _complete(sign.join(map(column_name, pair)), pair, _of_pair(options), where)
-
-
-def _equal(options: Options, where: str | None) -> str:
-    pair = [options.need("column_A"), options.need("column_B")]
-    return _complete(" = ".join(map(column_name, pair)), pair, _of_pair(options), where)
+    return _compared(">=" if options.flag("or_equal") else ">", options, where)
 
 
 def _pair_among(options: Options, where: str | None) -> str:
     """Write the allowed pairs; unlike elsewhere, a pair may name a missing value."""
-    pair = [options.need("column_A"), options.need("column_B")]
+    pair = _pair(options)
     allowed = [
         " AND ".join(f"{column_name(name)} IS NOT NULL AND {column_name(name)} = {value(said)}" if said is not None
                      else f"{column_name(name)} IS NULL" for name, said in zip(pair, each, strict=True))
@@ -256,13 +258,12 @@ def _different_in_a_row(options: Options, where: str | None) -> str:
     names = list(map(column_name, columns))
     if len(names) == 2 and ignored != "none":
         return checked(" <> ".join(names), where)
-    pairs = [
+    condition = " AND ".join(
         f"{one} <> {other} AND ({one} IS NOT NULL OR {other} IS NOT NULL)" for one, other in combinations(names, 2)
-    ]
-    condition = " AND ".join(pairs)
-    return checked(
-        condition if ignored == "none" else f"{missing(columns, every=ignored == 'every')} OR {condition}", where
     )
+    if ignored != "none":
+        condition = f"{missing(columns, every=ignored == 'every')} OR {condition}"
+    return checked(condition, where)
 
 
 def _sum(options: Options, where: str | None) -> str:
@@ -302,7 +303,7 @@ _EXPECTATIONS: dict[str, _Write] = {
     "expect_multicolumn_sum_to_equal": _sum,
     "expect_column_pair_values_a_to_be_greater_than_b": _greater,
     "expect_column_pair_values_A_to_be_greater_than_B": _greater,
-    "expect_column_pair_values_to_be_equal": _equal,
+    "expect_column_pair_values_to_be_equal": lambda o, where: _compared("=", o, where),
     "expect_column_pair_values_to_be_in_set": _pair_among,
 }
 

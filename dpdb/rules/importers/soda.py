@@ -95,14 +95,9 @@ class _Table:
     """Settings of a table in a file of SodaCL: configurations of columns, and the filter of a part of the table."""
 
     def __init__(self, file: Mapping[str, Any], name: str, part: str | None) -> None:
-        self._part = part
+        self.part = part
         self._filter = mapping(file.get(f"filter {name} [{part}]"))
         self._configured = mapping(file.get(f"configurations for {name}"))
-
-    @property
-    def is_part(self) -> bool:
-        """Return whether the checks are about a part of the table."""
-        return self._part is not None
 
     def where(self) -> str | None:
         """Return the condition of the part of the table.
@@ -112,10 +107,10 @@ class _Table:
         ParameterError
             If the file does not state it.
         """
-        if self._part is None:
+        if self.part is None:
             return None
         if list(self._filter) != ["where"]:
-            raise ParameterError(f"the file does not say what [{self._part}] is by one where")
+            raise ParameterError(f"the file does not say what [{self.part}] is by one where")
         return one_line(self._filter["where"])
 
     def options(self, said: object, metric: str, columns: list[str], strange: Collection[str]) -> Options:
@@ -162,7 +157,7 @@ def _sodacl(said: object, table: _Table, rules: TableRules) -> None:
             known = ("row_count", "schema", "freshness", "avg", "min", "max", "sum", "stddev", "change ", "anomaly")
             rules.leave(check, WHOLE_TABLE if check.startswith(known) else "dpdb does not know this check")
             return
-    among = table.is_part or "filter" in options
+    among = table.part is not None or "filter" in options
     allowed = threshold_of_metric(match, options, among=among)
     name = str(options.shown("name") or check)
     rules.take(lambda: write(both(options.get("filter"), table.where())), check, options, name=name, allowed=allowed)
@@ -232,7 +227,7 @@ def take_check(
     origin = f"{name}({', '.join(columns)})" if columns else name
     write: _Write
     if kind == "duplicate" and column is None and columns:
-        write = partial(several_duplicates, columns)
+        write = partial(keyed_with_nulls, columns)  # Soda compares them as texts, NULL being one of them
     elif kind in WRITERS and columns:
         write = partial(WRITERS[kind], columns, options)
     elif kind in {"failed_row", "failed_rows_expression"} and "expression" in options:
@@ -272,11 +267,6 @@ def _inherited(kind: str, beside: Mapping[str, Any], given: Mapping[str, Any]) -
 
 
 _PATTERNS = ("missing regex", "missing format", "valid format", "valid regex", "invalid format", "invalid regex")
-
-
-def several_duplicates(columns: list[str], where: str | None) -> list[str]:
-    """Write a key over columns that Soda compares as texts, NULL being one of them."""
-    return keyed_with_nulls(columns, where)
 
 
 def _duplicate(columns: list[str], options: Options, where: str | None) -> str:
