@@ -26,6 +26,7 @@ from dpdb.constraints.denial import (
 from dpdb.constraints.load import (
     ConstraintsLike as ConstraintsLike,
     WrittenLines as WrittenLines,
+    condition_with_members as condition_with_members,
     load_constraints as load_constraints,
     load_lines as load_lines,
     never_a_path as never_a_path,
@@ -66,6 +67,5 @@ from dpdb.constraints.text.line import (
     Statistic as Statistic,
     without_comment as without_comment,
 )
-from dpdb.constraints.text.member_text import condition_with_members as condition_with_members
 from dpdb.constraints.text.parser import parse_constraint as parse_constraint
 from dpdb.names import quoted_name as quoted_name

@@ -183,11 +183,10 @@ def _at_quantifier(cursor: Cursor) -> bool:
 def _denial(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     """Take `not(...)`, maybe after `forall t1, t2:`."""
     tuples = TupleNames(cursor.source)
-    if cursor.at(Kind.FORALL) or cursor.at_word("forall"):
+    if cursor.accept(Kind.FORALL) or cursor.accept_words("forall"):
         _quantifier(cursor, tuples)
-    if not (cursor.at(Kind.NOT) or cursor.at_word("not")):
+    if not (cursor.accept(Kind.NOT) or cursor.accept_words("not")):
         raise cursor.error("'not('")
-    cursor.take()
     closing = CLOSED_BY.get(cursor.peek().kind)
     if closing is None:
         raise cursor.error("'('")
@@ -198,7 +197,6 @@ def _denial(cursor: Cursor) -> tuple[DenialConstraint, ...]:
 
 
 def _quantifier(cursor: Cursor, tuples: TupleNames) -> None:
-    cursor.take()
     tuples.declare(cursor.expect(Kind.NAME, "a tuple name"))
     while cursor.accept(Kind.COMMA):
         tuples.declare(cursor.expect(Kind.NAME, "a tuple name"))
