@@ -76,7 +76,7 @@ class DiagnosisPlan:
     """The chances of a prepared diagnosis where one slice has `DIRT` and the others none, all of equal size.
 
     With several columns the slice is one of the column with the most keys, and its dirt lies evenly in the slices of
-    the other columns. All of it is public: it hangs on what is asked and on `rows`.
+    the other columns. All of it is public: it hangs on what is asked and on `rows`. Nothing is read or spent.
 
     Attributes
     ----------
@@ -194,11 +194,6 @@ def unseen_words(columns: list[tuple[str, int]]) -> str:
     """Say what is not looked at: `columns` are names with their numbers of keys."""
     named = " and ".join(f"{name} is none of its {keys:,} keys" for name, keys in columns)
     return f"rows whose {named} are not seen"
-
-
-def plan_diagnosis(prepared: PreparedDiagnosis, rows: int | None = None) -> DiagnosisPlan:
-    """Return what a prepared diagnosis would name on a table of so many rows; public, nothing is read or spent."""
-    return DiagnosisPlan(prepared, rows)
 
 
 def _of_rows(row: int, candidates: int, scale: float) -> Callable[[Fraction], float]:

@@ -21,7 +21,7 @@ from dpdb.files.new_file import new_file
 from dpdb.opening import open_local_table
 from dpdb.owner.dirt.column import Column
 from dpdb.owner.dirt.generators import change_count, conoise, rnoise
-from dpdb.owner.dirt.parameters import Purpose, check_count, check_seed, fresh_seed, generator
+from dpdb.owner.dirt.parameters import Purpose, check_count, generator, known_seed
 from dpdb.schema import TableSchema
 from dpdb.sources import SourceLike
 
@@ -196,8 +196,7 @@ def write_noisy(
     """
     _refuse_foreign(kind, {"alpha": alpha, "typo": typo, "skew": skew}, {"iterations": iterations})
     wanted = None if sample is None else check_count("sample", sample)
-    chosen_seed = check_seed(seed)
-    seed = fresh_seed() if chosen_seed is None else chosen_seed
+    seed = known_seed(seed)
     target = OutputFile(out, source, overwrite=overwrite)
     # Opening refuses columns that do not compare, as a measurement would.
     spec = TableSpec.of(source, settings, constraints=constraints, table=table).with_assumed_parents()

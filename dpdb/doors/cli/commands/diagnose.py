@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _found(options: argparse.Namespace) -> Diagnosis | None:
-    from dpdb.diagnosis import DiagnosisAsk, plan_diagnosis, prepare_diagnosis, run_diagnosis
+    from dpdb.diagnosis import DiagnosisAsk, DiagnosisPlan, prepare_diagnosis, run_diagnosis
     from dpdb.doors.cli.session import clear_bar, name_run, one_release, open_session, running, step_bar
 
     ask = DiagnosisAsk.of({name: getattr(options, name) for name in _ASKED} | _slices(options))
@@ -68,7 +68,7 @@ def _found(options: argparse.Namespace) -> Diagnosis | None:
         rows=not options.dry_run,
     ) as session:
         prepared = prepare_diagnosis(session, ask, who=options.who)
-        plan = plan_diagnosis(prepared, options.rows)
+        plan = DiagnosisPlan(prepared, options.rows)
         clear_bar(options)
         if options.dry_run:
             write_output("\n".join([*plan.words, "nothing was spent and no row was read"]) + "\n")
