@@ -88,10 +88,7 @@ class Region:
         parts = disjoint(boxes, UNION_LIMIT)
         if parts is None:
             parts = [hull(boxes)]
-            notes = (
-                *notes,
-                f"an alternative over several columns is charged as a whole: {parts_words(parts)}",
-            )
+            notes = (*notes, f"an alternative over several columns is charged as a whole: {parts_words(parts)}")
         return Region(tuple(parts), tuple(dict.fromkeys(notes)), text)
 
     @property

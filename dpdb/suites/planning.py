@@ -166,13 +166,7 @@ def plan_words(plan: SuitePlan, margin: int | None = None) -> list[str]:
 
 
 def planned_words(
-    suite: Suite,
-    epsilon: Epsilon,
-    rows: int,
-    *,
-    runs: int = 1,
-    certain: Certain = "fail",
-    margin: int | None = None,
+    suite: Suite, epsilon: Epsilon, rows: int, *, runs: int = 1, certain: Certain = "fail", margin: int | None = None
 ) -> list[str]:
     """Plan a suite before there is a table: a row is the unit, and every rule has a closed form.
 

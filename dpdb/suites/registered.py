@@ -180,9 +180,7 @@ def dated_suite(
 
 
 def register_suite(
-    name: str,
-    source: Suite | SuiteLike,
-    open_with: Callable[[Sequence[DenialConstraint] | None], Session],
+    name: str, source: Suite | SuiteLike, open_with: Callable[[Sequence[DenialConstraint] | None], Session]
 ) -> RegisteredSuite:
     """Return a suite by its name, with a session of its own; the caller closes that.
 

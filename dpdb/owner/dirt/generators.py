@@ -129,11 +129,7 @@ def change_count(table: pa.Table, alpha: float) -> int:
 
 
 def _dirtied(
-    column: Column,
-    rows: npt.NDArray[np.int64],
-    typos: npt.NDArray[np.bool_],
-    skew: float,
-    rng: np.random.Generator,
+    column: Column, rows: npt.NDArray[np.int64], typos: npt.NDArray[np.bool_], skew: float, rng: np.random.Generator
 ) -> pa.ChunkedArray:
     """Change one column, in the order of the changes."""
     if not len(rows):
