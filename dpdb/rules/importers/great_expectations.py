@@ -205,13 +205,15 @@ def _pair(options: Options) -> list[object]:
     return [options.need("column_A"), options.need("column_B")]
 
 
-def _compared(sign: str, options: Options, where: str | None) -> str:
-    pair = _pair(options)
-    return _complete(f" {sign} ".join(map(column_name, pair)), pair, _of_pair(options), where)
-
-
 def _greater(options: Options, where: str | None) -> str:
-    return _compared(">=" if options.flag("or_equal") else ">", options, where)
+    pair = _pair(options)
+    sign = " >= " if options.flag("or_equal") else " > "
+    return _complete(sign.join(map(column_name, pair)), pair, _of_pair(options), where)
+
+
+def _equal(options: Options, where: str | None) -> str:
+    pair = _pair(options)
+    return _complete(" = ".join(map(column_name, pair)), pair, _of_pair(options), where)
 
 
 def _pair_among(options: Options, where: str | None) -> str:
@@ -295,7 +297,7 @@ _EXPECTATIONS: dict[str, _Write] = {
     "expect_multicolumn_sum_to_equal": _sum,
     "expect_column_pair_values_a_to_be_greater_than_b": _greater,
     "expect_column_pair_values_A_to_be_greater_than_B": _greater,
-    "expect_column_pair_values_to_be_equal": lambda o, where: _compared("=", o, where),
+    "expect_column_pair_values_to_be_equal": _equal,
     "expect_column_pair_values_to_be_in_set": _pair_among,
 }
 
