@@ -266,10 +266,7 @@ class Across:
     parent_columns: tuple[str, ...]
     among: ConditionAcross | None = None
 
-    @property
-    def is_condition(self) -> bool:
-        """Return True: its form is that of a condition."""
-        return True
+    is_condition = True  # by its form
 
     @property
     def table_columns(self) -> tuple[str, ...]:

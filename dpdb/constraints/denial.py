@@ -138,10 +138,9 @@ class DenialConstraint:
         return tuple(predicate for predicate in self.predicates if self._denied_by(predicate) is None)
 
     def _denied_by(self, predicate: Predicate) -> Across | None:
-        left = predicate.left
-        expression = left.expression if isinstance(left, ComputedRef) else None
-        is_rule = self.is_single_tuple and predicate.is_condition and not isinstance(expression, Member)
-        return expression if isinstance(expression, Across) and is_rule else None
+        found = predicate.left.expression if isinstance(predicate.left, ComputedRef) else None
+        is_rule = self.is_single_tuple and predicate.is_condition
+        return found if is_rule and isinstance(found, Across) and not isinstance(found, Member) else None
 
     def swapped(self) -> DenialConstraint:
         """Return the constraint with t1 and t2 exchanged: the same violating unordered pairs."""
@@ -206,12 +205,12 @@ class Operator(Enum):
     @property
     def flipped(self) -> Operator:
         """The operator after exchanging the sides: `a < b` is `b > a`."""
-        return _FLIPPED.get(self, self)
+        return _BY_SIGNS[frozenset(-sign for sign in self.signs)]
 
     @property
     def negated(self) -> Operator:
         """The operator that holds of two values exactly where this one does not."""
-        return _NEGATED[self]
+        return _BY_SIGNS[_ALL_SIGNS - self.signs]
 
     @property
     def signs(self) -> frozenset[int]:
@@ -229,20 +228,7 @@ class Operator(Enum):
         return self in {Operator.LT, Operator.GT}
 
 
-_FLIPPED = {
-    Operator.LT: Operator.GT,
-    Operator.GT: Operator.LT,
-    Operator.LE: Operator.GE,
-    Operator.GE: Operator.LE,
-}
-_NEGATED = {
-    Operator.EQ: Operator.NE,
-    Operator.NE: Operator.EQ,
-    Operator.LT: Operator.GE,
-    Operator.LE: Operator.GT,
-    Operator.GT: Operator.LE,
-    Operator.GE: Operator.LT,
-}
+_ALL_SIGNS = frozenset({-1, 0, 1})
 _SIGNS = {
     Operator.EQ: frozenset({0}),
     Operator.NE: frozenset({-1, 1}),
@@ -251,6 +237,7 @@ _SIGNS = {
     Operator.GT: frozenset({1}),
     Operator.GE: frozenset({0, 1}),
 }
+_BY_SIGNS = {signs: operator for operator, signs in _SIGNS.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

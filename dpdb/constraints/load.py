@@ -10,8 +10,9 @@ from datetime import date
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from dpdb.constraints.column_ref import RowExpression
 from dpdb.constraints.denial import DenialConstraint
-from dpdb.constraints.text.cursor import ColumnNames, Cursor
+from dpdb.constraints.text.cursor import ColumnNames, Cursor, TupleNames
 from dpdb.constraints.text.lexer import Kind, Source, shortened
 from dpdb.constraints.text.line import ConstraintLine, read_line
 from dpdb.errors import ConstraintSyntaxError, IgnoredLimitsWarning, ParameterError, UnknownColumnError
@@ -64,7 +65,11 @@ def load_constraints(
         if isinstance(item, DenialConstraint):
             loaded.append(_resolved(item, names))
             continue
-        for line in _lines_of(item, names, called, None):
+        if not isinstance(item, (str, os.PathLike)):
+            raise ParameterError(
+                f"constraints must be paths, texts or DenialConstraint values, got {type(item).__name__}"
+            )
+        for line in _lines_of(written_lines(item), names, called, None):
             loaded += line.constraints
             limits += bool(line.constraints and line.limits)
             counts += not line.constraints
@@ -109,7 +114,32 @@ def load_lines(
     day
         The date that `{date}` stands for, if any.
     """
-    return _lines_of_written(written, None if columns is None else ColumnNames(columns), set(), day)
+    return _lines_of(written, None if columns is None else ColumnNames(columns), set(), day)
+
+
+def condition_with_members(text: str, columns: Sequence[str] | None = None) -> RowExpression | None:
+    """Read a condition on one row that has members; return None if it has none.
+
+    Parameters
+    ----------
+    text
+        The condition, as it stands behind WHERE of a rule that has been read.
+    columns
+        As of `parse_constraint`.
+
+    Raises
+    ------
+    ConstraintSyntaxError, UnknownColumnError
+        If it is no condition, or there is no such column.
+    """
+    if "select" not in text.casefold():
+        return None
+    from dpdb.constraints.text.conditions import row_condition  # loads sqlglot
+
+    cursor = Cursor(Source(text), None if columns is None else ColumnNames(columns))
+    found = row_condition(cursor, TupleNames(cursor.source))
+    cursor.expect(Kind.END, "the end of the condition")
+    return found if found.members else None
 
 
 def _tell_ignored(limits: int, counts: int) -> None:
@@ -130,12 +160,6 @@ def never_a_path(text: str) -> str:
     For texts of analysts, who may ask but not read files: messages show the line that is no constraint.
     """
     return f"{text}\n#"
-
-
-def _lines_of(item: object, names: ColumnNames | None, called: set[str], day: date | None) -> list[ConstraintLine]:
-    if isinstance(item, (str, os.PathLike)):
-        return _lines_of_written(written_lines(item), names, called, day)
-    raise ParameterError(f"constraints must be paths, texts or DenialConstraint values, got {type(item).__name__}")
 
 
 def _resolved(dc: DenialConstraint, names: ColumnNames | None) -> DenialConstraint:
@@ -183,17 +207,15 @@ def _content(path: Path) -> str:
         raise ConstraintSyntaxError(f"{path}: {error}") from None
 
 
-def _lines_of_written(
+def _lines_of(
     written: WrittenLines, names: ColumnNames | None, called: set[str], day: date | None
 ) -> list[ConstraintLine]:
     text, path = written
-    if path is None:
-        return list(_lines_of_text(text, names, called, day))
     try:
         loaded = list(_lines_of_text(text, names, called, day))
     except (ConstraintSyntaxError, UnknownColumnError) as error:
-        raise type(error)(f"{path}: {error}") from None
-    if not loaded:
+        raise error if path is None else type(error)(f"{path}: {error}") from None
+    if not loaded and path is not None:
         raise ParameterError(f"no constraints in {path}")
     return loaded
 
@@ -218,5 +240,6 @@ def _lines_of_text(
             found = read_line(cursor, day)
             if found.name is not None and found.name.casefold() in called:
                 raise cursor.source.syntax_error(0, "a name that no other constraint has", shortened(found.name))
-            called.update(() if found.name is None else (found.name.casefold(),))
+            if found.name is not None:
+                called.add(found.name.casefold())
             yield found

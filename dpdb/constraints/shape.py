@@ -322,7 +322,7 @@ def block_shape(dc: DenialConstraint) -> BlockShape | None:
         order = OrderedColumns(
             first,
             second,
-            opposite=_direction(signs[first]) != _direction(signs[second]),
+            opposite=sum(signs[first]) != sum(signs[second]),  # of < and <= negative, of > and >= positive
             first_ties=0 in signs[first],
             second_ties=0 in signs[second],
         )
@@ -354,17 +354,8 @@ def column_signs(dc: DenialConstraint) -> dict[str, frozenset[int]]:
     for predicate in dc.predicates:
         if predicate.joins_one_column:
             column = predicate.left.column
-            signs[column] = signs.get(column, frozenset({-1, 0, 1})) & _of_first(predicate)
+            signs[column] = signs.get(column, frozenset({-1, 0, 1})) & predicate.canonical().op.signs  # t1 on the left
     return signs
-
-
-def _of_first(predicate: Predicate) -> frozenset[int]:
-    operator = predicate.op if predicate.left.tuple_index == 0 else predicate.op.flipped
-    return operator.signs
-
-
-def _direction(signs: frozenset[int]) -> int:
-    return sum(signs)
 
 
 def _conditions(dc: DenialConstraint, places: list[int], *, swapped: bool) -> set[Predicate]:

@@ -8,7 +8,7 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.diagnosis.ask import ASKED as ASKED, DiagnosisAsk as DiagnosisAsk
-    from dpdb.diagnosis.plan import DiagnosisPlan as DiagnosisPlan, plan_diagnosis as plan_diagnosis
+    from dpdb.diagnosis.plan import DiagnosisPlan as DiagnosisPlan
     from dpdb.diagnosis.prepare import (
         PreparedDiagnosis as PreparedDiagnosis,
         prepare_diagnosis as prepare_diagnosis,

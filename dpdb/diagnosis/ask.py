@@ -51,6 +51,9 @@ class DiagnosisAsk:
         If a value is out of range, or nothing is asked.
     """
 
+    function = "dp_diagnose"  # that asks for it
+    several = True  # rows of the answer: one for each named slice
+
     by: str | list[str] | tuple[str, ...] | None = None
     keys: Sequence[Key] | Sequence[Sequence[Key]] | None = None
     epsilon: Epsilon = 1
@@ -106,16 +109,6 @@ class DiagnosisAsk:
             raise ParameterError(f"a diagnosis compares at most {_MOST_SLICES:,} slices, got {slices:,}")
         if self.expected is not None and not columns:
             raise ParameterError("expected is a share of a slice's rows; give by and keys")
-
-    @property
-    def function(self) -> str:
-        """The name of the function that asks for it."""
-        return "dp_diagnose"
-
-    @property
-    def several(self) -> bool:
-        """Whether the answer has several rows: one for each named slice."""
-        return True
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -62,11 +63,7 @@ def smallest_lead(chance: Callable[[Fraction], float], wanted: float) -> int:
     most = 1
     while chance(Fraction(most)) < wanted:
         most *= 2
-    least = most // 2
-    while most - least > 1:
-        middle = (least + most) // 2
-        least, most = (least, middle) if chance(Fraction(middle)) >= wanted else (middle, most)
-    return most
+    return bisect_left(range(most), True, lo=most // 2 + 1, key=lambda rows: chance(Fraction(rows)) >= wanted)
 
 
 DIRT = Fraction(1, 100)
@@ -79,7 +76,7 @@ class DiagnosisPlan:
     """The chances of a prepared diagnosis where one slice has `DIRT` and the others none, all of equal size.
 
     With several columns the slice is one of the column with the most keys, and its dirt lies evenly in the slices of
-    the other columns. All of it is public: it hangs on what is asked and on `rows`.
+    the other columns. All of it is public: it hangs on what is asked and on `rows`. Nothing is read or spent.
 
     Attributes
     ----------
@@ -197,11 +194,6 @@ def unseen_words(columns: list[tuple[str, int]]) -> str:
     """Say what is not looked at: `columns` are names with their numbers of keys."""
     named = " and ".join(f"{name} is none of its {keys:,} keys" for name, keys in columns)
     return f"rows whose {named} are not seen"
-
-
-def plan_diagnosis(prepared: PreparedDiagnosis, rows: int | None = None) -> DiagnosisPlan:
-    """Return what a prepared diagnosis would name on a table of so many rows; public, nothing is read or spent."""
-    return DiagnosisPlan(prepared, rows)
 
 
 def _of_rows(row: int, candidates: int, scale: float) -> Callable[[Fraction], float]:

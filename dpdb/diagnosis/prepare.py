@@ -133,7 +133,7 @@ class PreparedDiagnosis:
     def draw(self, slices: PrivateSlices, progress: Progress = no_progress) -> str:
         """Count, draw all noise once, and return the answer as JSON."""
         scores = [self._scores(slices, one.predicates) for _, one in self.columns]
-        counts = self._rule_counts(slices)
+        counts = [each.count(slices, self.rows.predicates[0], self.rule_parts) for each in self.each]
         progress("drawing noise")
         worst, compared, halves = None, 0, (self.whole.parts if self.columns else self.rule_parts) > 1
         named: tuple[NamedSlice, ...] = ()
@@ -163,9 +163,6 @@ class PreparedDiagnosis:
         rows = slices.counts(predicates) if self.ask.rate else [0] * len(predicates)
         parts = [self.whole.count(slices, predicate, self.lattice.parts) for predicate in predicates]
         return [self.lattice.score(*each) for each in zip(parts, rows, strict=True)]
-
-    def _rule_counts(self, slices: PrivateSlices) -> list[int]:
-        return [each.count(slices, self.rows.predicates[0], self.rule_parts) for each in self.each]
 
     def _worst(self, scores: Sequence[Sequence[int]]) -> tuple[int, int]:
         """Choose among all slices of all columns, which are listed one column after the other."""

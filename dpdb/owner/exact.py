@@ -99,11 +99,7 @@ def exact_measures(
         return _remote_measures(spec, where, (wanted, of_each), time_limit, progress)
     with open_local_table(spec, progress=progress) as opened:
         predicate = None if where is None else opened.where(where)
-        part = opened.slice(
-            predicate,
-            keep_source_row=by_constraint or names_rows,
-            keep=listing.kept(opened),
-        )
+        part = opened.slice(predicate, keep_source_row=by_constraint or names_rows, keep=listing.kept(opened))
         listing.write_conflicts(part, opened.written, progress)
         if materialize is not None:
             progress("writing edges")

@@ -34,20 +34,6 @@ _HELD = {".csv": _PLAIN, ".parquet": _PLAIN | _TIMES | {"BLOB"}}
 """Types that a file of each format stores exactly, beside DECIMAL; others are written as the text DuckDB shows."""
 
 
-def check_ending(path: str | Path) -> Path:
-    """Return a path whose ending chooses the format.
-
-    Raises
-    ------
-    ParameterError
-        If it is none of .parquet, .csv and .duckdb.
-    """
-    target = Path(path)
-    if target.suffix not in WRITTEN:
-        raise ParameterError(f"{target}: the file must end in .parquet, .csv or .duckdb")
-    return target
-
-
 def write_query(part: LocalSlice, query: str, path: str | Path, table: str) -> None:
     """Write a query's result to a new file, readable by its owner only.
 
@@ -65,9 +51,9 @@ def write_query(part: LocalSlice, query: str, path: str | Path, table: str) -> N
     Raises
     ------
     ParameterError
-        If the file exists, its directory does not, or the ending is unknown.
+        If the file exists, or its directory does not.
     """
-    target = check_ending(path)
+    target = Path(path)
     with new_file(target, private=True) as partial:
         held = _HELD.get(target.suffix)
         written = query if held is None else _as_held(part, query, held)
@@ -101,8 +87,9 @@ class Listing:
     columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for path in self._paths:
-            check_ending(path)
+        for path in map(Path, self._paths):
+            if path.suffix not in WRITTEN:
+                raise ParameterError(f"{path}: the file must end in .parquet, .csv or .duckdb")
         if len({Path(path).absolute() for path in self._paths}) < len(self._paths):
             raise ParameterError("two lists cannot go into one file")
         if self.columns and not self._paths:

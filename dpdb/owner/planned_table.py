@@ -22,7 +22,7 @@ from dpdb.engine import source_rows
 from dpdb.errors import ParameterError
 from dpdb.opening import open_local_table
 from dpdb.owner.dirt import rnoise
-from dpdb.owner.dirt.parameters import Purpose, check_count, check_real, check_seed, fresh_seed, generator
+from dpdb.owner.dirt.parameters import Purpose, check_count, check_real, generator, known_seed
 from dpdb.owner.synthetic_domains import allowed_domains
 from dpdb.owner.synthetic_table import SyntheticTable, synthesize
 from dpdb.release.conflict_graph import conflict_graph
@@ -80,8 +80,7 @@ def planned_table(
         The constrained columns with their SQL types.
     """
     rows, error_rate = check_count("rows", rows), check_real("error_rate", error_rate, low=0, high=1)
-    chosen = check_seed(seed)
-    seed = fresh_seed() if chosen is None else chosen
+    seed = known_seed(seed)
     _check_known(values, types, "values")
     shape, notes = _Shape(rows, _counts(distinct, types, rows), max(1, round(math.sqrt(rows)))), []
     inside = [dc for dc in dcs if dc.inclusion is None]

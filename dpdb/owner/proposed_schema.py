@@ -98,10 +98,7 @@ def _toml_key(name: str) -> str:
 
 
 def propose_schema(
-    source: SourceLike,
-    *,
-    table: str | None = None,
-    **settings: Unpack[TableSettings],
+    source: SourceLike, *, table: str | None = None, **settings: Unpack[TableSettings]
 ) -> ProposedSchema:
     """Propose a type for each column of a source without a given type. Owner only: the result is not private.
 

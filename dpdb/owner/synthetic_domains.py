@@ -146,15 +146,10 @@ def _number(constant: Constant, kind: pa.DataType) -> Fraction | None:
 
 def _allowed(forbidden: Operator, bound: Fraction) -> tuple[int | None, int | None]:
     """Return the least and the greatest whole number that a forbidden comparison leaves."""
-    allowed: dict[Operator, tuple[int | None, int | None]] = {
-        Operator.LT: (math.ceil(bound), None),
-        Operator.LE: (math.floor(bound) + 1, None),
-        Operator.GT: (None, math.floor(bound)),
-        Operator.GE: (None, math.ceil(bound) - 1),
-        Operator.NE: (math.ceil(bound), math.floor(bound)),
-        Operator.EQ: (None, None),
-    }
-    return allowed[forbidden]
+    signs = forbidden.negated.signs
+    least = math.ceil(bound) if 0 in signs else math.floor(bound) + 1
+    most = math.floor(bound) if 0 in signs else math.ceil(bound) - 1
+    return None if -1 in signs else least, None if 1 in signs else most
 
 
 Allowed = Callable[[pa.Table, Sequence[DenialConstraint]], "np.ndarray[tuple[int], np.dtype[np.int64]]"]

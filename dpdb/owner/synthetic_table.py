@@ -73,7 +73,8 @@ class ColumnCodes:
         size = {name: len(self._families.members[home]) for name, home in zip(key, homes, strict=True)}
         for name in sorted(key, key=lambda name: (name in self._most, size[name], name)):
             home, others = self._families.of(name), tuple(other for other in key if other != name)
-            if self._is_free(home) and name in self._levels[home][0].columns and homes.count(home) == 1:
+            is_free = home not in self._families.function_of and home not in self._counted
+            if is_free and name in self._levels[home][0].columns and homes.count(home) == 1:
                 self._counted[home] = others
                 if self._order() is not None:
                     return
@@ -84,9 +85,6 @@ class ColumnCodes:
                 self._counted.pop(home, None)
                 self._unique.add(home)
                 return
-
-    def _is_free(self, family: int) -> bool:
-        return family not in self._families.function_of and family not in self._counted
 
     def _order(self) -> list[int] | None:
         needs = {family: set[int]() for family in range(len(self._levels))}

@@ -29,8 +29,9 @@ from dpdb.predicates.nodes import (
     columns_in,
     negation,
 )
-from dpdb.predicates.sql import parse, refused
+from dpdb.predicates.sql import SIGNS, parse, refused
 from dpdb.predicates.terms import (
+    OF_TEXT,
     arithmetic,
     call,
     cast,
@@ -44,14 +45,6 @@ from dpdb.predicates.terms import (
     type_words,
 )
 
-_SIGNS: dict[type[exp.Expr], str] = {
-    exp.Add: "+",
-    exp.Sub: "-",
-    exp.Mul: "*",
-    exp.Div: "/",
-    exp.IntDiv: "//",
-    exp.Mod: "%",
-}
 _FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Lower: "lower",
     exp.Upper: "upper",
@@ -63,7 +56,6 @@ _FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Day: "day",
     exp.DayOfMonth: "day",
 }
-_OF_TEXT = ("lower", "upper", "trim", "length")
 _EXTRACTED = {"year": "year", "month": "month", "day": "day", "dayofmonth": "day"}
 _CASTS = (exp.Cast, exp.TryCast)
 _LISTS = (exp.Coalesce, exp.DateFromParts)
@@ -171,7 +163,7 @@ def _is_in_terms(node: exp.Expr) -> bool:
     function = type(node) in _FUNCTIONS and not node.args.get("expression")
     if isinstance(node, _CASTS):
         return _is_temporal_literal(node) or cast_target(node.args["to"]) is not None
-    return function or type(node) in _SIGNS or type(node) in _LISTS or _extracted(node) is not None
+    return function or type(node) in SIGNS or type(node) in _LISTS or _extracted(node) is not None
 
 
 class _Binder:
@@ -309,12 +301,12 @@ class _Binder:
 
     def _computed(self, node: exp.Expr, context: exp.Expr) -> Term:
         """Build arithmetic, or a function."""
-        if type(node) in _SIGNS:
+        if type(node) in SIGNS:
             left, right = self._part(node.this, context), self._part(node.expression, context)
-            return self._arithmetic(_SIGNS[type(node)], left, right)
+            return self._arithmetic(SIGNS[type(node)], left, right)
         if type(node) in _FUNCTIONS and not node.args.get("expression"):
             argument = self._part(node.this, context)
-            if _FUNCTIONS[type(node)] not in _OF_TEXT:
+            if _FUNCTIONS[type(node)] not in OF_TEXT:
                 self._refuse_untyped(argument)
             return call(_FUNCTIONS[type(node)], argument)
         if (function := _extracted(node)) is not None:

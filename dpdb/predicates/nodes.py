@@ -228,14 +228,16 @@ def terms_of(leaf: Leaf) -> tuple[Term, ...]:
 
 def columns_in(term: Term) -> Iterator[Column]:
     """The columns that a term reads, in the order written."""
+    return (part for part in parts_of(term) if isinstance(part, Column))
+
+
+def parts_of(term: Term) -> Iterator[Term]:
+    """A term and all its parts, in the order written."""
+    yield term
     match term:
-        case Column():
-            yield term
         case Arithmetic(_, left, right):
-            yield from columns_in(left)
-            yield from columns_in(right)
+            yield from parts_of(left)
+            yield from parts_of(right)
         case Call(_, arguments):
             for argument in arguments:
-                yield from columns_in(argument)
-        case Literal():
-            return
+                yield from parts_of(argument)

@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from operator import itemgetter
 from typing import Any
 
 from dpdb.constraints import shortened
@@ -87,10 +88,7 @@ class Region:
         parts = disjoint(boxes, UNION_LIMIT)
         if parts is None:
             parts = [hull(boxes)]
-            notes = (
-                *notes,
-                f"an alternative over several columns is charged as a whole: {parts_words(parts)}",
-            )
+            notes = (*notes, f"an alternative over several columns is charged as a whole: {parts_words(parts)}")
         return Region(tuple(parts), tuple(dict.fromkeys(notes)), text)
 
     @property
@@ -204,11 +202,9 @@ def make_box(sets: Mapping[str, ValueSet]) -> Box | None:
     """The box with these value sets, None when it is empty."""
     if any(values.is_empty for values in sets.values()):
         return None
-    return tuple(sorted(((name, values) for name, values in sets.items() if not values.is_everything), key=_name))
-
-
-def _name(side: tuple[str, ValueSet]) -> str:
-    return side[0]
+    return tuple(
+        sorted(((name, values) for name, values in sets.items() if not values.is_everything), key=itemgetter(0))
+    )
 
 
 def one_side(name: str, values: ValueSet) -> list[Box]:

@@ -6,7 +6,6 @@ predicate.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 
 from sqlglot import exp
@@ -112,7 +111,7 @@ def term_sql(term: Term) -> exp.Expr:
         case Literal():
             return literal_sql(term)
         case Arithmetic(sign, left, right, left_as, right_as):
-            return _total(_SIGNS[sign](_inside(left, left_as), _inside(right, right_as)))
+            return _total(_calculated(sign, _inside(left, left_as), _inside(right, right_as)))
         case Call(function, arguments, taken_as, kind):
             return _total(_called(function, [_inside(argument, taken_as) for argument in arguments], kind))
 
@@ -166,18 +165,20 @@ def _operand(term: Term, kind: str) -> exp.Expr:
     return _total(exp.Cast(this=term_sql(term), to=data_type(kind)))
 
 
-def _divided(kind: type[exp.Binary]) -> Callable[[exp.Expr, exp.Expr], exp.Expr]:
-    return lambda left, right: kind(this=left, expression=exp.func("nullif", right, exp.convert(0)))
+def _calculated(sign: str, left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    divides = sign in ("/", "//", "%")
+    return _OF_SIGN[sign](this=left, expression=exp.func("nullif", right, exp.convert(0)) if divides else right)
 
 
-_SIGNS: dict[str, Callable[[exp.Expr, exp.Expr], exp.Expr]] = {
-    "+": lambda left, right: exp.Add(this=left, expression=right),
-    "-": lambda left, right: exp.Sub(this=left, expression=right),
-    "*": lambda left, right: exp.Mul(this=left, expression=right),
-    "/": _divided(exp.Div),
-    "//": _divided(exp.IntDiv),
-    "%": _divided(exp.Mod),
+SIGNS: dict[type[exp.Expr], str] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.IntDiv: "//",
+    exp.Mod: "%",
 }
+_OF_SIGN = {sign: kind for kind, sign in SIGNS.items()}
 
 
 def _membership(term: Term, literals: tuple[Literal, ...]) -> exp.Expr:
@@ -198,22 +199,9 @@ _MAX_LENGTH = 100_000
 _MAX_NODES = 10_000
 # The arguments that nodes of the grammar may have; a node with any other argument is refused.
 _KNOWN_ARGS = {
-    "this",
-    "expression",
-    "expressions",
-    "low",
-    "high",
-    "to",
-    "negate",
-    "is_string",
-    "quoted",
-    "nested",
-    "unit",
-    "safe",
-    "year",
-    "month",
-    "day",
-}
+    "this", "expression", "expressions", "low", "high", "to", "negate", "is_string", "quoted", "nested", "unit", "safe",
+    "year", "month", "day",
+}  # fmt: skip
 
 
 def parse(text: str) -> exp.Expr:

@@ -13,7 +13,7 @@ letters; the type is public, so its values are. Equality compares texts, also wi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import cache
 from itertools import permutations
@@ -22,16 +22,16 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dpdb.errors import PredicateError
-from dpdb.predicates.nodes import Arithmetic, Call, Column, Literal, Term
+from dpdb.predicates.nodes import Arithmetic, Call, Column, Literal, Term, parts_of
 
-_WHOLE = frozenset(f"{u}{name}" for u in ("", "U") for name in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"))
+WHOLE = frozenset(f"{u}{name}" for u in ("", "U") for name in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"))
 _FLOATS = frozenset(["FLOAT", "DOUBLE"])
 _MOMENTS = frozenset(["DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"])
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _MOST_DIGITS = 38
 _MOST_EXPONENT = 400
 _PARTS = ("year", "month", "day")
-_OF_TEXT = ("lower", "upper", "trim", "length")
+OF_TEXT = ("lower", "upper", "trim", "length")
 _CAST_TARGETS = {
     exp.DType.INT: "INTEGER",
     exp.DType.INT128: "HUGEINT",
@@ -93,7 +93,7 @@ def call(function: str, argument: Term) -> Call:
         return Call(function, (argument,), taken, taken)
     if function in _PARTS and kind in _MOMENTS:
         return Call(function, (argument,), "DATE" if kind == "DATE" else "TIMESTAMP", "BIGINT")
-    if function in _OF_TEXT and equality_type(kind) == "VARCHAR":
+    if function in OF_TEXT and equality_type(kind) == "VARCHAR":
         return Call(function, (argument,), "VARCHAR", "BIGINT" if function == "length" else "VARCHAR")
     wanted = "a number" if function == "abs" else "a date or time" if function in _PARTS else "text"
     raise PredicateError(f"where: {function} needs {wanted}; {term_words(argument)!r} is {type_words(kind)}")
@@ -105,11 +105,11 @@ def made_date(parts: Sequence[Term]) -> Call:
     No part has a day made in it: where an engine has no TRY its parts are written several times.
     """
     for part in parts:
-        if part.type not in _WHOLE:
+        if part.type not in WHOLE:
             raise PredicateError(
                 f"where: make_date needs whole numbers; {term_words(part)!r} is {type_words(part.type)}"
             )
-        if any(isinstance(inner, Call) and inner.function == "make_date" for inner in _terms_in(part)):
+        if any(isinstance(inner, Call) and inner.function == "make_date" for inner in parts_of(part)):
             raise PredicateError("where: make_date may not stand inside make_date")
     return Call("make_date", tuple(parts), "HUGEINT", "DATE")
 
@@ -169,18 +169,6 @@ def cast(term: Term, wanted: str) -> Term:
     return Call("cast", (term,), taken, wanted)
 
 
-def _terms_in(term: Term) -> Iterator[Term]:
-    """A term and all its parts."""
-    yield term
-    match term:
-        case Arithmetic(_, left, right):
-            yield from _terms_in(left)
-            yield from _terms_in(right)
-        case Call(_, arguments):
-            for argument in arguments:
-                yield from _terms_in(argument)
-
-
 def term_words(term: Term) -> str:
     """A term for messages."""
     match term:
@@ -204,7 +192,7 @@ def _numbers(sign: str, left: str, right: str) -> tuple[str, str, str] | None:
         return None
     if sign == "/" or (floats and sign != "//"):
         return "DOUBLE", "DOUBLE", "DOUBLE"
-    if left in _WHOLE and right in _WHOLE:
+    if left in WHOLE and right in WHOLE:
         return "HUGEINT", "HUGEINT", "HUGEINT"
     if sign == "//" or scales[0] is None or scales[1] is None:
         return None
@@ -221,7 +209,7 @@ def _times(sign: str, left: str, right: str) -> tuple[str, str, str] | None:
         return None
     if right == "INTERVAL":
         return "TIMESTAMP", "INTERVAL", "TIMESTAMP"
-    if left == "DATE" and right in _WHOLE:
+    if left == "DATE" and right in WHOLE:
         return "DATE", "INTEGER", "DATE"
     if sign == "-" and right in _MOMENTS:
         days = left == right == "DATE"
@@ -237,7 +225,7 @@ def _problem(sign: str, left: Term, right: Term) -> str:
 
 
 def _absolute(kind: str) -> str | None:
-    if kind in _WHOLE:
+    if kind in WHOLE:
         return "HUGEINT"
     return "DOUBLE" if kind in _FLOATS else kind if _scale(kind) is not None else None
 
@@ -248,7 +236,7 @@ def _is_number(kind: str) -> bool:
 
 def _scale(kind: str) -> int | None:
     """Digits after the point of an exact number; None for other types."""
-    if kind in _WHOLE:
+    if kind in WHOLE:
         return 0
     match = _DECIMAL.fullmatch(kind)
     return int(match[2]) if match else None

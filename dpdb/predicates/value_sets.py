@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 
 from dpdb.constraints import Operator
 from dpdb.predicates.nodes import Literal, Value
-from dpdb.predicates.terms import enum_values, is_enum
+from dpdb.predicates.terms import WHOLE, enum_values, is_enum
 
 
 @total_ordering
@@ -167,7 +167,19 @@ class ValueSet:
 
     def describe(self, attribute: str) -> str:
         """The set as a condition on `attribute`, in SQL."""
-        return _words(self, attribute)
+        if self.is_everything:
+            return f"any {attribute}"
+        if self.is_empty:
+            return "nothing"
+        if not self.cuts:
+            return f"{attribute} is {'not null' if self.low else 'null'}"
+        pieces = _pieces(self)
+        alternatives = [_piece_words(attribute, left, right) for left, right in pieces[:4]]
+        if len(pieces) > 4:
+            alternatives.append(f"{len(pieces) - 4} more ranges of {attribute}")
+        if self.null:
+            alternatives.append(f"{attribute} is null")
+        return " or ".join(alternatives)
 
     @cached_property
     def _hash(self) -> int:
@@ -258,22 +270,6 @@ def _piece_words(attribute: str, left: Cut | None, right: Cut | None) -> str:
     return " and ".join(words)
 
 
-def _words(values: ValueSet, attribute: str) -> str:
-    if values.is_everything:
-        return f"any {attribute}"
-    if values.is_empty:
-        return "nothing"
-    if not values.cuts:
-        return f"{attribute} is {'not null' if values.low else 'null'}"
-    pieces = _pieces(values)
-    alternatives = [_piece_words(attribute, left, right) for left, right in pieces[:4]]
-    if len(pieces) > 4:
-        alternatives.append(f"{len(pieces) - 4} more ranges of {attribute}")
-    if values.null:
-        alternatives.append(f"{attribute} is null")
-    return " or ".join(alternatives)
-
-
 @dataclass(frozen=True)
 class Meaning:
     """The values that comparisons with one literal may match on one column.
@@ -345,10 +341,6 @@ def neighbours(near: float) -> tuple[float, float]:
     return low, math.nextafter(math.nextafter(near, math.inf), math.inf)
 
 
-_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
-_EXACT_NUMBERS = frozenset([*_INTEGERS, *(f"U{name}" for name in _INTEGERS)])
-
-
 def meaning(literal: Literal, column_type: str) -> Meaning:
     """Return the meaning of a literal on a column: the one value that the engine read, or its neighbourhood.
 
@@ -389,7 +381,7 @@ def _holds_exactly(kind: str, column_type: str) -> bool:
 
 
 def _is_exact_number(kind: str) -> bool:
-    return kind in _EXACT_NUMBERS or kind.startswith("DECIMAL(")
+    return kind in WHOLE or kind.startswith("DECIMAL(")
 
 
 def place(kind: str, value: Value) -> Key | None:

@@ -164,20 +164,17 @@ class TableRules:
         allowed
             What the check tolerates; by default nothing.
         """
-        try:
+
+        def rules() -> list[ImportedRule]:
             written = write()
             texts = [_readable(text) for text in ([written] if isinstance(written, str) else written)]
             if any(len(text) > MAX_LENGTH - _LONGEST_NOTE for text in texts):
                 raise ParameterError("it is too long for a line")
-        except (ParameterError, TypeError, ValueError) as error:
-            self.leave(origin, str(error).splitlines()[0])
-            return
-        if self._left_unread(origin, options):
-            return
-        kept = allowed.kept(texts)
-        note = "; ".join(filter(None, [kept.note, note])) or None
-        for text in texts:
-            self.found.add(ImportedRule(self.name, text, origin, note, name, kept.limits))
+            kept = allowed.kept(texts)
+            said = "; ".join(filter(None, [kept.note, note])) or None
+            return [ImportedRule(self.name, text, origin, said, name, kept.limits) for text in texts]
+
+        self._add(rules, origin, options)
 
     def count(
         self,
@@ -196,25 +193,28 @@ class TableRules:
         origin, options, name
             As for `take`.
         """
-        try:
+
+        def rules() -> list[ImportedRule]:
             written, among = limits(), where()
             if among is not None:
                 refuse_unknown_parts(among, is_condition=True)
             text = readable_line("row_count" if among is None else f"row_count WHERE {among}")
+            return [ImportedRule(self.name, text, origin, None, name, limit) for limit in written]
+
+        self._add(rules, origin, options)
+
+    def _add(self, rules: Callable[[], list[ImportedRule]], origin: str, options: Options) -> None:
+        """Add the rules of a check, or leave it out if they cannot be made, or an option of it was not read."""
+        try:
+            made = rules()
         except (ParameterError, PredicateError, TypeError, ValueError) as error:
             self.leave(origin, str(error).splitlines()[0].removeprefix("where: "))
             return
-        if self._left_unread(origin, options):
-            return
-        for limit in written:
-            self.found.add(ImportedRule(self.name, text, origin, None, name, limit))
-
-    def _left_unread(self, origin: str, options: Options) -> bool:
-        """Leave a check out if an option of it was not read."""
-        unread = options.unread()
-        if unread:
+        if unread := options.unread():
             self.leave(origin, f"dpdb does not know its option {', '.join(unread)}")
-        return bool(unread)
+            return
+        for rule in made:
+            self.found.add(rule)
 
     def leave_unknown(self, said: object, known: Collection[str], place: str) -> None:
         """Leave out the keys of a table or a column that no importer reads, such as a misspelt one.

@@ -235,11 +235,11 @@ def import_dqd(folder: str | Path, cdm: str, today: date | None = None) -> tuple
     ParameterError
         If the version is unknown, or a file is missing, is no CSV or lacks a column.
     """
-    from dpdb.rules.importers.dqd import import_checks
+    from dpdb.rules.importers.dqd import CHECKS, import_checks
     from dpdb.rules.importers.dqd_files import read_check_files
 
     found = Found()
-    files = read_check_files(Path(folder), cdm, text_of)
+    files = read_check_files(Path(folder), cdm, text_of, CHECKS)
     import_checks(files, today, found)
     return tuple(_of_table(f"DataQualityDashboard, CDM {cdm}", found, table) for table in _tables(found))
 

@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     )
     from dpdb.suites.session import Session as Session, open as open  # noqa: A004
     from dpdb.suites.suite import (
-        Limit as Limit,
         Suite as Suite,
         SuiteLike as SuiteLike,
         SuiteLine as SuiteLine,

@@ -4,14 +4,14 @@ The debit of all epsilon and the hidden thresholds are one transaction; each lev
 shown; at the end the charge is lowered to the first share and the rings (`dpdb.suites.mechanism.levels` has the
 mechanism and its proof, `dpdb.ledger.ledger_suites` why the settled charge is sound).
 
-`LevelDraws` are the levels that one process draws from one reading of the rows. `Standing` is where a suite stands,
-from what a ledger has recorded of it: levels of its runs, and checks that were re-armed.
+`Standing` is where a suite stands, from what a ledger has recorded of it: levels of its runs, and checks that were
+re-armed.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -40,7 +40,8 @@ from dpdb.suites.mechanism.levels import draw_secret, run_level
 from dpdb.suites.mechanism.plan import Certain, SuitePlan
 from dpdb.suites.mechanism.planned import plan_suite
 from dpdb.suites.mechanism.state import LevelVerdicts, SuiteState, spent
-from dpdb.suites.results import CheckResult, CheckResults, result_of
+from dpdb.suites.result import CheckResult
+from dpdb.suites.results import CheckResults, result_of
 from dpdb.suites.suite import Suite, SuiteLike, load_suite
 
 if TYPE_CHECKING:
@@ -253,13 +254,36 @@ class CheckRun:
         """Draw the hidden thresholds."""
         return draw_secret(self.plan)
 
-    def read(self, slices: PrivateSlices, held: SuiteReservation, progress: Progress) -> LevelDraws:
-        """Read the rows of every slice, unless all levels are recorded; the result draws level after level."""
-        now = self._standing(held)
-        exact: list[list[int]] = [[]] * len(now.states)
-        if now.states[0].level < len(self.plan.levels):
+    def read(
+        self, slices: PrivateSlices, held: SuiteReservation, progress: Progress
+    ) -> Callable[[], SuiteLevel | None]:
+        """Read the rows of every slice, unless all levels are recorded; the result draws level after level. Private.
+
+        Each level is of every slice together, and is to be recorded before the next.
+        """
+        now, names = self._standing(held), self.names
+        states = now.states
+        exact: list[list[int]] = [[]] * len(states)  # by slice and test, in steps
+        if states[0].level < len(self.plan.levels):
             exact = [self._statistics(slices, predicate) for predicate in self.slices.predicates]
-        return LevelDraws(self.plan, held.secret, self.names, now, exact, progress=progress)
+
+        def draw() -> SuiteLevel | None:
+            """Test what is due at the next level, in every slice; return None after the last level."""
+            nonlocal states
+            level = states[0].level + 1
+            if level > len(self.plan.levels):
+                return None
+            progress("drawing noise")
+            found = [
+                run_level(self.plan, held.secret, level, counts, state, key=key)
+                for key, (counts, state) in enumerate(zip(exact, states, strict=True))
+            ]
+            states = tuple(state.after(self.plan, one) for state, one in zip(states, found, strict=True))
+            failed = {names[key][test] for key, one in enumerate(found) for test in one.rings}
+            cost = max(spent(self.plan, state) for state in states)
+            return SuiteLevel(level, level_text(found, now.reading + 1), cost, tuple(sorted(failed)))
+
+        return draw
 
     def _statistics(self, slices: PrivateSlices, predicate: WherePredicate | None) -> list[int]:
         counts = self.counted.counts(slices, predicate)
@@ -293,53 +317,6 @@ class CheckRun:
             f"{self.counted.protects} (pure differential privacy; the loss is that of what was published), for any "
             "unknown number of rows",
         ).to_json()
-
-
-class LevelDraws:
-    """Draws level after level, of every slice together; each is to be recorded before the next. Private.
-
-    Parameters
-    ----------
-    plan : SuitePlan
-    secret : str
-        The hidden thresholds.
-    names : sequence of sequence of str
-        What the ledger calls each test, by slice.
-    now : Standing
-        What was recorded so far.
-    statistics : sequence of sequence of int
-        By slice and test, in steps.
-    progress : Progress
-        Told of each level.
-    """
-
-    def __init__(
-        self,
-        plan: SuitePlan,
-        secret: str,
-        names: Sequence[Sequence[str]],
-        now: Standing,
-        statistics: Sequence[Sequence[int]],
-        *,
-        progress: Progress,
-    ) -> None:
-        self._plan, self._secret, self._names, self._progress = plan, secret, names, progress
-        self._states, self._statistics, self._reading = [*now.states], statistics, now.reading + 1
-
-    def __call__(self) -> SuiteLevel | None:
-        """Test what is due at the next level, in every slice; None after the last level."""
-        level = self._states[0].level + 1
-        if level > len(self._plan.levels):
-            return None
-        self._progress("drawing noise")
-        found = [
-            run_level(self._plan, self._secret, level, exact, state, key=key)
-            for key, (exact, state) in enumerate(zip(self._statistics, self._states, strict=True))
-        ]
-        self._states = [state.after(self._plan, one) for state, one in zip(self._states, found, strict=True)]
-        failed = {self._names[key][test] for key, one in enumerate(found) for test in one.rings}
-        cost = max(spent(self._plan, state) for state in self._states)
-        return SuiteLevel(level, level_text(found, self._reading), cost, tuple(sorted(failed)))
 
 
 @dataclass(frozen=True)

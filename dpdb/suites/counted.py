@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpdb.constraints import DenialConstraint
+from dpdb.constraints import DenialConstraint, Limit
 from dpdb.engine import RuleStatistic, WherePredicate, load_counting
 from dpdb.errors import ParameterError, PredicateError, UnknownColumnError
 from dpdb.names import in_double_quotes
 from dpdb.predicates import TRUE, Node, all_of
 from dpdb.release import PrivateSlices, PublicTable, load_kernels
 from dpdb.suites.mechanism.plan import Tested
-from dpdb.suites.suite import Limit, Suite, SuiteLine
+from dpdb.suites.suite import Suite, SuiteLine
 
 
 @dataclass(frozen=True)
@@ -256,17 +256,35 @@ def tests_without_table(suite: Suite) -> list[Tested]:
 
 def _tested(line: SuiteLine, limit: Limit, unit: int, *, halves: bool) -> Tested:
     high = Fraction(2 if line.statistic == "rows in duplicates" else 1)
-    shares = limit.unit != "rows"
-    low = -limit.amount if shares else Fraction(0)
-    if shares and (limit.unit == "share" or _counts_known_rows_only(line)):
+    if limit.unit == "share" or (limit.unit != "rows" and _counts_known_rows_only(line)):
         high -= limit.amount
+    return as_tested(line, limit, unit, high, halves=halves)
+
+
+def as_tested(line: SuiteLine, limit: Limit, unit: int, high: Fraction, *, halves: bool) -> Tested:
+    """Return what is tested of a limit.
+
+    Parameters
+    ----------
+    line
+        Of the limit.
+    limit
+        One of the line's.
+    unit
+        Of how many rows a unit is; each changes the statistic by 0 to `high`, less the share if the limit is one.
+    high
+        The most that one row changes.
+    halves
+        Whether the statistic moves by half rows.
+    """
+    share = None if limit.unit == "rows" else limit.amount
     return Tested(
-        low=unit * low,
+        low=-unit * (share or Fraction(0)),
         high=unit * high,
         direction=limit.direction,
-        limit=Fraction(0) if shares else limit.amount,
+        limit=limit.amount if share is None else Fraction(0),
         severity=limit.severity,
-        rate=limit.amount if shares else None,
+        rate=share,
         halves=halves,
         name=line.name,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
@@ -120,11 +121,7 @@ def epsilon_for(tests: Sequence[Tested], rows: int | Fraction, confidence: Decim
 
     if not suffices(_LARGEST):
         raise ParameterError(f"no epsilon gives margins of {float(rows):g} rows")
-    least, most = 0, _LARGEST
-    while most - least > 1:
-        middle = (least + most) // 2
-        least, most = (least, middle) if suffices(middle) else (middle, most)
-    return most
+    return bisect_left(range(_LARGEST), True, key=suffices)
 
 
 def numbers_instead(plan: SuitePlan) -> Numbers:
@@ -169,13 +166,7 @@ def plan_words(plan: SuitePlan, margin: int | None = None) -> list[str]:
 
 
 def planned_words(
-    suite: Suite,
-    epsilon: Epsilon,
-    rows: int,
-    *,
-    runs: int = 1,
-    certain: Certain = "fail",
-    margin: int | None = None,
+    suite: Suite, epsilon: Epsilon, rows: int, *, runs: int = 1, certain: Certain = "fail", margin: int | None = None
 ) -> list[str]:
     """Plan a suite before there is a table: a row is the unit, and every rule has a closed form.
 

@@ -43,6 +43,9 @@ class SuiteAsk:
         What ``{date}`` stands for in the suite, as YYYY-MM-DD.
     """
 
+    function = "dp_check"  # that asks for it
+    several = True  # rows of the answer: one for each check
+
     suite: str
     epsilon: Epsilon | None = None
     confidence: float | None = None
@@ -56,16 +59,6 @@ class SuiteAsk:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keys", checked_keys(self.by, self.keys))
-
-    @property
-    def function(self) -> str:
-        """The name of the function that asks for it."""
-        return "dp_check"
-
-    @property
-    def several(self) -> bool:
-        """Whether the answer has several rows: one for each check."""
-        return True
 
 
 @dataclass(frozen=True)
@@ -187,9 +180,7 @@ def dated_suite(
 
 
 def register_suite(
-    name: str,
-    source: Suite | SuiteLike,
-    open_with: Callable[[Sequence[DenialConstraint] | None], Session],
+    name: str, source: Suite | SuiteLike, open_with: Callable[[Sequence[DenialConstraint] | None], Session]
 ) -> RegisteredSuite:
     """Return a suite by its name, with a session of its own; the caller closes that.
 

@@ -244,9 +244,5 @@ def _summary(found: Mapping[str, Any], checks: Sequence[CheckResult]) -> str:
 
 
 def _details(found: Mapping[str, Any]) -> str:
-    facts = (
-        ("run id", found["run_id"]),
-        ("sure", certainty_words(found)),
-        ("guarantee", found["guarantee"]),
-    )
+    facts = (("run id", found["run_id"]), ("sure", certainty_words(found)), ("guarantee", found["guarantee"]))
     return "<br>".join(f"{name}: {in_html(str(text))}" for name, text in facts)

@@ -18,14 +18,6 @@ from dpdb.suites.counted import CheckedLimit
 from dpdb.suites.mechanism.bounds import Verdict
 from dpdb.suites.result import CheckResult, certainty_words, checks_html, counts_words
 
-__all__ = [
-    "CHECK_SCHEMA",
-    "CheckResult",
-    "CheckResults",
-    "recorded_results",
-    "result_of",
-]
-
 
 @dataclass(eq=False, repr=False)
 class CheckResults(Sequence[CheckResult]):

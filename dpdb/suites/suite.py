@@ -25,16 +25,6 @@ from dpdb.constraints import (
 from dpdb.errors import ConstraintSyntaxError, ParameterError, PredicateError
 from dpdb.predicates import refuse_unknown_parts
 
-__all__ = [
-    "ANY_DAY",
-    "Limit",
-    "Suite",
-    "SuiteLike",
-    "SuiteLine",
-    "load_suite",
-    "needs_day",
-]
-
 
 @dataclass(frozen=True)
 class SuiteLine:

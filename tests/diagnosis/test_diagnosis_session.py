@@ -18,10 +18,10 @@ from dpdb import stopping as steps
 from dpdb.diagnosis import (
     Diagnosis,
     DiagnosisAsk,
+    DiagnosisPlan,
     NamedRule,
     NamedSlice,
     diagnosis_text,
-    plan_diagnosis,
     prepare_diagnosis,
 )
 from dpdb.doors.cli.main import main
@@ -189,7 +189,7 @@ def test_a_unit_of_three_rows_gets_three_times_the_noise(folder: Path) -> None:
     widths = []
     for rows in (1, 3):
         with dpdb.open("t.parquet", constraints=RULES, rows_per_person=rows) as session:
-            plan = plan_diagnosis(prepare_diagnosis(session, DiagnosisAsk("state", KEYS, 1)))
+            plan = DiagnosisPlan(prepare_diagnosis(session, DiagnosisAsk("state", KEYS, 1)))
             widths.append(plan.half_width)
             assert prepare_diagnosis(session, DiagnosisAsk("state", KEYS, 1)).shares.slices == 10**9 // rows
     assert 2.5 < widths[1] / widths[0] < 3.5

@@ -40,7 +40,7 @@ def exports(module: str) -> list[str]:
     for node in () if tree is None else tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__":
             return list(ast.literal_eval(node.value))
-    return [] if tree is None or not is_lazy(module) else [name for _, name in imports(module, as_itself=True)]
+    return [] if tree is None else [name for _, name in imports(module, as_itself=True)]
 
 
 def is_lazy(module: str) -> bool:

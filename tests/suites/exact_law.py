@@ -19,6 +19,8 @@ from fractions import Fraction
 from functools import cache
 from itertools import product
 
+from suite_runs import next_run
+
 from dpdb.privacy import NANO
 from dpdb.privacy.noise import replaced_noise
 from dpdb.suites import LevelVerdicts, SuitePlan, SuiteState, spent
@@ -291,7 +293,7 @@ def _one_key(plan: SuitePlan, table: Sequence[int], code: Code, secrets: Sequenc
 def _next(plan: SuitePlan, state: SuiteState, own: int) -> SuiteState:
     """Return the state before the next level; between runs every check that failed is armed again."""
     if state.level == len(plan.levels):
-        state = state.next_run()
+        state = next_run(state)
         for test, ring in enumerate(state.rings):
             state = state if ring is None else state.rearmed(plan, test, own)
     return state

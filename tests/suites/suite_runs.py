@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from dpdb.privacy import NANO
@@ -41,3 +42,8 @@ def run(
             records.append(answer.to_json())
             state = state.after(plan, LevelVerdicts.from_json(records[-1]))
     return state, records, noise.draws
+
+
+def next_run(state: SuiteState) -> SuiteState:
+    """Return the state at the start of the next run of a kept suite: failures stand, what is left is left."""
+    return replace(state, run=state.run + 1, level=0, quiet=(0,) * len(state.quiet))

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 from suite_cases import BELOW, count, share
-from suite_runs import FAR, LEVELS, plan_of, run
+from suite_runs import FAR, LEVELS, next_run, plan_of, run
 
 from dpdb.errors import ParameterError
 from dpdb.privacy import NANO
@@ -30,7 +30,7 @@ def test_as_many_noises_are_drawn_whatever_rings(statistics):
 
 
 def rung_state(plan):
-    state = run(plan, [FAR] * 5)[0].next_run()
+    state = next_run(run(plan, [FAR] * 5)[0])
     assert all(state.rings)
     return state
 
@@ -190,12 +190,12 @@ def test_a_failure_stands_untested_and_free_until_it_is_re_armed():
     plan = plan_of(count(), count(), runs=365)
     state, _, _ = run(plan, [FAR, 0])
     paid = spent(plan, state)
-    state, records, _ = run(plan, [None, 0], state.next_run())
+    state, records, _ = run(plan, [None, 0], next_run(state))
     assert [verdict.verdict for verdict in verdicts(plan, state)] == ["fail", "pass"]
     assert verdicts(plan, state)[0].run == 1
     assert spent(plan, state) == paid
     assert all(LevelVerdicts.from_json(record).untested == (0,) for record in records)
-    state = state.next_run().rearmed(plan, 0)
+    state = next_run(state).rearmed(plan, 0)
     assert spent(plan, state) == paid
     state, _, _ = run(plan, [0, 0], state)
     assert [verdict.verdict for verdict in verdicts(plan, state)] == ["pass", "pass"]
@@ -208,7 +208,7 @@ def test_money_of_its_own_pays_the_next_ring_alone():
     state, _, _ = run(plan, [close] * 3 + [0])
     assert state.left == 0
     assert verdicts(plan, state)[3].verdict == "undecided"
-    state = state.next_run().rearmed(plan, 0, plan.levels[-1])
+    state = next_run(state).rearmed(plan, 0, plan.levels[-1])
     state, _, _ = run(plan, [close, None, None, 0], state)
     assert verdicts(plan, state)[0].verdict == "fail"
     assert verdicts(plan, state)[0].run == 2
@@ -220,7 +220,7 @@ def test_what_money_of_its_own_leaves_is_the_suites():
     plan = plan_of(*[count()] * 4, runs=365)
     close, own = plan.thresholds[0], 3 * plan.levels[-1]
     state, _, _ = run(plan, [close] * 3 + [0])
-    state, _, _ = run(plan, [FAR, None, None, close], state.next_run().rearmed(plan, 0, own))
+    state, _, _ = run(plan, [FAR, None, None, close], next_run(state).rearmed(plan, 0, own))
     assert [verdict.verdict for verdict in verdicts(plan, state)] == ["fail"] * 4
     assert spent(plan, state) == NANO + plan.levels[0] + plan.levels[-1]
     assert state.left == NANO + own - spent(plan, state)
@@ -238,7 +238,7 @@ def test_only_what_failed_is_re_armed_and_too_little_of_its_own_is_the_suites():
 
 def test_after_its_runs_a_failure_is_bounded_by_the_number_of_its_test():
     plan = plan_of(*[count()] * 2, runs=1)
-    state = run(plan, [0, 0])[0].next_run()
+    state = next_run(run(plan, [0, 0])[0])
     state, _, _ = run(plan, [0, FAR], state)
     late = verdicts(plan, state)[1]
     assert state.rings[1].number == 2 * LEVELS + 2

@@ -28,7 +28,7 @@ def at_inclusion(cursor: Cursor) -> bool:
 
     Before a parenthesis it is the `IN (...)` of a condition, and behind WHERE the rule has begun.
     """
-    if _at_foreign_key(cursor):
+    if cursor.at_words("foreign", "key", before=Kind.LPAREN):
         return True
     ahead, depth, found = 0, 0, False
     while not cursor.at(Kind.END, ahead) and not cursor.at(Kind.ARROW, ahead):
@@ -44,21 +44,17 @@ def at_inclusion(cursor: Cursor) -> bool:
 
 def inclusion(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     """Take the rule: no row may have values that the parent lacks."""
-    if _at_foreign_key(cursor):
-        cursor.take()
-        cursor.take()
+    word, expected = "in", "IN"
+    if cursor.at_words("foreign", "key", before=Kind.LPAREN):
+        cursor.position += 2
+        word, expected = "references", "REFERENCES"
+    if cursor.at(Kind.LPAREN):
         columns = _in_parentheses(cursor)
-        if not cursor.at_word("references"):
-            raise cursor.error("REFERENCES")
-    elif cursor.at(Kind.LPAREN):
-        columns = _in_parentheses(cursor)
-        if not cursor.at_word("in"):
-            raise cursor.error("IN")
     else:
         columns = [_qualified(cursor)]
-        if not cursor.at_word("in"):
-            raise cursor.error("IN (put conditions behind WHERE, and names with spaces or signs in double quotes)")
-    cursor.take()
+        expected = "IN (put conditions behind WHERE, and names with spaces or signs in double quotes)"
+    if not cursor.accept_words(word):
+        raise cursor.error(expected)
     start = cursor.peek()
     among = None
     if cursor.at(Kind.LPAREN) and cursor.at_word("select", ahead=1):
@@ -66,21 +62,20 @@ def inclusion(cursor: Cursor) -> tuple[DenialConstraint, ...]:
 
         parent, parent_columns, among = selected(cursor)
     else:
-        parent, names = _parent(cursor)
-        parent_columns = tuple(names)
+        parent, parent_columns = _parent(cursor)
     if len(parent_columns) != len(columns):
         raise cursor.error(f"as many columns of {parent} as on the left ({len(columns)})", start)
-    _refuse_repeated(cursor, columns, start)
+    if len(set(columns)) < len(columns):
+        raise cursor.error("each column once on the left", start)
     return across(cursor, Inclusion(tuple(columns), parent, parent_columns, among))
 
 
 def across(cursor: Cursor, rule: Across) -> tuple[DenialConstraint, ...]:
     """Take what stands behind WHERE, and return the constraint that no row may satisfy a condition across tables."""
     conditions: tuple[Predicate, ...] = ()
-    if cursor.at_word("where"):
+    if cursor.accept_words("where"):
         from dpdb.constraints.text.conditions import conditions_among  # loads sqlglot
 
-        cursor.take()
         parent = ParentColumns(tuple(rule.parent.casefold().split(".")), "unknown")
         conditions, among = conditions_among(cursor, TupleNames(cursor.source), parent)
         if among is not None and rule.among is not None:
@@ -88,10 +83,6 @@ def across(cursor: Cursor, rule: Across) -> tuple[DenialConstraint, ...]:
         rule = replace(rule, among=rule.among or among)
     made = DenialConstraint((Predicate(computed(0, rule), Operator.EQ, Constant(True)),))
     return (made.among(conditions) if conditions else made,)
-
-
-def _at_foreign_key(cursor: Cursor) -> bool:
-    return cursor.at_word("foreign") and cursor.at_word("key", ahead=1) and cursor.at(Kind.LPAREN, ahead=2)
 
 
 def _in_parentheses(cursor: Cursor) -> list[str]:
@@ -107,44 +98,25 @@ def _in_parentheses(cursor: Cursor) -> list[str]:
 
 def _qualified(cursor: Cursor) -> str:
     """Take a column of the measured table, maybe after the table's name, as in `orders.customer_id`."""
-    while cursor.at_column() and cursor.at(Kind.DOT, ahead=1) and not cursor.at_dotted_column():
-        cursor.take()
-        cursor.take()
+    cursor.skip_table()
     return cursor.column(before="in")
 
 
-def _parent(cursor: Cursor) -> tuple[str, list[str]]:
+def _parent(cursor: Cursor) -> tuple[str, tuple[str, ...]]:
     """Take `customers.id`, `customers(id)` or `sales.customers(id, region)`: names of another table, as written."""
-    names = [_name(cursor)]
-    while cursor.accept(Kind.DOT):
-        names.append(_name(cursor))
+    names = cursor.dotted_name(_PARENT)
     if cursor.accept(Kind.LPAREN):
-        columns = [_name(cursor)]
-        while cursor.accept(Kind.COMMA):
-            columns.append(_name(cursor))
+        columns = cursor.listed(lambda: cursor.written_name(_PARENT))
         cursor.expect(Kind.RPAREN, "',' or ')'")
-        return ".".join(names), columns
+        return ".".join(names), tuple(columns)
     if len(names) == 1:
         raise cursor.error(_PARENT)
-    return ".".join(names[:-1]), names[-1:]
-
-
-def _name(cursor: Cursor) -> str:
-    if not cursor.at_column():
-        raise cursor.error(_PARENT)
-    return cursor.written_name()
-
-
-def _refuse_repeated(cursor: Cursor, columns: list[str], token: Token) -> None:
-    if len(set(columns)) < len(columns):
-        raise cursor.error("each column once on the left", token)
+    return ".".join(names[:-1]), (names[-1],)
 
 
 def at_look_up(cursor: Cursor) -> bool:
     """Return whether `CHECK (...) BY`, `not(...) BY`, `EXISTS table BY` or `word IN table BY` begins here."""
-    if cursor.at_word("check") and cursor.at(Kind.LPAREN, ahead=1):
-        return cursor.at_word("by", ahead=behind_parentheses(cursor, 1))
-    if cursor.at_word("not") and cursor.at(Kind.LPAREN, ahead=1):
+    if cursor.at_word("check", "not") and cursor.at(Kind.LPAREN, ahead=1):
         return cursor.at_word("by", ahead=behind_parentheses(cursor, 1))
     ahead = 0
     if not cursor.at_word("exists"):
@@ -180,7 +152,12 @@ _BY = "the key in both tables behind BY, such as BY person_id = person.person_id
 
 
 def look_up(cursor: Cursor) -> tuple[DenialConstraint, ...]:
-    """Take the rule: no row of the parent with a row's key may make the condition false; of `not(...)`, true."""
+    """Take a look-up: no row of the parent with a row's key may make the condition false; of `not(...)`, true.
+
+    Or take an absence.
+    """
+    if not cursor.at_word("check", "not"):
+        return _absence(cursor)
     from dpdb.constraints.text.conditions import check_across  # loads sqlglot
 
     is_denial = cursor.take().text.lower() == "not"
@@ -195,16 +172,14 @@ def look_up(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     return across(cursor, LookUp(key.columns, key.parent, key.parent_columns, condition=condition))
 
 
-def absence(cursor: Cursor) -> tuple[DenialConstraint, ...]:
+def _absence(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     """Take the rule: the parent must have every row's key."""
     if not cursor.at_word("exists"):
         cursor.position += behind_names(cursor, 0)
     cursor.take()
-    names = [cursor.written_name()]
-    while cursor.accept(Kind.DOT):
-        names.append(cursor.written_name())
+    parent = ".".join(cursor.dotted_name())
     cursor.take()
-    key = _key(cursor, ".".join(names))
+    key = _key(cursor, parent)
     return across(cursor, Inclusion(key.columns, key.parent, key.parent_columns))
 
 
@@ -226,7 +201,7 @@ def _key(cursor: Cursor, parent: str | None) -> _Key:
     """Take what stands behind BY; `parent` is the table that is known already, where columns may have one name."""
     columns: list[str] = []
     theirs: list[str] = []
-    while not columns or cursor.accept(Kind.AND) or cursor.accept(Kind.COMMA) or _accepts_and(cursor):
+    while not columns or cursor.accept(Kind.AND) or cursor.accept(Kind.COMMA) or cursor.accept_words("and"):
         start = cursor.peek()
         own, their = _pair(cursor, parent)
         table = their.table or parent
@@ -243,13 +218,6 @@ def _key(cursor: Cursor, parent: str | None) -> _Key:
             raise cursor.error(f"at most {MAX_PREDICATES - 1} columns")
     assert parent is not None, "each pair has a table"
     return _Key(parent, tuple(columns), tuple(theirs))
-
-
-def _accepts_and(cursor: Cursor) -> bool:
-    found = cursor.at_word("and")
-    if found:
-        cursor.take()
-    return found
 
 
 def _pair(cursor: Cursor, parent: str | None) -> tuple[str, _Side]:
@@ -283,15 +251,11 @@ def _pair(cursor: Cursor, parent: str | None) -> tuple[str, _Side]:
 
 
 def _side(cursor: Cursor) -> _Side:
-    token, names = cursor.peek(), [cursor.written_name()]
-    while cursor.accept(Kind.DOT):
-        names.append(cursor.written_name())
+    token, names = cursor.peek(), cursor.dotted_name()
     return _Side(".".join(names[:-1]) or None, names[-1], token)
 
 
 def _own(cursor: Cursor) -> str:
     """Take a column of the measured table, maybe behind the table's name."""
-    while cursor.at_column() and cursor.at(Kind.DOT, ahead=1) and not cursor.at_dotted_column():
-        cursor.take()
-        cursor.take()
+    cursor.skip_table()
     return cursor.column(stop_at_and=True)

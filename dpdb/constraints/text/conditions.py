@@ -96,28 +96,16 @@ def conditions_among(
 
 def selected(cursor: Cursor) -> Selected:
     """Take `(SELECT id FROM customers WHERE active)`: inside, all columns are the parent's."""
-    cursor.take()
-    cursor.take()
-    written = [_dotted(cursor)]
-    while cursor.accept(Kind.COMMA):
-        written.append(_dotted(cursor))
-    if not cursor.at_word("from"):
+    cursor.position += 2
+    written = cursor.listed(cursor.dotted_name)
+    if not cursor.accept_words("from"):
         raise cursor.error("FROM, as in (SELECT id FROM customers WHERE active)")
-    cursor.take()
-    names, among = _dotted(cursor), None
-    if cursor.at_word("where"):
-        cursor.take()
+    names, among = cursor.dotted_name(), None
+    if cursor.accept_words("where"):
         parent = ParentColumns(tuple(name.casefold() for name in names), "all")
         _, among = conditions_among(cursor, TupleNames(cursor.source), parent)
     cursor.expect(Kind.RPAREN, "WHERE or ')'")
     return Selected(".".join(names), tuple(each[-1] for each in written), among)
-
-
-def _dotted(cursor: Cursor) -> list[str]:
-    names = [cursor.written_name()]
-    while cursor.accept(Kind.DOT):
-        names.append(cursor.written_name())
-    return names
 
 
 def _reader(cursor: Cursor, tuples: TupleNames, *, bare: bool = True, parent: ParentColumns | None = None) -> _Reader:

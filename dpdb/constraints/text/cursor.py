@@ -6,12 +6,15 @@ Columns are resolved against the columns of a table, tuples against the accepted
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
+from typing import TypeVar
 
 from dpdb.constraints.text.lexer import Kind, Source, Token, shortened, tokenize
 from dpdb.errors import ConstraintSyntaxError, ParameterError
 from dpdb.names import is_encodable, most_similar_name, printable
+
+T = TypeVar("T")
 
 CLOSED_BY = {Kind.LPAREN: Kind.RPAREN, Kind.LBRACKET: Kind.RBRACKET, Kind.LBRACE: Kind.RBRACE}
 """The closing token of each kind of bracket."""
@@ -31,32 +34,30 @@ class Cursor:
         The text.
     names
         The table's columns, or None to take every column name as it is written.
+
+    Attributes
+    ----------
+    tokens : sequence of Token
+        All tokens; the last one is the end of the text.
+    position : int
+        The number of the current token; set it to go back.
     """
 
     def __init__(self, source: Source, names: ColumnNames | None) -> None:
         self.source = source
+        self.tokens: Sequence[Token] = tokenize(source)
+        self.position = 0
         self._names = names
-        self._tokens = tokenize(source)
-        self._position = 0
 
     def peek(self, ahead: int = 0) -> Token:
         """Return a token without moving."""
-        return self._tokens[min(self._position + ahead, len(self._tokens) - 1)]
+        return self.tokens[min(self.position + ahead, len(self.tokens) - 1)]
 
     def take(self) -> Token:
         """Return the current token and move on."""
         token = self.peek()
-        self._position += 1
+        self.position += 1
         return token
-
-    @property
-    def position(self) -> int:
-        """The number of the current token; set it to go back."""
-        return self._position
-
-    @position.setter
-    def position(self, position: int) -> None:
-        self._position = position
 
     def at(self, kind: Kind, ahead: int = 0) -> bool:
         """Return whether the token is of a kind."""
@@ -64,7 +65,7 @@ class Cursor:
 
     def at_word(self, *words: str, ahead: int = 0) -> bool:
         """Return whether the token is one of some lower-case words, in any case."""
-        return self.at(Kind.NAME, ahead) and self.peek(ahead).text.lower() in words
+        return self.peek(ahead).is_word(*words)
 
     def at_column(self, ahead: int = 0) -> bool:
         """Return whether the token can be (the first word of) a column name."""
@@ -73,9 +74,19 @@ class Cursor:
     def accept(self, kind: Kind) -> bool:
         """Move on if the token is of a kind; whether it was."""
         found = self.at(kind)
-        if found:
-            self.take()
+        self.position += found
         return found
+
+    def accept_words(self, *words: str) -> bool:
+        """Move on behind some lower-case words if they come next, in any case; whether they did."""
+        found = self.at_words(*words)
+        self.position += len(words) * found
+        return found
+
+    def at_words(self, *words: str, before: Kind | None = None) -> bool:
+        """Return whether some lower-case words come next, one after the other, and a token of a kind behind them."""
+        found = all(self.at_word(word, ahead=place) for place, word in enumerate(words))
+        return found and (before is None or self.at(before, ahead=len(words)))
 
     def expect(self, kind: Kind, expected: str) -> Token:
         """Take a token of a kind, else raise."""
@@ -90,7 +101,7 @@ class Cursor:
 
     def written(self, start: int, end: int | None = None) -> str:
         """Return the text between two positions (up to here), for readers: one line, without comments, printable."""
-        tokens = self._tokens[start : self._position if end is None else end]
+        tokens = self.tokens[start : self.position if end is None else end]
         ends = [token.end for token in tokens]
         apart = (" " if end < token.offset else "" for end, token in zip(ends[:1] + ends, tokens, strict=False))
         return printable("".join(gap + token.text for gap, token in zip(apart, tokens, strict=True)))
@@ -98,12 +109,12 @@ class Cursor:
     @property
     def without_end(self) -> str:
         """The whole text up to its last token: without a comment or semicolon at its end."""
-        last = next((token for token in self._tokens[::-1] if token.kind not in {Kind.END, Kind.SEMICOLON}), None)
+        last = next((token for token in self.tokens[::-1] if token.kind not in {Kind.END, Kind.SEMICOLON}), None)
         return self.source.text[: 0 if last is None else last.end]
 
     def has(self, kind: Kind) -> bool:
         """Return whether a token of a kind is still to come."""
-        return any(token.kind is kind for token in self._tokens[self._position :])
+        return any(token.kind is kind for token in self.tokens[self.position :])
 
     def up_to_word(self, word: str) -> Cursor:
         """Return a cursor from here whose text ends before a word that stands outside parentheses, if there is one.
@@ -111,28 +122,23 @@ class Cursor:
         A column of that name is found in quotes, or after the name of a tuple.
         """
         depth = 0
-        for place in range(self._position, len(self._tokens)):
-            token = self._tokens[place]
+        for place in range(self.position, len(self.tokens)):
+            token = self.tokens[place]
             depth += (token.kind in OPENING) - (token.kind in CLOSING)
-            after_dot = place > 0 and self._tokens[place - 1].kind is Kind.DOT
-            if depth == 0 and not after_dot and token.kind is Kind.NAME and token.text.lower() == word:
+            after_dot = place > 0 and self.tokens[place - 1].kind is Kind.DOT
+            if depth == 0 and not after_dot and token.is_word(word):
                 return self.up_to(place)
         return copy(self)
 
-    @property
-    def tokens(self) -> tuple[Token, ...]:
-        """All tokens; the last one is the end of the text."""
-        return tuple(self._tokens)
-
     def up_to(self, place: int) -> Cursor:
         """Return a cursor from here whose text ends before the token of a number."""
-        token = self._tokens[place]
-        return self.with_tokens([*self._tokens[:place], Token(Kind.END, token.text, token.offset)])
+        token = self.tokens[place]
+        return self.with_tokens([*self.tokens[:place], Token(Kind.END, token.text, token.offset)])
 
     def with_tokens(self, tokens: Sequence[Token]) -> Cursor:
         """Return a cursor at the same position in other tokens; the last one is the end."""
         part = copy(self)
-        part._tokens = list(tokens)
+        part.tokens = tokens
         return part
 
     def at_dotted_column(self) -> bool:
@@ -155,7 +161,18 @@ class Cursor:
         """Return whether no column of the table, as far as these are known, begins here."""
         return self._names is not None and not self.begins_known_column()
 
-    def written_name(self) -> str:
+    def listed(self, take: Callable[[], T], separator: Kind = Kind.COMMA) -> list[T]:
+        """Take one or several of what `take` takes, with separators between them."""
+        found = [take()]
+        while self.accept(separator):
+            found.append(take())
+        return found
+
+    def dotted_name(self, expected: str = "a name") -> list[str]:
+        """Take the parts of a name of another table, and maybe of a column of it, as they are written."""
+        return self.listed(lambda: self.written_name(expected), Kind.DOT)
+
+    def written_name(self, expected: str = "a name") -> str:
         """Take a name of another table or of a column of it, as it is written.
 
         Raises
@@ -164,13 +181,18 @@ class Cursor:
             If it is empty or no valid Unicode.
         """
         if not self.at_column():
-            raise self.error("a name")
+            raise self.error(expected)
         token = self.take()
         if not token.content:
             raise self.error("a name that is not empty", token)
         if not is_encodable(token.content):
             raise self.error("a name of valid Unicode", token)
         return token.content
+
+    def skip_table(self) -> None:
+        """Take the measured table's name before a column, as in `orders.customer_id`, if it is next."""
+        while self.at_column() and self.at(Kind.DOT, ahead=1) and not self.at_dotted_column():
+            self.position += 2
 
     def column(self, *, stop_at_and: bool = False, before: str | None = None) -> str:
         """Take a column name and return the table's spelling.
@@ -188,12 +210,12 @@ class Cursor:
         spellings = self._spellings(stop_at_and=stop_at_and)
         if self._names is None:
             name, count = [each for each in spellings if " " not in each[0]][-1]
-            self._position += count
+            self.position += count
             return name
         for name, count in reversed(spellings):
             column = self._names.find(name)
             if column is not None:
-                self._position += count
+                self.position += count
                 self._refuse_field(name, first)
                 return column
         words = spellings[-1][0].split(" ")
@@ -213,7 +235,7 @@ class Cursor:
 
     def refuse_two_readings(self, start: int) -> None:
         """Refuse the words since a position as one column where they are two of the table's, too."""
-        words = [token.text for token in self._tokens[start : self._position]]
+        words = [token.text for token in self.tokens[start : self.position]]
         for count in range(1, len(words)):
             parts = " ".join(words[:count]), " ".join(words[count:])
             if self._names is not None and all(self._names.find(part) is not None for part in parts):
@@ -221,7 +243,7 @@ class Cursor:
                 raise self.error(
                     f"commas between columns, or double quotes around a name: {shown} is a column, and two others are "
                     "called so together",
-                    self._tokens[start],
+                    self.tokens[start],
                 )
 
     def _refuse_field(self, name: str, token: Token) -> None:

@@ -197,12 +197,9 @@ _CONDITION_WORDS = ("is", "in", "like", "between", "isnull", "notnull", "or")
 
 def at_bare_conditions(cursor: Cursor) -> bool:
     """Return whether an operator or a word such as `in` makes a condition of the names."""
-    part, ahead = cursor.up_to_word("where"), 0
-    while not part.at(Kind.END, ahead):
-        if part.at(Kind.OPERATOR, ahead) or part.at_word(*_CONDITION_WORDS, ahead=ahead):
-            return True
-        ahead += 1
-    return False
+    part = cursor.up_to_word("where")
+    rest = part.tokens[part.position :]
+    return any(token.kind is Kind.OPERATOR or token.is_word(*_CONDITION_WORDS) for token in rest)
 
 
 def bare_conditions(cursor: Cursor) -> tuple[DenialConstraint, ...]:

@@ -62,6 +62,10 @@ class Token:
         """The offset just after the token."""
         return self.offset + (len(self.text) if self.width is None else self.width)
 
+    def is_word(self, *words: str) -> bool:
+        """Return whether it is one of some lower-case words, in any case."""
+        return self.kind is Kind.NAME and self.text.lower() in words
+
     @property
     def content(self) -> str:
         """The text without quotes, with doubled quotes single."""

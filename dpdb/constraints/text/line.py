@@ -8,7 +8,7 @@ there.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -112,22 +112,18 @@ def _read(cursor: Cursor, rule: Cursor, written: WrittenLimits, day: date | None
 
 def _selected(cursor: Cursor, rule: Cursor, written: WrittenLimits, day: date | None) -> str | None:
     """Return the WHERE of a rule whose limit is a share of the rows that it selects; None for other limits."""
-    token = next((t for t, limit in zip(written.tokens, written.limits, strict=True) if _of_selected(limit)), None)
+    token = next((t for t, limit in zip(written.tokens, written.limits, strict=True) if limit.unit == _SELECTED), None)
     if token is None:
         return None
     depth, place = 0, None
     for number, each in enumerate(rule.tokens):
         depth += (each.kind in OPENING) - (each.kind in CLOSING)
-        if depth == 0 and each.kind is Kind.NAME and each.text.lower() == "where":
+        if depth == 0 and each.is_word("where"):
             place = number
     if place is None:
         raise cursor.error("a rule with WHERE, as the percentage is of the rows that it selects", token)
     rule.position = place
     return _where(rule, day)
-
-
-def _of_selected(limit: Limit) -> bool:
-    return limit.unit == "share of selected"
 
 
 def _refuse_limits_of_rows(cursor: Cursor, written: WrittenLimits) -> None:
@@ -226,6 +222,7 @@ _UNITS: dict[str, tuple[_Unit, Statistic]] = {
     "% of non - null in duplicates": ("share of non-null", ROWS_IN_DUPLICATES),
     "% of selected": ("share of selected", VIOLATIONS),
 }
+_SELECTED = "share of selected"
 _MOST_TOKENS = 3 + max(len(unit.split()) for unit in _UNITS)
 
 
@@ -294,11 +291,11 @@ def cut_limits(cursor: Cursor) -> tuple[Cursor, WrittenLimits]:
         If an amount is not possible, two limits have one severity or different statistics, or the line fails before it
         warns.
     """
-    places = _places(cursor)
-    if not places:
+    found = _places(cursor)
+    if not found:
         return cursor, WrittenLimits()
-    tokens = cursor.tokens
-    read = [_limit(cursor, place) for place in places[: len(_SEVERITIES) + 1]]
+    tokens, places = cursor.tokens, [start for start, _ in found]
+    read = [_limit(cursor, start, end) for start, end in found[: len(_SEVERITIES) + 1]]
     for place, (limit, statistic) in zip(places[1:], read[1:], strict=False):
         if len(read) > len(_SEVERITIES) or limit.severity == read[0][0].severity:
             raise cursor.error("at most one warn and one fail", tokens[place])
@@ -330,35 +327,35 @@ def limit_expected(cursor: Cursor) -> ConstraintSyntaxError | None:
     for place, token in enumerate(tokens):
         depth += (token.kind in OPENING) - (token.kind in CLOSING)
         after_dot = place > 0 and tokens[place - 1].kind is Kind.DOT
-        if depth > 0 or after_dot or not _is_word(token, *_SEVERITIES):
+        if depth > 0 or after_dot or not token.is_word(*_SEVERITIES):
             continue
-        if _is_word(tokens[place + 1], *_DIRECTIONS, *_NO_DIRECTIONS):
+        if tokens[place + 1].is_word(*_DIRECTIONS, *_NO_DIRECTIONS):
             return cursor.error(_FORMS, token)
     return None
 
 
-def _places(cursor: Cursor) -> list[int]:
-    """Return the numbers of the first tokens of the limits at the end, read backwards: linear in the text's length."""
+def _places(cursor: Cursor) -> list[tuple[int, int]]:
+    """Return where the limits at the end begin and end, read backwards: linear in the text's length."""
     tokens = cursor.tokens
     end = len(tokens) - 1
     if end > 0 and tokens[end - 1].kind is Kind.SEMICOLON:
         end -= 1
-    places: list[int] = []
+    places: list[tuple[int, int]] = []
     while (start := _start(tokens, end)) is not None:
-        places.append(start)
+        places.append((start, end))
         if start == 0 or tokens[start - 1].kind is not Kind.COMMA:
             break
         end = start - 1
     return places[::-1]
 
 
-def _start(tokens: tuple[Token, ...], end: int) -> int | None:
+def _start(tokens: Sequence[Token], end: int) -> int | None:
     """Return where the limit begins that ends before a place; None if there is none."""
     for start in range(end - 3, max(end - _MOST_TOKENS, 0) - 1, -1):
         words = tokens[start : start + 3]
         if (
-            _is_word(words[0], *_SEVERITIES)
-            and _is_word(words[1], *_DIRECTIONS)
+            words[0].is_word(*_SEVERITIES)
+            and words[1].is_word(*_DIRECTIONS)
             and words[2].kind is Kind.NUMBER
             and " ".join(_words(tokens[start + 3 : end])) in _UNITS
         ):
@@ -366,21 +363,15 @@ def _start(tokens: tuple[Token, ...], end: int) -> int | None:
     return None
 
 
-def _is_word(token: Token, *words: str) -> bool:
-    return token.kind is Kind.NAME and token.text.lower() in words
-
-
-def _words(tokens: tuple[Token, ...]) -> Iterator[str]:
+def _words(tokens: Sequence[Token]) -> Iterator[str]:
     """Return the words of a unit; a text in quotes is no word of it."""
     for token in tokens:
         yield token.text.lower() if token.kind in {Kind.NAME, Kind.ARITHMETIC} else f"{token.kind}"
 
 
-def _limit(cursor: Cursor, place: int) -> tuple[Limit, Statistic]:
-    tokens = cursor.tokens
-    severity, direction, number = tokens[place : place + 3]
-    end = next(at for at in range(place + 3, len(tokens)) if _ends_unit(tokens[at]))
-    unit, statistic = _UNITS[" ".join(_words(tokens[place + 3 : end]))]
+def _limit(cursor: Cursor, place: int, end: int) -> tuple[Limit, Statistic]:
+    severity, direction, number = cursor.tokens[place : place + 3]
+    unit, statistic = _UNITS[" ".join(_words(cursor.tokens[place + 3 : end]))]
     if number.text[0] in "+-":
         raise cursor.error("a number from 0 on, without a sign", number)
     if not _NUMBER.fullmatch(number.text):
@@ -388,15 +379,11 @@ def _limit(cursor: Cursor, place: int) -> tuple[Limit, Statistic]:
     amount = Fraction(number.text) / (1 if unit == "rows" else 100)
     try:
         limit = Limit(
-            "warn" if severity.text.lower() == "warn" else "fail",
-            "above" if direction.text.lower() == "above" else "below",
+            "warn" if severity.is_word("warn") else "fail",
+            "above" if direction.is_word("above") else "below",
             amount,
             unit,
         )
     except ParameterError as error:
         raise cursor.error(str(error), number) from None
     return limit, statistic
-
-
-def _ends_unit(token: Token) -> bool:
-    return token.kind in {Kind.COMMA, Kind.SEMICOLON, Kind.END}

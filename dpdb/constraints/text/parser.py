@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from dpdb.constraints.column_ref import ColumnRef, RowExpression, computed
 from dpdb.constraints.denial import MAX_PREDICATES, Constant, DenialConstraint, Operator, Predicate
-from dpdb.constraints.text.across_text import at_inclusion, at_look_up, inclusion
+from dpdb.constraints.text.across_text import at_inclusion, at_look_up, inclusion, look_up
 from dpdb.constraints.text.cursor import CLOSED_BY, OPENING, ColumnNames, Cursor, TupleNames, normal_tuple_name
-from dpdb.constraints.text.denials import conjunction, denied, function
+from dpdb.constraints.text.denials import at_bare_conditions, bare_conditions, conjunction, denied, function
 from dpdb.constraints.text.lexer import Kind, Source, Token
 from dpdb.names import LONGEST_NAME
 
@@ -24,7 +24,7 @@ _FORMS = (
 _JOINING = ("and", "or", "is", "in", "like", "not", "between", "where", "isnull", "notnull")
 _NO_ARROW = "',' or '->' (put commas between columns, and names with spaces or signs in double quotes)"
 _LITERALS = frozenset([Kind.NUMBER, Kind.DATE, Kind.TEXT])
-_SIGNS = {Kind.RPAREN: ")", Kind.RBRACKET: "]", Kind.RBRACE: "}"}
+_SIGN_OF = {Kind.RPAREN: ")", Kind.RBRACKET: "]", Kind.RBRACE: "}"}
 _NAMED_FORMS = ("check", "unique", "primary", "foreign", "not")
 
 
@@ -77,8 +77,7 @@ def parse_from(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     form = cursor.position
     constraints = _form(cursor)(cursor)
     after = cursor.position
-    if cursor.at_word("where"):
-        cursor.take()
+    if cursor.accept_words("where"):
         among += _condition(cursor)
     text, around = cursor.written(start), (cursor.written(start, form), cursor.written(after))
     cursor.accept(Kind.SEMICOLON)
@@ -123,20 +122,11 @@ def _refuse_as_name(cursor: Cursor) -> None:
 
 def _condition_before(cursor: Cursor) -> tuple[Predicate, ...]:
     """Take `cc = 44:`, the condition of a conditional dependency, if there is one."""
-    if _at_quantifier(cursor) or not _has_colon(cursor):
+    if _at_quantifier(cursor) or not cursor.has(Kind.COLON):
         return ()
     among = _condition(cursor)
     cursor.expect(Kind.COLON, "':'")
     return among
-
-
-def _has_colon(cursor: Cursor) -> bool:
-    ahead = 0
-    while not cursor.at(Kind.END, ahead):
-        if cursor.at(Kind.COLON, ahead):
-            return True
-        ahead += 1
-    return False
 
 
 def _condition(cursor: Cursor) -> tuple[Predicate, ...]:
@@ -157,18 +147,15 @@ def _form(cursor: Cursor) -> Callable[[Cursor], tuple[DenialConstraint, ...]]:
 def _refuse_without_parentheses(cursor: Cursor) -> None:
     """Name what `CHECK a > 0`, `UNIQUE a`, `PRIMARY KEY a` and `NOT NULL a` lack."""
     for words in (("check",), ("unique",), ("primary", "key"), ("not", "null")):
-        if all(cursor.at_word(word, ahead=place) for place, word in enumerate(words)):
+        if cursor.at_words(*words):
             is_name = cursor.at_column(ahead=len(words)) and not cursor.at_word(*_JOINING, ahead=len(words))
             if is_name and not cursor.begins_known_column():
                 raise cursor.error(f"parentheses: {' '.join(words).upper()} (...)", cursor.peek(len(words)))
 
 
-def _at_not_null(cursor: Cursor) -> bool:
-    return cursor.at_word("not") and cursor.at_word("null", ahead=1) and cursor.at(Kind.LPAREN, ahead=2)
-
-
-def _at_check(cursor: Cursor) -> bool:
-    return cursor.at_word("check") and cursor.at(Kind.LPAREN, ahead=1)
+def _at(*forms: str) -> Callable[[Cursor], bool]:
+    """Return the question whether one of some forms, such as `primary key`, stands before a parenthesis."""
+    return lambda cursor: any(cursor.at_words(*form.split(), before=Kind.LPAREN) for form in forms)
 
 
 def _at_holoclean(cursor: Cursor) -> bool:
@@ -193,31 +180,23 @@ def _at_quantifier(cursor: Cursor) -> bool:
     return cursor.at(Kind.FORALL) or (cursor.at_word("forall") and cursor.at(Kind.NAME, ahead=1))
 
 
-def _at_key(cursor: Cursor) -> bool:
-    if cursor.at_word("primary"):
-        return cursor.at_word("key", ahead=1) and cursor.at(Kind.LPAREN, ahead=2)
-    return cursor.at_word("unique", "key") and cursor.at(Kind.LPAREN, ahead=1)
-
-
 def _denial(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     """Take `not(...)`, maybe after `forall t1, t2:`."""
     tuples = TupleNames(cursor.source)
-    if cursor.at(Kind.FORALL) or cursor.at_word("forall"):
+    if cursor.accept(Kind.FORALL) or cursor.accept_words("forall"):
         _quantifier(cursor, tuples)
-    if not (cursor.at(Kind.NOT) or cursor.at_word("not")):
+    if not (cursor.accept(Kind.NOT) or cursor.accept_words("not")):
         raise cursor.error("'not('")
-    cursor.take()
     closing = CLOSED_BY.get(cursor.peek().kind)
     if closing is None:
         raise cursor.error("'('")
     cursor.take()
     constraint = denied(cursor, tuples, closing)
-    cursor.expect(closing, f"'&' or '{_SIGNS[closing]}'")
+    cursor.expect(closing, f"'&' or '{_SIGN_OF[closing]}'")
     return (constraint,)
 
 
 def _quantifier(cursor: Cursor, tuples: TupleNames) -> None:
-    cursor.take()
     tuples.declare(cursor.expect(Kind.NAME, "a tuple name"))
     while cursor.accept(Kind.COMMA):
         tuples.declare(cursor.expect(Kind.NAME, "a tuple name"))
@@ -242,7 +221,7 @@ def _dependency(cursor: Cursor) -> tuple[DenialConstraint, ...]:
         raise cursor.error(
             "columns beside an arrow (for conditions, write not(t1.a = t2.a & t1.b != t2.b), or a = 1: b = 2)"
         )
-    if cursor.at_word("not") and cursor.at_word("null", ahead=1):
+    if cursor.at_words("not", "null"):
         raise cursor.error(f"NOT NULL({left}) or {left} IS NOT NULL")
     arrow = cursor.expect(Kind.ARROW, _NO_ARROW)
     if arrow.text == "=>" and (cursor.peek().kind in _LITERALS) and not cursor.begins_known_column():
@@ -262,26 +241,24 @@ def _dependency(cursor: Cursor) -> tuple[DenialConstraint, ...]:
 
 def _key(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     """Take `UNIQUE(A, B)`, `KEY(...)` or `PRIMARY KEY (...)`."""
+    columns = _columns_in_parentheses(cursor)
+    return (DenialConstraint(tuple(_between(column, Operator.EQ) for column in columns)),)
+
+
+def _columns_in_parentheses(cursor: Cursor) -> dict[str, str]:
+    """Take the columns in the next parentheses, and what stands before them."""
     while not cursor.accept(Kind.LPAREN):
         cursor.take()
     columns = distinct_columns(columns_of(cursor))
     cursor.expect(Kind.RPAREN, "',' or ')'")
-    return (DenialConstraint(tuple(_between(column, Operator.EQ) for column in columns)),)
-
-
-def _look_up(cursor: Cursor) -> tuple[DenialConstraint, ...]:
-    """Take a look-up, or an absence; see `dpdb.constraints.text.across_text`."""
-    from dpdb.constraints.text import across_text  # few constraints are
-
-    return across_text.look_up(cursor) if cursor.at_word("check", "not") else across_text.absence(cursor)
+    return columns
 
 
 def _check(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     """Take `CHECK (a < b OR c IS NULL)`: as in SQL a row violates it if it is false, not if it is NULL."""
     from dpdb.constraints.text.conditions import violations_of_check  # loads sqlglot
 
-    cursor.take()
-    cursor.expect(Kind.LPAREN, "'('")
+    cursor.position += 2
     violations = violations_of_check(cursor, TupleNames(cursor.source))
     cursor.expect(Kind.RPAREN, "')'")
     return (DenialConstraint(violations),)
@@ -289,16 +266,11 @@ def _check(cursor: Cursor) -> tuple[DenialConstraint, ...]:
 
 def _not_null(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     """Take `NOT NULL (A, B)`."""
-    cursor.take()
-    cursor.take()
-    cursor.expect(Kind.LPAREN, "'('")
-    columns = distinct_columns(columns_of(cursor))
-    cursor.expect(Kind.RPAREN, "',' or ')'")
     return tuple(
         DenialConstraint(
             (Predicate(computed(0, _is_missing(column)), Operator.EQ, Constant(True)),), text=f"NOT NULL({written})"
         )
-        for column, written in columns.items()
+        for column, written in _columns_in_parentheses(cursor).items()
     )
 
 
@@ -310,33 +282,19 @@ def _between(column: str, op: Operator) -> Predicate:
     return Predicate(ColumnRef(0, column), op, ColumnRef(1, column))
 
 
-def _at_bare(cursor: Cursor) -> bool:
-    from dpdb.constraints.text.denials import at_bare_conditions  # loaded if no other notation matches
-
-    return at_bare_conditions(cursor)
-
-
-def _bare(cursor: Cursor) -> tuple[DenialConstraint, ...]:
-    from dpdb.constraints.text.denials import bare_conditions
-
-    return bare_conditions(cursor)
-
-
 _NOTATIONS = (
-    (_at_not_null, _not_null),
-    (at_look_up, _look_up),
-    (_at_check, _check),
+    (_at("not null"), _not_null),
+    (at_look_up, look_up),
+    (_at("check"), _check),
     (_at_denial, _denial),
-    (_at_key, _key),
+    (_at("primary key", "unique", "key"), _key),
     (_at_holoclean, _holoclean),
     (at_inclusion, inclusion),
     (_at_dependency, _dependency),
-    (_at_bare, _bare),
+    (at_bare_conditions, bare_conditions),
     (_at_list, _dependency),  # for its error message
 )
 
-
-_SIGN_OF = {Kind.RPAREN: ")", Kind.RBRACKET: "]", Kind.RBRACE: "}"}
 
 _LONGEST_ROW_NAME = 3
 """Such as `t_i`; longer ones may be meant as part of a column's name."""
@@ -374,8 +332,7 @@ class RowName:
         self._name = self._name or name
         if name != self._name:
             raise cursor.error(f"one name of a row, as {self._name} before (rows are compared column by column)")
-        cursor.take()
-        cursor.take()
+        cursor.position += 2
 
 
 def column_list(cursor: Cursor, row: RowName) -> list[WrittenColumn]:

@@ -93,27 +93,15 @@ class Cell(ABC):
         """Return another value that a slip of the pen could have made of `value`."""
 
     @abstractmethod
-    def below(self, key: Key, rng: np.random.Generator, *, close: bool = False) -> Value | None:
-        """Draw a value below a key; return None if the type has none. The caller checks the value.
+    def beyond(self, key: Key, sign: int, rng: np.random.Generator, *, close: bool = False) -> Value | None:
+        """Draw a value below or above a key; return None if the type has none. The caller checks the value.
 
         Parameters
         ----------
         key
             The bound, of the same family.
-        rng
-            The source of randomness.
-        close
-            Whether to take a value next to the bound.
-        """
-
-    @abstractmethod
-    def above(self, key: Key, rng: np.random.Generator, *, close: bool = False) -> Value | None:
-        """Draw a value above a key; return None if the type has none. The caller checks the value.
-
-        Parameters
-        ----------
-        key
-            The bound, of the same family.
+        sign
+            -1 for a value below it, 1 for one above.
         rng
             The source of randomness.
         close
@@ -171,18 +159,11 @@ class FloatCell(Cell):
             if changed != value and math.isfinite(changed):
                 return changed
 
-    def below(self, key: Key, rng: np.random.Generator, *, close: bool = False) -> Value | None:
-        if key == NAN_KEY or key[1] == math.inf:
-            return 1000 * rng.random()
-        return self._beyond(float(key[1]), -1, close, rng)
-
-    def above(self, key: Key, rng: np.random.Generator, *, close: bool = False) -> Value | None:
-        if key == NAN_KEY:
-            return None
-        return math.nan if key[1] == math.inf else self._beyond(float(key[1]), 1, close, rng)
-
-    def _beyond(self, bound: float, sign: int, close: bool, rng: np.random.Generator) -> float:
+    def beyond(self, key: Key, sign: int, rng: np.random.Generator, *, close: bool = False) -> Value | None:
         """Draw within |bound| + 1 of the bound; 1 - random() is never 0, and far out the distance exceeds rounding."""
+        if key == NAN_KEY or key[1] == math.inf:
+            return 1000 * rng.random() if sign < 0 else None if key == NAN_KEY else math.nan
+        bound = float(key[1])
         if close:
             return float(np.nextafter(self._type(bound), self._type(sign * math.inf)))
         return self._rounded(bound + sign * (abs(bound) + 1) * (1 - rng.random() * 0.99))
@@ -239,17 +220,15 @@ class WholeCell(Cell):
         whole = self.low - 1 if steps is None else round(steps)
         return self.value(whole) if self.low <= whole <= self.high else None
 
-    def below(self, key: Key, rng: np.random.Generator, *, close: bool = False) -> Value | None:
+    def beyond(self, key: Key, sign: int, rng: np.random.Generator, *, close: bool = False) -> Value | None:
         steps = self._steps(key)
-        top = min(self.high, 0 if steps is None else math.ceil(steps) - 1)
-        reach = 1 if close else self.reach
-        return self.value(top - pick(rng, min(reach, top - self.low + 1))) if top >= self.low else None
-
-    def above(self, key: Key, rng: np.random.Generator, *, close: bool = False) -> Value | None:
-        steps = self._steps(key)
-        bottom = max(self.low, 0 if steps is None else math.floor(steps) + 1)
-        reach = 1 if close else self.reach
-        return self.value(bottom + pick(rng, min(reach, self.high - bottom + 1))) if bottom <= self.high else None
+        if sign < 0:
+            first = min(self.high, 0 if steps is None else math.ceil(steps) - 1)
+            room = first - self.low + 1
+        else:
+            first = max(self.low, 0 if steps is None else math.floor(steps) + 1)
+            room = self.high - first + 1
+        return self.value(first + sign * pick(rng, min(1 if close else self.reach, room))) if room > 0 else None
 
     def _steps(self, key: Key) -> Fraction | None:
         """Return a key in steps; None for NaN and infinities."""
@@ -401,14 +380,12 @@ class TextCell(Cell):
             if changed != value:
                 return changed
 
-    def below(self, key: Key, rng: np.random.Generator, *, close: bool = False) -> Value | None:
-        """Draw a proper prefix; the longest one if it shall be close."""
+    def beyond(self, key: Key, sign: int, rng: np.random.Generator, *, close: bool = False) -> Value | None:
+        """Draw a proper prefix, the longest one if it shall be close; or append one character, close in any case."""
+        if sign > 0:
+            return key[1] + self._letter(rng)
         length = len(key[1])
         return key[1][: length - 1 if close else pick(rng, length)] if length else None
-
-    def above(self, key: Key, rng: np.random.Generator, *, close: bool = False) -> Value | None:  # noqa: ARG002
-        """Append one character: that is close in any case."""
-        return key[1] + self._letter(rng)
 
     def _letter(self, rng: np.random.Generator) -> Value:
         return _CHARACTERS[pick(rng, len(_CHARACTERS))]

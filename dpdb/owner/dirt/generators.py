@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -129,11 +129,7 @@ def change_count(table: pa.Table, alpha: float) -> int:
 
 
 def _dirtied(
-    column: Column,
-    rows: npt.NDArray[np.int64],
-    typos: npt.NDArray[np.bool_],
-    skew: float,
-    rng: np.random.Generator,
+    column: Column, rows: npt.NDArray[np.int64], typos: npt.NDArray[np.bool_], skew: float, rng: np.random.Generator
 ) -> pa.ChunkedArray:
     """Change one column, in the order of the changes."""
     if not len(rows):
@@ -150,16 +146,6 @@ def _dirtied(
 
 # Predicates on one cell may undo each other; then all are tried again, at most this often altogether.
 _PASSES = 20
-
-_HOLDS: dict[Operator, Callable[[Key, Key], bool]] = {
-    Operator.EQ: operator.eq,
-    Operator.NE: operator.ne,
-    Operator.LT: operator.lt,
-    Operator.LE: operator.le,
-    Operator.GT: operator.gt,
-    Operator.GE: operator.ge,
-}
-_COPYING = {Operator.EQ, Operator.LE, Operator.GE}
 
 
 def conoise(
@@ -264,7 +250,7 @@ class _Comparison:
 
     def __init__(self, dc: DenialConstraint, predicate: Predicate, columns: Mapping[str, Column]) -> None:
         left = columns[predicate.left.column]
-        self._op = predicate.op
+        self._signs = predicate.op.signs
         self._left = _Side(left, predicate.left.tuple_index, predicate.op)
         self._right: _Side | Key
         right = predicate.right
@@ -286,7 +272,7 @@ class _Comparison:
     def holds(self, rows: tuple[int, int]) -> bool:
         """Return whether the two rows satisfy the predicate; with NULL it is not true."""
         left, right = self._key(self._left, rows), self._key(self._right, rows)
-        return left is not None and right is not None and _HOLDS[self._op](left, right)
+        return left is not None and right is not None and (left > right) - (left < right) in self._signs
 
     def make_hold(self, rows: tuple[int, int], rng: np.random.Generator, keep: Sequence[_Comparison] = ()) -> bool:
         """Change one side so that this predicate holds and those in `keep` still do; return whether that worked."""
@@ -297,7 +283,7 @@ class _Comparison:
             return True
         if len(sides) == 2 and rng.random() < 0.5:
             sides.reverse()
-        if self._op in _COPYING and any(self._try(_copied, side, rows, rng, keep) for side in sides):
+        if 0 in self._signs and any(self._try(_copied, side, rows, rng, keep) for side in sides):
             return True
         others = (_from_domain, _from_range, _next_to) if keep else (_from_domain, _from_range)
         return any(self._try(propose, side, rows, rng, keep) for side in sides for propose in others)
@@ -356,14 +342,11 @@ def _from_domain(comparison: _Comparison, side: _Side, other: Key, rng: np.rando
         return comparison.common(side.column.cell.key(value))
 
     first, last = bisect_left(values, other, key=key), bisect_right(values, other, key=key)
-    start, stop = {
-        Operator.EQ: (first, last),
-        Operator.LT: (0, first),
-        Operator.LE: (0, last),
-        Operator.GT: (last, len(values)),
-        Operator.GE: (first, len(values)),
-        Operator.NE: (last, len(values) + first),  # all but first .. last, wrapped around
-    }[side.op]
+    signs = side.op.signs
+    start = 0 if -1 in signs else first if 0 in signs else last
+    stop = len(values) if 1 in signs else last if 0 in signs else first
+    if side.op is Operator.NE:
+        start, stop = last, len(values) + first  # all but first .. last, wrapped around
     return values[(start + pick(rng, stop - start)) % len(values)] if stop > start else None
 
 
@@ -371,13 +354,10 @@ def _from_range(
     _comparison: _Comparison, side: _Side, other: Key, rng: np.random.Generator, *, close: bool = False
 ) -> Value | None:
     cell = side.column.cell
-    if side.op in {Operator.LT, Operator.LE}:
-        return cell.below(other, rng, close=close)
-    if side.op in {Operator.GT, Operator.GE}:
-        return cell.above(other, rng, close=close)
+    if side.op.is_order:
+        return cell.beyond(other, -1 if -1 in side.op.signs else 1, rng, close=close)
     equal = cell.nearest(other)
     return None if equal is None or side.op is Operator.EQ else cell.typo(equal, rng)
 
 
-def _next_to(comparison: _Comparison, side: _Side, other: Key, rng: np.random.Generator) -> Value | None:
-    return _from_range(comparison, side, other, rng, close=True)
+_next_to = partial(_from_range, close=True)

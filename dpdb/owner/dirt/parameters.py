@@ -46,25 +46,22 @@ def check_real(name: str, value: object, *, low: float, high: float = math.inf, 
     raise ParameterError(f"{name} must be a finite number {bound}, got {value!r}")
 
 
-def check_count(name: str, value: object) -> int:
-    """Return a whole number of at least 1, or raise `ParameterError`."""
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1:
+def check_count(name: str, value: object, least: int = 1) -> int:
+    """Return a whole number of at least 1, or another least number, or raise `ParameterError`."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least:
         return int(value)
-    raise ParameterError(f"{name} must be a whole number of at least 1, got {value!r}")
+    raise ParameterError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
 
 def check_seed(seed: object) -> int | None:
     """Return a seed, a whole number of at least 0, or None if none was given; else raise `ParameterError`."""
-    if seed is None:
-        return None
-    if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and seed >= 0:
-        return int(seed)
-    raise ParameterError(f"seed must be a whole number of at least 0, got {seed!r}")
+    return None if seed is None else check_count("seed", seed, least=0)
 
 
-def fresh_seed() -> int:
-    """Draw a seed, so that a run without a given seed can still be repeated."""
-    return int(np.random.default_rng().integers(2**32))
+def known_seed(seed: object) -> int:
+    """Check a seed as `check_seed`; draw one if none is given, so that the run can still be repeated."""
+    given = check_seed(seed)
+    return int(np.random.default_rng().integers(2**32)) if given is None else given
 
 
 def generator(seed: int | None, purpose: Purpose) -> np.random.Generator:

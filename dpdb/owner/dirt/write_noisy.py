@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from glob import glob, has_magic
 from pathlib import Path
@@ -21,7 +21,7 @@ from dpdb.files.new_file import new_file
 from dpdb.opening import open_local_table
 from dpdb.owner.dirt.column import Column
 from dpdb.owner.dirt.generators import change_count, conoise, rnoise
-from dpdb.owner.dirt.parameters import Purpose, check_count, check_seed, fresh_seed, generator
+from dpdb.owner.dirt.parameters import Purpose, check_count, generator, known_seed
 from dpdb.schema import TableSchema
 from dpdb.sources import SourceLike
 
@@ -87,13 +87,11 @@ class OutputFile:
 
     def _refuse_source(self, source: SourceLike) -> None:
         if isinstance(source, (str, os.PathLike)):
-            if any(self._is(file) for file in _files_of(os.fspath(source))):
+            files = filter(Path.exists, _files_of(os.fspath(source)))
+            if self.path.exists() and any(file.samefile(self.path) for file in files):
                 raise ParameterError(f"{self.path} is the source, which is never overwritten; name another output file")
         elif self.path.exists() and not isinstance(source, pa.Table):
             raise ParameterError(f"{self.path} exists and may be what the source reads; name another output file")
-
-    def _is(self, file: Path) -> bool:
-        return file.exists() and self.path.exists() and file.samefile(self.path)
 
 
 def _files_of(path: str) -> Collection[Path]:
@@ -198,8 +196,7 @@ def write_noisy(
     """
     _refuse_foreign(kind, {"alpha": alpha, "typo": typo, "skew": skew}, {"iterations": iterations})
     wanted = None if sample is None else check_count("sample", sample)
-    chosen_seed = check_seed(seed)
-    seed = fresh_seed() if chosen_seed is None else chosen_seed
+    seed = known_seed(seed)
     target = OutputFile(out, source, overwrite=overwrite)
     # Opening refuses columns that do not compare, as a measurement would.
     spec = TableSpec.of(source, settings, constraints=constraints, table=table).with_assumed_parents()
@@ -223,7 +220,7 @@ def write_noisy(
         columns=clean.num_columns,
         constrained_columns=constrained,
         iterations=done,
-        changed_cells=_differing_cells(clean, noisy, constrained),
+        changed_cells=sum(_differing(Column(clean, name).plain, Column(noisy, name).plain) for name in constrained),
     )
 
 
@@ -255,10 +252,6 @@ def _sampled(table: pa.Table, wanted: int | None, seed: int) -> pa.Table:
         return table
     rows = generator(seed, Purpose.SAMPLE).choice(table.num_rows, wanted, replace=False)
     return table.take(pa.array(np.sort(rows)))
-
-
-def _differing_cells(clean: pa.Table, noisy: pa.Table, names: Iterable[str]) -> int:
-    return sum(_differing(Column(clean, name).plain, Column(noisy, name).plain) for name in names)
 
 
 def _differing(before: pa.ChunkedArray, after: pa.ChunkedArray) -> int:

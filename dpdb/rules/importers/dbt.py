@@ -261,14 +261,9 @@ _GENERIC_TESTS: dict[str, Write] = {
     "not_null_proportion": lambda o, where: present(o.need("column_name"), where),
 }
 _WHY_NOT = {
-    "equality": ACROSS_TABLES,
-    "equal_rowcount": ACROSS_TABLES,
-    "fewer_rows_than": ACROSS_TABLES,
-    "cardinality_equality": ACROSS_TABLES,
+    **dict.fromkeys(("equality", "equal_rowcount", "fewer_rows_than", "cardinality_equality"), ACROSS_TABLES),
     "recency": "it depends on the time at which it runs",
-    "at_least_one": WHOLE_TABLE,
-    "not_constant": WHOLE_TABLE,
-    "sequential_values": WHOLE_TABLE,
+    **dict.fromkeys(("at_least_one", "not_constant", "sequential_values"), WHOLE_TABLE),
 }
 
 

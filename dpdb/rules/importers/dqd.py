@@ -9,7 +9,7 @@ What a check says as a rule is a function for each, of the line of a file that a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple, TypeAlias
@@ -46,7 +46,8 @@ def import_checks(files: CheckFiles, today: date | None, found: Found) -> None:
     found
         Takes rules, by table.
     """
-    known = Known.of(files, today)
+    types = {(row["cdmTableName"], row["cdmFieldName"]): row["cdmDatatype"].lower() for row in files.fields}
+    known = Known(types, today)
     for row in files.tables:
         for check, (table, write) in TABLE_CHECKS.items():
             if row[check] == "Yes":
@@ -54,8 +55,8 @@ def import_checks(files: CheckFiles, today: date | None, found: Found) -> None:
         _leave_unknown(found, row, "TABLE", TABLE_CHECKS)
     for level, rows, checks in (("FIELD", files.fields, FIELD_CHECKS), ("CONCEPT", files.concepts, CONCEPT_CHECKS)):
         for row in rows:
-            for check, (applies, write) in checks.items():
-                if applies(row):
+            for check, write in checks.items():
+                if _asks(row, check):
                     _take(found, row["cdmTableName"], _Check(row, level, check, write), known)
             _leave_unknown(found, row, level, {*checks, "cdmDatatype"})
     _leave_schema(files, found)
@@ -145,15 +146,7 @@ class Known:
     types: Mapping[tuple[str, str], str]
     today: date | None
 
-    @classmethod
-    def of(cls, files: CheckFiles, today: date | None) -> Known:
-        """Return what is known of the fields of some files."""
-        return cls(
-            {(row["cdmTableName"], row["cdmFieldName"]): row["cdmDatatype"].lower() for row in files.fields}, today
-        )
 
-
-_Applies: TypeAlias = Callable[[Row], bool]
 Write: TypeAlias = Callable[[Row, Known], Statement]
 
 
@@ -239,10 +232,8 @@ def _gender(row: Row, _: Known) -> Statement:
 
 def _descendants(row: Row, _: Known) -> Statement:
     """Write the gender of those who have one of some concepts' descendants."""
-    concepts = [number(item.strip()) for item in row["conceptId"].split(",")]
-    if any(concept is None or concept.denominator != 1 for concept in concepts):
-        raise ParameterError(f"conceptId {row['conceptId']!r} is no list of concepts")
-    ancestors = among("ancestor_concept_id", [int(concept) for concept in concepts if concept is not None])
+    concepts = _concepts(row["conceptId"], "conceptId ")
+    ancestors = among("ancestor_concept_id", concepts)
     descends = f"IN (SELECT descendant_concept_id FROM concept_ancestor WHERE {ancestors})"
     text = _of_gender(row["plausibleGenderUseDescendants"], f"{column_name(row['cdmFieldName'])} {descends}")
     return Statement(text, _SELECTED, _ONCE if len(concepts) > 1 else None)
@@ -257,10 +248,7 @@ def _of_gender(named: str, where: str) -> str:
 
 def _units(row: Row, _: Known) -> Statement:
     """Write which units a concept's values have; -1 is for none, and 0 is another check."""
-    units = [number(item.strip()) for item in row["plausibleUnitConceptIds"].split(",")]
-    if any(unit is None or unit.denominator != 1 for unit in units):
-        raise ParameterError(f"{row['plausibleUnitConceptIds']!r} is no list of concepts")
-    allowed = [int(unit) for unit in units if unit is not None and unit != -1]
+    allowed = [unit for unit in _concepts(row["plausibleUnitConceptIds"]) if unit != -1]
     where = f"{_is_concept(row)} AND (unit_concept_id <> 0 OR unit_concept_id IS NULL)"
     return Statement(f"CHECK ({among('unit_concept_id', [*allowed, 0])}) WHERE {where}", _SELECTED)
 
@@ -305,6 +293,14 @@ def _day_of(name: str, datatype: str | None) -> str:
     return f"CAST({column_name(name)} AS DATE)" if datatype == "datetime" else column_name(name)
 
 
+def _concepts(said: str, column: str = "") -> list[int]:
+    """Read a list of concepts; the column is for the message."""
+    found = [number(item.strip()) for item in said.split(",")]
+    if any(concept is None or concept.denominator != 1 for concept in found):
+        raise ParameterError(f"{column}{said!r} is no list of concepts")
+    return [int(concept) for concept in found if concept is not None]
+
+
 def _is_concept(row: Row, field: str | None = None, column: str = "conceptId") -> str:
     concept = number(row[column])
     if concept is None or concept.denominator != 1:
@@ -312,16 +308,17 @@ def _is_concept(row: Row, field: str | None = None, column: str = "conceptId") -
     return f"{column_name(field or row['cdmFieldName'])} = {int(concept)}"
 
 
-def _yes(check: str) -> _Applies:
-    return lambda row: row[check] == "Yes"
+_OF_KEYS = ("fkDomain", "fkClass")
+_WITH_VALUE = ("plausibleValueLow", "plausibleValueHigh", "plausibleGender", "plausibleGenderUseDescendants")
 
 
-def _given(check: str) -> _Applies:
-    return lambda row: bool(row[check])
-
-
-def _referring(check: str) -> _Applies:
-    return lambda row: row["isForeignKey"] == "Yes" and bool(row[check])
+def _asks(row: Row, check: str) -> bool:
+    """Return whether a line of a field or a concept asks for a check: by Yes, or by a value of its own."""
+    if check in _OF_KEYS:
+        return row["isForeignKey"] == "Yes" and bool(row[check])
+    if check == "plausibleUnitConceptIds":
+        return bool(row["plausibleUnitConceptIdsThreshold"])
+    return bool(row[check]) if check in _WITH_VALUE else row[check] == "Yes"
 
 
 def _in_concept(column: str, check: str) -> Write:
@@ -342,35 +339,34 @@ TABLE_CHECKS: dict[str, tuple[str, Write]] = {
 }  # fmt: skip
 """The table whose rows are checked, and what is."""
 
-FIELD_CHECKS: dict[str, tuple[_Applies, Write]] = {
-    "isRequired": (_yes("isRequired"), lambda row, _: Statement(present(row["cdmFieldName"]), _ALL)),
-    "isPrimaryKey": (_yes("isPrimaryKey"), lambda row, _: Statement(keyed([row["cdmFieldName"]]), _ALL)),
-    "isForeignKey": (_yes("isForeignKey"), _foreign_key),
-    "fkDomain": (_referring("fkDomain"), _in_concept("domain_id", "fkDomain")),
-    "fkClass": (_referring("fkClass"), _in_concept("concept_class_id", "fkClass")),
-    "isStandardValidConcept": (
-        _yes("isStandardValidConcept"), lambda row, _: _of_named_concept(_VALID, row, _KNOWN)
-    ),
-    "measureValueCompleteness": (
-        _yes("measureValueCompleteness"), lambda row, _: Statement(present(row["cdmFieldName"]), _ALL)
-    ),
-    "standardConceptRecordCompleteness": (_yes("standardConceptRecordCompleteness"), _completeness),
-    "sourceConceptRecordCompleteness": (_yes("sourceConceptRecordCompleteness"), _completeness),
-    "sourceValueCompleteness": (_yes("sourceValueCompleteness"), _source_values),
-    "plausibleValueLow": (_given("plausibleValueLow"), _low),
-    "plausibleValueHigh": (_given("plausibleValueHigh"), _high),
-    "plausibleTemporalAfter": (_yes("plausibleTemporalAfter"), _temporal_after),
-    "plausibleDuringLife": (_yes("plausibleDuringLife"), _before_death),
-    "plausibleStartBeforeEnd": (_yes("plausibleStartBeforeEnd"), _start_before_end),
-    "plausibleAfterBirth": (_yes("plausibleAfterBirth"), _after_birth),
-    "plausibleBeforeDeath": (_yes("plausibleBeforeDeath"), _before_death),
-    "withinVisitDates": (_yes("withinVisitDates"), _within_visit),
+FIELD_CHECKS: dict[str, Write] = {
+    "isRequired": lambda row, _: Statement(present(row["cdmFieldName"]), _ALL),
+    "isPrimaryKey": lambda row, _: Statement(keyed([row["cdmFieldName"]]), _ALL),
+    "isForeignKey": _foreign_key,
+    "fkDomain": _in_concept("domain_id", "fkDomain"),
+    "fkClass": _in_concept("concept_class_id", "fkClass"),
+    "isStandardValidConcept": lambda row, _: _of_named_concept(_VALID, row, _KNOWN),
+    "measureValueCompleteness": lambda row, _: Statement(present(row["cdmFieldName"]), _ALL),
+    "standardConceptRecordCompleteness": _completeness,
+    "sourceConceptRecordCompleteness": _completeness,
+    "sourceValueCompleteness": _source_values,
+    "plausibleValueLow": _low,
+    "plausibleValueHigh": _high,
+    "plausibleTemporalAfter": _temporal_after,
+    "plausibleDuringLife": _before_death,
+    "plausibleStartBeforeEnd": _start_before_end,
+    "plausibleAfterBirth": _after_birth,
+    "plausibleBeforeDeath": _before_death,
+    "withinVisitDates": _within_visit,
 }  # fmt: skip
 
-CONCEPT_CHECKS: dict[str, tuple[_Applies, Write]] = {
-    "plausibleValueLow": (_given("plausibleValueLow"), _bound_of_concept("plausibleValueLow", ">=")),
-    "plausibleValueHigh": (_given("plausibleValueHigh"), _bound_of_concept("plausibleValueHigh", "<=")),
-    "plausibleGender": (_given("plausibleGender"), _gender),
-    "plausibleGenderUseDescendants": (_given("plausibleGenderUseDescendants"), _descendants),
-    "plausibleUnitConceptIds": (_given("plausibleUnitConceptIdsThreshold"), _units),
+CONCEPT_CHECKS: dict[str, Write] = {
+    "plausibleValueLow": _bound_of_concept("plausibleValueLow", ">="),
+    "plausibleValueHigh": _bound_of_concept("plausibleValueHigh", "<="),
+    "plausibleGender": _gender,
+    "plausibleGenderUseDescendants": _descendants,
+    "plausibleUnitConceptIds": _units,
 }
+
+CHECKS: dict[str, Iterable[str]] = {"Table": TABLE_CHECKS, "Field": FIELD_CHECKS, "Concept": CONCEPT_CHECKS}
+"""All of them, by the file that asks for them."""

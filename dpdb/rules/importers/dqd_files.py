@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -23,20 +23,6 @@ Row: TypeAlias = dict[str, str]
 
 _VERSIONS = ("5.3", "5.4")
 _NAMES = ("cdmTableName", "cdmFieldName")
-_WITH_THRESHOLD = {
-    "Table": ("measurePersonCompleteness", "measureConditionEraCompleteness", "measureObservationPeriodOverlap"),
-    "Field": (
-        "isRequired", "isPrimaryKey", "isForeignKey", "fkDomain", "fkClass", "isStandardValidConcept",
-        "measureValueCompleteness", "standardConceptRecordCompleteness", "sourceConceptRecordCompleteness",
-        "sourceValueCompleteness", "plausibleValueLow", "plausibleValueHigh", "plausibleTemporalAfter",
-        "plausibleDuringLife", "plausibleStartBeforeEnd", "plausibleAfterBirth", "plausibleBeforeDeath",
-        "withinVisitDates",
-    ),
-    "Concept": (
-        "plausibleValueLow", "plausibleValueHigh", "plausibleGender", "plausibleGenderUseDescendants",
-        "plausibleUnitConceptIds",
-    ),
-}  # fmt: skip
 _FURTHER = {
     "Table": ("cdmTableName",),
     "Field": (
@@ -56,7 +42,9 @@ class CheckFiles:
     concepts: tuple[Row, ...]
 
 
-def read_check_files(folder: Path, version: str, text_of: Callable[[Path], str]) -> CheckFiles:
+def read_check_files(
+    folder: Path, version: str, text_of: Callable[[Path], str], checks: Mapping[str, Iterable[str]]
+) -> CheckFiles:
     """Read the files of a version of OMOP's common data model.
 
     Parameters
@@ -67,6 +55,8 @@ def read_check_files(folder: Path, version: str, text_of: Callable[[Path], str])
         Such as ``5.4``.
     text_of
         Reads a file.
+    checks
+        The checks of each file, which has a column and a threshold for each.
 
     Raises
     ------
@@ -75,10 +65,14 @@ def read_check_files(folder: Path, version: str, text_of: Callable[[Path], str])
     """
     if version not in _VERSIONS:
         raise ParameterError(f"cdm {version!r} is none of the versions whose checks dpdb knows: {', '.join(_VERSIONS)}")
-    return CheckFiles(*(_rows(folder / f"OMOP_CDMv{version}_{level}_Level.csv", level, text_of) for level in _FURTHER))
+    found = []
+    for level, further in _FURTHER.items():
+        needed = [*further, *checks[level], *(f"{check}Threshold" for check in checks[level])]
+        found.append(_rows(folder / f"OMOP_CDMv{version}_{level}_Level.csv", needed, text_of))
+    return CheckFiles(*found)
 
 
-def _rows(path: Path, level: str, text_of: Callable[[Path], str]) -> tuple[Row, ...]:
+def _rows(path: Path, needed: Sequence[str], text_of: Callable[[Path], str]) -> tuple[Row, ...]:
     if not path.is_file():
         raise ParameterError(f"{path} is missing (in DQD's repository the files stand in inst/csv)")
     try:
@@ -86,7 +80,6 @@ def _rows(path: Path, level: str, text_of: Callable[[Path], str]) -> tuple[Row, 
     except csv.Error as error:
         raise ParameterError(f"{path} is no CSV: {error}") from None
     header = lines[0] if lines else []
-    needed = [*_FURTHER[level], *_WITH_THRESHOLD[level], *(f"{check}Threshold" for check in _WITH_THRESHOLD[level])]
     lacking = [name for name in needed if name not in header]
     if lacking:
         raise ParameterError(f"{path} lacks {listed_names(lacking)}: it is of another version of DQD")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Literal, TypeAlias
@@ -60,8 +59,7 @@ def import_suite(document: object, found: Found) -> None:
     """Read a suite."""
     suite = Options(document, _SILENT_OF_SUITE)
     table = found.table(str(mapping(suite.shown("meta")).get("table", "")))
-    for name in suite.unread():
-        table.leave(f"suite: {name}", "dpdb does not know this key")
+    table.leave_unknown(document, _SILENT_OF_SUITE, "suite: ")
     for said in sequence(suite.get("expectations")):
         item = Options(said, _SILENT_OF_ITEM)
         name = str(item.first("type", "expectation_type") or "")
@@ -72,16 +70,13 @@ def _expect(name: str, item: Options, options: Options, table: TableRules) -> No
     """Take one expectation."""
     named = [options.shown(key) for key in ("column", "column_A", "column_B")]
     shown = ", ".join(texts(options.shown("column_list")) or [str(column) for column in named if column is not None])
-    write = _EXPECTATIONS.get(name)
-    if name in _ROW_COUNTS:
-        severity = severity_of(item, options)
-        severity_note(item), severity_note(options)
-        table.count(
-            lambda: _ROW_COUNTS[name](options).limits(severity), lambda: _row_condition(options), name, item, name
-        )
+    write, range_of, origin = _EXPECTATIONS.get(name), _ROW_COUNTS.get(name), f"{name}({shown})"
+    severity, notes = severity_of(item, options), [severity_note(item), severity_note(options)]
+    if range_of is not None:
+        table.count(lambda: range_of(options).limits(severity), lambda: _row_condition(options), name, item, name)
         return
     if write is None:
-        table.leave(f"{name}({shown})", why_not(name))
+        table.leave(origin, why_not(name))
         return
 
     def written() -> str | list[str]:
@@ -91,15 +86,12 @@ def _expect(name: str, item: Options, options: Options, table: TableRules) -> No
         return write(options, _row_condition(options))
 
     try:
-        allowed, notes = allowed_by_mostly(name, options), [severity_note(item), severity_note(options)]
-        allowed = replace(
-            allowed, bounds=tuple(replace(bound, severity=severity_of(item, options)) for bound in allowed.bounds)
-        )
+        allowed = allowed_by_mostly(name, options, severity)
     except ParameterError as error:
-        table.leave(f"{name}({shown})", str(error))
+        table.leave(origin, str(error))
     else:
         note = "; ".join(filter(None, notes)) or None
-        table.take(written, f"{name}({shown})", item, note, name=f"{name}({shown})", allowed=allowed)
+        table.take(written, origin, item, note, name=origin, allowed=allowed)
 
 
 _CONDITION = re.compile(
@@ -209,20 +201,24 @@ def _complete(condition: str, columns: Sequence[object], ignored: str, where: st
     return checked(condition if ignored == "none" else f"{missing(columns, every=True)} OR {condition}", where)
 
 
+def _pair(options: Options) -> list[object]:
+    return [options.need("column_A"), options.need("column_B")]
+
+
 def _greater(options: Options, where: str | None) -> str:
-    pair = [options.need("column_A"), options.need("column_B")]
+    pair = _pair(options)
     sign = " >= " if options.flag("or_equal") else " > "
     return _complete(sign.join(map(column_name, pair)), pair, _of_pair(options), where)
 
 
 def _equal(options: Options, where: str | None) -> str:
-    pair = [options.need("column_A"), options.need("column_B")]
+    pair = _pair(options)
     return _complete(" = ".join(map(column_name, pair)), pair, _of_pair(options), where)
 
 
 def _pair_among(options: Options, where: str | None) -> str:
     """Write the allowed pairs; unlike elsewhere, a pair may name a missing value."""
-    pair = [options.need("column_A"), options.need("column_B")]
+    pair = _pair(options)
     allowed = [
         " AND ".join(f"{column_name(name)} IS NOT NULL AND {column_name(name)} = {value(said)}" if said is not None
                      else f"{column_name(name)} IS NULL" for name, said in zip(pair, each, strict=True))
@@ -256,13 +252,12 @@ def _different_in_a_row(options: Options, where: str | None) -> str:
     names = list(map(column_name, columns))
     if len(names) == 2 and ignored != "none":
         return checked(" <> ".join(names), where)
-    pairs = [
+    condition = " AND ".join(
         f"{one} <> {other} AND ({one} IS NOT NULL OR {other} IS NOT NULL)" for one, other in combinations(names, 2)
-    ]
-    condition = " AND ".join(pairs)
-    return checked(
-        condition if ignored == "none" else f"{missing(columns, every=ignored == 'every')} OR {condition}", where
     )
+    if ignored != "none":
+        condition = f"{missing(columns, every=ignored == 'every')} OR {condition}"
+    return checked(condition, where)
 
 
 def _sum(options: Options, where: str | None) -> str:
@@ -323,20 +318,29 @@ def severity_note(place: Options) -> str | None:
     return None if word in {"critical", "warning"} else f"severity {place.shown('severity')}"
 
 
-def allowed_by_mostly(name: str, options: Options) -> Allowed:
+def allowed_by_mostly(name: str, options: Options, severity: Severity) -> Allowed:
     """Read `mostly`, the share that must meet an expectation, of the rows that it looks at.
 
     Great Expectations divides by the rows that are not NULL for expectations of one column, by all rows for
     `to_be_null` and `to_not_be_null`, and by the rows that `ignore_row_if` leaves for those of several columns.
+
+    Parameters
+    ----------
+    name
+        Of the expectation.
+    options
+        Its own.
+    severity
+        Of its failures.
     """
     mostly = options.get("mostly", 1)
     if isinstance(mostly, dict):  # a parameter, known when the suite runs
-        return Allowed((Bound("fail", None),), NOTHING, words=f"mostly {mostly}")
+        return Allowed((Bound(severity, None),), NOTHING, words=f"mostly {mostly}")
     if isinstance(mostly, bool) or not isinstance(mostly, (int, float)) or not 0 <= mostly <= 1:
         raise ParameterError(f"mostly: {mostly!r} is no share from 0 to 1")
     allowed = 1 - (number(mostly) or Fraction(0))
     counted = Counted(ROWS_IN_DUPLICATES if name in _OF_KEYS else VIOLATIONS, _share(name, options))
-    return Allowed((Bound("fail", allowed),), counted, percent=True, words=f"mostly {mostly}")
+    return Allowed((Bound(severity, allowed),), counted, percent=True, words=f"mostly {mostly}")
 
 
 def _share(name: str, options: Options) -> Literal["share", "share of non-null"] | None:

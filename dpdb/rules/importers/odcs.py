@@ -202,10 +202,6 @@ def _columns(quality: Options, column: str | None) -> list[str]:
     return columns
 
 
-def _each_present(columns: list[str], _: Options) -> list[str]:
-    return list(map(present, columns))
-
-
 def _none_missing(columns: list[str], options: Options) -> list[str]:
     others = [item for item in sequence(options.inner("arguments").get("missingValues")) if item is not None]
     written = list(map(present, columns))
@@ -221,7 +217,7 @@ def _each_valid(columns: list[str], options: Options) -> list[str]:
 
 _METRICS: dict[str, Callable[[list[str], Options], str | list[str]]] = {
     **dict.fromkeys(_OF_DUPLICATES, lambda columns, _: keyed(columns)),
-    **dict.fromkeys(["nullValues", "nullCheck"], _each_present),
+    **dict.fromkeys(["nullValues", "nullCheck"], lambda columns, _: list(map(present, columns))),
     "missingValues": _none_missing,
     "invalidValues": _each_valid,
 }

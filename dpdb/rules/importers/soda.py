@@ -95,14 +95,9 @@ class _Table:
     """Settings of a table in a file of SodaCL: configurations of columns, and the filter of a part of the table."""
 
     def __init__(self, file: Mapping[str, Any], name: str, part: str | None) -> None:
-        self._part = part
+        self.part = part
         self._filter = mapping(file.get(f"filter {name} [{part}]"))
         self._configured = mapping(file.get(f"configurations for {name}"))
-
-    @property
-    def is_part(self) -> bool:
-        """Return whether the checks are about a part of the table."""
-        return self._part is not None
 
     def where(self) -> str | None:
         """Return the condition of the part of the table.
@@ -112,10 +107,10 @@ class _Table:
         ParameterError
             If the file does not state it.
         """
-        if self._part is None:
+        if self.part is None:
             return None
         if list(self._filter) != ["where"]:
-            raise ParameterError(f"the file does not say what [{self._part}] is by one where")
+            raise ParameterError(f"the file does not say what [{self.part}] is by one where")
         return one_line(self._filter["where"])
 
     def options(self, said: object, metric: str, columns: list[str], strange: Collection[str]) -> Options:
@@ -137,6 +132,10 @@ def _sodacl(said: object, table: _Table, rules: TableRules) -> None:
     check, given, strange = single(said)
     match = _METRIC.fullmatch(check.strip())
     write: _Write
+
+    def rows() -> str | None:
+        return both(options.get("filter"), table.where())
+
     if match is not None:
         columns = [name.strip().strip('"') for name in match["columns"].split(",")]
         options = table.options(given, match["metric"], columns, strange)
@@ -148,24 +147,20 @@ def _sodacl(said: object, table: _Table, rules: TableRules) -> None:
         elif check == "failed rows" and "fail condition" in options:
             write = partial(failing, "fail condition", options)
         elif check.split(" ")[0] == "row_count" and "same as" not in check:
-            name = str(options.shown("name") or check)
             rest = check.removeprefix("row_count").strip()
-            rules.count(
-                lambda: limits_of_rows(rest, options),
-                lambda: both(options.get("filter"), table.where()),
-                check,
-                options,
-                name,
-            )
+            rules.count(lambda: limits_of_rows(rest, options), rows, check, options, _called(options, check))
             return
         else:
             known = ("row_count", "schema", "freshness", "avg", "min", "max", "sum", "stddev", "change ", "anomaly")
             rules.leave(check, WHOLE_TABLE if check.startswith(known) else "dpdb does not know this check")
             return
-    among = table.is_part or "filter" in options
-    allowed = threshold_of_metric(match, options, among=among)
-    name = str(options.shown("name") or check)
-    rules.take(lambda: write(both(options.get("filter"), table.where())), check, options, name=name, allowed=allowed)
+    allowed = threshold_of_metric(match, options, among=table.part is not None or "filter" in options)
+    rules.take(lambda: write(rows()), check, options, name=_called(options, check), allowed=allowed)
+
+
+def _called(options: Options, check: str) -> str:
+    """Return the name of a check, which it has by itself if it is given none."""
+    return str(options.shown("name") or check)
 
 
 def _reference(check: str, where: str | None) -> str:
@@ -231,20 +226,18 @@ def take_check(
     columns = [column] if column is not None else texts(options.get("columns")) or texts(options.get("column"))
     origin = f"{name}({', '.join(columns)})" if columns else name
     write: _Write
+
+    def rows() -> str | None:
+        return both(options.first("filter", "filter sql"), where)
+
     if kind == "duplicate" and column is None and columns:
-        write = partial(several_duplicates, columns)
+        write = partial(keyed_with_nulls, columns)  # Soda compares them as texts, NULL being one of them
     elif kind in WRITERS and columns:
         write = partial(WRITERS[kind], columns, options)
     elif kind in {"failed_row", "failed_rows_expression"} and "expression" in options:
         write = partial(failing, "expression", options)
     elif kind == "row":
-        table.count(
-            lambda: limits_of_contract_rows(options),
-            lambda: both(options.first("filter", "filter sql"), where),
-            origin,
-            options,
-            str(options.shown("name") or origin),
-        )
+        table.count(lambda: limits_of_contract_rows(options), rows, origin, options, _called(options, origin))
         return
     elif "reference" in kind:
         table.leave(origin, ACROSS_TABLES)
@@ -253,14 +246,9 @@ def take_check(
         known = kind in {"schema", "row", "freshness", "avg", "aggregate", "metric", "sql_metric", "min", "max", "sum"}
         table.leave(origin, WHOLE_TABLE if known else "dpdb does not know this check")
         return
-    among = where is not None or "filter" in options or "filter sql" in options
-    table.take(
-        lambda: write(both(options.first("filter", "filter sql"), where)),
-        origin,
-        options,
-        name=str(options.shown("name") or origin),
-        allowed=threshold_of_contract(name, options, among=among, excludes_values="missing values" in options),
-    )
+    is_part = where is not None or "filter" in options or "filter sql" in options
+    allowed = threshold_of_contract(name, options, among=is_part, excludes_values="missing values" in options)
+    table.take(lambda: write(rows()), origin, options, name=_called(options, origin), allowed=allowed)
 
 
 def _inherited(kind: str, beside: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -272,11 +260,6 @@ def _inherited(kind: str, beside: Mapping[str, Any], given: Mapping[str, Any]) -
 
 
 _PATTERNS = ("missing regex", "missing format", "valid format", "valid regex", "invalid format", "invalid regex")
-
-
-def several_duplicates(columns: list[str], where: str | None) -> list[str]:
-    """Write a key over columns that Soda compares as texts, NULL being one of them."""
-    return keyed_with_nulls(columns, where)
 
 
 def _duplicate(columns: list[str], options: Options, where: str | None) -> str:

@@ -45,6 +45,10 @@ _ROUNDED_TO = 10**4  # shares of SodaCL's percentages
 _ROUNDED_UP = Fraction(49, 10**6)  # the last share of a limit below half of that
 
 
+_UPPER = {"<": reaching, "<=": above}
+_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+
 def threshold_of_metric(match: re.Match[str] | None, options: Options, *, among: bool) -> Allowed:
     """Read the threshold of a check of SodaCL.
 
@@ -83,19 +87,20 @@ def _met(threshold: str, percent: bool) -> Fraction | None:
     if said is not None:
         if said["sign"] == "=":
             return _ZERO if number(said["number"]) == 0 else None
-        read = {"<": reaching, "<=": above}.get(said["sign"])
-        return None if read is None else _rounded(read(said["number"], percent=percent), percent)
+        return _largest(said["sign"], said["number"], percent)
     said = BETWEEN.fullmatch(threshold)
     if said is None or number(said["low"]) != 0 or said["open"] == "(":
         return None
-    return _rounded((reaching if said["close"] == ")" else above)(said["high"], percent=percent), percent)
+    return _largest("<" if said["close"] == ")" else "<=", said["high"], percent)
 
 
-def _rounded(largest: Fraction | None, percent: bool) -> Fraction | None:
-    """Return the largest share whose percentage is allowed once it is rounded to two decimals; none stays none.
+def _largest(sign: str, said: str, percent: bool) -> Fraction | None:
+    """Return the largest number that is below another; of percentages, once they are rounded to two decimals.
 
     Ties are left out: floats round some up and some down.
     """
+    read = _UPPER.get(sign)
+    largest = None if read is None else read(said, percent=percent)
     if not percent or not largest:
         return largest
     return min(Fraction(floor(largest * _ROUNDED_TO), _ROUNDED_TO) + _ROUNDED_UP, Fraction(1))
@@ -111,15 +116,14 @@ def _not_met(condition: object, percent: bool, fails_above: Fraction | None = No
     if said is not None:
         if said["sign"] in {"!=", "<>"}:
             return _ZERO if number(said["number"]) == 0 else None
-        read = {">=": reaching, ">": above}.get(said["sign"])
-        return None if read is None else _rounded(read(said["number"], percent=percent), percent)
+        return _largest(_OPPOSITE.get(said["sign"], ""), said["number"], percent)
     said = BETWEEN.fullmatch(text)
     if said is None or fails_above is None:
         return None
-    high = _rounded((reaching if said["close"] == ")" else above)(said["high"], percent=percent), percent)
+    high = _largest("<" if said["close"] == ")" else "<=", said["high"], percent)
     if high is None or high < fails_above:
         return None
-    return _rounded((above if said["open"] == "(" else reaching)(said["low"], percent=percent), percent)
+    return _largest("<=" if said["open"] == "(" else "<", said["low"], percent)
 
 
 def threshold_of_contract(name: str, options: Options, *, among: bool, excludes_values: bool) -> Allowed:
@@ -189,9 +193,6 @@ def _upper_end(value: object, percent: bool) -> Fraction | None:
     [(name, high)] = ends.items()
     read = {"less than": reaching, "less than or equal": above}.get(name)
     return None if read is None else read(high, percent=percent)
-
-
-_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 def limits_of_rows(threshold: str, options: Options) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -152,11 +153,7 @@ def _needed(limit: int, first_reach: int, first: Fraction, log_chance: float) ->
     most = 10**6 * NANO
     if not suffices(most):
         return "no epsilon would do"
-    least = 0
-    while most - least > 1:
-        middle = (least + most) // 2
-        least, most = (least, middle) if suffices(middle) else (middle, most)
-    return f"epsilon {format_epsilon(most)} would do"
+    return f"epsilon {format_epsilon(bisect_left(range(most), True, key=suffices))} would do"
 
 
 def _log_of(number: Fraction) -> float:

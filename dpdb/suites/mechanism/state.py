@@ -1,7 +1,7 @@
 """The state of a suite after its recorded levels: tests that rang, quiet tests, epsilon left. All of it is public.
 
-A suite's state is a fold over its records: `state.after(plan, verdicts)` for each level, `next_run` between the runs of
-a kept suite, `rearmed` for a check that its owner re-armed. Nothing secret enters it.
+A suite's state is a fold over its records: `state.after(plan, verdicts)` for each level, `rearmed` for a check that its
+owner re-armed. Nothing secret enters it.
 
 The least epsilon of a re-arm is told from the public spec of a kept suite.
 """
@@ -152,10 +152,6 @@ class SuiteState:
             own=tuple(own),
             number=number,
         )
-
-    def next_run(self) -> SuiteState:
-        """Return the state at the start of the next run of a kept suite: failures stand, what is left is left."""
-        return replace(self, run=self.run + 1, level=0, quiet=(0,) * len(self.quiet))
 
     def rearmed(self, plan: SuitePlan, test: int, own: int = 0) -> SuiteState:
         """Return the state in which a failed test is tested again: rho kept, noises fresh.

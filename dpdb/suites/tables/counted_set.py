@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import cast
 
-from dpdb.constraints import Statistic
+from dpdb.constraints import Limit, Statistic
 from dpdb.engine import OwnerQuestion, Table, WherePredicate, unit_column
 from dpdb.errors import ParameterError
 from dpdb.release import PrivateSlices
-from dpdb.suites.counted import CheckedLimit, CountedSuite, RulePlaces, known_rows
-from dpdb.suites.mechanism.plan import Tested
-from dpdb.suites.suite import Limit, Suite, SuiteLine
+from dpdb.suites.counted import CheckedLimit, CountedSuite, RulePlaces, as_tested, known_rows
+from dpdb.suites.suite import Suite, SuiteLine
 
 UNITS = "units"
 """The statistic of a check that counts units."""
@@ -112,7 +111,7 @@ def owned_table(suite: Suite, opened: Table, empty: Table, unit: str) -> OwnedTa
     f - p n by -p to 1.
     """
     limits = tuple(
-        CheckedLimit.of(line, place, limit, _tested(line, limit))
+        CheckedLimit.of(line, place, limit, as_tested(line, limit, 1, Fraction(1), halves=False))
         for place, line in enumerate(suite.lines)
         for limit in line.limits
     )
@@ -123,19 +122,6 @@ def owned_table(suite: Suite, opened: Table, empty: Table, unit: str) -> OwnedTa
             if where not in wheres:
                 wheres[where] = None if where is None else opened.selected(where)
     return OwnedTable(suite, limits, opened, empty, unit_column(unit, opened.schema), wheres)
-
-
-def _tested(line: SuiteLine, limit: Limit) -> Tested:
-    share = limit.amount if limit.unit != "rows" else None
-    return Tested(
-        low=Fraction(0) if share is None else -share,
-        high=Fraction(1),
-        direction=limit.direction,
-        limit=limit.amount if share is None else Fraction(0),
-        severity=limit.severity,
-        rate=share,
-        name=line.name,
-    )
 
 
 def _of(line: SuiteLine, limit: Limit) -> dict[object, str | None]:

@@ -26,9 +26,6 @@ from dpdb.suites.suite import Suite, SuiteLine, load_suite
 if TYPE_CHECKING:
     from dpdb.remote import RemoteSet
 
-if TYPE_CHECKING:
-    pass
-
 _ENDING = ".suite.txt"
 _FILES = (".parquet", ".csv")
 
@@ -192,13 +189,12 @@ class _Choice:
         """Return a table with the lines of its suite that can be checked; None if there is none."""
         schema = self._tables.schema(name)
         why = f"there is no table {name}" if schema is None else None
-        if schema is not None and not self._owned(schema):
+        if schema is not None and not _has(schema, self._unit):
             why = f"{name} has no column {self._unit}: nobody's rows are added to it or removed with a unit"
         if why is not None or schema is None:
             self.left_out += [NotChecked(line.name, why or "") for line in suite.lines]
             return None
-        if name.casefold() in self._public:
-            raise ParameterError(f"{name} has the column {self._unit}, so its rows are protected: it cannot be public")
+        self._refuse_undeclared(name, schema)
         lines: list[SuiteLine] = []
         parents: dict[str, str] = {}  # as a line calls it, by the name that compares: SQL's names have no case
         for line in suite.lines:
@@ -238,16 +234,13 @@ class _Choice:
         return None
 
     def _refuse_undeclared(self, name: str, schema: TableSchema) -> None:
-        is_public = name.casefold() in self._public
-        if is_public and self._owned(schema):
+        is_public, is_owned = name.casefold() in self._public, _has(schema, self._unit)
+        if is_public and is_owned:
             raise ParameterError(f"{name} has the column {self._unit}, so its rows are protected: it cannot be public")
-        if not is_public and not self._owned(schema):
+        if not is_public and not is_owned:
             raise ParameterError(
                 f"{name} has no column {self._unit}: if everybody may know its keys, declare it: --public-parent {name}"
             )
-
-    def _owned(self, schema: TableSchema) -> bool:
-        return _has(schema, self._unit)
 
 
 def _has(schema: TableSchema, name: str) -> bool:

@@ -56,13 +56,13 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _found(options: argparse.Namespace) -> Diagnosis | None:
-    from dpdb.diagnosis import DiagnosisAsk, plan_diagnosis, prepare_diagnosis, run_diagnosis
+    from dpdb.diagnosis import DiagnosisAsk, DiagnosisPlan, prepare_diagnosis, run_diagnosis
     from dpdb.doors.cli.session import clear_bar, name_run, run_session, running
 
     ask = DiagnosisAsk.of(given(options, *_ASKED) | _slices(options))
     with run_session(options, _STEPS) as session:
         prepared = prepare_diagnosis(session, ask, who=options.who)
-        plan = plan_diagnosis(prepared, options.rows)
+        plan = DiagnosisPlan(prepared, options.rows)
         clear_bar(options)
         if options.dry_run:
             write_output("\n".join([*plan.words, "nothing was spent and no row was read"]) + "\n")
