@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from dpdb.names import printable
-from dpdb.release import PreviewPart, columns_of, preview_html
+from dpdb.release import PreviewPart, arrow_fields, preview_html
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class DiagnosisLine:
     guarantee: str
 
 
-DIAGNOSIS_SCHEMA: pa.Schema = pa.schema(columns_of(DiagnosisLine))
+DIAGNOSIS_SCHEMA: pa.Schema = pa.schema(arrow_fields(DiagnosisLine))
 
 
 HEADS = ("rank", "slice", "at least", "at most")

@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     from dpdb.release.published.release_fields import (
         RELEASE_SCHEMA as RELEASE_SCHEMA,
         SHARE as SHARE,
+        arrow_fields as arrow_fields,
         bounds_words as bounds_words,
-        columns_of as columns_of,
         is_within_noise as is_within_noise,
         measured_words as measured_words,
         missing_words as missing_words,

@@ -13,7 +13,7 @@ from typing import Any, overload
 
 import pyarrow as pa
 
-from dpdb.release import columns_of
+from dpdb.release import arrow_fields
 from dpdb.suites.counted import CheckedLimit
 from dpdb.suites.mechanism.bounds import Verdict
 from dpdb.suites.result import CheckResult, certainty_words, checks_html, counts_words
@@ -154,8 +154,8 @@ def _plain(number: Fraction) -> float:
 # What each check has of its own, then what holds for all of a run.
 CHECK_SCHEMA = pa.schema(
     [
-        *columns_of(CheckResult),
-        *columns_of(
+        *arrow_fields(CheckResult),
+        *arrow_fields(
             CheckResults, "confidence", "epsilon", "epsilon_reserved", "name", "run", "runs", "run_id", "guarantee"
         ),
     ]

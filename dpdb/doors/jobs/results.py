@@ -26,7 +26,7 @@ from dpdb.doors.jobs.stored import (
     rows_beside,
 )
 from dpdb.errors import ParameterError
-from dpdb.release import RELEASE_SCHEMA, Release, columns_of, releases_table
+from dpdb.release import RELEASE_SCHEMA, Release, arrow_fields, releases_table
 from dpdb.suites import CheckResult, CheckResults
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class Results:
 
 
 # Job columns, with one column per field of `Release`, then columns of later versions.
-RESULT_SCHEMA = pa.schema(columns_of(ResultRow, release=RELEASE_SCHEMA))
+RESULT_SCHEMA = pa.schema(arrow_fields(ResultRow, release=RELEASE_SCHEMA))
 RESULTS = StoredRows(
     RESULT_SCHEMA,
     ("job", "run_id", "release", "release_id"),
@@ -259,7 +259,7 @@ class VerdictRow:
 VERDICTS = rows_beside(
     "_checks",
     "verdicts",
-    columns_of(VerdictRow, check=columns_of(CheckResult)),
+    arrow_fields(VerdictRow, check=arrow_fields(CheckResult)),
     ("job", "run_id", "suite", "place"),
     ("name", "verdict", "severity", "limit"),
 )
@@ -311,7 +311,7 @@ class DiagnosisRow(DiagnosisLine):
 DIAGNOSES = rows_beside(
     "_diagnoses",
     "diagnoses",
-    [*columns_of(DiagnosisRow, *DiagnosisRow.__annotations__), *DIAGNOSIS_SCHEMA],
+    [*arrow_fields(DiagnosisRow, *DiagnosisRow.__annotations__), *DIAGNOSIS_SCHEMA],
     ("job", "run", "diagnosis", "place"),
 )
 

@@ -128,7 +128,7 @@ _COLUMN_TYPES = {
 }  # fmt: skip
 
 
-def columns_of(kind: Any, *names: str, **inner: Iterable[pa.Field]) -> Iterator[pa.Field]:
+def arrow_fields(kind: Any, *names: str, **inner: Iterable[pa.Field]) -> Iterator[pa.Field]:
     """Give the columns of a table whose rows are values of a dataclass: one per field, NULL where that may be None.
 
     Parameters
@@ -152,7 +152,7 @@ def columns_of(kind: Any, *names: str, **inner: Iterable[pa.Field]) -> Iterator[
 
 
 # One column per field of `Release`, in its order.
-RELEASE_SCHEMA = pa.schema(columns_of(ReleaseFields))
+RELEASE_SCHEMA = pa.schema(arrow_fields(ReleaseFields))
 
 
 def release_table(releases: Iterable[ReleaseFields]) -> pa.Table:
