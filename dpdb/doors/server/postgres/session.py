@@ -57,6 +57,10 @@ _KNOWN: Mapping[str, str] = {
     "default_tablespace": "", "plan_cache_mode": "auto", "wal_level": "minimal", "backslash_quote": "safe_encoding",
     "escape_string_warning": "on", "dpdb.run_id": "",
 }  # fmt: skip
+SETTINGS: Mapping[str, str] = {
+    **FIXED, **_KNOWN, "block_size": "8192", "array_nulls": "on", "max_function_args": "100",
+}  # fmt: skip
+"""All settings as they are to begin with, for the catalog, too."""
 _WORDS = {
     "names": "client_encoding", "time zone": "TimeZone", "timezone": "TimeZone", "datestyle": "DateStyle",
     "intervalstyle": "IntervalStyle", "transaction isolation level": "transaction_isolation",

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from dpdb.doors.server.postgres.session import SETTINGS
 from dpdb.doors.sql.call import RELEASES
 from dpdb.errors import StatementRefusedError
 
@@ -325,14 +326,3 @@ def rows_of(content: Content, analyst: str, database: str) -> dict[str, Iterable
         "information_schema.information_schema_catalog_name": [{"catalog_name": database}],
         "information_schema.enabled_roles": [{"role_name": analyst}],
     }  # fmt: skip
-
-
-SETTINGS: Mapping[str, str] = {
-    "server_version": "15.0", "server_version_num": "150000", "server_encoding": "UTF8", "client_encoding": "UTF8",
-    "search_path": '"$user", public', "TimeZone": "UTC", "DateStyle": "ISO, MDY", "IntervalStyle": "postgres",
-    "standard_conforming_strings": "on", "max_identifier_length": "63", "max_index_keys": "32", "block_size": "8192",
-    "integer_datetimes": "on", "transaction_isolation": "read committed", "default_transaction_read_only": "on",
-    "is_superuser": "off", "lc_collate": "C", "lc_ctype": "C", "extra_float_digits": "1", "bytea_output": "hex",
-    "application_name": "", "statement_timeout": "0", "array_nulls": "on", "max_function_args": "100",
-}  # fmt: skip
-"""Settings as they are to begin with."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from dpdb.doors.server.postgres.catalog.content import SETTINGS, Content, formatted, function_arguments, pg_types
+from dpdb.doors.server.postgres.catalog.content import Content, formatted, function_arguments, pg_types
+from dpdb.doors.server.postgres.session import SETTINGS
 
 PREFIX = "of_pg_"
 
