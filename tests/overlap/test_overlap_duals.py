@@ -1,0 +1,75 @@
+"""Duals of problems too wide to search: safe for every row, as tight as the better first split, tighter by steps."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from dpdb.overlap.bounds import WideFamily, WideProblem, dual_bound, tops_of, wide_dual
+from dpdb.overlap.instance import Deadline, IntervalTable
+
+END = 60.0  # never reached
+
+
+def problem_of(rows: Sequence[Sequence[tuple[int, int] | None]], atoms: int, weights: Sequence[int]) -> WideProblem:
+    """Rows with one interval of atoms for each attribute, or None for every atom."""
+    families = []
+    for sides in zip(*rows, strict=True):
+        users = np.array([row for row, side in enumerate(sides) if side is not None], np.int64)
+        start, stop = np.array([side for side in sides if side is not None], np.int64).reshape(-1, 2).T
+        sets = np.arange(len(users))
+        families.append(WideFamily(users, IntervalTable(atoms, start, stop, sets, sets)))
+    return WideProblem(np.array(weights, np.int64), 0, tuple(families))
+
+
+def most_inside(rows: Sequence[Sequence[tuple[int, int] | None]], atoms: int, weights: Sequence[int]) -> list[int]:
+    """Return for each row the most that a point inside it collects, by visiting every point."""
+    most = [0] * len(rows)
+    for point in itertools.product(range(atoms), repeat=len(rows[0])):
+        covering = [
+            row
+            for row, sides in enumerate(rows)
+            if all(side is None or side[0] <= at < side[1] for side, at in zip(sides, point, strict=True))
+        ]
+        for row in covering:
+            most[row] = max(most[row], sum(weights[other] for other in covering))
+    return most
+
+
+def test_a_row_first_puts_its_weight_where_it_is_least_crowded() -> None:
+    """Ten rows share a value of the first attribute and none of the second, ten the other way round."""
+    rows = [((0, 1), (at, at + 1)) for at in range(1, 11)] + [((at, at + 1), (0, 1)) for at in range(1, 11)]
+    weights = [3] * 20
+    assert max(most_inside(rows, 11, weights)) == 3
+    problem = problem_of(rows, 11, weights)
+    assert 3 <= wide_dual(problem, Deadline(END), 1)[0] <= 6
+    assert dual_bound(problem, Deadline(END), 1)[0] == 30  # half of a row's weight on each attribute
+
+
+def test_the_even_split_is_taken_where_it_is_the_better_one() -> None:
+    """Three rows, of which every two share a value, each of another attribute."""
+    rows = [((0, 1), (0, 1), (1, 2)), ((0, 1), (1, 2), (0, 1)), ((1, 2), (0, 1), (0, 1))]
+    weights = [6, 6, 6]
+    even, _ = dual_bound(problem_of(rows, 2, weights), Deadline(END), 1)
+    assert wide_dual(problem_of(rows, 2, weights), Deadline(END), 1)[0] <= even < sum(weights)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_steps_tighten_a_dual_that_stays_above_every_point(seed: int) -> None:
+    rng = random.Random(seed)
+    atoms, weights = 9, [rng.randint(1, 9) for _ in range(40)]
+    starts = [[rng.randrange(atoms) for _ in range(2)] for _ in weights]
+    rows = [[(at, min(atoms, at + rng.randint(1, 3))) if rng.random() < 0.9 else None for at in row] for row in starts]
+    problem, most = problem_of(rows, atoms, weights), most_inside(rows, atoms, weights)
+    for bounded in (wide_dual, dual_bound):
+        first, _ = bounded(problem, Deadline(END), 1)
+        upper, split = bounded(problem, Deadline(END), 60)
+        assert sum(weights) > first > upper >= max(most)
+        tops = tops_of(problem, split)
+        assert (tops >= most).all()
+        assert (tops <= upper).all()
+        assert (tops < upper).any()
