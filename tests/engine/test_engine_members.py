@@ -148,6 +148,15 @@ def test_rules_are_read_again_as_they_are_written() -> None:
         assert str(again) == str(dc)
 
 
+def test_inside_select_the_parent_is_called_by_its_name_or_the_end_of_it() -> None:
+    read = {
+        str(*parse_constraint(f"CHECK (a IN (SELECT {before}x FROM s.v WHERE {within}y = 1))"))
+        for before in ("", "v.", "S.V.")
+        for within in ("", "v.", "s.V.")
+    }
+    assert read == {"not(t1.a IN (SELECT x FROM s.v WHERE s.v.y = 1) = FALSE)"}
+
+
 def text_of(rule: str, parts: Sequence[str]) -> str:
     return rule.format(*parts).replace("(t1.m = TRUE) != (t2.m = TRUE)", "t1.m != t2.m")
 
@@ -223,6 +232,11 @@ REFUSED = {
     "CHECK (a IN (SELECT x, y FROM v))": "expected one column in SELECT",
     "CHECK (a > (SELECT x FROM v))": "expected IN before",
     "CHECK (a IN (SELECT x FROM v WHERE y IN (SELECT x FROM v)))": "expected a column of the row before IN",
+    "CHECK (a IN (SELECT x FROM v WHERE t.b = 1))": "column 36: expected a column of v, as all inside .* found 't'",
+    "CHECK (a IN (SELECT x FROM v WHERE y = 1 AND t1.b = 1))": "column 46: expected a column of v, .* found 't1'",
+    "not(t1.a IN (SELECT x FROM v WHERE t2.b = 1) & t1.k = t2.k)": "column 36: expected a column of v, .* found 't2'",
+    "a IN (SELECT x FROM v WHERE t.b = 1)": "column 29: expected a column of v, as all inside .* found 't'",
+    "CHECK (a IN (SELECT child.k FROM v))": "column 21: expected a column of v, as all inside .* found 'child'",
     "CHECK (a IN (SELECT x FROM v WHERE y = 1 OR TRUE))": "is true whatever the rows hold",
     "CHECK (a IN (SELECT x FROM s))": "s is private, and IN .SELECT .... inside a condition reads public tables only; "
     "declare it .* such as a IN s.x",
