@@ -70,6 +70,23 @@ def check_numeric_instance(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not bound.optimal or bound.lower == truth, seed
 
 
+@pytest.mark.parametrize("block", range(3))
+def test_a_search_that_begins_just_below_the_overlap_finds_it(block: int) -> None:
+    """Next to nothing may be lost then: what is dropped as hopeless is the lighter side."""
+    for seed in range(block * 20, block * 20 + 20):
+        instance = reference.random_instance(seed)
+        truth = reference.brute_force_instance(instance)
+        problem = reduce(instance)
+        if not problem.families:
+            continue
+        ceiling, split = dual_bound(problem, Deadline(5), 3)
+        values = ValueSearch(problem, truth - 1, {}, Deadline(5))
+        assert values.run(split, ceiling) == truth == values.best, seed
+        queries = QuerySearch(problem, overlap_graph(problem), truth - 1, Deadline(5))
+        assert queries.run(ceiling) == truth == queries.best, seed
+        assert ValueSearch(problem, truth, {}, Deadline(5)).run(split, ceiling) == truth, seed
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("block", range(6))
 def test_sql_workloads_are_never_undercharged(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
