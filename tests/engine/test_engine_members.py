@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sqlglot import exp
 
@@ -16,7 +18,7 @@ import dpdb
 from dpdb.constraints import parse_constraint
 from dpdb.engine.parents import across as binding
 from dpdb.engine.sql import input_rows as orphans
-from dpdb.errors import DpdbError
+from dpdb.errors import ConstraintTypeError, DpdbError
 from dpdb.ledger import Ledger
 from dpdb.opening import open_local_table
 
@@ -260,3 +262,10 @@ def test_what_is_not_sound_or_not_there_is_one_line_and_costs_nothing(rule: str,
     assert "\n" not in str(refused.value).split("\n    ")[0]  # a syntax error shows the line, too
     with Ledger.open(ledger) as opened:
         assert opened.summary().spent == 0
+
+
+@pytest.mark.parametrize("rule", ["CHECK (a IN (SELECT x FROM v))", "CHECK (a IN (SELECT y FROM v))", "a IN v.y"])
+def test_a_parent_none_of_whose_columns_compare_is_refused_by_the_column(rule: str, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"x": pa.nulls(2), "y": [[1], [2]]}), tmp_path / "v.parquet")
+    with pytest.raises(ConstraintTypeError, match=r"column v\.[xy] has type .*, which constraints cannot compare"):
+        open_local_table(table([(1,)], "a"), constraints=rule, public_parents={"v": tmp_path / "v.parquet"})
