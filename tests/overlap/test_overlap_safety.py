@@ -16,7 +16,7 @@ from text_reader import parse_where
 
 from dpdb.overlap import solver
 from dpdb.overlap.bounds import dual_bound
-from dpdb.overlap.branching import QuerySearch, ValueSearch, overlap_graph
+from dpdb.overlap.branching import CliqueSearch, QuerySearch, ValueSearch, overlap_graph
 from dpdb.overlap.instance import Deadline
 from dpdb.overlap.reductions import reduce
 from dpdb.overlap.solver import maximum_overlap
@@ -85,6 +85,37 @@ def test_a_search_that_begins_just_below_the_overlap_finds_it(block: int) -> Non
         queries = QuerySearch(problem, overlap_graph(problem), truth - 1, Deadline(5))
         assert queries.run(ceiling) == truth == queries.best, seed
         assert ValueSearch(problem, truth, {}, Deadline(5)).run(split, ceiling) == truth, seed
+
+
+class After(Deadline):
+    """A deadline that passes after so many looks at it."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__(60)
+        self.looks = looks
+
+    @property
+    def passed(self) -> bool:
+        self.looks -= 1
+        return self.looks < 0
+
+
+@pytest.mark.parametrize("looks", [*range(12), 20, 40])
+def test_a_search_that_is_interrupted_at_any_look_keeps_a_bound(looks: int) -> None:
+    for seed in range(15):
+        instance = reference.random_instance(seed)
+        truth = reference.brute_force_instance(instance)
+        problem = reduce(instance)
+        if not problem.families:
+            continue
+        ceiling, split = dual_bound(problem, Deadline(60), 3)
+        values = ValueSearch(problem, 0, {}, After(looks))
+        assert values.run(split, ceiling) >= truth >= values.best, seed
+        graph = overlap_graph(problem)
+        queries = QuerySearch(problem, graph, 0, After(looks))
+        assert queries.run(problem.total) >= truth >= queries.best, seed
+        cliques = CliqueSearch(problem, graph, After(looks), joint=True)
+        assert problem.constant + cliques.run() >= truth >= problem.constant + cliques.best, seed
 
 
 @pytest.mark.heavy
