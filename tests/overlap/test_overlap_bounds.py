@@ -1,4 +1,4 @@
-"""Duals of problems too wide to search: safe for every row, as tight as the better first split, tighter by steps."""
+"""Bounds: duals of wide problems, safe for every row and as tight as their first split and steps; colourings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from dpdb.overlap.bounds import WideFamily, WideProblem, dual_bound, tops_of, wide_dual
+from dpdb.overlap.bounds import (
+    WideFamily,
+    WideProblem,
+    colouring_bound,
+    colouring_cost,
+    dsatur,
+    dual_bound,
+    heaviest_first,
+    tops_of,
+    wide_dual,
+)
 from dpdb.overlap.instance import Deadline, IntervalTable
 
 END = 60.0  # never reached
@@ -73,3 +83,35 @@ def test_steps_tighten_a_dual_that_stays_above_every_point(seed: int) -> None:
         assert (tops >= most).all()
         assert (tops <= upper).all()
         assert (tops < upper).any()
+
+
+def test_a_colour_costs_its_heaviest_row_and_the_cheaper_colouring_counts() -> None:
+    assert colouring_cost(np.array([0, 0, 1]), np.array([2, 5, 3])) == 8
+    path = np.diag([True] * 3, 1) | np.diag([True] * 3, -1)
+    weights = np.array([10, 1, 1, 10])
+    assert colouring_cost(dsatur(path), weights) == 20
+    assert colouring_cost(heaviest_first(path, weights), weights) == colouring_bound(path, weights) == 12
+    assert colouring_bound(path, np.array([3, 3, 3, 3])) == 6
+
+
+def test_colourings_are_proper_and_cost_at_least_the_heaviest_clique() -> None:
+    rng = random.Random(1)
+    for _ in range(40):
+        size = rng.randint(1, 9)
+        graph = np.zeros((size, size), bool)
+        for one, two in itertools.combinations(range(size), 2):
+            graph[one, two] = graph[two, one] = rng.random() < 0.4
+        weights = np.array([rng.randint(0, 9) for _ in range(size)])
+        cliques = [
+            sum(int(weights[row]) for row in rows)
+            for count in range(size + 1)
+            for rows in itertools.combinations(range(size), count)
+            if all(graph[one, two] for one, two in itertools.combinations(rows, 2))
+        ]
+        costs = []
+        for colours in (dsatur(graph), heaviest_first(graph, weights)):
+            assert not (graph & (colours[:, None] == colours)).any()
+            costs.append(colouring_cost(colours, weights))
+        assert min(costs) >= max(cliques)
+        assert colouring_bound(graph, weights) in costs
+        assert colouring_bound(graph, weights) == (min(costs) if len(set(weights.tolist())) > 1 else costs[0])
