@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from dpdb.overlap import index_rows
 from dpdb.overlap.bounds import (
     WideFamily,
     WideProblem,
@@ -20,7 +21,9 @@ from dpdb.overlap.bounds import (
     tops_of,
     wide_dual,
 )
+from dpdb.overlap.index_rows import IndexRows, most_collected
 from dpdb.overlap.instance import Deadline, IntervalTable
+from dpdb.predicates import ValueSet
 
 END = 60.0  # never reached
 
@@ -115,3 +118,28 @@ def test_colourings_are_proper_and_cost_at_least_the_heaviest_clique() -> None:
         assert min(costs) >= max(cliques)
         assert colouring_bound(graph, weights) in costs
         assert colouring_bound(graph, weights) == (min(costs) if len(set(weights.tolist())) > 1 else costs[0])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_collected_inside_a_box_is_bounded_whatever_is_left_out_as_cold(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that no point with too much covers are not searched, but what they collect counts."""
+    rng, atoms = random.Random(seed), 8
+    starts = [[rng.randrange(atoms) for _ in "xy"] for _ in range(25)]
+    rows = [[(at, min(atoms, at + rng.randint(1, 4))) for at in row] for row in starts]
+    weights = [rng.randint(1, 9) for _ in rows]
+    most = max(most_inside(rows, atoms, weights))
+    boxes = [
+        tuple(
+            (name, ValueSet.interval(low, high, closed_high=False)) for name, (low, high) in zip("xy", row, strict=True)
+        )
+        for row in rows
+    ]
+    index, chosen, seen = IndexRows(boxes, weights, [None] * len(rows)), np.arange(len(rows)), set()
+    for cells, room in itertools.product((0, 60, 120, 180, 240, 300), range(most - 25, most + 20, 3)):
+        monkeypatch.setattr(index_rows, "MOST_CELLS", cells)
+        upper, _ = most_collected(index, (), chosen, room, Deadline(END))
+        assert upper >= most
+        seen.add(upper <= room)
+    assert seen == {True, False}
