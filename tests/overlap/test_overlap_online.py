@@ -158,6 +158,16 @@ def test_a_certain_refusal_names_the_row() -> None:
     assert index.would_exceed(parse_where("age < 65"), 5, 10).allowed
 
 
+def test_of_several_boxes_the_fullest_one_is_named() -> None:
+    index = OverlapIndex([(parse_where(f"a = 2 AND b < {k}"), 1) for k in (5, 6, 7)])
+    for k in (5, 6, 7):  # apart from one another, which only a search tells
+        index.add(parse_where(f"a = 1 AND b = {k}"), 1)
+    decision = index.would_exceed(parse_where("(a = 1 AND c = 1) OR (a = 2 AND c = 2)"), 1, 3, deadline=60)
+    assert (decision.allowed, decision.lower) == (False, 4)
+    assert decision.witness is not None
+    assert decision.witness.queries == (0, 1, 2)
+
+
 def test_a_release_above_the_whole_budget_is_refused() -> None:
     decision = OverlapIndex().would_exceed(parse_where("a = 1"), 11, 10)
     assert not decision.allowed
