@@ -9,30 +9,6 @@ from __future__ import annotations
 
 import logging
 
-__all__ = [
-    "BudgetExceededError",
-    "ConstraintSyntaxError",
-    "ConstraintTypeError",
-    "DpdbError",
-    "EngineError",
-    "ForeignRuleError",
-    "IgnoredLimitsWarning",
-    "LedgerError",
-    "LittleBudgetWarning",
-    "OutOfMemoryError",
-    "ParameterError",
-    "PredicateError",
-    "ReceiptError",
-    "RightsError",
-    "RollbackError",
-    "RunIdError",
-    "SourceError",
-    "StatementFailedError",
-    "StatementRefusedError",
-    "SuiteEndedError",
-    "UnknownColumnError",
-]
-
 
 class DpdbError(Exception):
     """Base of every error that dpdb raises on purpose."""
@@ -192,3 +168,6 @@ def tell_owner(name: str) -> None:
     log, handler = logging.getLogger(name), logging.Handler(logging.ERROR)
     handler.emit = OWNER_LOG.handle  # type: ignore[method-assign]
     log.handlers, log.propagate = [handler], False
+
+
+__all__: list[str] = [name for name in sorted(globals()) if name.endswith(("Error", "Warning"))]

@@ -7,24 +7,28 @@ the module would overwrite it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import ast
+import sys
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 
-def lazy_names(room: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a room: for the names of its face, and for its modules by their own names.
+def lazy_names(room: str) -> tuple[Callable[[str], Any], list[str]]:
+    """Return the `__getattr__` and the `__all__` of a room; its modules are found by their own names, too.
 
-    Parameters
-    ----------
-    room
-        The package.
-    homes
-        Modules of the room, each with the names that come from it, separated by blanks.
+    The names of its face are those that its `__init__.py` imports from its own modules ``as`` themselves, as type
+    checkers read it: each stands there once, whether it is imported at once or for type checkers alone.
     """
-    home_of = {name: f"{room}.{module}" for module, names in homes.items() for name in names.split()}
-    face = import_module(room)
+    face = sys.modules[room]
+    home_of = {
+        alias.asname: node.module
+        for node in ast.walk(ast.parse(face.__spec__.loader.get_source(room)))  # type: ignore[union-attr]
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(f"{room}.")
+        for alias in node.names
+        if alias.asname is not None
+    }
 
     def find(name: str) -> Any:
         if name not in home_of:
@@ -35,4 +39,4 @@ def lazy_names(room: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         setattr(face, name, value)
         return value
 
-    return find
+    return find, sorted(home_of)

@@ -1,14 +1,14 @@
 """Names, and the characters in them that need care.
 
 Names as the database compares them, the nearest known name to a misspelled one, and valid names in a ledger. Characters
-that no encoding has, and those that a terminal would obey or hide.
+that no encoding has, and those that a terminal would obey or hide. Texts below one another.
 """
 
 from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher, get_close_matches
 
 from dpdb.errors import ParameterError
@@ -121,3 +121,14 @@ def in_html(text: str) -> str:
     from html import escape
 
     return escape("\n".join(map(printable, text.split("\n"))))
+
+
+def aligned(rows: Sequence[Sequence[str]], sides: str = "l") -> Iterator[str]:
+    """Give a line for each row, the cells of each column below one another; `sides` is ``l`` or ``r`` for each column.
+
+    Its last letter holds for all further columns.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = zip(row, widths, sides.ljust(len(row), sides[-1]), strict=True)
+        yield "  ".join(cell.rjust(width) if side == "r" else cell.ljust(width) for cell, width, side in cells).rstrip()

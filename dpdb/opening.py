@@ -9,8 +9,7 @@ from dpdb.engine import LocalEngine, LocalTable, Progress, TableSettings, TableS
 from dpdb.errors import SourceError
 from dpdb.remote import RemoteEngine
 from dpdb.schema import TableSchema
-from dpdb.sources import Reading, SourceLike
-from dpdb.sources import has_tables as file_has_tables
+from dpdb.sources import Reading, SourceLike, has_tables as file_has_tables
 
 if TYPE_CHECKING:
     from dpdb.constraints import ConstraintsLike
@@ -50,7 +49,8 @@ def open_table(
         of the table's rows is in their messages.
     """
     spec = TableSpec.of(source, settings, constraints=constraints, table=table)
-    return _engine(spec.source).open(spec, Reading.ALL if rows else Reading.COMPUTED, progress)
+    engine = next(engine for engine in ENGINES if engine.reads(spec.source))
+    return engine.open(spec, Reading.ALL if rows else Reading.COMPUTED, progress)
 
 
 def open_local_table(
@@ -82,24 +82,12 @@ def open_local_table(
     return _LOCAL.open(spec, Reading.ALL, progress)
 
 
-def empty_table(
-    source: SourceLike | TableSpec,
-    *,
-    constraints: ConstraintsLike | None = None,
-    table: str | None = None,
-    **settings: Unpack[TableSettings],
-) -> LocalTable:
+def empty_table(spec: TableSpec) -> LocalTable:
     """Make a table without rows that has the schema of a source, and read no row of the source.
 
     Names and types are public, rows are not. Errors as `open_table`; what that would copy (views, relations, streams)
     is only described here.
-
-    Parameters
-    ----------
-    source, constraints, table, **settings
-        As of `open_table`.
     """
-    spec = TableSpec.of(source, settings, constraints=constraints, table=table)
     if is_remote(spec.source):
         return _REMOTE.describe(spec)
     return _LOCAL.open(spec, Reading.NONE, no_progress)
@@ -116,25 +104,16 @@ def open_set(place: SourceLike, schema: str | None = None) -> RemoteSet:
     return _REMOTE.open_set(place, schema)
 
 
-def open_remote_table(
-    source: RemoteSet,
-    *,
-    constraints: ConstraintsLike | None = None,
-    table: str | None = None,
-    rows: bool = True,
-    progress: Progress = no_progress,
-    **settings: Unpack[TableSettings],
-) -> GatheredTable:
+def open_remote_table(spec: TableSpec, *, rows: bool = True, progress: Progress = no_progress) -> GatheredTable:
     """Open a table of a set of another engine; errors as `open_table`.
 
     Parameters
     ----------
-    source
-        The set, as `open_set` gives it.
-    constraints, table, rows, progress, **settings
+    spec
+        What is opened; its source is the set, as `open_set` gives it.
+    rows, progress
         As of `open_table`.
     """
-    spec = TableSpec.of(source, settings, constraints=constraints, table=table)
     return _REMOTE.open(spec, Reading.ALL if rows else Reading.COMPUTED, progress)
 
 
@@ -167,7 +146,3 @@ def declared_table(
     """
     spec = TableSpec(None, constraints=constraints, assumes_parents=assumes_parents)
     return described("the schema", schema, spec)
-
-
-def _engine(source: SourceLike) -> Engine:
-    return next(engine for engine in ENGINES if engine.reads(source))

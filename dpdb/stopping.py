@@ -310,6 +310,16 @@ def reached(step: str) -> None:
         watch(step)
 
 
+@contextmanager
+def if_it_fails(undo: Callable[[], object]) -> Iterator[None]:
+    """Undo what was begun before a block if that raises anything, also the exception of a signal."""
+    try:
+        yield
+    except BaseException:
+        undo()
+        raise
+
+
 class Closing(ABC):
     """A context manager that gives itself, and is closed at the end of the block."""
 

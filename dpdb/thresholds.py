@@ -15,9 +15,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-THRESHOLDS: dict[str, Threshold] = {}
-"""All thresholds, by name."""
-
 
 @dataclass(slots=True, eq=False)
 class Threshold:
@@ -37,7 +34,6 @@ class Threshold:
         The ends to which it can be moved; the greatest stands for infinity.
     """
 
-    name: str
     at: float
     of: str
     below: str
@@ -46,15 +42,10 @@ class Threshold:
     least: float = 0
     most: float = 1e18
 
-    def __post_init__(self) -> None:
-        """Write it into the table."""
-        THRESHOLDS[self.name] = self
-
 
 # -- how a conflict graph is held ----------------------------------------------------------------------------------
 
 MOST_LISTED = Threshold(
-    "MOST_LISTED",
     25_000_000,
     of="edges of constraints without blocks, beside constraints with blocks",
     below="these edges are listed in memory, 70 bytes each",
@@ -65,7 +56,6 @@ MOST_LISTED = Threshold(
 # -- how rows are coded, sorted and grouped ------------------------------------------------------------------------
 
 FEW_ROWS = Threshold(
-    "FEW_ROWS",
     50_000,
     of="rows of a slice",
     below="many columns are coded in one query, by sorting all their values: so few are one query sooner",
@@ -74,7 +64,6 @@ FEW_ROWS = Threshold(
 )
 
 HASH_BITS = Threshold(
-    "HASH_BITS",
     64,
     of="bits that the places of the rows leave for their hashes, in the integers that are sorted",
     below="rows are sorted by all of them",
@@ -84,7 +73,6 @@ HASH_BITS = Threshold(
 )
 
 SORTED_BITS = Threshold(
-    "SORTED_BITS",
     63,
     of="bits of several keys and a place together",
     below="keys are sorted by one sort of integers",
@@ -96,7 +84,6 @@ SORTED_BITS = Threshold(
 # -- rows of other tables -------------------------------------------------------------------------------------------
 
 REPEATED_PARENTS = Threshold(
-    "REPEATED_PARENTS",
     4,
     of="different rows that a parent has of one key, where a rule compares them with the measured row",
     below="each of them is joined to the measured row, by its place among them",
@@ -107,7 +94,6 @@ REPEATED_PARENTS = Threshold(
 # -- class histograms ----------------------------------------------------------------------------------------------
 
 MOST_HASHES = Threshold(
-    "MOST_HASHES",
     2**26,
     of="rows whose keys are counted by their hashes, in our own database",
     below="hashes are sorted in memory, half a gigabyte",
@@ -116,7 +102,6 @@ MOST_HASHES = Threshold(
 )
 
 MOST_SHARED = Threshold(
-    "MOST_SHARED",
     2**21,
     of="hashes that several rows of a remote table share",
     below="these come here, 32 megabytes at most, and only their rows are grouped by value",
@@ -125,7 +110,6 @@ MOST_SHARED = Threshold(
 )
 
 HASHES_PER_SHARED = Threshold(
-    "HASHES_PER_SHARED",
     16,
     of="distinct hashes of keys for each one that several rows share",
     below="all rows are grouped by value, which is the shorter way then",
@@ -134,7 +118,6 @@ HASHES_PER_SHARED = Threshold(
 )
 
 SMALL_SQUARES = Threshold(
-    "SMALL_SQUARES",
     2**30,
     of="rows of a class histogram",
     below="sums of squares are computed in 63 bits",
@@ -146,7 +129,6 @@ SMALL_SQUARES = Threshold(
 # -- statistics of block graphs ------------------------------------------------------------------------------------
 
 SUM_IN_PAIRS = Threshold(
-    "SUM_IN_PAIRS",
     20,
     of="pairs per row for each sum by which degrees could be counted: so many are looked at in the same time",
     below="degrees are counted from the pairs of minority rows",
@@ -155,7 +137,6 @@ SUM_IN_PAIRS = Threshold(
 )
 
 COUNTED_WORK = Threshold(
-    "COUNTED_WORK",
     1,
     of="edges that a projection may keep, for each pair of special rows and the like",
     below="the projection is scanned",
@@ -164,7 +145,6 @@ COUNTED_WORK = Threshold(
 )
 
 COVERED_SHARE = Threshold(
-    "COVERED_SHARE",
     0.5,
     of="share of the rows in conflict that are in the minority cover",
     below="2 tau* is a matching that starts from the cover and grows along lists (unless LOOKS_PER_ROW says otherwise)",
@@ -173,7 +153,6 @@ COVERED_SHARE = Threshold(
 )
 
 LOOKS_PER_ROW = Threshold(
-    "LOOKS_PER_ROW",
     128,
     of="looks per row at rows without conflict, in searches along lists",
     below="as COVERED_SHARE",
@@ -184,7 +163,6 @@ LOOKS_PER_ROW = Threshold(
 # -- programs and remote tables ------------------------------------------------------------------------------------
 
 SMALL_PROGRAM = Threshold(
-    "SMALL_PROGRAM",
     20_000,
     of="variables of a linear or integer program",
     below="it gets a moment in this process first",
@@ -193,7 +171,6 @@ SMALL_PROGRAM = Threshold(
 )
 
 THINNED_ROUNDS = Threshold(
-    "THINNED_ROUNDS",
     2,
     of="rounds in which a part of a remote table's rows in conflict did not prove 2 tau*",
     below="a larger part comes",
@@ -203,10 +180,12 @@ THINNED_ROUNDS = Threshold(
 )
 
 WHOLE_VALUES = Threshold(
-    "WHOLE_VALUES",
     16,
     of="equal rows on the chain of an order rule in a remote table",
     below="all of them come, or none",
     above="a share of them comes",
     agree="as THINNED_ROUNDS: which rows come changes what is certified, never a value",
 )
+
+THRESHOLDS: dict[str, Threshold] = {name: found for name, found in globals().items() if isinstance(found, Threshold)}
+"""All thresholds, by name."""

@@ -26,8 +26,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from accuracy_tables import DATA_SETS as TABLES
-from accuracy_tables import GROUPS, all_tables
+from accuracy_tables import DATA_SETS as TABLES, GROUPS, all_tables
 from challengers import CHALLENGERS, Challenged
 from hard_tables import hard_tables
 from limits_table import print_limits

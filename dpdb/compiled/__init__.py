@@ -10,29 +10,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dpdb.compiled.kernel import Kernel as Kernel, kernel as kernel
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.compiled.kernel import Kernel, kernel
-    from dpdb.compiled.object_file import NotCompiledError, compiled_so_far, nothing_compiled, tell_when_long
-    from dpdb.compiled.portable_code import written_to
-
-__all__ = [
-    "Kernel",
-    "NotCompiledError",
-    "compiled_so_far",
-    "kernel",
-    "nothing_compiled",
-    "tell_when_long",
-    "written_to",
-]
-
-if not TYPE_CHECKING:
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "object_file": "NotCompiledError compiled_so_far nothing_compiled tell_when_long",
-            "portable_code": "written_to",
-        },
+    from dpdb.compiled.object_file import (
+        NotCompiledError as NotCompiledError,
+        compiled_so_far as compiled_so_far,
+        nothing_compiled as nothing_compiled,
+        tell_when_long as tell_when_long,
     )
-    from dpdb.compiled.kernel import Kernel, kernel
+    from dpdb.compiled.portable_code import written_to as written_to
+else:
+    __getattr__, __all__ = lazy_names(__name__)

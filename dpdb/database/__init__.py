@@ -11,33 +11,19 @@ with unbroken():  # an exception of a signal in the middle of its initialisation
     import duckdb  # noqa: F401
 
 if TYPE_CHECKING:
-    from dpdb.database.database import BATCH_ROWS, WRITTEN, Database, sql_file, sql_statement
+    from dpdb.database.database import (
+        BATCH_ROWS as BATCH_ROWS,
+        WRITTEN as WRITTEN,
+        Database as Database,
+        sql_file as sql_file,
+        sql_statement as sql_statement,
+    )
     from dpdb.database.sql_functions import (
-        add_function,
-        add_text_function,
-        refuse_unusable,
-        remove_function,
-        remove_macros,
+        add_function as add_function,
+        add_text_function as add_text_function,
+        refuse_unusable as refuse_unusable,
+        remove_function as remove_function,
+        remove_macros as remove_macros,
     )
-
-__all__ = [
-    "BATCH_ROWS",
-    "WRITTEN",
-    "Database",
-    "add_function",
-    "add_text_function",
-    "refuse_unusable",
-    "remove_function",
-    "remove_macros",
-    "sql_file",
-    "sql_statement",
-]
-
-if not TYPE_CHECKING:  # type checkers know the names above, and should know no others
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "database": "BATCH_ROWS Database WRITTEN sql_file sql_statement",
-            "sql_functions": "add_function add_text_function refuse_unusable remove_function remove_macros",
-        },
-    )
+else:
+    __getattr__, __all__ = lazy_names(__name__)

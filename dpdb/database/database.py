@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -29,6 +30,7 @@ from sqlglot import exp
 
 from dpdb.errors import OWNER_LOG, EngineError, OutOfMemoryError, ParameterError
 from dpdb.files.new_file import WorkFolder
+from dpdb.names import in_double_quotes
 from dpdb.stopping import Closing
 
 # Batches of 122,880 rows (DuckDB's own) stream 2.7 times slower than these.
@@ -74,11 +76,7 @@ class Database(Closing):
     """
 
     def __init__(
-        self,
-        *,
-        memory_limit: str | None = None,
-        temp_directory: str | Path | None = None,
-        threads: int | None = None,
+        self, *, memory_limit: str | None = None, temp_directory: str | Path | None = None, threads: int | None = None
     ) -> None:
         if threads is not None and (
             not isinstance(threads, int) or isinstance(threads, bool) or not 1 <= threads <= MOST_THREADS
@@ -178,16 +176,6 @@ class Database(Closing):
             finally:
                 cursor.close()
 
-    def arrow_schema(self, query: str) -> pa.Schema:
-        """Return the Arrow schema of a query's result without running it."""
-        with self._errors(query):
-            cursor = self._connection.cursor()
-            try:
-                text = f"SELECT * FROM ({query}) LIMIT 0"
-                return interruptible(cursor, lambda: cursor.sql(text).to_arrow_reader(1).schema)
-            finally:
-                cursor.close()
-
     def describe(self, query: str | exp.Expr) -> list[tuple[str, str]]:
         """Return (name, DuckDB type) of each column of a query without running it."""
         return [(row[0], row[1]) for row in self.rows(f"DESCRIBE {_text(query)}")]
@@ -232,10 +220,10 @@ class Database(Closing):
         self.execute(f"ATTACH {exp.Literal.string(str(path)).sql('duckdb')} AS exported")
         try:
             for name, query in tables.items():
-                self.execute(f"CREATE TABLE exported.main.{_quoted(name)} AS {query}")
+                self.execute(f"CREATE TABLE exported.main.{in_double_quotes(name)} AS {query}")
             self.execute("USE exported")  # so that views name the file's tables, whatever it is attached as
             for name, query in (views or {}).items():
-                self.execute(f"CREATE VIEW {_quoted(name)} AS {query}")
+                self.execute(f"CREATE VIEW {in_double_quotes(name)} AS {query}")
         finally:
             self.execute("USE memory")
             self.execute("DETACH exported")
@@ -297,10 +285,6 @@ def _some_of(reader: pa.RecordBatchReader) -> list[pa.RecordBatch]:
         batches.append(batch)
         rows += batch.num_rows
     return batches
-
-
-def _quoted(name: str) -> str:
-    return exp.to_identifier(name, quoted=True).sql("duckdb")
 
 
 def _text(query: str | exp.Expr) -> str:
@@ -396,13 +380,8 @@ def available_memory(root: Path = Path("/")) -> int | None:
     root : path
         Where `proc` and `sys` are.
     """
-    return min((max(0, left) for left in _limits(root)), default=None)
-
-
-def _limits(root: Path) -> Iterator[int]:
-    yield from _of_machine(root)
-    yield from _of_control_groups(root)
-    yield from _of_process(root)
+    limits = chain(_of_machine(root), _of_control_groups(root), _of_process(root))
+    return min((max(0, left) for left in limits), default=None)
 
 
 def _of_machine(root: Path) -> Iterator[int]:

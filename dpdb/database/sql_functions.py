@@ -9,9 +9,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 from duckdb.func import FunctionNullHandling
-from sqlglot import exp
 
 from dpdb.errors import ParameterError
+from dpdb.names import in_double_quotes
 
 _MACROS = ("dp_inconsistency", "dp_count", "dp_check", "dp_diagnose")
 _NAME = "_dpdb_release"
@@ -60,9 +60,7 @@ def add_function(
         The columns of its rows.
     """
     name = f"{_NAME}_{next(_NUMBERS)}"
-    fields = ", ".join(
-        f"{exp.to_identifier(field.name, quoted=True).sql('duckdb')} {_TYPES[field.type]}" for field in columns
-    )
+    fields = ", ".join(f"{in_double_quotes(field.name)} {_TYPES[field.type]}" for field in columns)
     connection.create_function(name, function, [*arguments], f"STRUCT({fields})[]", **_EACH_TIME)
     return name
 

@@ -7,46 +7,23 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.diagnosis.ask import ASKED, DiagnosisAsk
-    from dpdb.diagnosis.plan import DiagnosisPlan, plan_diagnosis
-    from dpdb.diagnosis.prepare import PreparedDiagnosis, prepare_diagnosis, run_diagnosis
+    from dpdb.diagnosis.ask import ASKED as ASKED, DiagnosisAsk as DiagnosisAsk
+    from dpdb.diagnosis.plan import DiagnosisPlan as DiagnosisPlan, plan_diagnosis as plan_diagnosis
+    from dpdb.diagnosis.prepare import (
+        PreparedDiagnosis as PreparedDiagnosis,
+        prepare_diagnosis as prepare_diagnosis,
+        run_diagnosis as run_diagnosis,
+    )
     from dpdb.diagnosis.result import (
-        DIAGNOSIS_SCHEMA,
-        Diagnosis,
-        NamedRule,
-        NamedSlice,
-        bounds_words,
-        diagnosis_text,
-        recorded_diagnosis,
-        rule_words,
+        DIAGNOSIS_SCHEMA as DIAGNOSIS_SCHEMA,
+        Diagnosis as Diagnosis,
+        DiagnosisLine as DiagnosisLine,
+        NamedRule as NamedRule,
+        NamedSlice as NamedSlice,
+        bounds_words as bounds_words,
+        diagnosis_text as diagnosis_text,
+        recorded_diagnosis as recorded_diagnosis,
+        rule_words as rule_words,
     )
-
-__all__ = [
-    "ASKED",
-    "DIAGNOSIS_SCHEMA",
-    "Diagnosis",
-    "DiagnosisAsk",
-    "DiagnosisPlan",
-    "NamedRule",
-    "NamedSlice",
-    "PreparedDiagnosis",
-    "bounds_words",
-    "diagnosis_text",
-    "plan_diagnosis",
-    "prepare_diagnosis",
-    "recorded_diagnosis",
-    "rule_words",
-    "run_diagnosis",
-]
-
-if not TYPE_CHECKING:
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "ask": "ASKED DiagnosisAsk",
-            "plan": "DiagnosisPlan plan_diagnosis",
-            "prepare": "PreparedDiagnosis prepare_diagnosis run_diagnosis",
-            "result": "Diagnosis NamedRule NamedSlice recorded_diagnosis DIAGNOSIS_SCHEMA "
-            "bounds_words diagnosis_text rule_words",
-        },
-    )
+else:
+    __getattr__, __all__ = lazy_names(__name__)

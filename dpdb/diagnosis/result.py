@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from dpdb.names import printable
-from dpdb.release import PreviewPart, preview_html
+from dpdb.release import PreviewPart, columns_of, preview_html
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,18 @@ class Diagnosis:
 
     def to_arrow(self) -> pa.Table:
         """Return one row per named slice, in the columns of `dpdb.diagnosis.DIAGNOSIS_SCHEMA`."""
-        return diagnosis_table(self)
+        rule, (worst_column, worst_key) = self.rule, self.worst or (None, None)
+        of_all = vars(self) | {
+            "worst_column": worst_column,
+            "worst_key": worst_key,
+            "rule": rule and rule.rule,
+            "rule_lower": rule and rule.lower,
+            "rule_upper": rule and rule.upper,
+        }
+        rows = [
+            {**of_all, **vars(one), "rank": rank, "by_column": one.column} for rank, one in enumerate(self.named, 1)
+        ]
+        return pa.Table.from_pylist(rows or [of_all], schema=DIAGNOSIS_SCHEMA)
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Diagnosis:
@@ -107,7 +118,8 @@ class Diagnosis:
         return cls(**given | {"columns": tuple(found["columns"])})
 
     def _repr_html_(self) -> str:
-        return diagnosis_html(self)
+        """Show the same as `diagnosis_text` in a notebook: escaped, no script, nothing loaded."""
+        return preview_html([_part(self)])
 
     def __repr__(self) -> str:
         first = printable(f"{self.named[0].column} = {self.named[0].key}") if self.named else ""
@@ -126,49 +138,33 @@ def recorded_diagnosis(answer: str) -> Diagnosis | None:
         return None
 
 
-# What each named slice has of its own, then what holds for all; a diagnosis of rules alone has one row without slice.
-DIAGNOSIS_SCHEMA: pa.Schema = pa.schema(
-    [
-        pa.field("rank", pa.int64()),
-        pa.field("by_column", pa.string()),
-        pa.field("key", pa.string()),
-        pa.field("lower", pa.float64()),
-        pa.field("upper", pa.float64()),
-        pa.field("slices", pa.int64(), nullable=False),
-        pa.field("worst_column", pa.string()),
-        pa.field("worst_key", pa.string()),
-        pa.field("rule", pa.string()),
-        pa.field("rule_lower", pa.float64()),
-        pa.field("rule_upper", pa.float64()),
-        pa.field("statistic", pa.string(), nullable=False),
-        pa.field("expected", pa.string()),
-        pa.field("confidence", pa.float64(), nullable=False),
-        pa.field("epsilon", pa.float64(), nullable=False),
-        pa.field("run_id", pa.string()),
-        pa.field("guarantee", pa.string(), nullable=False),
-    ]
-)
+@dataclass(frozen=True)
+class DiagnosisLine:
+    """One row of a diagnosis as a table: what a named slice has of its own, then what holds for all of them.
+
+    A diagnosis of rules alone has one row without a slice. See `Diagnosis` for what each field is.
+    """
+
+    rank: int | None
+    by_column: str | None
+    key: str | None
+    lower: float | None
+    upper: float | None
+    slices: int
+    worst_column: str | None
+    worst_key: str | None
+    rule: str | None
+    rule_lower: float | None
+    rule_upper: float | None
+    statistic: str
+    expected: str | None
+    confidence: float
+    epsilon: float
+    run_id: str | None
+    guarantee: str
 
 
-def diagnosis_table(found: Diagnosis) -> pa.Table:
-    """Return one row of `DIAGNOSIS_SCHEMA` per named slice."""
-    rule, (worst_column, worst_key) = found.rule, found.worst or (None, None)
-    of_all = {
-        "worst_column": worst_column,
-        "worst_key": worst_key,
-        "rule": None if rule is None else rule.rule,
-        "rule_lower": None if rule is None else rule.lower,
-        "rule_upper": None if rule is None else rule.upper,
-        **{name: getattr(found, name) for name in _OF_ALL},
-    }
-    rows = [
-        {"rank": rank, "by_column": one.column, "key": one.key, "lower": one.lower, "upper": one.upper, **of_all}
-        for rank, one in enumerate(found.named, 1)
-    ]
-    return pa.Table.from_pylist(rows or [of_all], schema=DIAGNOSIS_SCHEMA)
-
-
-_OF_ALL = ("slices", "statistic", "expected", "confidence", "epsilon", "run_id", "guarantee")
+DIAGNOSIS_SCHEMA: pa.Schema = pa.schema(columns_of(DiagnosisLine))
 
 
 HEADS = ("rank", "slice", "at least", "at most")
@@ -243,12 +239,7 @@ def _notes(found: Diagnosis) -> list[str]:
 
 def diagnosis_text(found: Diagnosis) -> str:
     """Return the table of the named slices, and the notes below it."""
-    return "\n".join([*(line.rstrip() for line in _part(found).aligned), *_notes(found)]) + "\n"
-
-
-def diagnosis_html(found: Diagnosis) -> str:
-    """Return the same for a notebook: escaped, no script, nothing loaded."""
-    return preview_html([_part(found)])
+    return "\n".join([*_part(found).aligned, *_notes(found)]) + "\n"
 
 
 def _part(found: Diagnosis) -> PreviewPart:

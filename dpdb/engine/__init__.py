@@ -16,192 +16,122 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.engine.closed_forms import (
-        GroupForm,
-        RuleStatistic,
-        SortedForm,
-        StatisticKind,
-        SteppedForm,
-        exact_statistic,
+        GroupForm as GroupForm,
+        RuleStatistic as RuleStatistic,
+        SortedForm as SortedForm,
+        StatisticKind as StatisticKind,
+        SteppedForm as SteppedForm,
+        exact_statistic as exact_statistic,
     )
-    from dpdb.engine.count_all import key_histogram, load_counting, of_key
-    from dpdb.engine.count_classes import HASH, Hashes, count_keys
-    from dpdb.engine.dependency_counts import DependencyCounts, Direction, PairCounts, count_dependencies
+    from dpdb.engine.count_all import key_histogram as key_histogram, load_counting as load_counting, of_key as of_key
+    from dpdb.engine.count_classes import HASH as HASH, Hashes as Hashes, histogram_of as histogram_of
+    from dpdb.engine.dependency_counts import (
+        DependencyCounts as DependencyCounts,
+        Direction as Direction,
+        PairCounts as PairCounts,
+        count_dependencies as count_dependencies,
+    )
     from dpdb.engine.for_owner import (
-        arrow_forgets,
-        count_cells,
-        export_edges,
-        listed_rows,
-        read_rows,
-        source_rows,
-        suggestions,
-        violating_pairs,
-        write_rows,
+        arrow_forgets as arrow_forgets,
+        count_cells as count_cells,
+        export_edges as export_edges,
+        listed_rows as listed_rows,
+        read_rows as read_rows,
+        source_rows as source_rows,
+        suggestions as suggestions,
+        violating_pairs as violating_pairs,
+        write_rows as write_rows,
     )
     from dpdb.engine.interface import (
-        Edges,
-        Engine,
-        Partners,
-        Progress,
-        Slice,
-        Table,
-        Thinning,
-        no_progress,
+        Edges as Edges,
+        Engine as Engine,
+        Partners as Partners,
+        Progress as Progress,
+        Slice as Slice,
+        Table as Table,
+        Thinning as Thinning,
+        no_progress as no_progress,
     )
-    from dpdb.engine.owners import OwnerQuestion, disjoint_pairs, key_of, sharing_queries
-    from dpdb.engine.parents.across import BoundInclusion
-    from dpdb.engine.parents.declared import DeclaredParent, ParentFiles, same_name
-    from dpdb.engine.parents.opened import ParentTable, folded_parents, refuse_undeclared, resolved
-    from dpdb.engine.slice import LocalSlice, explained_constraint
-    from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, coincidences
-    from dpdb.engine.sql.class_histograms import ClassHistogram, class_histograms, has_class_histogram
-    from dpdb.engine.sql.comparison import untyped_problem
-    from dpdb.engine.sql.input_rows import CHILD_ROW, PARENT_ROW, AcrossColumn, KeyPair
-    from dpdb.engine.sql.joins import NESTED_LOOP_ROWS, CrossTerm, GroupTerm, degree_terms, refuse_nested_loops
-    from dpdb.engine.sql.rule_counts import group_count, stepped_count
-    from dpdb.engine.sql.where import WherePredicate, comparable_column, unit_column
-    from dpdb.engine.table import BoundTable, LocalEngine, LocalTable, described, own_database
+    from dpdb.engine.owners import (
+        OwnerQuestion as OwnerQuestion,
+        disjoint_pairs as disjoint_pairs,
+        holds as holds,
+        is_of_pairs as is_of_pairs,
+        key_of as key_of,
+        questions_columns as questions_columns,
+        sharing_queries as sharing_queries,
+    )
+    from dpdb.engine.parents.across import BoundInclusion as BoundInclusion
+    from dpdb.engine.parents.declared import (
+        DeclaredParent as DeclaredParent,
+        ParentFiles as ParentFiles,
+        refuse_second_names as refuse_second_names,
+        same_name as same_name,
+    )
+    from dpdb.engine.parents.opened import (
+        FoundParents as FoundParents,
+        ParentTable as ParentTable,
+        folded_parents as folded_parents,
+        refuse_undeclared as refuse_undeclared,
+        spelled_as as spelled_as,
+    )
+    from dpdb.engine.slice import LocalSlice as LocalSlice, explained_constraint as explained_constraint
+    from dpdb.engine.sql.bind import (
+        BoundConstraint as BoundConstraint,
+        BoundPredicate as BoundPredicate,
+        coincidences as coincidences,
+    )
+    from dpdb.engine.sql.class_histograms import (
+        ClassHistogram as ClassHistogram,
+        class_histograms as class_histograms,
+        has_class_histogram as has_class_histogram,
+    )
+    from dpdb.engine.sql.comparison import untyped_problem as untyped_problem
+    from dpdb.engine.sql.input_rows import (
+        CHILD_ROW as CHILD_ROW,
+        PARENT_ROW as PARENT_ROW,
+        AcrossColumn as AcrossColumn,
+        KeyPair as KeyPair,
+    )
+    from dpdb.engine.sql.joins import (
+        NESTED_LOOP_ROWS as NESTED_LOOP_ROWS,
+        CrossTerm as CrossTerm,
+        GroupTerm as GroupTerm,
+        degree_terms as degree_terms,
+        refuse_nested_loops as refuse_nested_loops,
+    )
+    from dpdb.engine.sql.rule_counts import group_count as group_count, stepped_count as stepped_count
+    from dpdb.engine.sql.where import (
+        WherePredicate as WherePredicate,
+        comparable_column as comparable_column,
+        unit_column as unit_column,
+    )
+    from dpdb.engine.table import (
+        BoundTable as BoundTable,
+        LocalEngine as LocalEngine,
+        LocalTable as LocalTable,
+        described as described,
+        own_database as own_database,
+    )
     from dpdb.engine.table_spec import (
-        LIMITS,
-        SETTINGS,
-        ProtectedChange,
-        PublicSizes,
-        Setting,
-        SettingKind,
-        TableSettings,
-        TableSpec,
-        with_settings,
+        LIMITS as LIMITS,
+        SETTINGS as SETTINGS,
+        ProtectedChange as ProtectedChange,
+        PublicSizes as PublicSizes,
+        Setting as Setting,
+        SettingKind as SettingKind,
+        TableSettings as TableSettings,
+        TableSpec as TableSpec,
+        with_settings as with_settings,
     )
     from dpdb.engine.unit_rows import (
-        ChildKey,
-        child_key,
-        kept_children,
-        kept_children_sql,
-        kept_rows,
-        kept_rows_sql,
-        limited_keys,
+        ChildKey as ChildKey,
+        child_key as child_key,
+        kept_children as kept_children,
+        kept_children_sql as kept_children_sql,
+        kept_rows as kept_rows,
+        kept_rows_sql as kept_rows_sql,
+        limited_keys as limited_keys,
     )
-
-__all__ = [
-    "CHILD_ROW",
-    "HASH",
-    "LIMITS",
-    "NESTED_LOOP_ROWS",
-    "PARENT_ROW",
-    "SETTINGS",
-    "AcrossColumn",
-    "BoundConstraint",
-    "BoundInclusion",
-    "BoundPredicate",
-    "BoundTable",
-    "ChildKey",
-    "ClassHistogram",
-    "CrossTerm",
-    "DeclaredParent",
-    "DependencyCounts",
-    "Direction",
-    "Edges",
-    "Engine",
-    "GroupForm",
-    "GroupTerm",
-    "Hashes",
-    "KeyPair",
-    "LocalEngine",
-    "LocalSlice",
-    "LocalTable",
-    "OwnerQuestion",
-    "PairCounts",
-    "ParentFiles",
-    "ParentTable",
-    "Partners",
-    "Progress",
-    "ProtectedChange",
-    "PublicSizes",
-    "RuleStatistic",
-    "Setting",
-    "SettingKind",
-    "Slice",
-    "SortedForm",
-    "StatisticKind",
-    "SteppedForm",
-    "Table",
-    "TableSettings",
-    "TableSpec",
-    "Thinning",
-    "WherePredicate",
-    "arrow_forgets",
-    "child_key",
-    "class_histograms",
-    "coincidences",
-    "comparable_column",
-    "count_cells",
-    "count_dependencies",
-    "count_keys",
-    "degree_terms",
-    "described",
-    "disjoint_pairs",
-    "exact_statistic",
-    "explained_constraint",
-    "export_edges",
-    "folded_parents",
-    "group_count",
-    "has_class_histogram",
-    "kept_children",
-    "kept_children_sql",
-    "kept_rows",
-    "kept_rows_sql",
-    "key_histogram",
-    "key_of",
-    "limited_keys",
-    "listed_rows",
-    "load_counting",
-    "no_progress",
-    "of_key",
-    "own_database",
-    "read_rows",
-    "refuse_nested_loops",
-    "refuse_undeclared",
-    "resolved",
-    "same_name",
-    "sharing_queries",
-    "source_rows",
-    "stepped_count",
-    "suggestions",
-    "unit_column",
-    "untyped_problem",
-    "violating_pairs",
-    "with_settings",
-    "write_rows",
-]
-
-if not TYPE_CHECKING:  # type checkers know the names above, and should know no others
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "closed_forms": "GroupForm RuleStatistic SortedForm StatisticKind SteppedForm exact_statistic",
-            "count_all": "key_histogram load_counting of_key",
-            "count_classes": "HASH Hashes count_keys",
-            "dependency_counts": "DependencyCounts Direction PairCounts count_dependencies",
-            "for_owner": (
-                "arrow_forgets count_cells export_edges listed_rows read_rows source_rows suggestions "
-                "violating_pairs write_rows"
-            ),
-            "interface": "Edges Engine Partners Progress Slice Table Thinning no_progress",
-            "owners": "OwnerQuestion disjoint_pairs key_of sharing_queries",
-            "parents.across": "BoundInclusion",
-            "parents.declared": "DeclaredParent ParentFiles same_name",
-            "parents.opened": "ParentTable folded_parents refuse_undeclared resolved",
-            "slice": "LocalSlice explained_constraint",
-            "sql.bind": "BoundConstraint BoundPredicate coincidences",
-            "sql.class_histograms": "ClassHistogram class_histograms has_class_histogram",
-            "sql.comparison": "untyped_problem",
-            "sql.input_rows": "AcrossColumn CHILD_ROW KeyPair PARENT_ROW",
-            "sql.joins": "CrossTerm GroupTerm NESTED_LOOP_ROWS degree_terms refuse_nested_loops",
-            "sql.rule_counts": "group_count stepped_count",
-            "sql.where": "WherePredicate comparable_column unit_column",
-            "table": "BoundTable LocalEngine LocalTable described own_database",
-            "table_spec": (
-                "LIMITS ProtectedChange PublicSizes SETTINGS Setting SettingKind TableSettings TableSpec with_settings"
-            ),
-            "unit_rows": "ChildKey child_key kept_children kept_children_sql kept_rows kept_rows_sql limited_keys",
-        },
-    )
+else:
+    __getattr__, __all__ = lazy_names(__name__)

@@ -109,11 +109,6 @@ class SortedForm:
         """The columns that it reads, sorted."""
         return self.bound.columns
 
-    @property
-    def is_key(self) -> bool:
-        """Whether every two rows of a group are in conflict: False."""
-        return False
-
 
 @dataclass(frozen=True)
 class SteppedForm:

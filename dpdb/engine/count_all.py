@@ -12,11 +12,12 @@ from sqlglot import exp
 from dpdb.constraints import SortedKind, sorted_shape
 from dpdb.database import Database
 from dpdb.engine.closed_forms import Form, GroupForm, RuleStatistic, SortedForm, StatisticKind, SteppedForm
-from dpdb.engine.count_classes import LocalKeys, count_keys
+from dpdb.engine.count_classes import LocalKeys, histogram_of
 from dpdb.engine.parents.by_key import Readable, readable
+from dpdb.engine.simplified import may_match
 from dpdb.engine.sql.bind import BoundConstraint, not_alone, self_conflict
 from dpdb.engine.sql.class_histograms import CLASS_ROWS, ClassHistogram
-from dpdb.engine.sql.rule_counts import group_count
+from dpdb.engine.sql.rule_counts import count_stepped, group_count
 from dpdb.engine.sql.sorted_rows import numbered, sorted_rows
 from dpdb.engine.sql.where import WherePredicate
 from dpdb.graph import (
@@ -80,12 +81,8 @@ def load_counting(constraints: Iterable[BoundConstraint]) -> None:
     if any(sorted_shape(bound.constraint) is not None for bound in constraints):
         load_one_sort()
     shapes = [bound.shape for bound in constraints if bound.shape is not None]
-    if len(shapes) > 1:
-        import dpdb.engine.sql.rule_counts  # noqa: F401 - before the debit
-        from dpdb.engine.simplified import may_match
-
-        if may_match(shapes):
-            load_greatest_matching()
+    if len(shapes) > 1 and may_match(shapes):
+        load_greatest_matching()
 
 
 def _key(asked: RuleStatistic) -> _GroupKey | None:
@@ -122,11 +119,9 @@ class _Counting:
         if isinstance(form, SortedForm):
             return {"violations": count_sorted(self._database, form, rows, conditions)}
         if isinstance(form, SteppedForm):
-            from dpdb.engine.sql.rule_counts import count_stepped  # few rules need it
-
             return {"violations": count_stepped(self._database, form, rows, conditions)}
         if form.is_key and form.equal:
-            return of_key(count_keys(LocalKeys(self._database), key_histogram(form), rows, conditions))
+            return of_key(histogram_of(LocalKeys(self._database), key_histogram(form), rows, conditions))
         return {"violations": int(self._database.value(group_count(form, rows, conditions)))}
 
     def _typed(self, *alone: _Alone, more: Sequence[str] = ()) -> exp.Expr:

@@ -51,14 +51,10 @@ def count_classes(
     read = set(where.columns if where else ()).union(*(bound.columns for bound in alone))
     count = int(database.value(self_conflict_count(alone, typed_rows(rows, read), chosen))) if alone else 0
     conditions = [*chosen, *not_alone(alone, CLASS_ROWS)]
-    here, tables = LocalKeys(database), []
-    for histogram in class_histograms(constraints, rows.schema):
-        asked = typed_rows(rows, read.union(histogram.columns))
-        if histogram.is_key and histogram.equal:
-            tables.append(count_keys(here, histogram, asked, conditions))
-        else:
-            tables.append(here.grouped(class_histogram(histogram, asked, conditions)))
-    return count, tables
+    return count, [
+        histogram_of(LocalKeys(database), each, typed_rows(rows, read.union(each.columns)), conditions)
+        for each in class_histograms(constraints, rows.schema)
+    ]
 
 
 HASH = exp.column("row_hash")
@@ -86,27 +82,24 @@ class KeyRows(Protocol):
 
     def row_hash(self, values: Sequence[exp.Expr]) -> exp.Expr:
         """Hash values, none of them NULL, into a whole number; those that GROUP BY puts together into the same."""
-        ...
 
     def hashes(self, query: exp.Select) -> Hashes | None:
         """Find which hashes are shared, of a query of `HASH` for each row; None if they are too many to be kept."""
-        ...
 
     def lent(self, shared: pa.Array) -> AbstractContextManager[exp.Expr]:
         """Make hashes a table of one column, `HASH`, while a block lasts."""
-        ...
 
     def grouped(self, query: exp.Select) -> pa.Table:
         """Answer `class_histogram`."""
-        ...
 
 
-def count_keys(
+def histogram_of(
     there: KeyRows, histogram: ClassHistogram, rows: exp.Expr, conditions: Sequence[exp.Expr] = ()
 ) -> pa.Table:
-    """Answer `class_histogram` of a key over some columns. Private.
+    """Answer `class_histogram`. Private.
 
-    Almost every row of a key is a group of its own. These are found by hashes, not by GROUP BY of values.
+    Almost every row of a key over some columns is a group of its own. These are found by hashes, not by GROUP BY of
+    values.
 
     Values that GROUP BY puts together have one hash, so a row whose hash no other row has is alone in its group. Only
     the others are grouped by their values, which keeps the histogram exact, however bad the hash. Which engine does it
@@ -121,12 +114,14 @@ def count_keys(
     there
         Answers queries over the rows, with hashes of keys or with whole groups.
     histogram
-        The key, and which rows are in a group.
+        What the groups are, and which rows are in one.
     rows
         The table that holds the rows.
     conditions
         Further conditions on a row called `CLASS_ROWS`.
     """
+    if not (histogram.is_key and histogram.equal):
+        return there.grouped(class_histogram(histogram, rows, conditions))
     row_hash = there.row_hash(histogram.group)
     found = there.hashes(histogram_rows(histogram, rows, conditions).select(exp.alias_(row_hash, HASH.name)))
     if found is None or len(found.shared) * HASHES_PER_SHARED.at > len(found.shared) + found.alone:

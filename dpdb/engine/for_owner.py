@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,20 +54,14 @@ def violating_pairs(part: LocalSlice, written: Sequence[tuple[str, int]]) -> str
     part.database.execute(f"CREATE TABLE {found.sql('duckdb')} AS {_NO_VIOLATION}")
     for position in range(len(part.constraints)):
         alone = part.under(position)
-        try:
+        with closing(alone):
             part.database.execute(exp.insert(_violations(alone, position), found.copy()))
-        finally:
-            alone.close()
-    texts = exp.values(
-        [(place, dc, text) for place, (text, dc) in enumerate(written)],
-        alias="violated",
-        columns=["place", "dc", "text"],
-    ).sql("duckdb")
-    sides = "".join(kept_values(part, f"conflict.row_{side}", f"_{side}", f"r{side}").selected for side in (1, 2))
-    joins = "".join(kept_values(part, f"conflict.row_{side}", f"_{side}", f"r{side}").joined for side in (1, 2))
+    listed = [(place, dc, text) for place, (text, dc) in enumerate(written)]
+    texts = exp.values(listed, alias="violated", columns=["place", "dc", "text"]).sql("duckdb")
+    one, other = (kept_values(part, f"conflict.row_{side}", f"_{side}", f"r{side}") for side in (1, 2))
     return (
-        f'SELECT violated."text" AS "constraint", conflict.row_1, conflict.row_2{sides} '
-        f"FROM {found.sql('duckdb')} AS conflict JOIN {texts} USING (dc){joins} "
+        f'SELECT violated."text" AS "constraint", conflict.row_1, conflict.row_2{one.selected}{other.selected} '
+        f"FROM {found.sql('duckdb')} AS conflict JOIN {texts} USING (dc){one.joined}{other.joined} "
         "ORDER BY violated.place, conflict.row_1, conflict.row_2"
     )
 
@@ -157,9 +152,8 @@ def export_edges(part: LocalSlice, path: str | Path) -> None:
     position = _position(part)
     _ = part.edges  # materializes them
     rank = exp.column(part.rank, quoted=True).sql("duckdb")
-    texts = exp.values(
-        [(k, dc.constraint.written) for k, dc in part.pairwise] or [(0, "")], alias="t", columns=["dc", "text"]
-    )
+    written = [(k, dc.constraint.written) for k, dc in part.pairwise] or [(0, "")]
+    texts = exp.values(written, alias="t", columns=["dc", "text"])
     edges = "SELECT u, v, dc FROM " + part.table("conflict_edge").sql("duckdb") if part.pairwise else _NO_EDGE
     tables = {
         "conflict_edge": edges,
@@ -305,7 +299,8 @@ def read_rows(table: LocalTable) -> pa.Table:
                 f"{table.description}: column {column.name!r} of type {column.declared_type} cannot be kept when a "
                 "view or stream is copied; save it as a Parquet or DuckDB table first"
             )
-    cells = [_as_arrow_knows_it(column.name, column.declared_type) for column in table.schema.columns]
+    as_text = {column.name: _read_as_text(column.declared_type) for column in table.schema.columns}
+    cells = [_in_type(name, "VARCHAR" if is_text else None) for name, is_text in as_text.items()]
     batches = list(table.database.stream(exp.select(*cells).from_(table.rows.scan.copy())))
     if not batches:
         raise SourceError(f"{table.description}: the table has no rows, so there is nothing to change")
@@ -342,10 +337,6 @@ def arrow_forgets(declared: str) -> bool:
 
 def _read_as_text(declared: str) -> bool:
     return declared.startswith("ENUM(") or declared in {"BIT", "JSON", "TIME WITH TIME ZONE", "UUID"}
-
-
-def _as_arrow_knows_it(name: str, declared: str) -> exp.Expr:
-    return _in_type(name, "VARCHAR" if _read_as_text(declared) else None)
 
 
 def _in_type(name: str, wanted: str | None) -> exp.Expr:

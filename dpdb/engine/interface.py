@@ -8,12 +8,11 @@ says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -45,7 +44,6 @@ class Engine(Protocol):
 
     def reads(self, source: SourceLike) -> bool:
         """Say whether sources of this kind are this engine's."""
-        ...
 
     def open(self, spec: TableSpec, rows: Reading, progress: Progress) -> Table:
         """Open the source of a spec; see `open_table`.
@@ -59,10 +57,9 @@ class Engine(Protocol):
         progress
             Called with the name of each long step.
         """
-        ...
 
 
-class Table(Protocol):
+class Table(AbstractContextManager["Table"], Protocol):
     """An open table: a context manager, to be used in one thread.
 
     Attributes
@@ -91,27 +88,21 @@ class Table(Protocol):
 
         Closing it drops nothing; it ends with the table that was opened. Errors as the opening.
         """
-        ...
 
     def where(self, text: str) -> WherePredicate:
         """Check and type a predicate. Reads no row. Errors as `parse_where`."""
-        ...
 
     def selected(self, text: str) -> WherePredicate:
         """Check and type the condition of a rule's rows, in which members of its constraints may be. Reads no row."""
-        ...
 
     def literals(self, values: Sequence[LiteralValue], column_type: str) -> list[Literal | None]:
         """Type values for comparison with a column of a type; None for what is no value of it. Reads no row."""
-        ...
 
     def equal_values(self, literals: Sequence[Literal]) -> tuple[int, int] | None:
         """Find two literals of one type that the engine takes as equal, by their positions. Reads no row."""
-        ...
 
     def texts_of(self, literals: Sequence[Literal]) -> list[str]:
         """Return the texts by which the engine shows values, one text for each value. Reads no row."""
-        ...
 
     def admit(self, row_bound: int | None) -> None:
         """Refuse constraints by shape that this engine cannot check. Reads no row.
@@ -121,18 +112,15 @@ class Table(Protocol):
         ParameterError
             If nothing but comparing every row with every other one would do, and no public bound of rows admits it.
         """
-        ...
 
     def admit_graph(self) -> None:
         """Refuse a conflict graph for which something public is missing. Reads no row; errors as `admit`."""
-        ...
 
     def slice(self, where: WherePredicate | None = None, *, position: int | None = None) -> Slice:
         """Read the rows that a predicate selects (None: all) for their conflict graph.
 
         With `position` the graph is that of one constraint alone, by its place in `constraints`.
         """
-        ...
 
     def class_histograms(
         self, where: WherePredicate | None = None, *, position: int | None = None
@@ -142,11 +130,9 @@ class Table(Protocol):
         Returns how many rows violate a single-tuple constraint, and of the others the answer to `class_histogram` for
         each of `dpdb.engine.class_histograms`, in this order.
         """
-        ...
 
     def count_rows(self, slices: Sequence[WherePredicate | None]) -> list[int]:
         """Count the rows of many slices in one scan. Private."""
-        ...
 
     def exact_statistic(
         self, constraints: Sequence[BoundConstraint], kind: StatisticKind = "violations", *, reversed_go: bool = False
@@ -155,28 +141,23 @@ class Table(Protocol):
 
         Reads no row.
         """
-        ...
 
     def count_all(self, where: WherePredicate | None, asked: Sequence[RuleStatistic]) -> list[int]:
         """Count exact statistics of rules over the rows that a predicate selects: of `exact_statistic` alone. Private.
 
         What reads the same rows in the same way is counted together, so that many rules need few scans.
         """
-        ...
 
     def count_owners(self, owner: str, asked: Sequence[OwnerQuestion]) -> list[int]:
         """Count the owners (values of a column) for whom each question is true; see `count_owners`. Private."""
-        ...
 
     def why_not_grouped(self, name: str) -> str | None:
         """Say why rows are not grouped by a column here; None if they are. Reads no row."""
-        ...
 
     def count_dependencies(
         self, columns: Sequence[str], pairs: Sequence[tuple[str, str]], *, spread: bool = False
     ) -> DependencyCounts:
         """Count columns and pairs of them, of those that rows are grouped by; see `count_dependencies`. Private."""
-        ...
 
     def rehearse(self, slices: Sequence[WherePredicate | None], *, counts: bool) -> None:
         """Do with a table without rows what a release of many slices, or under many constraints, will do.
@@ -188,11 +169,9 @@ class Table(Protocol):
         EngineError
             If that fails.
         """
-        ...
 
     def opened_content(self) -> str:
         """Describe the state of the rows when the table was opened. Private: a ledger keeps it under its own key."""
-        ...
 
     def refuse_change(self, *, all_rows: bool = False) -> None:
         """Raise `SourceError` if what is read may be of several tables: the rows are not those of the opening.
@@ -201,35 +180,20 @@ class Table(Protocol):
         done if nothing was read since it was called last and found nothing, or if only one state of them can be read.
         With `all_rows` it is also raised if somebody who opens the table now finds other rows, read or not.
         """
-        ...
 
     def forget_rows(self) -> None:
         """Read rows anew that were copied, with a release that was not published: they may be of another state."""
-        ...
 
     @property
     def read_as(self) -> str:
         """How text is cut into rows, where the schema does not tell: with another one, the rows are others. Public."""
-        ...
 
     @property
     def public_keys(self) -> Mapping[str, str]:
         """Digests of the keys of public parents, by name, as they were when the table was opened."""
-        ...
 
     def close(self) -> None:
         """Drop everything that was made of the table. May be called twice."""
-        ...
-
-    def __enter__(self) -> Self:
-        """Return the table."""
-        ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the table."""
-        ...
 
 
 class Edges(Protocol):
@@ -238,16 +202,13 @@ class Edges(Protocol):
     @property
     def node_count(self) -> int:
         """Rows in the graph."""
-        ...
 
     @property
     def edge_count(self) -> int:
         """Edges. Private."""
-        ...
 
     def batches(self) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
         """Start a new scan: arrays (u, v) of ranks, u below v."""
-        ...
 
 
 class Slice(Protocol):
@@ -264,53 +225,42 @@ class Slice(Protocol):
     @property
     def self_conflicts(self) -> int:
         """Rows that violate a single-tuple constraint; they are not in the graph."""
-        ...
 
     @property
     def node_count(self) -> int:
         """Rows in the graph; an engine may leave out rows without conflicts."""
-        ...
 
     @property
     def row_count(self) -> int:
         """Rows of the slice, with and without conflicts: one row changes it by 1."""
-        ...
 
     @property
     def edges(self) -> Edges:
         """The edges, listed."""
-        ...
 
     def first_violations(self, positions: Sequence[int], most: float) -> Mapping[int, Edges] | None:
         """List, in any order, the edges that violate each constraint at `positions` of those over two tuples first.
 
         None if they are more than `most` together.
         """
-        ...
 
     def codes(self, columns: Sequence[str]) -> Mapping[str, NDArray[np.int32]]:
         """Return constrained columns, rows in the slice's own order: order-preserving codes, -1 for NULL."""
-        ...
 
     def rows_that(self, conditions: Sequence[Sequence[BoundPredicate]]) -> list[NDArray[np.bool_]]:
         """Mark, in the same order, the rows that meet each condition: all of some predicates that read one tuple."""
-        ...
 
     def canonical_order(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Sort rows, by default all, canonically: ascending positions in the slice's own order."""
-        ...
 
     def degree_bound(self) -> int:
         """Return the upper bound of the maximum degree that `degree_terms` describes."""
-        ...
 
     def thinning(self) -> Thinning | None:
         """Offer parts of the rows that may do for a fractional cover; None where all rows in conflict are here."""
-        ...
 
     def close(self) -> None:
         """Drop what was made of the slice."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -340,7 +290,6 @@ class Thinning(Protocol):
 
         And how many rows have each, in the slice's own order. It is kept until `close`.
         """
-        ...
 
     def part(
         self, partners: Partners, chosen: Mapping[int, tuple[NDArray[np.float64], NDArray[np.bool_]]]
@@ -356,8 +305,6 @@ class Thinning(Protocol):
             they are open. As for the whole: of every conflict one value comes whole, and if the other does not, it is
             open.
         """
-        ...
 
     def close(self) -> None:
         """Drop what was made for it."""
-        ...

@@ -51,9 +51,7 @@ class OwnerTable:
 
     def beside(self, text: str) -> OwnerTable:
         """Find another table of the same moment by its name. Errors as `owner_table`."""
-        found = [tuple(map(str, row)) for row in self.cursor.execute(_TABLES).fetchall()]
-        catalog, part, name = _choose(found, text, (self.database, self.schema))
-        return OwnerTable(self.cursor, catalog, part, name)
+        return _chosen(self.cursor, text, (self.database, self.schema))
 
     def state(self) -> tuple[object, ...]:
         """Columns, types and order-free digests of the rows: changes when they change. Private.
@@ -117,18 +115,18 @@ def owner_table(
     try:
         cursor.execute("SET python_enable_replacements = false")  # a view must not read Python variables
         cursor.execute("BEGIN")
-        found = [tuple(map(str, row)) for row in cursor.execute(_TABLES).fetchall()]
         if database is None or schema is None:
             [(database, schema)] = cursor.execute("SELECT current_database(), current_schema()").fetchall()
-        catalog, part, name = _choose(found, text, (database, schema))
-        cursor.execute(f"USE {exp.table_(part, db=catalog, quoted=True).sql('duckdb')}")
-        yield OwnerTable(cursor, catalog, part, name)
+        found = _chosen(cursor, text, (database, schema))
+        cursor.execute(f"USE {exp.table_(found.schema, db=found.database, quoted=True).sql('duckdb')}")
+        yield found
     finally:
         cursor.close()
 
 
-def _choose(found: list[tuple[str, ...]], text: str, current: tuple[str, str]) -> tuple[str, ...]:
+def _chosen(cursor: duckdb.DuckDBPyConnection, text: str, current: tuple[str, str]) -> OwnerTable:
     """Resolve a name as the connection's own SQL would: current schema, then main, of the current database."""
+    found = [tuple(map(str, row)) for row in cursor.execute(_TABLES).fetchall()]
     database, schema = current
     *parents, name = _parts(text)
     places: list[tuple[str, ...]] = [tuple(parents)]
@@ -140,7 +138,7 @@ def _choose(found: list[tuple[str, ...]], text: str, current: tuple[str, str]) -
     for place in places:
         row = by_key.get(tuple(part.casefold() for part in (*place, name)))
         if row is not None:
-            return row
+            return OwnerTable(cursor, *row)
     known = ", ".join(".".join(row) for row in found) or "none"
     raise SourceError(
         f"no table or view {text!r} (it has: {known}); temporary tables, registered data frames and tables of an "

@@ -13,7 +13,7 @@ ones. So all rows of one owner more, in all tables, change one term of the sum, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 from sqlglot import exp
 
@@ -22,7 +22,7 @@ from dpdb.engine.closed_forms import GroupForm, exact_statistic
 from dpdb.engine.parents.by_key import readable
 from dpdb.engine.sql.bind import BoundConstraint, self_conflict
 from dpdb.engine.sql.comparison import is_known
-from dpdb.engine.sql.input_rows import AcrossColumn, read_columns
+from dpdb.engine.sql.input_rows import AcrossColumn, copied_columns
 from dpdb.engine.sql.where import WherePredicate
 from dpdb.schema import TableSchema
 from dpdb.sources import Rows
@@ -53,17 +53,11 @@ def count_owners(database: Database, rows: Rows, owner: str, asked: Sequence[Own
     name
         Of a table that the rows are copied to while they are counted.
     """
-    own = [(place, each) for place, each in enumerate(asked) if not _is_of_pairs(each)]
+    own = [(place, each) for place, each in enumerate(asked) if not is_of_pairs(each)]
     found = _own_rows(database, rows, owner, own, name=name)
-    pairs = {
-        place: each for place, each in enumerate(asked) if isinstance(each, BoundConstraint) and _is_of_pairs(each)
-    }
+    pairs = {place: each for place, each in enumerate(asked) if is_of_pairs(each)}
     if pairs:
-        table = exp.table_(name, quoted=True)
-        try:
-            read_columns(
-                database, rows, {owner, *(column for each in pairs.values() for column in each.columns)}, table
-            )
+        with copied_columns(database, rows, questions_columns(owner, pairs.values()), name=name) as table:
             for place, each in pairs.items():
                 key = key_of(each, rows.schema)
                 found[place] = (
@@ -71,8 +65,6 @@ def count_owners(database: Database, rows: Rows, owner: str, asked: Sequence[Own
                     if key is None or owner in key.equal  # only one owner has its values
                     else count_sharing_owners(database, key, owner, table)
                 )
-        finally:
-            database.execute(f"DROP TABLE IF EXISTS {table.sql('duckdb')}")
     return [found[place] for place in range(len(asked))]
 
 
@@ -80,33 +72,35 @@ def _own_rows(
     database: Database, rows: Rows, owner: str, asked: Sequence[tuple[int, OwnerQuestion]], *, name: str
 ) -> dict[int, int]:
     """Count owners by the place of a question on single rows: some hundred questions a scan."""
-    across = [isinstance(rows.schema[column], AcrossColumn) for _, each in asked for column in _columns(each)]
-    if any(across):  # few scans join: those that look into parents come together
-        asked = sorted(asked, key=lambda one: [c for c in _columns(one[1]) if isinstance(rows.schema[c], AcrossColumn)])
+    columns = questions_columns(owner, [each for _, each in asked])
+    across = {column for column in columns if isinstance(rows.schema[column], AcrossColumn)}
+    if across:  # few scans join: those that look into parents come together
+        asked = sorted(asked, key=lambda one: [] if one[1] is None else [c for c in one[1].columns if c in across])
     found: dict[int, int] = {}
-    columns = {owner, *(column for _, each in asked for column in _columns(each))}
     with readable(database, rows, columns, name=name) as read:
         for start in range(0, len(asked), _PER_SCAN):
             part = asked[start : start + _PER_SCAN]
-            known = read({owner, *(column for _, each in part for column in _columns(each))})
-            [counts] = database.rows(_with_such_row([_holds(each) for _, each in part], owner, known))
+            known = read(questions_columns(owner, [each for _, each in part]))
+            [counts] = database.rows(_with_such_row([holds(each, _ROW) for _, each in part], owner, known))
             found |= {place: int(count or 0) for (place, _), count in zip(part, counts, strict=True)}
     return found
 
 
-def _columns(asked: OwnerQuestion) -> Sequence[str]:
-    return () if asked is None else asked.columns
+def questions_columns(owner: str, asked: Iterable[OwnerQuestion]) -> set[str]:
+    """Return the columns that questions read, with that of the owners."""
+    return {owner}.union(*(each.columns for each in asked if each is not None))
 
 
-def _is_of_pairs(asked: OwnerQuestion) -> bool:
+def is_of_pairs(asked: OwnerQuestion) -> TypeGuard[BoundConstraint]:
+    """Return whether a question is a rule over two rows."""
     return isinstance(asked, BoundConstraint) and not asked.constraint.is_single_tuple
 
 
-def _holds(asked: OwnerQuestion) -> exp.Expr:
-    """Condition of one row."""
+def holds(asked: OwnerQuestion, row: str) -> exp.Expr:
+    """Condition that a row, which is called so, answers a question that is no rule over two rows."""
     if asked is None:
         return exp.true()
-    return self_conflict([asked], _ROW) if isinstance(asked, BoundConstraint) else asked.over(_ROW)
+    return exp.paren(self_conflict([asked], row)) if isinstance(asked, BoundConstraint) else asked.over(row)
 
 
 def _with_such_row(conditions: Sequence[exp.Expr], owner: str, rows: exp.Expr) -> exp.Select:
@@ -152,9 +146,6 @@ def _with_such_pair(rule: BoundConstraint, owner: str, table: exp.Table) -> exp.
         .join(exp.alias_(table.copy(), _OTHER, table=True), on=exp.EQ(this=one, expression=other))
         .where(exp.NEQ(this=two[0], expression=two[1]), rule.over(_ROW, _OTHER))
     )
-
-
-_OWNED_ROW = "owned_row"
 
 
 def key_of(rule: BoundConstraint, schema: TableSchema) -> GroupForm | None:
@@ -214,13 +205,14 @@ def sharing_queries(key: GroupForm, owner: str, table: exp.Expr) -> tuple[exp.Se
     """
     own, copies = _of_row(owner), exp.column("copies")
     columns = [_of_row(name) for name in key.equal]
-    met = [predicate.over((_OWNED_ROW, _OWNED_ROW)) for predicate in key.conditions]
+    met = [predicate.over((_ROW, _ROW)) for predicate in key.conditions]
     known = [is_known(_of_row(name)) for name in dict.fromkeys([owner, *key.equal, *key.known])]
     values = [exp.column(f"value_{place}") for place in range(len(columns))]
-    rows = exp.alias_(table.copy(), _OWNED_ROW, table=True)
+    named = [exp.alias_(column, value.name) for column, value in zip(columns, values, strict=True)]
+    rows = exp.alias_(table.copy(), _ROW, table=True)
     several = exp.Count(this=exp.Star()) > 1
     repeated = (
-        exp.select(*(exp.alias_(column, value.name) for column, value in zip(columns, values, strict=True)))
+        exp.select(*named)
         .from_(rows.copy())
         .where(*known, *met)
         .group_by(*columns)
@@ -230,11 +222,7 @@ def sharing_queries(key: GroupForm, owner: str, table: exp.Expr) -> tuple[exp.Se
     same = [exp.column(value.name, table="repeated").eq(column) for column, value in zip(columns, values, strict=True)]
     found = exp.Exists(this=exp.select("1").from_(repeated).where(*same))  # of most keys this leaves few rows
     held = (
-        exp.select(
-            exp.alias_(own, "owner"),
-            *(exp.alias_(column, value.name) for column, value in zip(columns, values, strict=True)),
-            exp.alias_(exp.Count(this=exp.Star()), copies.name),
-        )
+        exp.select(exp.alias_(own, "owner"), *named, exp.alias_(exp.Count(this=exp.Star()), copies.name))
         .from_(rows)
         .where(*known, *met, found)
         .group_by(own, *columns)
@@ -256,7 +244,7 @@ def sharing_queries(key: GroupForm, owner: str, table: exp.Expr) -> tuple[exp.Se
 
 
 def _of_row(name: str) -> exp.Column:
-    return exp.column(name, table=_OWNED_ROW, quoted=True)
+    return exp.column(name, table=_ROW, quoted=True)
 
 
 def _place(values: list[exp.Column], name: str) -> exp.Expr:

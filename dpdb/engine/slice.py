@@ -26,6 +26,7 @@ from dpdb.engine.sql.joins import JoinPlan, degree_terms, evaluate, join_plan
 from dpdb.engine.sql.where import WherePredicate
 from dpdb.schema import TableSchema, free_name
 from dpdb.sources import Rows, Source
+from dpdb.stopping import if_it_fails
 
 _LISTED_MEMORY = 1 << 30
 """Bytes of listed edges, and of all else in the database that lists them, beyond which they are kept on disk."""
@@ -84,9 +85,8 @@ class LocalSlice:
         self.constraints = tuple(constraints)
         self.columns = _constrained_columns(constraints, rows.schema)
         self.coded = coded_columns(constraints, self.columns)
-        self.orphans = tuple(
-            column for column in map(rows.schema.__getitem__, self.columns) if isinstance(column, AcrossColumn)
-        )
+        columns = map(rows.schema.__getitem__, self.columns)
+        self.orphans = tuple(column for column in columns if isinstance(column, AcrossColumn))
         self.rank = free_name("id", self.columns)
         self.kept = tuple(keep)
         # Beside it are kept, selected and computed-from columns, too.
@@ -96,7 +96,7 @@ class LocalSlice:
         self._listed: dict[int, TableEdges] = {}
         self._joins_have_begun = False
         database.execute(f"CREATE SCHEMA {self._schema.sql('duckdb')}")
-        try:
+        with if_it_fails(self.close):
             progress("reading the table")
             self._read(rows)
             progress("ranking rows")
@@ -104,9 +104,6 @@ class LocalSlice:
             if any(dc.constraint.is_single_tuple for dc in constraints):
                 self._set_self_conflicts_apart()
             self._code()
-        except BaseException:
-            self.close()
-            raise
 
     def table(self, name: str) -> exp.Table:
         """Name a table in the slice's schema."""
@@ -120,13 +117,17 @@ class LocalSlice:
     @property
     def _beside(self) -> list[str]:
         """The further columns that the slice keeps beside the constrained ones."""
-        kept = [name for name in self.kept if name not in self.columns]
-        return kept if self.source_row is None else [*kept, self.source_row]
+        return [*(name for name in self.kept if name not in self.columns), *self._place]
+
+    @property
+    def _place(self) -> list[str]:
+        """The column of the rows' positions in the source, if they are kept."""
+        return [] if self.source_row is None else [self.source_row]
 
     @property
     def tuple_columns(self) -> list[str]:
         """All columns of the ranked tuples."""
-        return [self.rank, *self.columns, *([] if self.source_row is None else [self.source_row])]
+        return [self.rank, *self.columns, *self._place]
 
     # -- building ---------------------------------------------------------------------------------------------
 
@@ -175,13 +176,7 @@ class LocalSlice:
     def tuples(self) -> exp.Table:
         """The table of the rows of the graph in canonical order: ranks, and values or codes. Made on first use."""
         table = self.table("tuple_row")
-        self._coded.create_ranked(
-            table,
-            rank=self.rank,
-            columns=self.columns,
-            coded=self.coded,
-            beside=[] if self.source_row is None else [self.source_row],
-        )
+        self._coded.create_ranked(table, rank=self.rank, columns=self.columns, coded=self.coded, beside=self._place)
         return table
 
     # -- the conflict graph, two ways ----------------------------------------------------------------------------

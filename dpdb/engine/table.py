@@ -5,9 +5,11 @@ What only some calls need is loaded by them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
@@ -17,10 +19,11 @@ from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.parents.across import ParentsOfTable, RulesAcross, opener_of, types_of_parents
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sql.bind import BoundConstraint, bind
-from dpdb.engine.sql.comparison import bind_literals
-from dpdb.engine.sql.input_rows import ComputedRows, with_computed_columns
+from dpdb.engine.sql.comparison import bind_literals, equal_values, texts_of
+from dpdb.engine.sql.input_rows import ComputedRows, typed_rows, with_computed_columns
+from dpdb.engine.sql.joins import refuse_nested_loops
 from dpdb.engine.sql.where import WherePredicate, parse_where, unit_column
-from dpdb.engine.table_spec import EVERY_ROW, MachineLimits, ProtectedChange, TableSpec
+from dpdb.engine.table_spec import MachineLimits, TableSpec
 from dpdb.errors import ConstraintTypeError, EngineError, ParameterError, SourceError
 from dpdb.predicates import Literal, LiteralValue
 from dpdb.schema import TableSchema
@@ -30,12 +33,14 @@ from dpdb.sources import (
     Source,
     SourceLike,
     declared_schema,
+    is_changed,
     open_source,
+    opened_content,
     presence,
     unreadable,
     without_rows,
 )
-from dpdb.stopping import Closing
+from dpdb.stopping import Closing, if_it_fails
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,32 +73,27 @@ class BoundTable(Closing):
         self,
         database: Database,
         source: Source,
+        spec: TableSpec,
         *,
-        constraints: ConstraintsLike | None = None,
         parents: ParentsOfTable | None = None,
-        change: ProtectedChange = EVERY_ROW,
         progress: Progress = no_progress,
         opened: BoundTable | None = None,
     ) -> None:
         self.database = database
         self.description = source.description
         self.schema = source.schema
-        self.unit = None if change.unit is None else unit_column(change.unit, source.schema)
-        loaded = () if constraints is None else load_constraints(constraints, source.schema.names)
+        self.unit = None if spec.change.unit is None else unit_column(spec.change.unit, source.schema)
+        loaded = () if spec.constraints is None else load_constraints(spec.constraints, source.schema.names)
         self._across = RulesAcross(database, loaded, source.schema, parents)
         self.inclusions = self._across.bound
         self.written = tuple(
             (dc.written, k) for dc, k in zip(loaded, places_among_distinct(self._across.constraints), strict=True)
         )
-        self._parents, self._change, self._origin = parents, change, opened
-        self._kept = self._kept_of(source, change, opened)
+        self._parents, self._spec, self._origin = parents, spec, opened
+        self._kept = self._kept_of(source, opened)
         self.rows: Rows = self._kept or source
         named, schema = with_computed_columns(
-            database,
-            distinct(self._across.constraints),
-            self._across.schema,
-            self._across.column,
-            self._across.members,
+            database, distinct(self._across.constraints), self._across.schema, self._across.column, self._across.members
         )
         if schema is not source.schema:
             self.rows = ComputedRows(self.rows, schema)
@@ -138,8 +138,9 @@ class BoundTable(Closing):
         read = {known for known, _ in self.database.describe(exp.select("*").from_(source.scan.copy()))}
         return None if name in read else "such columns are not read at all"
 
-    def _kept_of(self, source: Source, change: ProtectedChange, opened: BoundTable | None) -> KeptRows | None:
+    def _kept_of(self, source: Source, opened: BoundTable | None) -> KeptRows | None:
         """Return the rows of a source that are used: some of each unit, or of the children of each key; None: all."""
+        change = self._spec.change
         if self.unit is not None:
             from dpdb.engine.unit_rows import UnitRows
 
@@ -180,20 +181,14 @@ class BoundTable(Closing):
 
     def equal_values(self, literals: Sequence[Literal]) -> tuple[int, int] | None:
         """Find two literals that are one value, by their positions."""
-        from dpdb.engine.sql.comparison import equal_values
-
         return equal_values(self.database, literals)
 
     def texts_of(self, literals: Sequence[Literal]) -> list[str]:
         """Return the texts of values, one text for each value."""
-        from dpdb.engine.sql.comparison import texts_of
-
         return texts_of(self.database, literals)
 
     def admit(self, row_bound: int | None) -> None:
         """Refuse constraints that compare every row with every other one; see `refuse_nested_loops`."""
-        from dpdb.engine.sql.joins import refuse_nested_loops
-
         refuse_nested_loops(self.constraints, row_bound)
 
     def exact_statistic(
@@ -250,14 +245,9 @@ class LocalTable(BoundTable):
 
     def with_constraints(self, constraints: ConstraintsLike | None) -> LocalTable:
         """Return the same rows under other constraints; see the base class."""
+        spec, opened = replace(self._spec, constraints=constraints), self._origin or self
         return LocalTable(
-            self.database,
-            self._source,
-            constraints=constraints,
-            parents=self._parents,
-            change=self._change,
-            progress=self._progress,
-            opened=self._origin or self,
+            self.database, self._source, spec, parents=self._parents, progress=self._progress, opened=opened
         )
 
     def admit_graph(self) -> None:
@@ -307,10 +297,8 @@ class LocalTable(BoundTable):
         """
         from dpdb.engine.count_classes import count_classes
 
-        self._progress("counting classes")
-        found = count_classes(self.database, self.rows, self._measured(position), where)
-        self.refuse_change()
-        return found
+        with self._counting("counting classes"):
+            return count_classes(self.database, self.rows, self._measured(position), where)
 
     def count_rows(self, slices: Sequence[WherePredicate | None]) -> list[int]:
         """Count the rows of many slices in one scan. Private."""
@@ -328,10 +316,8 @@ class LocalTable(BoundTable):
         """
         from dpdb.engine.count_all import count_all
 
-        self._progress("counting groups")
-        found = count_all(self.database, self.rows, where, asked, name=self._next_name())
-        self.refuse_change()
-        return found
+        with self._counting("counting groups"):
+            return count_all(self.database, self.rows, where, asked, name=self._next_name())
 
     def count_dependencies(
         self, columns: Sequence[str], pairs: Sequence[tuple[str, str]], *, spread: bool = False
@@ -344,18 +330,12 @@ class LocalTable(BoundTable):
             If files have changed, as for `count_all`.
         """
         from dpdb.engine.dependency_counts import count_dependencies
-        from dpdb.engine.sql.input_rows import typed_rows
 
-        self._progress("counting groups")
-        found = count_dependencies(
-            lambda query: self.database.rows(query)[0],
-            lambda names: typed_rows(self.rows, names),
-            columns,
-            pairs,
-            spread=spread,
-        )
-        self.refuse_change()
-        return found
+        def ask(query: exp.Select) -> Sequence[Any]:
+            return self.database.rows(query)[0]
+
+        with self._counting("counting groups"):
+            return count_dependencies(ask, partial(typed_rows, self.rows), columns, pairs, spread=spread)
 
     def count_owners(self, owner: str, asked: Sequence[OwnerQuestion]) -> list[int]:
         """Count the owners whose rows violate rules; see `count_owners`. Private.
@@ -372,15 +352,18 @@ class LocalTable(BoundTable):
         """
         from dpdb.engine.owners import count_owners
 
-        self._progress("counting owners")
-        found = count_owners(self.database, self.rows, owner, asked, name=self._next_name())
+        with self._counting("counting owners"):
+            return count_owners(self.database, self.rows, owner, asked, name=self._next_name())
+
+    @contextmanager
+    def _counting(self, step: str) -> Iterator[None]:
+        """Show a step; what it has counted is of one state of the rows, or not returned."""
+        self._progress(step)
+        yield
         self.refuse_change()
-        return found
 
     def opened_content(self) -> str:
         """Describe the state of the rows when the table was opened; see `opened_content`. Private."""
-        from dpdb.sources import opened_content
-
         return (
             opened_content(self.database, self._source, self._tested) + self._choice() + self._across.opened_content()
         )
@@ -396,8 +379,6 @@ class LocalTable(BoundTable):
         source, of = self._source, ""
         changed = source.files is not None and source.files.state() != source.state
         if all_rows and not changed:
-            from dpdb.sources import is_changed
-
             changed = is_changed(source)
             if not changed and self._across.is_changed():
                 changed, of = True, "a private parent of "
@@ -432,7 +413,7 @@ class LocalEngine:
             As of `Engine.open`.
         """
         database = own_database(spec.limits)
-        try:
+        with if_it_fails(database.close):
             progress("opening the table")
             if spec.sizes.gather_rows is not None:
                 raise ParameterError("gather_rows applies to tables of other engines, whose rows come here")
@@ -440,10 +421,8 @@ class LocalEngine:
             opened = open_source(
                 database, spec.source, table=spec.table, csv_schema=types, rows=rows, delimiter=spec.delimiter
             )
-            return _of_spec(database, opened, spec, opener_of(spec, of_parents, rows), progress)
-        except BaseException:
-            database.close()
-            raise
+            parents = opener_of(spec, of_parents, rows)
+            return LocalTable(database, opened, spec, parents=parents, progress=progress)
 
 
 def described(description: str, schema: TableSchema | Mapping[str, str], spec: TableSpec) -> LocalTable:
@@ -459,27 +438,12 @@ def described(description: str, schema: TableSchema | Mapping[str, str], spec: T
         Constraints, parents and limits; its source is not opened.
     """
     database = own_database(spec.limits)
-    try:
+    with if_it_fails(database.close):
         columns = schema if isinstance(schema, TableSchema) else declared_schema(database, schema)
         source = Source(description, columns, without_rows(columns))
-        return _of_spec(database, source, spec, opener_of(spec, {}, Reading.NONE))
-    except BaseException:
-        database.close()
-        raise
+        return LocalTable(database, source, spec, parents=opener_of(spec, {}, Reading.NONE))
 
 
 def own_database(limits: MachineLimits) -> Database:
     """Make the private database of a table."""
     return Database(**vars(limits))
-
-
-def _of_spec(
-    database: Database,
-    source: Source,
-    spec: TableSpec,
-    parents: ParentsOfTable | None,
-    progress: Progress = no_progress,
-) -> LocalTable:
-    return LocalTable(
-        database, source, constraints=spec.constraints, parents=parents, change=spec.change, progress=progress
-    )

@@ -54,15 +54,15 @@ class Setting:
     default: object = None
 
 
-def written(kind: SettingKind, letter: str, words: str, **more: Any) -> dict[str, Setting]:
-    """Return the metadata of a field that is a setting; see `Setting`.
+def setting(default: object, kind: SettingKind, letter: str, words: str, **more: Any) -> Any:
+    """Return the field of a data class that is a setting.
 
     Parameters
     ----------
-    kind, letter, words, **more
+    default, kind, letter, words, **more
         Fields of `Setting`.
     """
-    return {"setting": Setting(kind, letter, words, **more)}
+    return field(default=default, metadata={"setting": Setting(kind, letter, words, default=default, **more)})
 
 
 def _is_count(value: object) -> bool:
@@ -98,20 +98,14 @@ class ProtectedChange:
         comes together with `rows_per_person` or `max_children`.
     """
 
-    rows_per_person: int = field(default=1, metadata=written("whole", "K", "at most K rows belong to one person (1)"))
-    unit: str | None = field(
-        default=None, metadata=written("text", "COLUMN", "protect each value of COLUMN with all its rows")
-    )
-    max_rows: int | None = field(
-        default=None, metadata=written("whole", "K", "rows used of each value of the --unit column")
-    )
-    max_children: int | None = field(
-        default=None,
-        metadata=written(
-            "whole",
-            "K",
-            "beside private parents protect single rows of either table, using K rows of each key that refers to them",
-        ),
+    rows_per_person: int = setting(1, "whole", "K", "at most K rows belong to one person (1)")
+    unit: str | None = setting(None, "text", "COLUMN", "protect each value of COLUMN with all its rows")
+    max_rows: int | None = setting(None, "whole", "K", "rows used of each value of the --unit column")
+    max_children: int | None = setting(
+        None,
+        "whole",
+        "K",
+        "beside private parents protect single rows of either table, using K rows of each key that refers to them",
     )
 
     def __post_init__(self) -> None:
@@ -171,16 +165,12 @@ class PublicSizes:
         If a number is not a whole number of at least 1, or `max_group` above 2^32 - 1.
     """
 
-    row_bound: int | None = field(default=None, metadata=written("whole", "N", "public bound of the number of rows"))
-    max_group: int | None = field(
-        default=None,
-        metadata=written("whole", "N", "public bound of the rows that share a left-hand side; never checked"),
+    row_bound: int | None = setting(None, "whole", "N", "public bound of the number of rows")
+    max_group: int | None = setting(
+        None, "whole", "N", "public bound of the rows that share a left-hand side; never checked"
     )
-    gather_rows: int | None = field(
-        default=None,
-        metadata=written(
-            "whole", "N", "public guess of the rows in conflict that come from another engine; never checked"
-        ),
+    gather_rows: int | None = setting(
+        None, "whole", "N", "public guess of the rows in conflict that come from another engine; never checked"
     )
 
     def __post_init__(self) -> None:
@@ -199,11 +189,11 @@ NO_SIZES = PublicSizes()
 class MachineLimits:
     """Limits of the private database, which checks them; see `Database`."""
 
-    memory_limit: str | None = field(default=None, metadata=written("text", "SIZE", "such as 1GB; more spills to disk"))
-    temp_directory: str | Path | None = field(
-        default=None, metadata=written("folder", "DIR", "where a private directory for spilled data is made")
+    memory_limit: str | None = setting(None, "text", "SIZE", "such as 1GB; more spills to disk")
+    temp_directory: str | Path | None = setting(
+        None, "folder", "DIR", "where a private directory for spilled data is made"
     )
-    threads: int | None = field(default=None, metadata=written("whole", "N", "of the database"))
+    threads: int | None = setting(None, "whole", "N", "of the database")
 
 
 NO_LIMITS = MachineLimits()
@@ -250,41 +240,29 @@ class TableSpec:
     """
 
     source: SourceLike | None
-    constraints: ConstraintsLike | None = field(
-        default=None, metadata=written("constraints", "FILE_OR_TEXT", "may be repeated", is_harmless=True)
+    constraints: ConstraintsLike | None = setting(
+        None, "constraints", "FILE_OR_TEXT", "may be repeated", is_harmless=True
     )
-    table: str | None = field(
-        default=None, metadata=written("text", "T", "table or view of a database", is_harmless=True)
+    table: str | None = setting(None, "text", "T", "table or view of a database", is_harmless=True)
+    csv_schema: Mapping[str, str] | None = setting(
+        None, "types", "COLS", "CSV column types, such as 'age INTEGER, day DATE'", key="schema", is_harmless=True
     )
-    csv_schema: Mapping[str, str] | None = field(
-        default=None,
-        metadata=written(
-            "types", "COLS", "CSV column types, such as 'age INTEGER, day DATE'", key="schema", is_harmless=True
-        ),
+    delimiter: str | None = setting(
+        None, "character", "C", "of CSV text, such as ';' or tab (told by name and header line)", is_harmless=True
     )
-    delimiter: str | None = field(
-        default=None,
-        metadata=written(
-            "character", "C", "of CSV text, such as ';' or tab (told by name and header line)", is_harmless=True
-        ),
+    public_parents: ParentsLike | None = setting(
+        None,
+        "parents",
+        "NAME[=FILE]",
+        "a table that constraints look into (a IN NAME.b), whose rows everybody may know; "
+        "without FILE a table of the DuckDB file; may be repeated",
     )
-    public_parents: ParentsLike | None = field(
-        default=None,
-        metadata=written(
-            "parents",
-            "NAME[=FILE]",
-            "a table that constraints look into (a IN NAME.b), whose rows everybody may know; "
-            "without FILE a table of the DuckDB file; may be repeated",
-        ),
-    )
-    private_parents: ParentsLike | None = field(
-        default=None,
-        metadata=written(
-            "parents",
-            "NAME[=FILE]",
-            "a table that constraints look into (a IN NAME.b), whose rows are protected, too; "
-            "needs --unit or --max-children; without FILE a table of the DuckDB file; may be repeated",
-        ),
+    private_parents: ParentsLike | None = setting(
+        None,
+        "parents",
+        "NAME[=FILE]",
+        "a table that constraints look into (a IN NAME.b), whose rows are protected, too; "
+        "needs --unit or --max-children; without FILE a table of the DuckDB file; may be repeated",
     )
     change: ProtectedChange = EVERY_ROW
     sizes: PublicSizes = NO_SIZES
@@ -382,11 +360,7 @@ _GROUPS: Mapping[str, Any] = {"change": ProtectedChange, "sizes": PublicSizes, "
 
 def _settings_of(group: Any) -> dict[str, Setting]:
     found = ((own, own.metadata.get("setting")) for own in fields(group))
-    return {
-        own.name: replace(setting, key=setting.key or own.name, default=own.default)
-        for own, setting in found
-        if setting is not None
-    }
+    return {own.name: replace(setting, key=setting.key or own.name) for own, setting in found if setting is not None}
 
 
 LIMITS: Mapping[str, Setting] = _settings_of(MachineLimits)

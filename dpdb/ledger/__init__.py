@@ -7,67 +7,24 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.ledger.ledger import Ledger
-    from dpdb.ledger.ledger_analysts import RecordedAnalyst
+    from dpdb.ledger.ledger import Ledger as Ledger
+    from dpdb.ledger.ledger_analysts import RecordedAnalyst as RecordedAnalyst
     from dpdb.ledger.lines import (
-        Allowance,
-        LedgerAct,
-        LedgerEntry,
-        LedgerSummary,
-        RecordedAnswer,
-        RecordedLevel,
-        RecordedRearm,
-        RecordedSuite,
-        UnseenRows,
+        Allowance as Allowance,
+        LedgerAct as LedgerAct,
+        LedgerEntry as LedgerEntry,
+        LedgerSummary as LedgerSummary,
+        RecordedAnswer as RecordedAnswer,
+        RecordedLevel as RecordedLevel,
+        RecordedRearm as RecordedRearm,
+        RecordedSuite as RecordedSuite,
+        UnseenRows as UnseenRows,
     )
-    from dpdb.ledger.log import LedgerLog, LoggedDebit, Sums
-    from dpdb.ledger.reading import LedgerReading, open_to_read
-    from dpdb.ledger.report import epsilon_at
-    from dpdb.ledger.reservation import Reservation, SuiteReservation
-    from dpdb.ledger.store.rows import EntryLine
-    from dpdb.ledger.store.seals import SourceMark, is_rows_of, rows_of
-
-__all__ = [
-    "Allowance",
-    "EntryLine",
-    "Ledger",
-    "LedgerAct",
-    "LedgerEntry",
-    "LedgerLog",
-    "LedgerReading",
-    "LedgerSummary",
-    "LoggedDebit",
-    "RecordedAnalyst",
-    "RecordedAnswer",
-    "RecordedLevel",
-    "RecordedRearm",
-    "RecordedSuite",
-    "Reservation",
-    "SourceMark",
-    "SuiteReservation",
-    "Sums",
-    "UnseenRows",
-    "epsilon_at",
-    "is_rows_of",
-    "open_to_read",
-    "rows_of",
-]
-
-if not TYPE_CHECKING:
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "ledger": "Ledger",
-            "ledger_analysts": "RecordedAnalyst",
-            "lines": (
-                "Allowance LedgerAct LedgerEntry LedgerSummary RecordedAnswer RecordedLevel RecordedRearm "
-                "RecordedSuite UnseenRows"
-            ),
-            "log": "LedgerLog LoggedDebit Sums",
-            "reading": "LedgerReading open_to_read",
-            "report": "epsilon_at",
-            "reservation": "Reservation SuiteReservation",
-            "store.rows": "EntryLine",
-            "store.seals": "SourceMark is_rows_of rows_of",
-        },
-    )
+    from dpdb.ledger.log import LedgerLog as LedgerLog, LoggedDebit as LoggedDebit, Sums as Sums
+    from dpdb.ledger.reading import LedgerReading as LedgerReading, open_to_read as open_to_read
+    from dpdb.ledger.report import epsilon_at as epsilon_at
+    from dpdb.ledger.reservation import Reservation as Reservation, SuiteReservation as SuiteReservation
+    from dpdb.ledger.store.rows import EntryLine as EntryLine
+    from dpdb.ledger.store.seals import SourceMark as SourceMark, is_rows_of as is_rows_of, rows_of as rows_of
+else:
+    __getattr__, __all__ = lazy_names(__name__)

@@ -11,32 +11,14 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.overlap.instance import MOST_WEIGHT, Bound, Deadline, Witness
-    from dpdb.overlap.online import Added, Decision, OverlapIndex
-    from dpdb.overlap.report import OverlapReport, overlap_report
-    from dpdb.overlap.solver import METHODS, maximum_overlap
-
-__all__ = [
-    "METHODS",
-    "MOST_WEIGHT",
-    "Added",
-    "Bound",
-    "Deadline",
-    "Decision",
-    "OverlapIndex",
-    "OverlapReport",
-    "Witness",
-    "maximum_overlap",
-    "overlap_report",
-]
-
-if not TYPE_CHECKING:
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "instance": "Bound Deadline MOST_WEIGHT Witness",
-            "online": "Added Decision OverlapIndex",
-            "report": "OverlapReport overlap_report",
-            "solver": "METHODS maximum_overlap",
-        },
+    from dpdb.overlap.instance import (
+        MOST_WEIGHT as MOST_WEIGHT,
+        Bound as Bound,
+        Deadline as Deadline,
+        Witness as Witness,
     )
+    from dpdb.overlap.online import Added as Added, Decision as Decision, OverlapIndex as OverlapIndex
+    from dpdb.overlap.report import OverlapReport as OverlapReport, overlap_report as overlap_report
+    from dpdb.overlap.solver import METHODS as METHODS, maximum_overlap as maximum_overlap
+else:
+    __getattr__, __all__ = lazy_names(__name__)

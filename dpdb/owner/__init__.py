@@ -7,37 +7,21 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.owner.discovery import Discovery, ExactDependencies, discover, exact_dependencies, prepare_discovery
-    from dpdb.owner.exact import EXACT_MEASURES, ExactMeasures, RuleMeasures, exact_measures
-    from dpdb.owner.expected_error import plan
-    from dpdb.owner.proposed_schema import ProposedSchema, propose_schema
-    from dpdb.owner.simulation import ExpectedError, Plan
-
-__all__ = [
-    "EXACT_MEASURES",
-    "Discovery",
-    "ExactDependencies",
-    "ExactMeasures",
-    "ExpectedError",
-    "Plan",
-    "ProposedSchema",
-    "RuleMeasures",
-    "discover",
-    "exact_dependencies",
-    "exact_measures",
-    "plan",
-    "prepare_discovery",
-    "propose_schema",
-]
-
-if not TYPE_CHECKING:
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "discovery": "Discovery ExactDependencies discover exact_dependencies prepare_discovery",
-            "exact": "EXACT_MEASURES ExactMeasures RuleMeasures exact_measures",
-            "expected_error": "plan",
-            "proposed_schema": "ProposedSchema propose_schema",
-            "simulation": "ExpectedError Plan",
-        },
+    from dpdb.owner.discovery import (
+        Discovery as Discovery,
+        ExactDependencies as ExactDependencies,
+        discover as discover,
+        exact_dependencies as exact_dependencies,
+        prepare_discovery as prepare_discovery,
     )
+    from dpdb.owner.exact import (
+        EXACT_MEASURES as EXACT_MEASURES,
+        ExactMeasures as ExactMeasures,
+        RuleMeasures as RuleMeasures,
+        exact_measures as exact_measures,
+    )
+    from dpdb.owner.expected_error import plan as plan
+    from dpdb.owner.proposed_schema import ProposedSchema as ProposedSchema, propose_schema as propose_schema
+    from dpdb.owner.simulation import ExpectedError as ExpectedError, Plan as Plan
+else:
+    __getattr__, __all__ = lazy_names(__name__)

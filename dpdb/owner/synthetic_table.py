@@ -19,9 +19,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dpdb.constraints import DenialConstraint, FunctionalDependency, OrderDependency, key_columns
-from dpdb.constraints import functional_dependency as as_dependency
-from dpdb.constraints import order_dependency as as_order
+from dpdb.constraints import (
+    DenialConstraint,
+    FunctionalDependency,
+    OrderDependency,
+    functional_dependency as as_dependency,
+    key_columns,
+    order_dependency as as_order,
+)
 from dpdb.errors import ParameterError
 from dpdb.owner.synthetic_domains import Domain, domain_of
 

@@ -12,122 +12,55 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.privacy.climbing import (
-        UNIT,
-        HandicappedNoise,
-        HiddenNoise,
-        climb,
-        difference_tail,
-        draw_hidden_noise,
-        height_above,
-        in_units,
+        UNIT as UNIT,
+        HandicappedNoise as HandicappedNoise,
+        HiddenNoise as HiddenNoise,
+        climb as climb,
+        difference_tail as difference_tail,
+        draw_hidden_noise as draw_hidden_noise,
+        height_above as height_above,
+        in_units as in_units,
     )
     from dpdb.privacy.epsilon import (
-        GDP,
-        NANO,
-        NOTIONS,
-        PURE,
-        ZCDP,
-        Notion,
-        Number,
-        as_float,
-        as_fraction,
-        format_epsilon,
-        format_rho,
-        gdp_delta,
-        parse_epsilon,
-        parse_rho,
-        rho_as_float,
-        split,
+        GDP as GDP,
+        NANO as NANO,
+        NOTIONS as NOTIONS,
+        PURE as PURE,
+        ZCDP as ZCDP,
+        Notion as Notion,
+        Number as Number,
+        as_float as as_float,
+        as_fraction as as_fraction,
+        format_epsilon as format_epsilon,
+        format_rho as format_rho,
+        gdp_delta as gdp_delta,
+        parse_epsilon as parse_epsilon,
+        parse_rho as parse_rho,
+        rho_as_float as rho_as_float,
+        split as split,
     )
     from dpdb.privacy.noise import (
-        check_samplers,
-        discrete_gaussian,
-        discrete_laplace,
-        discrete_laplaces,
-        gaussian_tail,
-        laplace_difference_tail,
-        laplace_scale,
-        laplace_sum_tail,
-        laplace_tail,
-        noisy_max,
-        one_sided_noises,
+        check_samplers as check_samplers,
+        discrete_gaussian as discrete_gaussian,
+        discrete_laplace as discrete_laplace,
+        discrete_laplaces as discrete_laplaces,
+        gaussian_tail as gaussian_tail,
+        laplace_difference_tail as laplace_difference_tail,
+        laplace_scale as laplace_scale,
+        laplace_sum_tail as laplace_sum_tail,
+        laplace_tail as laplace_tail,
+        noisy_max as noisy_max,
+        one_sided_noises as one_sided_noises,
     )
     from dpdb.privacy.selection import (
-        generalized_exponential_mechanism,
-        marginal_choice,
-        paper_exponential_mechanism,
-        paper_grid,
-        peeled,
-        power_grid,
-        thirds_grid,
-        tripling_grid,
+        generalized_exponential_mechanism as generalized_exponential_mechanism,
+        marginal_choice as marginal_choice,
+        paper_exponential_mechanism as paper_exponential_mechanism,
+        paper_grid as paper_grid,
+        peeled as peeled,
+        power_grid as power_grid,
+        thirds_grid as thirds_grid,
+        tripling_grid as tripling_grid,
     )
-
-__all__ = [
-    "GDP",
-    "NANO",
-    "NOTIONS",
-    "PURE",
-    "UNIT",
-    "ZCDP",
-    "HandicappedNoise",
-    "HiddenNoise",
-    "Notion",
-    "Number",
-    "as_float",
-    "as_fraction",
-    "check_samplers",
-    "climb",
-    "difference_tail",
-    "discrete_gaussian",
-    "discrete_laplace",
-    "discrete_laplaces",
-    "draw_hidden_noise",
-    "format_epsilon",
-    "format_rho",
-    "gaussian_tail",
-    "gdp_delta",
-    "generalized_exponential_mechanism",
-    "height_above",
-    "in_units",
-    "laplace_difference_tail",
-    "laplace_scale",
-    "laplace_sum_tail",
-    "laplace_tail",
-    "marginal_choice",
-    "noisy_max",
-    "one_sided_noises",
-    "paper_exponential_mechanism",
-    "paper_grid",
-    "parse_epsilon",
-    "parse_rho",
-    "peeled",
-    "power_grid",
-    "rho_as_float",
-    "split",
-    "thirds_grid",
-    "tripling_grid",
-]
-
-if not TYPE_CHECKING:
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "climbing": (
-                "HandicappedNoise HiddenNoise UNIT climb difference_tail draw_hidden_noise height_above in_units"
-            ),
-            "epsilon": (
-                "GDP NANO NOTIONS Notion Number PURE ZCDP as_float as_fraction format_epsilon format_rho "
-                "gdp_delta parse_epsilon parse_rho rho_as_float split"
-            ),
-            "noise": (
-                "check_samplers discrete_gaussian discrete_laplace discrete_laplaces gaussian_tail "
-                "laplace_difference_tail laplace_scale laplace_sum_tail laplace_tail noisy_max "
-                "one_sided_noises"
-            ),
-            "selection": (
-                "generalized_exponential_mechanism marginal_choice paper_exponential_mechanism paper_grid "
-                "peeled power_grid thirds_grid tripling_grid"
-            ),
-        },
-    )
+else:
+    __getattr__, __all__ = lazy_names(__name__)

@@ -7,22 +7,8 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.remote.engine import RemoteEngine
-    from dpdb.remote.opened import GatheredTable
-    from dpdb.remote.table import RemoteSet
-
-__all__ = [
-    "GatheredTable",
-    "RemoteEngine",
-    "RemoteSet",
-]
-
-if not TYPE_CHECKING:  # type checkers know the names above, and should know no others
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "engine": "RemoteEngine",
-            "opened": "GatheredTable",
-            "table": "RemoteSet",
-        },
-    )
+    from dpdb.remote.engine import RemoteEngine as RemoteEngine
+    from dpdb.remote.opened import GatheredTable as GatheredTable
+    from dpdb.remote.table import RemoteSet as RemoteSet
+else:
+    __getattr__, __all__ = lazy_names(__name__)

@@ -20,17 +20,17 @@ from dpdb.engine import AcrossColumn
 from dpdb.engine.sql import (
     BoundConstraint,
     ComputedColumn,
-    ComputedRows,
     WherePredicate,
     beside_members,
+    column_def,
     in_schema_order,
     members_read,
     not_alone,
     self_conflict,
 )
-from dpdb.remote.spelling import Spelling
+from dpdb.remote.foreign_spelling import ForeignSpelling
 from dpdb.schema import Column, TableSchema
-from dpdb.sources import Rows, Source
+from dpdb.sources import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,7 +51,7 @@ class Asking:
     database : Database
         Our own, for rows that have come.
     table : RemoteTable
-    spelling : Spelling
+    spelling : ForeignSpelling
     rows : exp.Expr
         For a FROM clause: those that are used, at most k of each unit.
     schema : TableSchema
@@ -64,7 +64,7 @@ class Asking:
 
     database: Database
     table: RemoteTable
-    spelling: Spelling
+    spelling: ForeignSpelling
     rows: exp.Expr
     schema: TableSchema
     gather_rows: int
@@ -83,11 +83,60 @@ class Asking:
         """Ask what has one row of one column."""
         return self.row(tree)[0]
 
+    def selected(self, names: set[str], where: WherePredicate | None = None) -> exp.Select:
+        """Select columns, computed ones among them, of the rows that a predicate selects."""
+        rows, schema = self.rows, self.schema
+        if members := members_read(schema, names):
+            from dpdb.remote.parents import join_across
+
+            stored, known = beside_members(schema, names | (set() if where is None else set(where.columns)))
+            query, found = join_across(exp.select().from_(rows.copy()), rows, schema, members)
+            told = [exp.alias_(found[column.name], column.name, quoted=True) for column in members]
+            query = query.select(*(exp.column(name, quoted=True) for name in stored), *told)
+            rows, schema = query.subquery("member_row"), known
+        values: dict[str, exp.Expr] = {name: exp.column(name, quoted=True) for name in in_schema_order(names, schema)}
+        columns = [schema[name] for name in values]
+        values |= {column.name: column.value.copy() for column in columns if isinstance(column, ComputedColumn)}
+        query = exp.select().from_(rows.copy())
+        across = [column for column in columns if isinstance(column, AcrossColumn)]
+        if across:
+            from dpdb.remote.parents import join_across  # most tables have no parents
+
+            query, found = join_across(query, rows, schema, across)
+            values |= found
+        query = query.select(*(exp.alias_(value, name, quoted=True) for name, value in values.items()))
+        return query if where is None else query.where(where.condition)
+
+    def tuples(
+        self, constraints: Sequence[BoundConstraint], where: WherePredicate | None, beside: Iterable[str] = ()
+    ) -> exp.Select:
+        """Select the constrained columns of a slice's rows, but for the rows that conflict with themselves.
+
+        Parameters
+        ----------
+        beside
+            Further columns.
+        """
+        tuples = self.selected(columns_read(constraints).union(beside), where)
+        in_graph = not_alone(constraints, ROWS.name)
+        return exp.select("*").from_(tuples.subquery(ROWS.name)).where(*in_graph) if in_graph else tuples
+
+    def stored_columns(self, constraints: Sequence[BoundConstraint]) -> tuple[str, ...]:
+        """The columns of the table that constraints read, those that computed columns are made of among them."""
+        columns = [self.schema[name] for name in columns_read(constraints)]
+        read = (each.sources if isinstance(each, ComputedColumn) else (each.name,) for each in columns)
+        return in_schema_order(set().union(*read), self.schema)
+
+
+def columns_read(constraints: Iterable[BoundConstraint]) -> set[str]:
+    """Return the columns that constraints read."""
+    return {name for dc in constraints for name in dc.columns}
+
 
 @contextmanager
 def fetched(
     asking: Asking, name: str, columns: Sequence[str], answers: Iterator[pa.Table], beside: Sequence[Column] = ()
-) -> Iterator[Rows]:
+) -> Iterator[Source]:
     """Write answers into a table of our own database while the block lasts.
 
     Parameters
@@ -102,11 +151,7 @@ def fetched(
     here = exp.table_(f"{name}_fetched", quoted=True)
     kinds = [(column, asking.schema[column].type or "VARCHAR") for column in columns]
     kinds += [(column.name, column.declared_type) for column in beside]
-    definitions = [
-        exp.ColumnDef(this=exp.to_identifier(column, quoted=True), kind=exp.DataType.build(kind, dialect="duckdb"))
-        for column, kind in kinds
-    ]
-    written = ", ".join(definition.sql("duckdb") for definition in definitions)
+    written = ", ".join(column_def(column, kind).sql("duckdb") for column, kind in kinds)
     asking.database.execute(f"DROP TABLE IF EXISTS {here.sql('duckdb')}")
     asking.database.execute(f"CREATE TABLE {here.sql('duckdb')} ({written})")
     try:
@@ -114,10 +159,7 @@ def fetched(
             with asking.database.arrow_table("fetched_part", answer):
                 asking.database.execute(f"INSERT INTO {here.sql('duckdb')} SELECT * FROM fetched_part")
         schema = TableSchema((*map(_as_fetched, asking.schema.columns), *beside))
-        rows: Rows = Source(asking.table.description, schema, here)
-        if any(isinstance(column, ComputedColumn) for column in schema.columns):
-            rows = ComputedRows(rows, schema)
-        yield rows
+        yield Source(asking.table.description, schema, here)
     finally:
         asking.database.execute(f"DROP TABLE IF EXISTS {here.sql('duckdb')}")
 
@@ -151,15 +193,6 @@ def in_parts(asking: Asking, query: exp.Select, columns: Sequence[str]) -> Itera
         yield asking.ask(exp.select("*").from_(found.copy()).where(chosen))
 
 
-def stored_columns(constraints: Sequence[BoundConstraint], schema: TableSchema) -> tuple[str, ...]:
-    """The columns of the table that constraints read, those that computed columns are made of among them."""
-    names: set[str] = set()
-    for name in {name for dc in constraints for name in dc.columns}:
-        column = schema[name]
-        names |= set(column.sources) if isinstance(column, ComputedColumn) else {name}
-    return in_schema_order(names, schema)
-
-
 TUPLES = exp.to_table("tuple_row")
 ROWS = exp.to_table("input_row")
 _PER_QUERY, _JOINS_PER_QUERY = 100, 8
@@ -170,52 +203,14 @@ def counted_if(condition: exp.Expr) -> exp.Expr:
     return exp.Count(this=exp.Case(ifs=[exp.If(this=condition, true=exp.convert(1))]))
 
 
-def row_counts(rows: exp.Expr, slices: Sequence[WherePredicate | None]) -> exp.Select:
-    """Count the rows of many slices in one query; None is all rows."""
-    counts = [exp.Count(this=exp.Star()) if each is None else counted_if(each.condition) for each in slices]
-    named = [exp.alias_(count, f"count_{place}") for place, count in enumerate(counts)]
-    return exp.select(*named).from_(rows.copy())
+def counted_alone(constraints: Sequence[BoundConstraint]) -> exp.Expr:
+    """Count the rows, called `ROWS`, that violate one of some constraints by themselves."""
+    return counted_if(exp.paren(self_conflict(constraints, ROWS.name)))
 
 
-def self_conflict_counts(
-    rows: exp.Expr, schema: TableSchema, constraints: Sequence[BoundConstraint], where: WherePredicate | None
-) -> exp.Select:
-    """Count the rows of a slice, and those of them that conflict with themselves.
-
-    Parameters
-    ----------
-    rows
-        The table that holds the rows.
-    schema
-        Its columns and types.
-    constraints
-        Constraints on one tuple.
-    where
-        The slice; None for all rows.
-    """
-    asked = exp.select(
-        exp.alias_(exp.Count(this=exp.Star()), "count_0"),
-        exp.alias_(counted_if(exp.paren(self_conflict(constraints, ROWS.name))), "count_1"),
-    )
-    return asked.from_(with_computed(rows, schema, _read(constraints), where).subquery(ROWS.name))
-
-
-def alone_counts(
-    rows: exp.Expr, schema: TableSchema, asked: Sequence[Sequence[BoundConstraint]], where: WherePredicate | None
-) -> exp.Select:
-    """Count in one query the rows of a slice that violate constraints over one tuple: of each set of them any.
-
-    Parameters
-    ----------
-    rows, schema, where
-        As of `self_conflict_counts`.
-    asked
-        The sets.
-    """
-    names = {name for constraints in asked for name in _read(constraints)}
-    counts = [counted_if(exp.paren(self_conflict(constraints, ROWS.name))) for constraints in asked]
-    named = [exp.alias_(count, f"count_{place}") for place, count in enumerate(counts)]
-    return exp.select(*named).from_(with_computed(rows, schema, names, where).subquery(ROWS.name))
+def numbered(values: Iterable[exp.Expr]) -> exp.Select:
+    """Query some values under names of ours; it lacks what they are of."""
+    return exp.select(*(exp.alias_(value, f"count_{place}") for place, value in enumerate(values)))
 
 
 def in_queries(schema: TableSchema, read: Sequence[Iterable[str]]) -> Iterator[list[int]]:
@@ -243,27 +238,7 @@ def in_queries(schema: TableSchema, read: Sequence[Iterable[str]]) -> Iterator[l
         yield part
 
 
-def slice_tuples(
-    rows: exp.Expr,
-    schema: TableSchema,
-    constraints: Sequence[BoundConstraint],
-    where: WherePredicate | None,
-    beside: Sequence[str] = (),
-) -> exp.Select:
-    """Select the constrained columns of a slice's rows, but for the rows that conflict with themselves.
-
-    Parameters
-    ----------
-    beside
-        Further columns.
-    """
-    names = _read(constraints) | set(beside)
-    tuples = with_computed(rows, schema, names, where)
-    in_graph = not_alone(constraints, ROWS.name)
-    return exp.select("*").from_(tuples.subquery(ROWS.name)).where(*in_graph) if in_graph else tuples
-
-
-def content_query(rows: exp.Expr, schema: TableSchema, spelling: Spelling) -> exp.Select:
+def content_query(rows: exp.Expr, schema: TableSchema, spelling: ForeignSpelling) -> exp.Select:
     """Select the number of rows and two order-free digests of them; see `dpdb.sources.open`.
 
     Parameters
@@ -300,39 +275,3 @@ def hash_counts(hashes: exp.Select, column: exp.Column, most: int) -> exp.Select
     counted = exp.select(exp.alias_(shared, "shared")).from_(hashes.subquery("hashed_row")).group_by(column.copy())
     answer = exp.select("shared", exp.alias_(count.copy(), "hashes")).from_(counted.subquery("counted_hash"))
     return answer.group_by("shared").limit(most)
-
-
-def _read(constraints: Sequence[BoundConstraint]) -> set[str]:
-    return {name for dc in constraints for name in dc.columns}
-
-
-def with_computed(rows: exp.Expr, schema: TableSchema, names: set[str], where: WherePredicate | None) -> exp.Select:
-    """Select columns, computed ones among them, of the rows that a predicate selects."""
-    if members := members_read(schema, names):
-        from dpdb.remote.parents import join_across
-
-        stored, known = beside_members(schema, names | (set() if where is None else set(where.columns)))
-        query, found = join_across(exp.select().from_(rows.copy()), rows, schema, members)
-        told = [exp.alias_(found[column.name], column.name, quoted=True) for column in members]
-        query = query.select(*(exp.column(name, quoted=True) for name in stored), *told)
-        rows, schema = query.subquery("member_row"), known
-    columns = [schema[name] for name in in_schema_order(names, schema)]
-    values: dict[str, exp.Expr] = {
-        column.name: column.value for column in columns if isinstance(column, ComputedColumn)
-    }
-    query = exp.select().from_(rows.copy())
-    across = [column for column in columns if isinstance(column, AcrossColumn)]
-    if across:
-        from dpdb.remote.parents import join_across  # most tables have no parents
-
-        query, found = join_across(query, rows, schema, across)
-        values |= found
-    query = query.select(
-        *(
-            exp.alias_(values[column.name].copy(), column.name, quoted=True)
-            if column.name in values
-            else exp.column(column.name, quoted=True)
-            for column in columns
-        )
-    )
-    return query if where is None else query.where(where.condition)

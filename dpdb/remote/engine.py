@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpdb.engine import Progress, no_progress
 from dpdb.errors import SourceError
+from dpdb.stopping import if_it_fails
 
 if TYPE_CHECKING:
     from dpdb.engine import LocalTable, TableSpec
@@ -18,10 +19,9 @@ if TYPE_CHECKING:
 
 # Named by module and class. Every source is shown to all of them, so what asks an engine is loaded when they open one.
 REMOTE_KINDS = (
-    "foreign_sources.SparkSource",
-    "foreign_sources.PostgresSource",
-    "duckdb.DuckDBSource",
-    "table.SetSource",
+    "dpdb.remote.foreign_sources.SparkSource",
+    "dpdb.remote.foreign_sources.PostgresSource",
+    "dpdb.remote.table.SetSource",
 )
 
 
@@ -49,19 +49,13 @@ class RemoteEngine:
         from dpdb.sources import Reading
 
         remote = self._remote(spec, progress)
-        try:
+        with if_it_fails(remote.close):
             database = own_database(spec.limits)
-            try:
+            with if_it_fails(database.close):
                 table = GatheredTable(database, remote, spec, progress)
                 if rows is Reading.ALL:
                     table.read_once()
                 return table
-            except BaseException:
-                database.close()
-                raise
-        except BaseException:
-            remote.close()
-            raise
 
     def open_set(self, source: SourceLike, schema: str | None) -> RemoteSet:
         """Open a place of another engine, whose tables are then opened as sources of it, by their names.
@@ -114,4 +108,4 @@ def _kind_of(source: SourceLike) -> Any:
 @cache
 def _loaded(name: str) -> Any:
     module, _, known_as = name.rpartition(".")
-    return getattr(import_module(f"dpdb.remote.{module}"), known_as)()
+    return getattr(import_module(module), known_as)()

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import unquote
 
 from dpdb.errors import OWNER_LOG, SourceError
 from dpdb.sources import needed
+from dpdb.stopping import if_it_fails
 
 if TYPE_CHECKING:
     from dpdb.remote.postgres_table import PostgresSet, PostgresTable
@@ -181,12 +182,8 @@ class SparkSource:
             return SparkTable(source, "Spark data frame")
         name = source.removeprefix(_PREFIX)
         session, is_ours = spark_session()
-        try:
+        with if_it_fails(session.stop) if is_ours else nullcontext():
             return SparkTable(frame_at(session, name), source, name, stop=session.stop if is_ours else None)
-        except BaseException:
-            if is_ours:
-                session.stop()
-            raise
 
     def open_set(self, source: Any, schema: str | None) -> SparkSet:
         """Open the schema or folder that a text names; see `SparkSet`.

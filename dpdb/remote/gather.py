@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dpdb.constraints import COMPARISONS, BlockShape, Operator, block_shape
+from dpdb.constraints import COMPARISONS, BlockShape, Operator
 from dpdb.engine.sql import BoundConstraint, CrossTerm, GroupTerm, degree_terms, is_known
 from dpdb.remote.asking import TUPLES, counted_if
 
@@ -50,8 +50,22 @@ def rows_in_conflict(tuples: exp.Query, constraints: Sequence[BoundConstraint], 
     """
     pairwise = [dc for dc in constraints if not dc.constraint.is_single_tuple]
     joins = [join for place, dc in enumerate(pairwise) for join in conflict_joins(dc, place)]
-    query = exp.select(*(row_column(name) for name in columns))
-    query = query.from_(exp.alias_(TUPLES.copy(), ROW, table=True))
+    return joined(exp.select(*map(row_column, columns)), joins, tuples)
+
+
+def joined(selected: exp.Select, joins: Sequence[Join], tuples: exp.Query) -> exp.Select:
+    """Select of the rows that may be in conflict through one of some joins.
+
+    Parameters
+    ----------
+    selected
+        What is selected, of `ROW` and of the joins.
+    joins
+        Of `ROW`, with what may conflict with it.
+    tuples
+        The rows.
+    """
+    query = selected.from_(exp.alias_(TUPLES.copy(), ROW, table=True))
     for join in joins:
         query = query.join(join.query, on=join.on, join_type="left")
     found = exp.or_(*(exp.paren(join.may_conflict) for join in joins)) if joins else exp.false()
@@ -60,7 +74,7 @@ def rows_in_conflict(tuples: exp.Query, constraints: Sequence[BoundConstraint], 
 
 def conflict_joins(dc: BoundConstraint, place: int) -> list[Join]:
     """Return what tells of each row whether it may be in conflict through a constraint, by any of these."""
-    shape = block_shape(dc.constraint)
+    shape = dc.shape
     alias = f"group_{place}"
     if shape is not None and shape.order is not None:
         return [order_join(dc, shape, alias)]
@@ -84,11 +98,8 @@ def _group(equal: Sequence[str], conflicts: Sequence[exp.Expr], part: exp.Expr, 
     groups = groups.from_(exp.alias_(TUPLES.copy(), ROW, table=True)).where(*map(is_known, keys))
     groups = groups.group_by(*(key.copy() for key in keys)) if keys else groups
     dirty = groups.having(exp.and_(*conflicts))
-    return Join(
-        dirty.subquery(alias),
-        equal_keys(keys, alias),
-        exp.and_(is_known(exp.column("dirty", table=alias)), exp.paren(part)),
-    )
+    may_conflict = exp.and_(is_known(exp.column("dirty", table=alias)), exp.paren(part))
+    return Join(dirty.subquery(alias), equal_keys(keys, alias), may_conflict)
 
 
 def _group_conflicts(dc: BoundConstraint, shape: BlockShape) -> list[exp.Expr]:
@@ -163,17 +174,12 @@ def order_join(dc: BoundConstraint, shape: BlockShape, alias: str) -> Join:
     value = row_column(order.second)
     below_it, above_it = (Operator.LE, Operator.GE) if order.second_ties else (Operator.LT, Operator.GT)
     sides = (below_it, above_it) if order.opposite else (above_it, below_it)
-    conflicts = exp.or_(
-        *(
-            COMPARISONS[operator](this=value.copy(), expression=exp.column(name, table=alias))
-            for operator, name in zip(sides, reached, strict=True)
-        )
-    )
-    return Join(
-        windows.from_(ends.subquery("ends")).subquery(alias),
-        equal_keys(keys, alias),
-        exp.and_(exp.paren(part.copy()), exp.paren(conflicts)),
-    )
+    beyond = [
+        COMPARISONS[operator](this=value.copy(), expression=exp.column(name, table=alias))
+        for operator, name in zip(sides, reached, strict=True)
+    ]
+    may_conflict = exp.and_(exp.paren(part.copy()), exp.paren(exp.or_(*beyond)))
+    return Join(windows.from_(ends.subquery("ends")).subquery(alias), equal_keys(keys, alias), may_conflict)
 
 
 def _extreme(column: str, names: Sequence[str], *, descending: bool, ties: bool, largest: bool) -> exp.Expr:
@@ -203,13 +209,8 @@ def _crossed(term: CrossTerm, alias: str) -> list[Join]:
         value = other.over((ROW, ROW))
         values = exp.select(exp.alias_(value, "key_0")).distinct().from_(exp.alias_(TUPLES.copy(), ROW, table=True))
         values = values.where(is_known(value))
-        joins.append(
-            Join(
-                values.subquery(name),
-                equal_keys([own.over((ROW, ROW))], name),
-                is_known(exp.column("key_0", table=name)),
-            )
-        )
+        same = equal_keys([own.over((ROW, ROW))], name)
+        joins.append(Join(values.subquery(name), same, is_known(exp.column("key_0", table=name))))
     return joins
 
 

@@ -20,10 +20,13 @@ from dpdb.engine import (
     SortedForm,
     count_dependencies,
     disjoint_pairs,
+    holds,
+    is_of_pairs,
     kept_children,
     kept_rows,
     key_of,
     limited_keys,
+    questions_columns,
     sharing_queries,
 )
 from dpdb.engine.sql import (
@@ -31,20 +34,20 @@ from dpdb.engine.sql import (
     ComputedColumn,
     Operand,
     WherePredicate,
+    degree_terms,
     is_known,
     members_read,
-    self_conflict,
 )
 from dpdb.errors import EngineError, ForeignRuleError, ParameterError, PredicateError, SourceError
 from dpdb.remote.asking import (
     ROWS,
     Asking,
-    alone_counts,
+    columns_read,
     content_query,
+    counted_alone,
     counted_if,
     in_queries,
-    row_counts,
-    with_computed,
+    numbered,
 )
 from dpdb.remote.slice import RemoteSlice
 from dpdb.remote.spelling import SPELLINGS
@@ -81,19 +84,11 @@ class GatheredTable(BoundTable):
         schema = remote.schema() if opened is None else opened.schema
         source = Source(remote.description, schema, without_rows(schema))
         beside: RemoteParents | None = _parents(spec, remote) if opened is None else opened._beside
-        super().__init__(
-            database,
-            source,
-            constraints=spec.constraints,
-            parents=beside,
-            change=spec.change,
-            progress=progress,
-            opened=opened,
-        )
-        self._remote, self._stored, self._spec = remote, schema, spec
+        super().__init__(database, source, spec, parents=beside, progress=progress, opened=opened)
+        self._remote, self._stored = remote, schema
         self._beside: RemoteParents | None = beside
         self._spelling = SPELLINGS[remote.dialect]
-        self._most, self._gather_rows = spec.change.most, spec.sizes.gather_rows
+        self._gather_rows = spec.sizes.gather_rows
         self._first = opened or self
         self._opened: str | None = None
         self._opened_beside = ""
@@ -116,14 +111,13 @@ class GatheredTable(BoundTable):
 
     def where(self, text: str) -> WherePredicate:
         """Check and type a predicate, and refuse what the other engine might read differently."""
-        why = self.why_not_where(text)
-        if why is not None:
-            raise PredicateError(f"where: {why}")
-        return super().where(text)
+        return self._read_alike(super().where(text))
 
     def selected(self, text: str) -> WherePredicate:
         """Check and type the condition of a rule's rows; its members were checked with the rule."""
-        found = super().selected(text)
+        return self._read_alike(super().selected(text))
+
+    def _read_alike(self, found: WherePredicate) -> WherePredicate:
         why = self._spelling.why_not(found.tree)
         if why is not None:
             raise PredicateError(f"where: {why}")
@@ -220,8 +214,10 @@ class GatheredTable(BoundTable):
         single = [place for place, each in enumerate(asked) if each.form is None]
         for part in in_queries(asking.schema, [asked[place].columns for place in single]):
             places = [single[place] for place in part]
-            query = alone_counts(asking.rows, asking.schema, [asked[place].alone for place in places], where)
-            for place, count in zip(places, asking.row(query), strict=True):
+            sets = [asked[place].alone for place in places]
+            names = set().union(*map(columns_read, sets))
+            rows = asking.selected(names, where).subquery(ROWS.name)
+            for place, count in zip(places, asking.row(numbered(map(counted_alone, sets)).from_(rows)), strict=True):
                 found[place] = int(count)
         for place, each in enumerate(asked):
             if each.form is not None:
@@ -240,8 +236,9 @@ class GatheredTable(BoundTable):
         names = {name for where in slices if where is not None for name in where.columns}
         rows = asking.rows
         if members_read(asking.schema, names):
-            rows = with_computed(rows, asking.schema, names, None).subquery(ROWS.name)
-        return [int(count) for count in asking.row(row_counts(rows, slices))]
+            rows = asking.selected(names).subquery(ROWS.name)
+        counts = [exp.Count(this=exp.Star()) if each is None else counted_if(each.condition) for each in slices]
+        return [int(count) for count in asking.row(numbered(counts).from_(rows.copy()))]
 
     def count_owners(self, owner: str, asked: Sequence[OwnerQuestion]) -> list[int]:
         """Count the owners whose rows violate rules there, by aggregates; see `count_owners`. Private.
@@ -274,9 +271,8 @@ class GatheredTable(BoundTable):
             self._opened, self._opened_beside = self.content(), self._public_content()
             self._has_asked.clear()
         except EngineError:
-            raise SourceError(
-                f"{self.description}: reading its rows failed; the reason is in the owner's log"
-            ) from None
+            problem = f"{self.description}: reading its rows failed; the reason is in the owner's log"
+            raise SourceError(problem) from None
 
     def opened_content(self) -> str:
         """Describe the state of the rows when the table was opened. Private."""
@@ -341,15 +337,8 @@ class GatheredTable(BoundTable):
 
     @property
     def _asking(self) -> Asking:
-        return Asking(
-            self.database,
-            self._remote,
-            self._spelling,
-            self._used_rows(),
-            self.rows.schema,
-            self._gather_rows or 0,
-            self._has_asked,
-        )
+        rows, expected = self._used_rows(), self._gather_rows or 0
+        return Asking(self.database, self._remote, self._spelling, rows, self.rows.schema, expected, self._has_asked)
 
     def _used_rows(self) -> exp.Expr:
         rows: exp.Expr = self._remote.rows()
@@ -358,10 +347,11 @@ class GatheredTable(BoundTable):
         if self._kept is None:
             return rows
         row_hash = self._spelling.row_hash
+        change = self._spec.change
         if self.unit is not None:
-            return kept_rows(self._stored, self.unit, self._most, rows, row_hash).subquery("unit_row")
-        assert self._change.max_children is not None, "what is limited are children"
-        keys, most = limited_keys(self.inclusions), self._change.max_children
+            return kept_rows(self._stored, self.unit, change.most, rows, row_hash).subquery("unit_row")
+        assert change.max_children is not None, "what is limited are children"
+        keys, most = limited_keys(self.inclusions), change.max_children
         return kept_children(self._stored, keys, most, rows, row_hash).subquery("kept_child")
 
     def close(self) -> None:
@@ -383,10 +373,7 @@ def _parents(spec: TableSpec, remote: RemoteTable) -> RemoteParents | None:
 
 def needs_every_row(dc: BoundConstraint) -> bool:
     """Say whether no aggregate narrows down the rows in conflict. Public: a constraint's shape."""
-    from dpdb.constraints import block_shape
-    from dpdb.engine.sql import degree_terms
-
-    shapeless = not dc.constraint.is_single_tuple and block_shape(dc.constraint) is None
+    shapeless = not dc.constraint.is_single_tuple and dc.shape is None
     return shapeless and degree_terms([dc]).covers_all_rows
 
 
@@ -414,13 +401,13 @@ def count_owners(asking: Asking, owner: str, asked: Sequence[OwnerQuestion]) -> 
         The questions; those on single rows share queries.
     """
     found: dict[int, int] = {}
-    single = [place for place, each in enumerate(asked) if not _is_of_pairs(each)]
-    for part in in_queries(asking.schema, [_columns(asked[place]) for place in single]):
+    single = [place for place, each in enumerate(asked) if not is_of_pairs(each)]
+    for part in in_queries(asking.schema, [questions_columns(owner, [asked[place]]) for place in single]):
         places = [single[place] for place in part]
         counts = asking.row(_with_such_row(asking, owner, [asked[place] for place in places]))
         found |= {place: int(count) for place, count in zip(places, counts, strict=True)}
     for place, each in enumerate(asked):
-        if isinstance(each, BoundConstraint) and _is_of_pairs(each):
+        if is_of_pairs(each):
             key = key_of(each, asking.schema)
             if key is None or owner in key.equal:  # only one owner has its values
                 found[place] = int(asking.value(_with_such_pair(asking, owner, each)))
@@ -433,35 +420,17 @@ def count_owners(asking: Asking, owner: str, asked: Sequence[OwnerQuestion]) -> 
 
 
 def _read(asking: Asking, names: set[str]) -> exp.Subquery:
-    return with_computed(asking.rows, asking.schema, names, None).subquery(ROWS.name)
-
-
-def _is_of_pairs(asked: OwnerQuestion) -> bool:
-    return isinstance(asked, BoundConstraint) and not asked.constraint.is_single_tuple
-
-
-def _columns(asked: OwnerQuestion) -> tuple[str, ...]:
-    return () if asked is None else asked.columns
+    return asking.selected(names).subquery(ROWS.name)
 
 
 def _with_such_row(asking: Asking, owner: str, asked: Sequence[OwnerQuestion]) -> exp.Select:
     """Query of how many owners have a row for which each question is true: one group for each owner."""
-    names = {owner, *(name for each in asked for name in _columns(each))}
-    rows = _read(asking, names)
+    rows = _read(asking, questions_columns(owner, asked))
     own = exp.column(owner, table=ROWS.name, quoted=True)
-    has = [exp.alias_(counted_if(_holds(each)), f"has_{place}") for place, each in enumerate(asked)]
+    has = [exp.alias_(counted_if(holds(each, ROWS.name)), f"has_{place}") for place, each in enumerate(asked)]
     grouped = exp.select(*has).from_(rows).where(is_known(own)).group_by(own.copy())
     some = [exp.column(f"has_{place}") > 0 for place in range(len(asked))]
-    counts = [exp.alias_(counted_if(each), f"count_{place}") for place, each in enumerate(some)]
-    return exp.select(*counts).from_(grouped.subquery("by_owner"))
-
-
-def _holds(asked: OwnerQuestion) -> exp.Expr:
-    """Condition of one row."""
-    if asked is None:
-        return exp.true()
-    row = ROWS.name
-    return exp.paren(self_conflict([asked], row)) if isinstance(asked, BoundConstraint) else asked.over(row)
+    return numbered(map(counted_if, some)).from_(grouped.subquery("by_owner"))
 
 
 def _with_such_pair(asking: Asking, owner: str, rule: BoundConstraint) -> exp.Select:

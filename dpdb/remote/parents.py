@@ -8,7 +8,6 @@ is distinct, so every row is there once. It is the column of `dpdb.engine.sql.in
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
 
 from sqlglot import exp
 
@@ -19,15 +18,15 @@ from dpdb.engine import (
     PARENT_ROW,
     AcrossColumn,
     DeclaredParent,
-    KeyPair,
+    FoundParents,
     ParentTable,
+    refuse_second_names,
     refuse_undeclared,
-    resolved,
     same_name,
+    spelled_as,
 )
 from dpdb.engine.sql import is_known
-from dpdb.errors import ParameterError, SourceError
-from dpdb.predicates import in_type
+from dpdb.errors import SourceError
 from dpdb.remote.table import RemoteTable
 from dpdb.schema import TableSchema
 from dpdb.sources import Source
@@ -51,12 +50,10 @@ class RemoteParents:
 
     def __init__(self, declared: Sequence[DeclaredParent], remote: RemoteTable) -> None:
         self._remote = remote
-        _refuse_second_names(declared)
+        refuse_second_names(declared, lambda one, other: same_name(one.name, other.name))
         self.tables = {parent.name.casefold(): self._opened(parent) for parent in declared}
 
-    def found(
-        self, database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema
-    ) -> tuple[tuple[DenialConstraint, ...], dict[str, ParentTable]]:
+    def found(self, database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema) -> FoundParents:
         """Return the constraints in the parents' spelling, and the parents; parameters and errors as of `Parents`."""
         del database, schema
         tables: dict[str, ParentTable] = {}
@@ -65,8 +62,7 @@ class RemoteParents:
                 refuse_undeclared(dc, rule, self.tables)
                 table = self.tables[rule.parent.casefold()]
                 tables[table.name] = table
-        schemas = {table.name.casefold(): (table.name, table.schema) for table in tables.values()}
-        return tuple(resolved(dc, schemas) for dc in constraints), tables
+        return spelled_as(tables, constraints)
 
     def _opened(self, declared: DeclaredParent) -> ParentTable:
         if declared.source is not None:
@@ -82,10 +78,8 @@ class RemoteParents:
             declared.name,
             declared.is_public,
             is_measured=same_name(self._remote.place, table.place),
-            schema=table.schema(),
             keys=table.rows(),
             source=Source(table.description, table.schema(), table.rows()),
-            opened="",
         )
 
 
@@ -122,25 +116,21 @@ def join_across(
 def _present(column: AcrossColumn, rows: exp.Expr, alias: str) -> tuple[exp.Select, list[exp.Expr]]:
     """Select the keys of the parent's rows that count, each once, and say when a row has one."""
     del rows
-    keys = [exp.alias_(_of_parent(pair), f"{alias}_{place}") for place, pair in enumerate(column.pairs)]
+    names = {f"{alias}_{place}": pair for place, pair in enumerate(column.pairs)}
+    keys = [exp.alias_(pair.parents(), name) for name, pair in names.items()]
     found = exp.select(*keys).distinct().from_(exp.alias_(column.keys.copy(), PARENT_ROW, table=True))
-    on: list[exp.Expr] = [
-        exp.EQ(this=_of_row(pair, None), expression=exp.column(f"{alias}_{place}", table=alias))
-        for place, pair in enumerate(column.pairs)
-    ]
+    on: list[exp.Expr] = [pair.own(None).eq(exp.column(name, table=alias)) for name, pair in names.items()]
     return (found if column.met.condition is None else found.where(column.met.condition.copy())), on
 
 
 def _broken(column: AcrossColumn, rows: exp.Expr, alias: str) -> tuple[exp.Select, list[exp.Expr]]:
     """Select the values of rows that break a look-up, each once, and say when a row has them: first its key."""
     names = [exp.alias_(_own(name, CHILD_ROW), f"{alias}_{place}") for place, name in enumerate(column.sources)]
-    same: list[exp.Expr] = [exp.EQ(this=_of_row(pair, CHILD_ROW), expression=_of_parent(pair)) for pair in column.pairs]
+    same: list[exp.Expr] = [exp.EQ(this=pair.own(), expression=pair.parents()) for pair in column.pairs]
     assert column.met.condition is not None, "a look-up has one"
     found = exp.select(*names).distinct().from_(exp.alias_(rows.copy(), CHILD_ROW, table=True))
-    found = found.join(
-        exp.alias_(column.keys.copy(), PARENT_ROW, table=True),
-        on=exp.and_(*same, exp.paren(column.met.condition.copy())),
-    )
+    met = exp.and_(*same, exp.paren(column.met.condition.copy()))
+    found = found.join(exp.alias_(column.keys.copy(), PARENT_ROW, table=True), on=met)
     return found, list(_equal(column, alias))
 
 
@@ -149,15 +139,6 @@ def _equal(column: AcrossColumn, alias: str) -> Iterator[exp.Expr]:
     for place, name in enumerate(column.sources):
         kind = exp.EQ if name in keys else exp.NullSafeEQ
         yield kind(this=_own(name), expression=exp.column(f"{alias}_{place}", table=alias))
-
-
-def _of_row(pair: KeyPair, table: str | None) -> exp.Expr:
-    return in_type(_own(pair.column, table), pair.column_type, pair.compared_as)
-
-
-def _of_parent(pair: KeyPair) -> exp.Expr:
-    column = exp.column(pair.parent_column, table=PARENT_ROW, quoted=True)
-    return in_type(column, pair.parent_type, pair.compared_as)
 
 
 def _own(name: str, table: str | None = None) -> exp.Column:
@@ -169,12 +150,3 @@ def _free(alias: str, schema: TableSchema) -> str:
     while any(name.casefold().startswith(alias) for name in schema.names):
         alias = f"_{alias}"
     return alias
-
-
-def _refuse_second_names(declared: Sequence[DeclaredParent]) -> None:
-    for one, other in combinations(declared, 2):
-        if same_name(one.name, other.name) and not (one.is_public and other.is_public):
-            raise ParameterError(
-                f"parents {one.name!r} and {other.name!r} are one table, and not both are public: declare it once, and "
-                "call it by one name in all rules"
-            )

@@ -17,6 +17,7 @@ from sqlglot import exp
 from dpdb.engine.sql import is_known
 from dpdb.errors import OWNER_LOG, SourceError
 from dpdb.schema import Column
+from dpdb.stopping import if_it_fails
 
 _ASKED = "asked"
 _OLDEST = 140_000
@@ -53,11 +54,8 @@ class PostgresTransaction:
     def __init__(self, connection: Any, description: str) -> None:
         self.connection, self.lock, self._description = connection, Lock(), description
         self._is_saved = False
-        try:
+        with if_it_fails(self.close):
             self.server = self._begun()
-        except BaseException:
-            self.close()
-            raise
 
     def _begun(self) -> int:
         self.connection.adbc_connection.set_autocommit(True)

@@ -31,6 +31,7 @@ from dpdb.remote.postgres_catalog import (
 from dpdb.remote.spelling import with_extremes, written_table
 from dpdb.remote.table import RemoteSet
 from dpdb.schema import TableSchema
+from dpdb.stopping import if_it_fails
 
 
 class _Running:
@@ -78,7 +79,7 @@ _RELATIONS = "rpvmf"
 """In the catalog: tables, partitioned ones, views, materialized ones, foreign tables."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Beside:
     """Another table that the queries of one read (implements `dpdb.remote.table.BesideTable`)."""
 
@@ -121,13 +122,10 @@ class PostgresTable:
         self.description = f"{place}: table {table!r}"
         self._of_set = transaction is not None
         self._transaction = transaction or PostgresTransaction(connection, self.description)
-        try:
+        with if_it_fails(self.close):
             with self._transaction.describing():
                 found = self._found(table, self.description)
             self.place, self._folder, self._schema, self._select = found
-        except BaseException:
-            self.close()
-            raise
 
     def _found(self, table: str, shown: str) -> tuple[str, str, TableSchema, exp.Select]:
         """Find a table: its name with its schema, its schema, columns and rows.
@@ -241,11 +239,8 @@ class PostgresSet(RemoteSet):
         self.description = place if schema is None else f"{place}: schema {schema!r}"
         self._place = place
         self._transaction = PostgresTransaction(connection, self.description)
-        try:
+        with if_it_fails(self.close):
             self._schema = self._found(schema)
-        except BaseException:
-            self.close()
-            raise
 
     def _found(self, schema: str | None) -> str:
         if schema is None:

@@ -23,8 +23,8 @@ from dpdb.engine import (
     Progress,
     SteppedForm,
     Thinning,
-    count_keys,
     group_count,
+    histogram_of,
     key_histogram,
     no_progress,
     of_key,
@@ -33,15 +33,7 @@ from dpdb.engine import (
 from dpdb.engine.sql import ROW, BoundConstraint, BoundPredicate, WherePredicate, largest_group_size
 from dpdb.engine.sql.class_histograms import HISTOGRAM, class_histogram, class_histograms
 from dpdb.engine.sql.joins import degree_terms, evaluate
-from dpdb.remote.asking import (
-    Asking,
-    fetched,
-    hash_counts,
-    in_parts,
-    self_conflict_counts,
-    slice_tuples,
-    stored_columns,
-)
+from dpdb.remote.asking import ROWS, Asking, columns_read, counted_alone, fetched, hash_counts, in_parts, numbered
 from dpdb.remote.gather import rows_in_conflict
 from dpdb.remote.table import new_name
 from dpdb.remote.thinning import RemoteThinning, may_be_thinned
@@ -136,8 +128,10 @@ class RemoteSlice:
         """Rows, and those of them that conflict with themselves."""
         self._progress("counting rows there")
         asking = self._asking
-        rows, alone = asking.row(self_conflict_counts(asking.rows, asking.schema, self.constraints, self._where))
-        return int(rows), int(alone)
+        counts = numbered([exp.Count(this=exp.Star()), counted_alone(self.constraints)])
+        rows = asking.selected(columns_read(self.constraints), self._where).subquery(ROWS.name)
+        every, alone = asking.row(counts.from_(rows))
+        return int(every), int(alone)
 
     @property
     def row_count(self) -> int:
@@ -156,20 +150,13 @@ class RemoteSlice:
         return evaluate(terms, _RemoteGroups(self._asking, self._tuples()))
 
     def _tuples(self, beside: Sequence[str] = ()) -> exp.Select:
-        asking = self._asking
-        return slice_tuples(asking.rows, asking.schema, self.constraints, self._where, beside)
+        return self._asking.tuples(self.constraints, self._where, beside)
 
     def class_histograms(self) -> list[pa.Table]:
         """Count classes of rows; see `dpdb.engine.Table`. Private."""
-        asking = self._asking
         self._progress("counting classes there")
-        there, rows, tables = _RemoteKeys(asking), self._tuples().subquery(), []
-        for histogram in class_histograms(self.constraints, asking.schema):
-            if histogram.is_key and histogram.equal:
-                tables.append(self._key_histogram(histogram, rows))
-            else:
-                tables.append(there.grouped(class_histogram(histogram, rows)))
-        return tables
+        rows = self._tuples().subquery()
+        return [self._histogram(each, rows) for each in class_histograms(self.constraints, self._asking.schema)]
 
     def count_groups(self, form: GroupForm | SteppedForm) -> dict[StatisticKind, int]:
         """Count what must go of the groups of a form; see `dpdb.engine.count_all`. Private."""
@@ -177,14 +164,14 @@ class RemoteSlice:
         if isinstance(form, SteppedForm):
             return {"violations": int(asking.value(stepped_count(form, rows)))}
         if form.is_key and form.equal:
-            return of_key(self._key_histogram(key_histogram(form), rows))
+            return of_key(self._histogram(key_histogram(form), rows))
         return {"violations": int(asking.value(group_count(form, rows)))}
 
-    def _key_histogram(self, histogram: ClassHistogram, rows: exp.Subquery) -> pa.Table:
-        """Count a key; by its hashes, unless each query would choose the rows of units again, which takes longer."""
+    def _histogram(self, histogram: ClassHistogram, rows: exp.Subquery) -> pa.Table:
+        """Count classes; a key by its hashes, unless each query chose the rows of units again, which is slower."""
         there = _RemoteKeys(self._asking)
         if self._asking.spelling.hashes_keys and isinstance(self._asking.rows, exp.Table):
-            return count_keys(there, histogram, rows)
+            return histogram_of(there, histogram, rows)
         return there.grouped(class_histogram(histogram, rows))
 
     # -- what needs the rows in conflict --------------------------------------------------------------------------
@@ -199,7 +186,7 @@ class RemoteSlice:
 
     def _gather(self) -> LocalSlice:
         asking = self._asking
-        columns = stored_columns(self.constraints, asking.schema)
+        columns = asking.stored_columns(self.constraints)
         query = rows_in_conflict(self._tuples(columns), self.constraints, columns)
         with fetched(asking, self._name, columns, in_parts(asking, query, columns)) as rows:
             return LocalSlice(asking.database, rows, self.constraints, None, name=self._name, progress=self._progress)

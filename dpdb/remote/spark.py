@@ -10,8 +10,8 @@ A `SparkSet` is the tables of a schema of Spark's catalogs, or of a folder of fi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -20,6 +20,8 @@ from sqlglot import exp
 from dpdb.errors import OWNER_LOG, EngineError, SourceError
 from dpdb.remote.table import RemoteSet, new_name
 from dpdb.schema import Column, TableSchema
+from dpdb.sources import reason_in_log
+from dpdb.stopping import if_it_fails
 
 Located: TypeAlias = Callable[[str], str]
 
@@ -60,14 +62,14 @@ class SparkTable:
         self._session, self._stop = frame.sparkSession, stop
         self._others: list[SparkTable] = []
         self._view = new_name()
-        with said(f"{description}: cannot be described"):
+        with reason_in_log(f"{description}: cannot be described", Exception):
             fields = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
             zone = str(self._session.conf.get("spark.sql.session.timeZone"))
         self._schema = TableSchema(tuple(Column(name, _type(name, kind, zone)) for name, kind in fields))
         read = [_total(column) for column in self._schema.columns if column.type is not None]
         if not read:
             raise SourceError(f"{description}: no column has a type that constraints can compare")
-        with said(f"{description}: cannot be read"):
+        with reason_in_log(f"{description}: cannot be read", Exception):
             frame.selectExpr(*read).createOrReplaceTempView(self._view)
 
     def schema(self) -> TableSchema:
@@ -96,9 +98,8 @@ class SparkTable:
                 self._session.removeTag(tag)
         except Exception as error:  # of many libraries, and it may print values
             OWNER_LOG.error("%s\n%s", error, text)
-            raise EngineError(
-                f"{self.description}: a query failed in Spark; the reason is in the owner's log"
-            ) from None
+            problem = f"{self.description}: a query failed in Spark; the reason is in the owner's log"
+            raise EngineError(problem) from None
         except BaseException:
             with suppress(Exception):
                 self._session.interruptTag(tag)
@@ -107,13 +108,10 @@ class SparkTable:
 
     def lend(self, name: str, table: pa.Table) -> exp.Table:
         """Make a table a view, to be sent to every executor: else Spark would shuffle the large table to join it."""
-        # Connect makes no frame of no rows.
-        some = (
-            table
-            if table.num_rows
-            else pa.table([pa.nulls(1, kind) for kind in table.schema.types], table.schema.names)
-        )
-        with said(f"{self.description}: a table cannot be lent"):
+        some = table
+        if not table.num_rows:  # Connect makes no frame of no rows
+            some = pa.table([pa.nulls(1, kind) for kind in table.schema.types], table.schema.names)
+        with reason_in_log(f"{self.description}: a table cannot be lent", Exception):
             frame = self._session.createDataFrame(some).limit(table.num_rows)
             frame.hint("broadcast").createOrReplaceTempView(name)
         return exp.to_table(name)
@@ -146,7 +144,7 @@ def frame_at(session: Any, place: str) -> Any:
     SourceError
         If there is none.
     """
-    with said(f"spark:{place}: there is no such table or view"):
+    with reason_in_log(f"spark:{place}: there is no such table or view", Exception):
         frame = session.table(place)
         _ = frame.schema  # Connect looks for the table now
     return frame
@@ -158,25 +156,15 @@ def spark_session() -> tuple[Any, bool]:
         from pyspark.sql import SparkSession
     except ImportError:
         raise SourceError("spark:...: needs PySpark 4: pip install 'dpdb[spark]'") from None
-    with said("spark:...: no session can be made (it needs Java, or SPARK_REMOTE to name a server)"):
+    with reason_in_log(
+        "spark:...: no session can be made (it needs Java, or SPARK_REMOTE to name a server)", Exception
+    ):
         active = SparkSession.getActiveSession()
         if active is not None:
             return active, False
         session = SparkSession.builder.appName("dpdb").config("spark.ui.showConsoleProgress", "false").getOrCreate()
         session.conf.set("spark.sql.session.timeZone", "UTC")
         return session, True
-
-
-@contextmanager
-def said(problem: str) -> Iterator[None]:
-    """Turn whatever Spark raises into one line."""
-    try:
-        yield
-    except SourceError:
-        raise
-    except Exception as error:
-        OWNER_LOG.error("%s: %s", problem, error)
-        raise SourceError(f"{problem}; the reason is in the owner's log") from None
 
 
 def _type(name: str, kind: str, zone: str) -> str:
@@ -220,16 +208,13 @@ class SparkSet(RemoteSet):
         self._files = _FILES.fullmatch(place)
         self._places: dict[str, str] = {}
         self._session, self._is_ours = spark_session()
-        try:
+        with if_it_fails(self.close):
             self._listed = [] if self._files else self._names()
-        except BaseException:
-            self.close()
-            raise
 
     def _names(self) -> list[str]:
         """Return the tables and views of the schema; without one those of the session's, temporary ones among them."""
         among = f" IN {self._place}" if self._place else ""
-        with said(f"{self.description}: there is no such schema"):
+        with reason_in_log(f"{self.description}: there is no such schema", Exception):
             found = self._session.sql(f"SHOW TABLES{among}").collect()
         with suppress(Exception):  # catalogs without views
             found += self._session.sql(f"SHOW VIEWS{among}").collect()

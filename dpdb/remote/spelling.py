@@ -11,13 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from decimal import Decimal
-from typing import ClassVar, TypeAlias
 
 import pyarrow as pa
 from sqlglot import exp
 
-from dpdb.database import Database
-from dpdb.predicates import Literal, Node, Term
+from dpdb.predicates import Literal
 from dpdb.remote.foreign_spelling import MOMENT, VIEW, ForeignSpelling
 
 _WRITTEN = {pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.bool_(): "BOOLEAN", pa.string(): "TEXT"}
@@ -217,41 +215,4 @@ class SparkSpelling(ForeignSpelling):
         return exp.Trim(this=text, expression=signs, position="BOTH")
 
 
-class DuckDBSpelling:
-    """Our own SQL."""
-
-    hashes_keys: ClassVar[bool] = True
-
-    def why_not_compared(self, kind: str, wanted: str) -> str | None:
-        """Return None: it is where comparisons come from."""
-        del kind, wanted
-        return None
-
-    def why_not(self, part: Node | Term) -> str | None:
-        """Return None."""
-        del part
-        return None
-
-    def spelled(self, database: Database, tree: exp.Expr) -> exp.Expr:
-        """Return the tree."""
-        del database
-        return tree
-
-    def row_hash(self, columns: Sequence[exp.Expr]) -> exp.Expr:
-        """Hash as the canonical order does."""
-        return exp.Anonymous(this="hash", expressions=list(columns))
-
-    def hash_sum(self, row_hash: exp.Expr) -> exp.Expr:
-        """Add up in 128 bits."""
-        return exp.Sum(this=exp.cast(row_hash, "HUGEINT", dialect="duckdb"))
-
-    def spread(self, query: exp.Select, column: exp.Column) -> exp.Select:
-        """Return the query: all rows are in one place."""
-        del column
-        return query
-
-
-Spelling: TypeAlias = DuckDBSpelling | ForeignSpelling
-"""The SQL of one engine; `ForeignSpelling` says what each method is for."""
-
-SPELLINGS: dict[str, Spelling] = {"duckdb": DuckDBSpelling(), "postgres": PostgresSpelling(), "spark": SparkSpelling()}
+SPELLINGS: dict[str, ForeignSpelling] = {"postgres": PostgresSpelling(), "spark": SparkSpelling()}

@@ -37,28 +37,26 @@ class BesideTable(Protocol):
         Its name.
     """
 
-    @property
-    def description(self) -> str: ...  # noqa: D102 - above
-
-    @property
-    def place(self) -> str: ...  # noqa: D102 - above
+    description: str
+    place: str
 
     def schema(self) -> TableSchema:
-        """Return names and types, as of `RemoteTable`."""
-        ...
+        """Return names and types, in the types of our own DuckDB; what it lacks keeps the engine's name. Public."""
 
     def rows(self) -> exp.Table:
-        """Name the rows for a FROM clause, as of `RemoteTable`."""
-        ...
+        """Name the rows for a FROM clause: the columns that dpdb can compare, in the types of `schema`.
+
+        Reading them is total: text is UTF-8, times lie in the calendar, and what is neither is NULL.
+        """
 
 
-class RemoteTable(Protocol):
+class RemoteTable(BesideTable, Protocol):
     """One table in another engine.
 
     Attributes
     ----------
     dialect : str
-        Sqlglot's name of the engine's SQL, by which its `Spelling` is found, too.
+        Sqlglot's name of the engine's SQL, by which its `ForeignSpelling` is found, too.
     description : str
         The table as the user named it, for messages.
     place : str
@@ -69,20 +67,7 @@ class RemoteTable(Protocol):
     """
 
     dialect: str
-    description: str
-    place: str
     is_fixed: bool
-
-    def schema(self) -> TableSchema:
-        """Return names and types, in the types of our own DuckDB; what it lacks keeps the engine's name. Public."""
-        ...
-
-    def rows(self) -> exp.Table:
-        """Name the rows for a FROM clause: the columns that dpdb can compare, in the types of `schema`.
-
-        Reading them is total: text is UTF-8, times lie in the calendar, and what is neither is NULL.
-        """
-        ...
 
     def beside(self, name: str) -> BesideTable:
         """Open another table, whose rows the queries of this one can read, at the same moment, under its name.
@@ -92,7 +77,6 @@ class RemoteTable(Protocol):
         SourceError
             If there is none.
         """
-        ...
 
     def ask(self, tree: exp.Expr) -> pa.Table:
         """Run a query.
@@ -102,23 +86,18 @@ class RemoteTable(Protocol):
         EngineError
             If it fails, whatever the reason; the reason is in the owner's log.
         """
-        ...
 
     def lend(self, name: str, table: pa.Table) -> exp.Table:
         """Make a small table readable for queries, until `take_back`."""
-        ...
 
     def take_back(self, name: str) -> None:
         """Drop a table that was lent."""
-        ...
 
     def version(self) -> str:
         """Name what decides the engine's hash of a row: with another one, other rows of a unit would be chosen."""
-        ...
 
     def close(self) -> None:
         """Drop everything that was made in the engine. May be called twice."""
-        ...
 
 
 class RemoteSet(ABC):

@@ -28,29 +28,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from dpdb.constraints import block_shape
 from dpdb.engine import AcrossColumn, LocalSlice, Partners
 from dpdb.engine.sql import BoundConstraint, ComputedColumn, WherePredicate
-from dpdb.remote.asking import TUPLES, Asking, fetched, in_parts, slice_tuples, stored_columns
-from dpdb.remote.gather import (
-    ROW,
-    Join,
-    conflict_joins,
-    equal_keys,
-    order_join,
-    row_column,
-    takes_part,
-)
-from dpdb.remote.spelling import Spelling
+from dpdb.remote.asking import TUPLES, Asking, fetched, in_parts
+from dpdb.remote.foreign_spelling import ForeignSpelling
+from dpdb.remote.gather import ROW, Join, conflict_joins, equal_keys, joined, order_join, row_column, takes_part
 from dpdb.remote.table import new_name
 from dpdb.schema import Column, TableSchema, free_name
+from dpdb.stopping import if_it_fails
 
 
 def may_be_thinned(constraints: Sequence[BoundConstraint]) -> bool:
@@ -59,7 +51,7 @@ def may_be_thinned(constraints: Sequence[BoundConstraint]) -> bool:
     Conflicts that have to be listed need their rows; for the others, one constraint must have rows to spare.
     """
     pairwise = [dc for dc in constraints if not dc.constraint.is_single_tuple]
-    return all(block_shape(dc.constraint) is not None for dc in pairwise) and any(map(is_thinned, pairwise))
+    return all(dc.shape is not None for dc in pairwise) and any(map(is_thinned, pairwise))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +84,9 @@ class RemoteThinning:
     def values(self, position: int) -> tuple[LocalSlice, NDArray[np.int64]]:
         """Ask for the values of an order rule; see `dpdb.engine.Thinning`. Private."""
         asking, dc = self._asking, self.constraints[position]
-        columns = stored_columns([dc], asking.schema)
+        columns = asking.stored_columns([dc])
         value_hash, copies, number = (free_name(name, asking.schema.names) for name in (HASH, "copies", "number"))
-        tuples = slice_tuples(asking.rows, asking.schema, self._all, self._where, columns)
+        tuples = asking.tuples(self._all, self._where, columns)
         query = order_values(tuples, dc, columns, (value_hash, copies), asking.spelling)
         answer = pa.concat_tables(in_parts(asking, query, columns)).combine_chunks()
         numbered = answer.select(list(columns)).append_column(number, pa.array(np.arange(answer.num_rows)))
@@ -112,10 +104,10 @@ class RemoteThinning:
     ) -> tuple[LocalSlice, NDArray[np.bool_]]:
         """Ask for a part of the rows; see `dpdb.engine.Thinning`. Private."""
         asking = self._asking
-        columns = stored_columns(self.constraints, asking.schema)
+        columns = asking.stored_columns(self.constraints)
         row_hash, is_open = (free_name(name, asking.schema.names) for name in ("row_hash", OPEN))
         tuples = self._with_hash(row_hash, columns)
-        hashed = {place: stored_columns([self.constraints[place]], asking.schema) for place in self.orders}
+        hashed = {place: asking.stored_columns([self.constraints[place]]) for place in self.orders}
         with self._lent(chosen) as lent:
             thinned = Thinned(partners, row_hash, is_open, lent, hashed)
             query = thinned_rows(tuples, self.constraints, columns, thinned, asking.spelling)
@@ -123,23 +115,19 @@ class RemoteThinning:
             flag = Column(is_open, "BIGINT")
             with fetched(asking, name, columns, in_parts(asking, query, columns), [flag]) as rows:
                 made = LocalSlice(asking.database, rows, self.constraints, None, name=name, keep=[is_open])
-        try:
+        with if_it_fails(made.close):
             return made, made.numbers(is_open) > 0
-        except BaseException:
-            made.close()
-            raise
 
     def _with_hash(self, row_hash: str, columns: Sequence[str]) -> exp.Select:
         """Select the rows with a hash of all their values, by which rows differ that the constraints cannot tell."""
         asking = self._asking
-        names = [
-            column.name for column in asking.schema.columns if not isinstance(column, (AcrossColumn, ComputedColumn))
-        ]
-        known = [name for name in names if asking.schema[name].type is not None]
-        hashed = asking.spelling.row_hash([exp.column(name, quoted=True) for name in known])
+        own = (each for each in asking.schema.columns if not isinstance(each, (AcrossColumn, ComputedColumn)))
+        known = [exp.column(each.name, quoted=True) for each in own if each.type is not None]
+        hashed = asking.spelling.row_hash(known)
         rows = exp.select("*", exp.alias_(hashed, row_hash, quoted=True)).from_(asking.rows.copy())
         schema = TableSchema((*asking.schema.columns, Column(row_hash, "UBIGINT")))
-        return slice_tuples(rows.subquery("hashed_row"), schema, self._all, self._where, [*columns, row_hash])
+        hashing = replace(asking, rows=rows.subquery("hashed_row"), schema=schema)
+        return hashing.tuples(self._all, self._where, [*columns, row_hash])
 
     @contextmanager
     def _lent(
@@ -171,7 +159,7 @@ def _by_hash(hashes: pa.Array, share: NDArray[np.float64], is_open: NDArray[np.b
 
 
 def _is_order(dc: BoundConstraint) -> bool:
-    shape = block_shape(dc.constraint)
+    shape = dc.shape
     return shape is not None and shape.order is not None
 
 
@@ -209,7 +197,7 @@ def thinned_rows(
     constraints: Sequence[BoundConstraint],
     columns: Sequence[str],
     thinned: Thinned,
-    spelling: Spelling,
+    spelling: ForeignSpelling,
 ) -> exp.Select:
     """Select columns of the rows that come, and 1 or 0 for whether each is open.
 
@@ -221,11 +209,11 @@ def thinned_rows(
     constraints
         Over two tuples; positions in `thinned` are theirs.
     """
-    joined: list[Join] = []
+    joins: list[Join] = []
     opened: list[exp.Expr] = []
     for place, dc in enumerate(constraints):
         if not is_thinned(dc):
-            joined += conflict_joins(dc, place)
+            joins += conflict_joins(dc, place)
             continue
         chosen = _chosen(thinned, place, spelling)
         if place in thinned.lent:
@@ -233,19 +221,15 @@ def thinned_rows(
             join, is_open = _of_order(dc, thinned.lent[place], value_hash, chosen, place)
         else:
             join, is_open = _of_dependency(dc, thinned.partners, chosen, place)
-        joined.append(join)
+        joins.append(join)
         opened.append(exp.paren(is_open))
     flag = exp.Case(ifs=[exp.If(this=exp.or_(*opened), true=exp.convert(1))], default=exp.convert(0))
     query = exp.select(*map(row_column, columns), exp.alias_(flag if opened else exp.convert(0), thinned.is_open))
-    query = query.from_(exp.alias_(TUPLES.copy(), ROW, table=True))
-    for join in joined:
-        query = query.join(join.query, on=join.on, join_type="left")
-    comes = exp.or_(*(exp.paren(join.may_conflict) for join in joined)) if joined else exp.false()
-    return query.where(comes).with_(TUPLES.name, as_=tuples)
+    return joined(query, joins, tuples)
 
 
 def order_values(
-    tuples: exp.Query, dc: BoundConstraint, columns: Sequence[str], names: tuple[str, str], spelling: Spelling
+    tuples: exp.Query, dc: BoundConstraint, columns: Sequence[str], names: tuple[str, str], spelling: ForeignSpelling
 ) -> exp.Select:
     """Select the distinct values of the rows that may conflict through an order rule, their hash and their number.
 
@@ -256,7 +240,7 @@ def order_values(
     names
         Free names of the hash and of the number of rows.
     """
-    shape = block_shape(dc.constraint)
+    shape = dc.shape
     assert shape is not None
     join = order_join(dc, shape, "group_0")
     values = [row_column(name) for name in columns]
@@ -264,18 +248,16 @@ def order_values(
     value_hash = spelling.row_hash(values)
     count = exp.Count(this=exp.Star())
     query = exp.select(*values, exp.alias_(value_hash, names[0]), exp.alias_(count, names[1]))
-    query = query.from_(exp.alias_(TUPLES.copy(), ROW, table=True))
-    query = query.join(join.query, on=join.on, join_type="left").where(join.may_conflict)
-    return query.group_by(*(each.copy() for each in values), value_hash.copy()).with_(TUPLES.name, as_=tuples)
+    return joined(query, [join], tuples).group_by(*(each.copy() for each in values), value_hash.copy())
 
 
 def is_thinned(dc: BoundConstraint) -> bool:
     """Say whether not all rows come that may conflict through a constraint. Public: its shape."""
-    shape = block_shape(dc.constraint)
+    shape = dc.shape
     return shape is not None and (shape.order is not None or (shape.alike and len(shape.differing) == 1))
 
 
-def _chosen(thinned: Thinned, place: int, spelling: Spelling) -> exp.Expr:
+def _chosen(thinned: Thinned, place: int, spelling: ForeignSpelling) -> exp.Expr:
     """Number rows from 0 to `ALL` - 1 by a hash: other numbers for each constraint."""
     row_hash = spelling.row_hash([row_column(thinned.row_hash), exp.convert(place)])
     return exp.func("abs", exp.paren(row_hash) % ALL)
@@ -283,7 +265,7 @@ def _chosen(thinned: Thinned, place: int, spelling: Spelling) -> exp.Expr:
 
 def _of_dependency(dc: BoundConstraint, partners: Partners, chosen: exp.Expr, place: int) -> tuple[Join, exp.Expr]:
     """Join a row with its group, if that has two classes: the most frequent one, its rows, and how many others."""
-    shape = block_shape(dc.constraint)
+    shape = dc.shape
     assert shape is not None
     alias = f"group_{place}"
     (class_column,) = shape.differing
@@ -297,9 +279,8 @@ def _of_dependency(dc: BoundConstraint, partners: Partners, chosen: exp.Expr, pl
     )
     classes = classes.from_(exp.alias_(TUPLES.copy(), ROW, table=True)).where(part)
     classes = classes.group_by(*(key.copy() for key in keys), row_column(class_column))
-    largest = exp.Window(
-        this=exp.Max(this=exp.column("size")), partition_by=[name.copy() for name in names], over="OVER"
-    )
+    most = exp.Max(this=exp.column("size"))
+    largest = exp.Window(this=most, partition_by=[name.copy() for name in names], over="OVER")
     sized = exp.select(*names, "class", "size", exp.alias_(largest, "largest")).from_(classes.subquery("classes"))
     is_largest = exp.column("size").eq(exp.column("largest"))
     common = exp.Min(this=exp.Case(ifs=[exp.If(this=is_largest, true=exp.column("class"))]))
@@ -327,13 +308,12 @@ def _of_order(
     dc: BoundConstraint, lent: exp.Table, value_hash: exp.Expr, chosen: exp.Expr, place: int
 ) -> tuple[Join, exp.Expr]:
     """Join a row with what is said of its value."""
-    shape = block_shape(dc.constraint)
+    shape = dc.shape
     assert shape is not None
     alias = f"group_{place}"
     part = exp.paren(takes_part(dc, shape))
     comes = chosen < exp.column(SHARE, table=alias)
     is_open = exp.column(OPEN, table=alias).eq(1)
-    join = Join(
-        exp.alias_(lent.copy(), alias, table=True), value_hash.eq(exp.column(HASH, table=alias)), exp.and_(part, comes)
-    )
+    same = value_hash.eq(exp.column(HASH, table=alias))
+    join = Join(exp.alias_(lent.copy(), alias, table=True), same, exp.and_(part, comes))
     return join, exp.and_(part.copy(), is_open)

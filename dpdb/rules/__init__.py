@@ -10,31 +10,17 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.rules.discovered import DiscoveredRules, recorded_discovery, why_no_name
-    from dpdb.rules.found import ImportedRule, LeftOut
-    from dpdb.rules.importing import ImportedRules, import_dqd, import_rules
-    from dpdb.rules.linting import Finding, lint
-
-__all__ = [
-    "DiscoveredRules",
-    "Finding",
-    "ImportedRule",
-    "ImportedRules",
-    "LeftOut",
-    "import_dqd",
-    "import_rules",
-    "lint",
-    "recorded_discovery",
-    "why_no_name",
-]
-
-if not TYPE_CHECKING:
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "discovered": "DiscoveredRules recorded_discovery why_no_name",
-            "found": "ImportedRule LeftOut",
-            "importing": "ImportedRules import_dqd import_rules",
-            "linting": "Finding lint",
-        },
+    from dpdb.rules.discovered import (
+        DiscoveredRules as DiscoveredRules,
+        recorded_discovery as recorded_discovery,
+        why_no_name as why_no_name,
     )
+    from dpdb.rules.found import ImportedRule as ImportedRule, LeftOut as LeftOut
+    from dpdb.rules.importing import (
+        ImportedRules as ImportedRules,
+        import_dqd as import_dqd,
+        import_rules as import_rules,
+    )
+    from dpdb.rules.linting import Finding as Finding, lint as lint
+else:
+    __getattr__, __all__ = lazy_names(__name__)

@@ -7,83 +7,36 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.sources.csv_lines import Faults
-    from dpdb.sources.duckdb_connection import are_of_one_database
-    from dpdb.sources.files import Files
-    from dpdb.sources.json_lines import member_names
-    from dpdb.sources.kinds import kind_of
+    from dpdb.sources.csv_lines import Faults as Faults
+    from dpdb.sources.duckdb_connection import are_of_one_database as are_of_one_database
+    from dpdb.sources.files import Files as Files
+    from dpdb.sources.json_lines import member_names as member_names
+    from dpdb.sources.kinds import kind_of as kind_of
     from dpdb.sources.open import (
-        STANDARD_INPUT,
-        declared_schema,
-        find_files,
-        has_tables,
-        is_address,
-        is_changed,
-        open_source,
-        opened_content,
-        refuse_url,
-        rows_digest,
+        STANDARD_INPUT as STANDARD_INPUT,
+        declared_schema as declared_schema,
+        find_files as find_files,
+        has_tables as has_tables,
+        is_address as is_address,
+        is_changed as is_changed,
+        open_source as open_source,
+        opened_content as opened_content,
+        refuse_url as refuse_url,
+        rows_digest as rows_digest,
     )
-    from dpdb.sources.parquet import parquet_columns, parquet_scan
+    from dpdb.sources.parquet import parquet_columns as parquet_columns, parquet_scan as parquet_scan
     from dpdb.sources.source import (
-        Reading,
-        Rows,
-        Source,
-        SourceLike,
-        column_definition,
-        needed,
-        presence,
-        typed,
-        unreadable,
-        without_rows,
+        Reading as Reading,
+        Rows as Rows,
+        Source as Source,
+        SourceLike as SourceLike,
+        column_definition as column_definition,
+        needed as needed,
+        presence as presence,
+        reason_in_log as reason_in_log,
+        typed as typed,
+        unreadable as unreadable,
+        without_rows as without_rows,
     )
-
-__all__ = [
-    "STANDARD_INPUT",
-    "Faults",
-    "Files",
-    "Reading",
-    "Rows",
-    "Source",
-    "SourceLike",
-    "are_of_one_database",
-    "column_definition",
-    "declared_schema",
-    "find_files",
-    "has_tables",
-    "is_address",
-    "is_changed",
-    "kind_of",
-    "member_names",
-    "needed",
-    "open_source",
-    "opened_content",
-    "parquet_columns",
-    "parquet_scan",
-    "presence",
-    "refuse_url",
-    "rows_digest",
-    "typed",
-    "unreadable",
-    "without_rows",
-]
-
-if not TYPE_CHECKING:  # type checkers know the names above, and should know no others
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "csv_lines": "Faults",
-            "duckdb_connection": "are_of_one_database",
-            "files": "Files",
-            "json_lines": "member_names",
-            "kinds": "kind_of",
-            "open": (
-                "STANDARD_INPUT declared_schema find_files has_tables is_address is_changed open_source "
-                "opened_content refuse_url rows_digest"
-            ),
-            "parquet": "parquet_columns parquet_scan",
-            "source": (
-                "Reading Rows Source SourceLike column_definition needed presence typed unreadable without_rows"
-            ),
-        },
-    )
+else:
+    __getattr__, __all__ = lazy_names(__name__)

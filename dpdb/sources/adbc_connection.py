@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from typing import Any
 
 import pyarrow as pa
@@ -45,20 +45,20 @@ class AdbcConnection(StreamSource):
 
 def _batches(source: Any, query: str, description: str) -> Iterator[Any]:
     """Give the schema first, then the batches."""
-    with reason_in_log(f"{description}: the table cannot be read", Exception):
-        if isinstance(source, AdbcAddress):
-            library = needed(f"adbc_driver_{source.driver}.dbapi", "adbc", description)
-            with closing(library.connect(source.uri)) as connection:
-                yield from _fetched(connection, query, description)
-        else:
-            yield from _fetched(source, query, description)
+    problem = f"{description}: the table cannot be read"
+    with reason_in_log(problem, Exception), _connected(source, description) as connection:
+        if connection.adbc_get_info().get("vendor_name") == "SQLite":  # rows must not decide what others mean
+            raise SourceError(
+                f"{description}: SQLite's driver guesses types from rows; give the path of the file instead"
+            )
+        with closing(connection.cursor()) as cursor:
+            cursor.execute(query)
+            reader = cursor.fetch_record_batch()
+            yield reader.schema
+            yield from reader
 
 
-def _fetched(connection: Any, query: str, description: str) -> Iterator[Any]:
-    if connection.adbc_get_info().get("vendor_name") == "SQLite":  # rows must not decide what others mean
-        raise SourceError(f"{description}: SQLite's driver guesses types from rows; give the path of the file instead")
-    with closing(connection.cursor()) as cursor:
-        cursor.execute(query)
-        reader = cursor.fetch_record_batch()
-        yield reader.schema
-        yield from reader
+def _connected(source: Any, description: str) -> AbstractContextManager[Any]:
+    if not isinstance(source, AdbcAddress):
+        return nullcontext(source)
+    return closing(needed(f"adbc_driver_{source.driver}.dbapi", "adbc", description).connect(source.uri))

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from dpdb.database import Database
 from dpdb.errors import SourceError
+from dpdb.names import is_encodable
 from dpdb.schema import TableSchema
 from dpdb.sources.cell_files import CellFiles, declared_source, text_batch
 from dpdb.sources.csv_lines import LONGEST, Faults
@@ -140,7 +141,7 @@ def _cell(value: Any) -> str | None:
         text = str(value) if isinstance(value, str) else _json(value, _DEEPEST)
     except RecursionError:
         return None
-    return text if _is_utf8(text) else None
+    return text if text.isascii() or is_encodable(text) else None  # half of a pair of surrogates is no text
 
 
 def _json(value: Any, deeper: int) -> str:
@@ -154,13 +155,3 @@ def _json(value: Any, deeper: int) -> str:
     if isinstance(value, list):
         return f"[{','.join([_json(item, deeper - 1) for item in value])}]"
     return "{" + ",".join([f"{_json(name, 0)}:{_json(item, deeper - 1)}" for name, item in value.items()]) + "}"
-
-
-def _is_utf8(text: str) -> bool:
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half of a pair of surrogates
-        return False
-    return True

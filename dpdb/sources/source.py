@@ -38,17 +38,14 @@ class Rows(Protocol):
     @property
     def description(self) -> str:
         """The source as the user named it, for messages."""
-        ...
 
     @property
     def schema(self) -> TableSchema:
         """Names and types: public."""
-        ...
 
     @property
     def scan(self) -> exp.Expr:
         """Table expression for a FROM clause."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -119,7 +116,6 @@ class SourceKind(Protocol):
 
     def reads(self, target: object) -> bool:
         """Say whether this kind reads a target: `Files` where the user named a path, else the object that they gave."""
-        ...
 
     def open(self, database: Database, target: Any, wanted: Wanted) -> Source:
         """Make the target readable in the database; see `open_source` for the errors.
@@ -133,7 +129,6 @@ class SourceKind(Protocol):
         wanted
             What the owner has said of the table, and which rows are wanted.
         """
-        ...
 
 
 def scanned(database: Database, description: str, scan: exp.Expr) -> Source:

@@ -7,126 +7,67 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.suites.check import CheckRun, prepare_check, run_check
-    from dpdb.suites.mechanism.bounds import Verdict, bound_of_undecided, size_of_failure, verdicts
-    from dpdb.suites.mechanism.levels import draw_secret, run_level
-    from dpdb.suites.mechanism.plan import Bank, SuitePlan, Tested
-    from dpdb.suites.mechanism.planned import plan_suite
-    from dpdb.suites.mechanism.state import LevelVerdicts, Ring, SuiteState, refuse_small_epsilon, spent, state_of
+    from dpdb.suites.check import CheckRun as CheckRun, prepare_check as prepare_check, run_check as run_check
+    from dpdb.suites.mechanism.bounds import (
+        Verdict as Verdict,
+        bound_of_undecided as bound_of_undecided,
+        size_of_failure as size_of_failure,
+        verdicts as verdicts,
+    )
+    from dpdb.suites.mechanism.levels import draw_secret as draw_secret, run_level as run_level
+    from dpdb.suites.mechanism.plan import Bank as Bank, SuitePlan as SuitePlan, Tested as Tested
+    from dpdb.suites.mechanism.planned import plan_suite as plan_suite
+    from dpdb.suites.mechanism.state import (
+        LevelVerdicts as LevelVerdicts,
+        Ring as Ring,
+        SuiteState as SuiteState,
+        refuse_small_epsilon as refuse_small_epsilon,
+        spent as spent,
+        state_of as state_of,
+    )
     from dpdb.suites.planning import (
-        Numbers,
-        deciding_epsilon,
-        deciding_words,
-        epsilon_for,
-        numbers_instead,
-        plan_words,
-        planned_words,
-        surely_found,
-        unsure_rows,
+        Numbers as Numbers,
+        deciding_epsilon as deciding_epsilon,
+        deciding_words as deciding_words,
+        epsilon_for as epsilon_for,
+        numbers_instead as numbers_instead,
+        plan_words as plan_words,
+        planned_words as planned_words,
+        surely_found as surely_found,
+        unsure_rows as unsure_rows,
     )
     from dpdb.suites.registered import (
-        RegisteredSuite,
-        SuiteAsk,
-        SuiteOnTable,
-        dated_suite,
-        register_suite,
-        rules_of,
+        RegisteredSuite as RegisteredSuite,
+        SuiteAsk as SuiteAsk,
+        SuiteOnTable as SuiteOnTable,
+        dated_suite as dated_suite,
+        register_suite as register_suite,
+        rules_of as rules_of,
     )
     from dpdb.suites.result import (
-        WHERE_IT_IS,
-        CheckResult,
-        check_words,
-        counts_words,
-        how_many,
-        limit_words,
-        spoken,
-        undecided_words,
-        verdict_words,
+        WHERE_IT_IS as WHERE_IT_IS,
+        CheckResult as CheckResult,
+        check_words as check_words,
+        counts_words as counts_words,
+        how_many as how_many,
+        limit_words as limit_words,
+        spoken as spoken,
+        undecided_words as undecided_words,
+        verdict_words as verdict_words,
     )
-    from dpdb.suites.results import CHECK_SCHEMA, CheckResults, recorded_results
-    from dpdb.suites.session import Session, open_session
-    from dpdb.suites.suite import Limit, Suite, SuiteLike, SuiteLine, load_suite
-    from dpdb.suites.tables.table_set import TableSet
-
-__all__ = [
-    "CHECK_SCHEMA",
-    "WHERE_IT_IS",
-    "Bank",
-    "CheckResult",
-    "CheckResults",
-    "CheckRun",
-    "LevelVerdicts",
-    "Limit",
-    "Numbers",
-    "RegisteredSuite",
-    "Ring",
-    "Session",
-    "Suite",
-    "SuiteAsk",
-    "SuiteLike",
-    "SuiteLine",
-    "SuiteOnTable",
-    "SuitePlan",
-    "SuiteState",
-    "TableSet",
-    "Tested",
-    "Verdict",
-    "bound_of_undecided",
-    "check_words",
-    "counts_words",
-    "dated_suite",
-    "deciding_epsilon",
-    "deciding_words",
-    "draw_secret",
-    "epsilon_for",
-    "how_many",
-    "limit_words",
-    "load_suite",
-    "numbers_instead",
-    "open_session",
-    "plan_suite",
-    "plan_words",
-    "planned_words",
-    "prepare_check",
-    "recorded_results",
-    "refuse_small_epsilon",
-    "register_suite",
-    "rules_of",
-    "run_check",
-    "run_level",
-    "size_of_failure",
-    "spent",
-    "spoken",
-    "state_of",
-    "surely_found",
-    "undecided_words",
-    "unsure_rows",
-    "verdict_words",
-    "verdicts",
-]
-
-if not TYPE_CHECKING:
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "check": "CheckRun prepare_check run_check",
-            "mechanism.bounds": "Verdict bound_of_undecided size_of_failure verdicts",
-            "mechanism.levels": "draw_secret run_level",
-            "mechanism.plan": "Bank SuitePlan Tested",
-            "mechanism.planned": "plan_suite",
-            "mechanism.state": "LevelVerdicts Ring SuiteState refuse_small_epsilon spent state_of",
-            "planning": (
-                "Numbers deciding_epsilon deciding_words epsilon_for numbers_instead plan_words "
-                "planned_words surely_found unsure_rows"
-            ),
-            "registered": "RegisteredSuite SuiteAsk SuiteOnTable dated_suite register_suite rules_of",
-            "result": (
-                "CheckResult WHERE_IT_IS check_words counts_words how_many limit_words spoken "
-                "undecided_words verdict_words"
-            ),
-            "results": "CHECK_SCHEMA CheckResults recorded_results",
-            "session": "Session open_session",
-            "suite": "Limit Suite SuiteLike SuiteLine load_suite",
-            "tables.table_set": "TableSet",
-        },
+    from dpdb.suites.results import (
+        CHECK_SCHEMA as CHECK_SCHEMA,
+        CheckResults as CheckResults,
+        recorded_results as recorded_results,
     )
+    from dpdb.suites.session import Session as Session, open as open  # noqa: A004
+    from dpdb.suites.suite import (
+        Limit as Limit,
+        Suite as Suite,
+        SuiteLike as SuiteLike,
+        SuiteLine as SuiteLine,
+        load_suite as load_suite,
+    )
+    from dpdb.suites.tables.table_set import TableSet as TableSet
+else:
+    __getattr__, __all__ = lazy_names(__name__)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 from typing import Any, overload
 
 import pyarrow as pa
 
+from dpdb.release import columns_of
 from dpdb.suites.counted import CheckedLimit
 from dpdb.suites.mechanism.bounds import Verdict
 from dpdb.suites.result import CheckResult, certainty_words, checks_html, counts_words
@@ -21,7 +22,6 @@ __all__ = [
     "CHECK_SCHEMA",
     "CheckResult",
     "CheckResults",
-    "checks_table",
     "recorded_results",
     "result_of",
 ]
@@ -54,7 +54,7 @@ class CheckResults(Sequence[CheckResult]):
     epsilon_reserved: float
     epsilon: float
     run_id: str
-    name: str | None = None
+    name: str | None = field(default=None, metadata={"column": "suite"})
     run: int | None = None
     runs: int | None = None
     certain: str = "fail"
@@ -89,11 +89,9 @@ class CheckResults(Sequence[CheckResult]):
         """Return the verdicts as one JSON object."""
         return {
             "checks": [check.to_dict() for check in self.checks],
-            "confidence": self.confidence,
-            "certain": self.certain,
-            "epsilon_reserved": self.epsilon_reserved,
-            "epsilon": self.epsilon,
-            "run_id": self.run_id,
+            **{
+                name: getattr(self, name) for name in ("confidence", "certain", "epsilon_reserved", "epsilon", "run_id")
+            },
             **({} if self.name is None else {"suite": self.name, "run": self.run, "runs": self.runs}),
             "guarantee": self.guarantee,
         }
@@ -111,7 +109,8 @@ class CheckResults(Sequence[CheckResult]):
 
     def to_arrow(self) -> pa.Table:
         """Return one row per check, in the columns of `dpdb.suites.CHECK_SCHEMA`."""
-        return checks_table(self.to_dict())
+        of_run = self.to_dict()
+        return pa.Table.from_pylist([of_run | check for check in of_run["checks"]], schema=CHECK_SCHEMA)
 
     def to_pandas(self) -> Any:
         """Return one row per check, as a pandas data frame."""
@@ -163,41 +162,9 @@ def _plain(number: Fraction) -> float:
 # What each check has of its own, then what holds for all of a run.
 CHECK_SCHEMA = pa.schema(
     [
-        pa.field("name", pa.string(), nullable=False),
-        pa.field("rule", pa.string(), nullable=False),
-        pa.field("verdict", pa.string(), nullable=False),
-        pa.field("severity", pa.string(), nullable=False),
-        pa.field("limit", pa.float64(), nullable=False),
-        pa.field("direction", pa.string(), nullable=False),
-        pa.field("unit", pa.string(), nullable=False),
-        pa.field("statistic", pa.string(), nullable=False),
-        pa.field("lower", pa.float64()),
-        pa.field("upper", pa.float64()),
-        pa.field("level", pa.int64(), nullable=False),
-        pa.field("since", pa.string()),
-        pa.field("key", pa.string()),
-        pa.field("confidence", pa.float64(), nullable=False),
-        pa.field("epsilon", pa.float64(), nullable=False),
-        pa.field("epsilon_reserved", pa.float64(), nullable=False),
-        pa.field("suite", pa.string()),
-        pa.field("run", pa.int64()),
-        pa.field("runs", pa.int64()),
-        pa.field("run_id", pa.string(), nullable=False),
-        pa.field("guarantee", pa.string(), nullable=False),
+        *columns_of(CheckResult),
+        *columns_of(
+            CheckResults, "confidence", "epsilon", "epsilon_reserved", "name", "run", "runs", "run_id", "guarantee"
+        ),
     ]
 )
-
-
-def checks_table(found: Mapping[str, Any]) -> pa.Table:
-    """Return one row of `CHECK_SCHEMA` per check.
-
-    Parameters
-    ----------
-    found
-        The verdicts of a run, as `CheckResults.to_dict` gives them.
-    """
-    of_run = {name: value for name, value in found.items() if name in CHECK_SCHEMA.names}
-    rows = [{**check, **of_run} for check in found["checks"]]
-    for row in rows:
-        row["key"] = None if row.get("key") is None else str(row["key"])
-    return pa.Table.from_pylist(rows, schema=CHECK_SCHEMA)

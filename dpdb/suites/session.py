@@ -177,4 +177,4 @@ def _recorded(answer: object) -> list[dict[str, str | None]]:
     return [{"run_id": run_id}]
 
 
-open_session = Session
+open = Session  # noqa: A001 - the public name is dpdb.open

@@ -20,10 +20,11 @@ import dpdb
 from dpdb.graph import load_all_kernels
 from dpdb.opening import open_table
 from dpdb.release.statistics import SliceStatistics
-from dpdb.remote import slice as remote_slice
-from dpdb.remote import thinning
-from dpdb.remote.duckdb import AskedThere
+from dpdb.remote import slice as remote_slice, thinning
 from dpdb.thresholds import FEW_ROWS, MOST_HASHES, THINNED_ROUNDS, Threshold
+
+sys.path.append(str(Path(__file__).parents[1]))
+from asked_there import AskedThere
 
 DATA = Path(__file__).parents[2] / "examples" / "data"
 TURNS = 5

@@ -36,11 +36,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def commands(parser: Parser, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Parser]]:
     yield path, parser
-    for action in parser._actions:
-        for name in action.choices if isinstance(action.choices, dict) else ():
-            below = parser.command(name)
-            assert below is not None
-            yield from commands(below, (*path, name))
+    for name, below in parser.below.items():
+        yield from commands(below, (*path, name))
 
 
 def options() -> Iterator[tuple[tuple[str, ...], str, Action]]:

@@ -1,8 +1,7 @@
 """Every notation that is accepted, and what it means."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dpdb.constraints import (
     ColumnRef,

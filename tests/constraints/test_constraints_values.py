@@ -5,8 +5,7 @@ import operator
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dpdb.constraints import (
     ColumnRef,

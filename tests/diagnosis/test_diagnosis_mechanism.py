@@ -18,8 +18,7 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb.diagnosis import prepare
-from dpdb.diagnosis import prepare as mechanism
+from dpdb.diagnosis import prepare, prepare as mechanism
 from dpdb.diagnosis.plan import chance_of_largest, chance_of_noisy_max
 from dpdb.diagnosis.prepare import Lattice, joint_tail, name_rule, name_worst, noisy_slices
 from dpdb.privacy import NANO, as_fraction, laplace_scale

@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from case_share import of_all
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dpdb.constraints import Constant, DenialConstraint, Operator, load_constraints
 from dpdb.database.database import Database

@@ -11,14 +11,18 @@ import pytest
 from release_doors import DOORS
 from text_reader import parse_where
 
-from dpdb.engine import unit_rows
-from dpdb.engine import unit_rows as children
+from dpdb.engine import unit_rows, unit_rows as children
 from dpdb.predicates import Region
 from dpdb.privacy import noise as randomness
-from dpdb.release import account as budget
-from dpdb.release import ledger_account, measure_part, prepare, session
-from dpdb.release import measure_part as shares
-from dpdb.release import parts as slices
+from dpdb.release import (
+    account as budget,
+    ledger_account,
+    measure_part,
+    measure_part as shares,
+    parts as slices,
+    prepare,
+    session,
+)
 from dpdb.release.costs import Charge
 
 Parts = tuple[int, ...]

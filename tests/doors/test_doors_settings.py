@@ -27,8 +27,7 @@ from dpdb.release import COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, SHARE, Ask
 
 @pytest.mark.parametrize("command", ["measure", "count", "sql", "explain", "exact", "plan"])
 def test_commands_have_an_option_for_each(command: str) -> None:
-    parser = build_parser().command(command)
-    assert parser is not None
+    parser = build_parser().below[command]
     assert {option_of(setting) for setting in SETTINGS.values()} <= parser.options.keys()
 
 
@@ -61,8 +60,7 @@ def test_functions_share_the_options_of_an_ask() -> None:
     ],
 )
 def test_commands_have_every_option_of_a_release(command: str, options: set[str]) -> None:
-    parser = build_parser().command(command)
-    assert parser is not None
+    parser = build_parser().below[command]
     assert {f"--{name.replace('_', '-')}" for name in options} <= parser.options.keys()
 
 

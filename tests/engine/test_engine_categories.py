@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.feather as feather
 import pytest
+from asked_there import AskedThere
 from stub_noise import StubNoise
 
 import dpdb
@@ -21,7 +22,6 @@ from dpdb.opening import open_local_table
 from dpdb.owner import exact_measures
 from dpdb.predicates import ValueSet, covered
 from dpdb.privacy.noise import replaced_noise
-from dpdb.remote.duckdb import AskedThere
 
 LEVELS = ["low", "mid", "high"]  # by their letters: high, low, mid
 OTHER = ["mid", "high", "low"]

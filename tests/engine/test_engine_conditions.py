@@ -15,6 +15,7 @@ from dpdb.database.database import Database
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sql.joins import degree_terms
 from dpdb.engine.table import LocalTable
+from dpdb.engine.table_spec import TableSpec
 from dpdb.errors import ConstraintTypeError, ParameterError
 from dpdb.owner import exact_measures
 from dpdb.schema import Column, TableSchema, TypeOrigin
@@ -164,7 +165,7 @@ def check(database: Database, seed: str, rules: int) -> tuple[int, int]:
     rng = random.Random(seed)
     source, pairs = table(database, rng), 0
     drawn = {parse_constraint(text)[0]: (text, sql) for text, sql in (Rules(rng).rule() for _ in range(rules))}
-    opened = LocalTable(database, source, constraints=list(drawn))
+    opened = LocalTable(database, source, TableSpec(None, list(drawn)))
     for position, bound in enumerate(opened.constraints):
         text, sql = next(found for dc, found in drawn.items() if str(dc) == str(bound.constraint))
         part = opened.slice(position=position, keep_source_row=True)
@@ -209,7 +210,7 @@ def test_two_thousand_constraints_mean_what_sql_says(database: Database, capsys:
 def opened(database: Database, rows: str, constraints: list[str], **columns: str) -> LocalTable:
     database.execute(f"CREATE OR REPLACE TABLE raw AS SELECT * FROM (VALUES {rows}) AS v({', '.join(columns)})")
     schema = TableSchema(tuple(Column(*item) for item in columns.items()))
-    return LocalTable(database, Source("test", schema, exp.to_table("raw")), constraints=constraints)
+    return LocalTable(database, Source("test", schema, exp.to_table("raw")), TableSpec(None, constraints))
 
 
 def degree_bound(table: LocalTable) -> int:
@@ -263,7 +264,7 @@ def test_collations_of_the_source_do_not_decide(database: Database) -> None:
     database.execute("CREATE OR REPLACE TABLE raw (s VARCHAR COLLATE NOCASE)")
     database.execute("INSERT INTO raw VALUES ('a'), ('A')")
     source = Source("test", TableSchema((Column("s", "VARCHAR"),)), exp.to_table("raw"))
-    part = LocalTable(database, source, constraints=["CHECK (s IN ('A', 'B'))"]).slice()
+    part = LocalTable(database, source, TableSpec(None, ["CHECK (s IN ('A', 'B'))"])).slice()
     assert part.self_conflicts == 1
     part.close()
 
@@ -307,7 +308,7 @@ def test_what_has_no_meaning_is_refused_in_one_line(database: Database, text: st
     columns = (Column("b", "INTEGER"), Column("s", "VARCHAR"), Column("t", "VARCHAR", TypeOrigin.TEXT_CELLS))
     source = Source("test", TableSchema(columns), exp.to_table("nowhere"))
     with pytest.raises((ConstraintTypeError, ParameterError), match=problem) as caught:
-        LocalTable(database, source, constraints=text)
+        LocalTable(database, source, TableSpec(None, text))
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith(("CHECK (", "not("))
 

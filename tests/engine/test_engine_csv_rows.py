@@ -13,8 +13,7 @@ from case_share import fifth, of_all
 from csv_reference import REFUSED, Row, rows_of
 
 from dpdb.errors import SourceError
-from dpdb.sources import csv_files as csv_rows
-from dpdb.sources import csv_lines
+from dpdb.sources import csv_files as csv_rows, csv_lines
 from dpdb.sources.csv_lines import Faults
 from dpdb.sources.open import find_files
 

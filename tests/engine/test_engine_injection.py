@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from case_share import fifth
-from helpers_engine import Table as Rows
-from helpers_engine import agree, read, run
+from helpers_engine import Table as Rows, agree, read, run
 
 from dpdb.constraints import ColumnRef, Constant, DenialConstraint, Operator, Predicate, load_constraints
 from dpdb.database.database import Database

@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from sqlglot import exp
 
-from dpdb.engine import class_histograms
-from dpdb.engine import count_classes as key_counts
+from dpdb.engine import class_histograms, count_classes as key_counts
 from dpdb.engine.count_classes import LocalKeys
 from dpdb.engine.sql.class_histograms import CLASS_ROWS, HISTOGRAM, class_histogram
 from dpdb.engine.sql.input_rows import typed_rows

@@ -12,8 +12,7 @@ import pytest
 from sqlglot import exp
 
 from dpdb.engine.parents import across as binding
-from dpdb.engine.sql import input_rows
-from dpdb.engine.sql import input_rows as orphans
+from dpdb.engine.sql import input_rows, input_rows as orphans
 from dpdb.errors import ConstraintSyntaxError, DpdbError
 from dpdb.opening import open_local_table
 from dpdb.predicates import Not

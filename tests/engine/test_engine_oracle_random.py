@@ -2,8 +2,7 @@
 
 import pytest
 from helpers_engine import Table, agree, conflicts, run
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from strategies_engine import VALUES, questions
 
 from dpdb.constraints import DenialConstraint, distinct

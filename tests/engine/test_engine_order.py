@@ -5,8 +5,7 @@ import random
 
 import pytest
 from helpers_engine import Row, Table, run
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sqlglot import exp
 from strategies_engine import questions
 

@@ -9,8 +9,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from dpdb.engine.sql import input_rows
-from dpdb.engine.sql import input_rows as orphans
+from dpdb.engine.sql import input_rows, input_rows as orphans
 from dpdb.errors import ConstraintTypeError
 from dpdb.opening import open_local_table
 

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from case_share import examples
 from helpers_engine import Table, agree, float32, run
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from sqlglot import exp
 
 from dpdb.constraints import parse_constraint

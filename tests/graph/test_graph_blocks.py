@@ -7,8 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from case_share import fifth, of_all
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from random_blocks import edges_of, random_constraints
 
 from dpdb.errors import ParameterError

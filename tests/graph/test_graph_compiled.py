@@ -29,11 +29,11 @@ from dpdb.compiled import (
     machine_code,
     nothing_compiled,
     object_file,
+    object_file as progress,
     portable_code,
     tell_when_long,
     written_to,
 )
-from dpdb.compiled import object_file as progress
 from dpdb.compiled.portable_code import this_machine
 from dpdb.doors.cli import main
 from dpdb.graph import load_all_kernels

@@ -13,13 +13,13 @@ from dpdb.graph import (
     BlockGraph,
     EdgeArrays,
     EdgeGraph,
+    block_scans as counted_projection,
     by_class,
     by_order,
     by_two_classes,
     load_counted_projection,
     steps,
 )
-from dpdb.graph import block_scans as counted_projection
 from dpdb.graph.block_scans import CountedProjection
 from dpdb.graph.steps import finished, finished_all
 

@@ -7,8 +7,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from case_share import of_all
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dpdb.errors import ParameterError
 from dpdb.graph import EdgeArrays, twice_truncated_edges

@@ -7,8 +7,7 @@ import graph_oracles as oracle
 import numpy as np
 import pytest
 from case_share import of_all
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dpdb.errors import ParameterError
 from dpdb.graph import (

@@ -8,8 +8,7 @@ from fractions import Fraction
 
 import pytest
 from case_share import fifth
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from mechanisms_under_test import ALL, Case
 from neighbour_tables import FD, SINGLE, _table
 from noise_scripts import Script, Zero
@@ -18,8 +17,7 @@ from small_graphs import SmallGraph, star
 
 from dpdb.measures import answer as projected
 from dpdb.measures.answer import Answer
-from dpdb.measures.mechanisms import chosen_theta as progressive
-from dpdb.measures.mechanisms import covers as fractional
+from dpdb.measures.mechanisms import chosen_theta as progressive, covers as fractional
 from dpdb.privacy.epsilon import NANO
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release import Session

@@ -19,8 +19,7 @@ from small_graphs import SmallGraph
 from dpdb.measures.answer import Answer, DegreeCap, ProjectedStatistic
 from dpdb.measures.mechanism import Run
 from dpdb.measures.mechanisms import ladder
-from dpdb.measures.mechanisms.ladder import Ladder, Rungs, Settings
-from dpdb.measures.mechanisms.ladder import Top as TopSettings
+from dpdb.measures.mechanisms.ladder import Ladder, Rungs, Settings, Top as TopSettings
 from dpdb.privacy import climbing
 from dpdb.privacy.climbing import HandicappedNoise, HiddenNoise
 from dpdb.privacy.epsilon import NANO

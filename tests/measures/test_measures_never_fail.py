@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 from case_share import of_all
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from mechanisms_under_test import ALL, Case
 from neighbour_tables import FD, SINGLE, _table
 from small_graphs import SmallGraph

@@ -12,8 +12,7 @@ from fractions import Fraction
 import pytest
 from case_share import fifth, of_all
 from distribution_check import is_caught
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from mechanisms_under_test import ALL, Case, hides_something, ladder_grid, ladder_unit
 from neighbour_tables import FD, PAIRS, SINGLE, _table
 from noise_scripts import Script, Zero, joint_loss, paths, recorded
@@ -25,8 +24,7 @@ from dpdb.measures.answer import FROM_BELOW, Answer
 from dpdb.measures.count import rate_answer, rate_beta, rate_shares
 from dpdb.measures.registry import MEASURES
 from dpdb.privacy.epsilon import NANO, as_fraction, parse_epsilon
-from dpdb.release import Session
-from dpdb.release import measure_part as shares_room
+from dpdb.release import Session, measure_part as shares_room
 from dpdb.release.ask import Ask
 from dpdb.release.prepare import measure_part
 

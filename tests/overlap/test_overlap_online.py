@@ -15,8 +15,7 @@ from box_workload import box_workload
 from text_reader import parse_where
 
 from dpdb.errors import ParameterError
-from dpdb.overlap import OverlapIndex, index_rows, online
-from dpdb.overlap import index_rows as neighbourhood
+from dpdb.overlap import OverlapIndex, index_rows, index_rows as neighbourhood, online
 from dpdb.overlap.instance import Bound
 from dpdb.overlap.online import Added
 from dpdb.predicates import Region

@@ -19,6 +19,7 @@ import pytest
 import dpdb
 import dpdb.owner.expected_error as planning
 from dpdb.database.database import Database
+from dpdb.engine import TableSpec
 from dpdb.errors import DpdbError, ParameterError, SourceError, UnknownColumnError
 from dpdb.measures.registry import MEASURES
 from dpdb.opening import empty_table, open_table
@@ -305,7 +306,7 @@ def test_bad_guesses_are_refused(changed, error, message):
 
 
 def test_a_table_without_rows_has_the_schema_of_the_source(hospital):
-    with empty_table(str(hospital)) as empty, open_table(str(hospital)) as opened:
+    with empty_table(TableSpec(str(hospital))) as empty, open_table(str(hospital)) as opened:
         assert empty.schema == opened.schema
 
 

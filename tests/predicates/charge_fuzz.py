@@ -24,9 +24,8 @@ from sqlglot import exp
 from text_reader import parse_where as read_as_text
 
 from dpdb.database.database import Database
-from dpdb.engine import LocalTable
-from dpdb.engine.sql import comparison
-from dpdb.engine.sql import where as engine_where
+from dpdb.engine import LocalTable, TableSpec
+from dpdb.engine.sql import comparison, where as engine_where
 from dpdb.engine.sql.input_rows import read_columns
 from dpdb.engine.sql.where import WherePredicate, parse_where
 from dpdb.errors import ParameterError, PredicateError
@@ -82,7 +81,7 @@ class Table:
         database.execute(f"CREATE TABLE raw AS SELECT {casts} FROM (VALUES {listed}) AS texts({names})")
         self.schema = TableSchema(tuple(Column(*described) for described in database.describe("SELECT * FROM raw")))
         self.source = Source("fuzz", self.schema, exp.to_table("raw"))
-        self.opened = LocalTable(database, self.source)
+        self.opened = LocalTable(database, self.source, TableSpec(None))
         read_columns(database, self.source, set(self.schema.names), _FLAT, position="place")
         self.types = {column.name: column.type or "" for column in self.schema.columns}
         self.rows = self._as_keys()

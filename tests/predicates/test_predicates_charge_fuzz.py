@@ -12,12 +12,10 @@ from random_predicates import KINDS
 from sqlglot import exp
 
 from dpdb.database.database import Database
-from dpdb.engine.sql import comparison as keys
+from dpdb.engine import table as keys
 from dpdb.engine.sql.comparison import texts_of
 from dpdb.engine.sql.where import WherePredicate
-from dpdb.predicates import nodes
-from dpdb.predicates import region as coverage
-from dpdb.predicates import value_sets as places
+from dpdb.predicates import nodes, region as coverage, value_sets as places
 from dpdb.predicates.value_sets import ValueSet
 
 SEED = 20_261_121

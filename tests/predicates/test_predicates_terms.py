@@ -19,8 +19,7 @@ from dpdb.engine.sql.input_rows import read_columns
 from dpdb.errors import PredicateError
 from dpdb.predicates import Column, Term, equality_type, term_sql
 from dpdb.predicates.terms import arithmetic, call, cast, first_known, made_date
-from dpdb.schema import Column as TableColumn
-from dpdb.schema import TableSchema, comparison_type
+from dpdb.schema import Column as TableColumn, TableSchema, comparison_type
 from dpdb.sources.source import Source
 
 SIGNS = ["+", "-", "*", "/", "//", "%"]

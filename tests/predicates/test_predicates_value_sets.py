@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dpdb.predicates.region import disjoint, make_box, meet
 from dpdb.predicates.value_sets import ValueSet

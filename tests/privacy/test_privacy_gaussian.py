@@ -11,13 +11,11 @@ from functools import cache
 import pytest
 from case_share import examples
 from exact_probabilities import is_plausible
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from recorded_noise import RecordedNoise
 
 from dpdb.errors import ParameterError
-from dpdb.privacy import ZCDP
-from dpdb.privacy import noise as randomness
+from dpdb.privacy import ZCDP, noise as randomness
 from dpdb.privacy.epsilon import PICO, format_rho, parse_rho, rho_as_fraction
 from dpdb.privacy.noise import discrete_gaussian, gaussian_scale, gaussian_tail, replaced_noise
 

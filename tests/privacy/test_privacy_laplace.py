@@ -10,8 +10,7 @@ from fractions import Fraction
 import pytest
 from case_share import examples
 from exact_probabilities import is_plausible, laplace_above, laplace_probability
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from recorded_noise import RecordedNoise
 
 from dpdb.privacy import noise as randomness

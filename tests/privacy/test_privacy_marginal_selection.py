@@ -5,8 +5,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from recorded_noise import RecordedNoise
 
 from dpdb.privacy.epsilon import NANO, as_fraction

@@ -112,7 +112,8 @@ def test_the_wheel_carries_every_kernel_as_portable_code(tmp_path: Path) -> None
         "from dpdb.compiled import compiled_so_far; print(compiled_so_far.made)"
     )
     settings = {**os.environ, "PYTHONPATH": str(site), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=settings, check=False)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=site, capture_output=True, text=True, env=settings, check=False)
     assert done.stderr == ""
     assert int(done.stdout) == len(list((site / "dpdb" / "compiled" / "portable").iterdir())) > 30
 

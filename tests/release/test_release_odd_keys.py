@@ -19,7 +19,7 @@ from dpdb.database.database import Database
 from dpdb.engine import unit_rows as children
 from dpdb.engine.sql.input_rows import read_columns
 from dpdb.engine.table import LocalTable
-from dpdb.engine.table_spec import ProtectedChange
+from dpdb.engine.table_spec import ProtectedChange, TableSpec
 from dpdb.engine.unit_rows import value_order
 from dpdb.release.limited_children import LimitedChildren
 from dpdb.schema import Column, TableSchema
@@ -100,7 +100,7 @@ def _read(
     schema = TableSchema(tuple(Column(*each) for each in database.describe("FROM tested")))
     source, change = Source("tested", schema, exp.to_table("tested")), ProtectedChange(max_children=most)
     found: dict[int, dict[int, tuple[Any, ...]]] = defaultdict(dict)
-    table = LocalTable(database, source, constraints=RULES, parents=Parents(), change=change)
+    table = LocalTable(database, source, TableSpec(None, RULES, private_parents="p", change=change), parents=Parents())
     try:
         names = list(table.rows.schema.names)
         read_columns(database, table.rows, set(names), exp.to_table("read_row"))

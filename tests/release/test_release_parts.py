@@ -15,8 +15,7 @@ import dpdb
 from dpdb.ledger import Ledger
 from dpdb.privacy import GDP, NANO, NOTIONS, PURE, ZCDP, Notion, noise
 from dpdb.privacy.epsilon import gdp_of_pure, parse_epsilon, split
-from dpdb.release import Ask, pure_units
-from dpdb.release import costs as charge
+from dpdb.release import Ask, costs as charge, pure_units
 from dpdb.release.explain import explain
 
 TABLE = pa.table({"a": [1, 1, 2, 3], "b": [1, 2, 3, 4], "c": ["x", None, "y", "z"]})

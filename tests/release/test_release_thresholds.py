@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pyarrow as pa
 import pytest
+from asked_there import AskedThere
 from case_share import fifth
 from threshold_fuzz import (
     THETAS,
@@ -25,7 +26,6 @@ from threshold_fuzz import (
 from dpdb.errors import EngineError
 from dpdb.opening import open_table
 from dpdb.release.statistics import SliceStatistics
-from dpdb.remote.duckdb import AskedThere
 from dpdb.thresholds import MOST_LISTED
 
 

@@ -14,7 +14,7 @@ from sqlglot import exp
 from dpdb.database.database import Database
 from dpdb.engine.parents.opened import ParentTable, resolved
 from dpdb.engine.table import LocalTable
-from dpdb.engine.table_spec import ProtectedChange
+from dpdb.engine.table_spec import ProtectedChange, TableSpec
 from dpdb.release.statistics import SliceStatistics
 from dpdb.schema import Column, TableSchema
 from dpdb.sources.source import Source
@@ -58,9 +58,11 @@ class Parents:
     def found(self, database: Database, constraints: Sequence[Any], schema: TableSchema) -> Any:
         del schema
         columns = TableSchema(tuple(Column(name, kind) for name, kind in database.describe(f"FROM {self.table}")))
-        parent = ParentTable("p", False, self.table == "tested", columns, exp.to_table(self.table), None, "")
+        rows = exp.to_table(self.table)
+        parent = ParentTable("p", False, self.table == "tested", rows, Source("p", columns, rows))
         words = TableSchema((Column("x", "BIGINT"),))
-        public = ParentTable("v", True, False, words, exp.select("0::BIGINT AS x").subquery(), None, "")
+        no_words = exp.select("0::BIGINT AS x").subquery()
+        public = ParentTable("v", True, False, no_words, Source("v", words, no_words))
         known = {"p": ("p", columns), "v": ("v", words)}
         return tuple(resolved(dc, known) for dc in constraints), {"p": parent, "v": public}
 
@@ -83,9 +85,8 @@ def opened(
         source = Source("tested", schema, exp.to_table("tested"))
         parents = Parents("tested" if parent is None else "tested_p")
         try:
-            yield LocalTable(
-                database, source, constraints=list(rules), parents=parents, change=ProtectedChange(**change)
-            )
+            spec = TableSpec(None, list(rules), private_parents="p", change=ProtectedChange(**change))
+            yield LocalTable(database, source, spec, parents=parents)
         finally:
             for made in ("unit_input", "unit_row"):
                 database.execute(f"DROP TABLE IF EXISTS {made}")

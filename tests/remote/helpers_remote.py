@@ -9,8 +9,7 @@ import pyarrow as pa
 from helpers_engine import Table
 from strategies_engine import VALUES
 
-from dpdb.engine import Partners, SortedForm, StatisticKind
-from dpdb.engine import Table as OpenTable
+from dpdb.engine import Partners, StatisticKind, Table as OpenTable
 from dpdb.opening import open_table
 from dpdb.release.conflict_graph import conflict_graph
 from dpdb.release.statistics import SliceStatistics
@@ -98,7 +97,7 @@ def histograms(table: OpenTable, where: str | None = None) -> tuple[int, list[An
 
 
 def closed_forms(
-    table: OpenTable, where: str | None = None, *, sorted_too: bool = True
+    table: OpenTable, where: str | None = None, *, aggregates_only: bool = False
 ) -> dict[tuple[int, StatisticKind], int]:
     """Exact statistics of all rules together (0) and of each (1, ...) that a table counts."""
     sets = [table.constraints, *((one,) for one in table.constraints)]
@@ -107,8 +106,7 @@ def closed_forms(
         (place, kind): found
         for place, rules in enumerate(sets)
         for kind in kinds
-        if (found := table.exact_statistic(rules, kind)) is not None
-        and (sorted_too or not isinstance(found.form, SortedForm))
+        if (found := table.exact_statistic(rules, kind)) is not None and (found.by_aggregates or not aggregates_only)
     }
     counted = table.count_all(None if where is None else table.where(where), list(asked.values()))
     return dict(zip(asked, counted, strict=True))
@@ -127,7 +125,7 @@ def compare(
         wanted = statistics(here, where)
         classes = histograms(here, where)
         counts = here.count_rows([None, None if where is None else here.where(where)])
-        closed = closed_forms(here, where, sorted_too=False)
+        closed = closed_forms(here, where, aggregates_only=True)
     with open_table(remote, table=remote_table, constraints=constraints, gather_rows=1_000, **options) as there:
         assert histograms(there, where) == classes, (constraints, where, options)
         found = statistics(there, where)

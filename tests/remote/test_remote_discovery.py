@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from asked_there import AskedThere, DuckDBSpelling
 from helpers_postgres import Server
 from helpers_remote import random_question
 from stub_noise import StubNoise
@@ -19,8 +20,6 @@ from dpdb.ledger import Ledger
 from dpdb.opening import open_table
 from dpdb.owner import exact_dependencies
 from dpdb.privacy.noise import replaced_noise
-from dpdb.remote.duckdb import AskedThere
-from dpdb.remote.spelling import DuckDBSpelling
 
 
 def counted(source: Any, **options: Any) -> DependencyCounts:

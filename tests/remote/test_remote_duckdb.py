@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from asked_there import AskedThere, DuckDBRemote
 from case_share import examples, fifth
 from helpers_engine import Table
 from helpers_remote import compare, random_question, statistics
@@ -22,7 +23,6 @@ from dpdb.ledger import Ledger
 from dpdb.opening import open_table
 from dpdb.owner.exact import exact_measures
 from dpdb.remote import asking as remote_fetched
-from dpdb.remote.duckdb import AskedThere, DuckDBRemote
 
 ROWS = pa.table({"who": ["x", "x", "y", None], "zip": [1, 1, 2, 2], "city": ["a", "b", "c", "d"]})
 
@@ -192,7 +192,7 @@ def test_rows_that_change_between_queries_are_no_table(
     if append_only:
         Ledger.create(tmp_path / "t.ledger", epsilon=9, append_only=True)
         options["ledger"] = tmp_path / "t.ledger"
-    monkeypatch.setattr("dpdb.remote.duckdb.DuckDBRemote", _OtherRows)
+    monkeypatch.setattr("asked_there.DuckDBRemote", _OtherRows)
     for right in range(3):
         monkeypatch.setattr(_OtherRows, "first_other", right + 2)  # they are read by the opening and after each count
         with dpdb.open(AskedThere(ROWS), **options) as session:
@@ -231,7 +231,7 @@ def test_what_was_read_for_an_answer_that_is_not_published_is_forgotten(
     if has_ledger:
         Ledger.create(tmp_path / "t.ledger", epsilon=9_000)
         options["ledger"] = tmp_path / "t.ledger"
-    monkeypatch.setattr("dpdb.remote.duckdb.DuckDBRemote", _TurnedRows)
+    monkeypatch.setattr("asked_there.DuckDBRemote", _TurnedRows)
     turn = monkeypatch.setattr
     with dpdb.open(AskedThere(ROWS), **options) as session:
         with monkeypatch.context() as once:

@@ -11,16 +11,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from asked_there import AskedThere, DuckDBRemote
 from helpers_remote import histograms, random_question
-from helpers_spelling import COLUMNS
-from helpers_spelling import rows as rows_of_all_types
+from helpers_spelling import COLUMNS, rows as rows_of_all_types
 
 import dpdb
 from dpdb.errors import EngineError
 from dpdb.ledger import Ledger
 from dpdb.opening import open_table
 from dpdb.remote import slice as remote_slice
-from dpdb.remote.duckdb import AskedThere, DuckDBRemote
 from dpdb.remote.spark import SparkTable
 from dpdb.thresholds import HASHES_PER_SHARED, MOST_SHARED
 
@@ -252,7 +251,7 @@ class _OtherRows(DuckDBRemote):
 
 
 def test_rows_that_change_between_the_two_queries_are_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpdb.remote.duckdb.DuckDBRemote", _OtherRows)
+    monkeypatch.setattr("asked_there.DuckDBRemote", _OtherRows)
     with dpdb.open(AskedThere(ROWS), constraints="UNIQUE(k)", budget=3) as session:
         with pytest.raises(EngineError, match="the release failed after its budget was debited"):
             session.dp_inconsistency("minimal_inconsistency", 1, mechanism="by_rule")

@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
+from asked_there import AskedThere
 from helpers_postgres import Server
 from helpers_remote import closed_forms, statistics
 
@@ -18,7 +19,6 @@ from dpdb.engine import Table
 from dpdb.errors import ConstraintTypeError, DpdbError, ParameterError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.opening import open_table
-from dpdb.remote.duckdb import AskedThere
 
 DAY = date(2020, 1, 1)
 VISITS = pa.table(
@@ -63,7 +63,7 @@ UNIT: dict[str, Any] = {"private_parents": ["person"], "unit": "person_id", "max
 
 
 def answers(table: Table, where: str | None) -> Any:
-    return statistics(table, where), closed_forms(table, where, sorted_too=False)
+    return statistics(table, where), closed_forms(table, where, aggregates_only=True)
 
 
 def compare(there: Any, table: str | None, settings: dict[str, Any]) -> None:
@@ -87,7 +87,7 @@ def compare_counts(there: Any, settings: dict[str, Any]) -> None:
         connection.register("visit", VISITS)
         connection.register("person", PEOPLE)
         with open_table(connection, table="visit", constraints=RULES[:4], **settings) as opened:
-            expected = closed_forms(opened, sorted_too=False)
+            expected = closed_forms(opened, aggregates_only=True)
     with open_table(there, constraints=RULES[:4], **settings) as opened:
         asked = [found for dc in opened.constraints if (found := opened.exact_statistic([dc])) is not None]
         counted = opened.count_all(None, asked)

@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
+from asked_there import AskedThere
 from helpers_postgres import NotStartedError, Server, why_no_postgres
 from helpers_sets import DAY, OPTIONS, SCHEMAS, SUITES, compare, random_tables, written
 
@@ -24,7 +25,6 @@ from dpdb import stopping as steps
 from dpdb.doors.cli.main import main
 from dpdb.errors import EngineError, LedgerError, ParameterError, SourceError
 from dpdb.ledger import Ledger
-from dpdb.remote.duckdb import AskedThere
 from dpdb.suites import TableSet
 
 _NUMBERS = count()

@@ -56,7 +56,7 @@ def check(spark: Any, seeds: Sequence[int]) -> None:
 
 
 @pytest.mark.heavy(family="values")
-@pytest.mark.parametrize("seed", fifth(range(5)))
+@pytest.mark.parametrize("seed", fifth([0, 1, 2, 4, 5]))  # 3 has no conflict
 def test_random_tables(spark: Any, seed: int) -> None:
     check(spark, [seed])
 

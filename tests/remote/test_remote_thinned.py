@@ -7,11 +7,13 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from asked_there import AskedThere, DuckDBRemote
 from helpers_remote import FEW_ROWS, cover, random_question
 
 import dpdb
@@ -20,7 +22,6 @@ from dpdb.errors import EngineError
 from dpdb.graph import thinned as certified_cover
 from dpdb.measures import Run, measure_named
 from dpdb.release import statistics as release_statistics
-from dpdb.remote.duckdb import AskedThere, DuckDBRemote
 from dpdb.remote.thinning import ALL, HASH, OPEN, SHARE, _by_hash
 
 TELLING = (1, 2, 16, 18, 33, 36)
@@ -165,9 +166,8 @@ def test_columns_may_have_the_names_that_the_queries_use() -> None:
 
 @pytest.mark.heavy(family="long")
 def test_values_of_one_hash_come_together(monkeypatch: pytest.MonkeyPatch, rounds: Counter[tuple[int, bool]]) -> None:
+    from asked_there import DuckDBSpelling
     from sqlglot import exp
-
-    from dpdb.remote.spelling import DuckDBSpelling
 
     row_hash = DuckDBSpelling.row_hash
 
@@ -269,10 +269,12 @@ def test_a_failure_in_the_middle_leaves_nothing_lent(monkeypatch: pytest.MonkeyP
 
 
 LOADS = """
+import sys
+sys.path.insert(0, TESTS)
 import pyarrow as pa
 import dpdb
 from dpdb.compiled import compiled_so_far
-from dpdb.remote.duckdb import AskedThere, DuckDBRemote
+from asked_there import AskedThere, DuckDBRemote
 
 y = list(range(200))
 y[20], y[-20] = y[-20], y[20]
@@ -294,7 +296,7 @@ with dpdb.open(AskedThere(rows), constraints=RULE, gather_rows=200) as session:
 @pytest.mark.heavy
 @pytest.mark.parametrize("rule", ["not(t1.x<t2.x&t1.y>t2.y)", "zip -> city"])
 def test_all_kernels_are_loaded_before_the_debit(rule: str) -> None:
-    program = LOADS.replace("RULE", repr(rule))
+    program = LOADS.replace("RULE", repr(rule)).replace("TESTS", repr(str(Path(__file__).parents[1])))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

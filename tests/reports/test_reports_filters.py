@@ -12,7 +12,8 @@ from sample import HOSTILE, START, release, row
 
 from dpdb.doors.cli import main
 from dpdb.doors.jobs.placeholders import date_in, parse_date
-from dpdb.doors.jobs.results import Results, open_results, read_results, result_table, several_results
+from dpdb.doors.jobs.results import RESULTS, Results, read_results, result_table, several_results
+from dpdb.doors.jobs.stored import open_stored
 from dpdb.doors.reports import report_page
 from dpdb.doors.reports.series import series_of
 from dpdb.errors import ParameterError
@@ -105,7 +106,7 @@ def test_a_stated_date_is_one() -> None:
 
 
 def written(path: Path, rows: Results) -> Path:
-    results = open_results(path)
+    results = open_stored(path, None, RESULTS)
     results.prepare()
     results.append(result_table(rows.rows))
     return path

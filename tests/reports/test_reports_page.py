@@ -302,10 +302,11 @@ def test_the_command_reads_no_source_and_its_page_holds_no_private_number(
 def test_bad_input_writes_nothing(
     arguments: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from dpdb.doors.jobs.results import open_results, result_table
+    from dpdb.doors.jobs.results import RESULTS, result_table
+    from dpdb.doors.jobs.stored import open_stored
 
     monkeypatch.chdir(tmp_path)
-    kept = open_results(tmp_path / "kept")
+    kept = open_stored(tmp_path / "kept", None, RESULTS)
     kept.prepare()
     kept.append(result_table(year(1).rows[:1]))
     assert main(["report", *(word.format(results=tmp_path / "kept") for word in arguments)]) == 2

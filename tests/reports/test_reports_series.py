@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from case_share import of_all
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from sample import HOSTILE, START, release, row, year
 
 from dpdb.doors.reports.page import constraint_words, gate_words, latest_words

@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from dpdb import errors
-from dpdb import stopping as steps
+from dpdb import errors, stopping as steps
 from dpdb.doors.cli import run_process
 
 CANARY = "canary_heron"

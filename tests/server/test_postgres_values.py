@@ -10,8 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 from case_share import examples
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from psycopg.adapt import Transformer
 from psycopg.pq import Format
 from sqlglot import exp

@@ -58,7 +58,7 @@ class Life:
     has_analysts: bool = False
     has_servers: bool = False  # which alone ask in the names of analysts
     content: int = 0
-    is_made: bool = False
+    made_at: int | None = None  # the step at which the owner knew that the ledger is there
     may_be_retired: bool = False
     may_be_closed: bool = False  # some suite
     generation: int = 0  # changes when an old copy is put back with its head, or a log was exchanged
@@ -73,6 +73,13 @@ class Life:
     ends: dict[str, str] = field(default_factory=dict)
     audited: object = None
     due: Callable[[Life], None] | None = None  # what the owner does when he has stopped everybody
+
+    @property
+    def is_made(self) -> bool:
+        return self.made_at is not None
+
+    def was_made(self) -> None:
+        self.made_at = self.world.steps
 
     @property
     def path(self) -> Any:
@@ -91,7 +98,7 @@ class Life:
             known = None
         if known == "was closed on" and not self.may_be_closed:
             known = None
-        if known is None and not self.is_made:
+        if known is None and (self.made_at is None or actor.began < self.made_at):  # it may have looked before
             known = next((words for words in NOT_MADE if words in text), None)
         if known is None and (actor.faults or self.newest is not None):
             known = "a fault" if actor.faults else "an old copy"
@@ -233,13 +240,13 @@ def make(life: Life) -> Any:
             return
         try:
             Ledger.create(life.path, life.model.budget / 10**9, append_only=life.append_only).close()
-            life.is_made = True
+            life.was_made()
             life.world.say("made")
         except LedgerError as error:
             known = life.expected(actor, error)
             if known == "exists already":
                 if life.path.stat().st_size:
-                    life.is_made = True
+                    life.was_made()
                 else:
                     life.disk.move_away(FILES)
             elif known == "is left of a ledger":

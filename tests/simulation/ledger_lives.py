@@ -27,12 +27,9 @@ from simulated_world import SimulatedTime, ViolationError, World
 from suite_model import ended_keys
 
 from dpdb import stopping as steps
-from dpdb.files import disk as product_disk
-from dpdb.files import owned_file as file_lock
-from dpdb.ledger import Ledger, suite_runs
-from dpdb.ledger import ledger as ledger_module
-from dpdb.ledger.store import clock
-from dpdb.ledger.store import file as store_file
+from dpdb.files import disk as product_disk, owned_file as file_lock
+from dpdb.ledger import Ledger, ledger as ledger_module, suite_runs
+from dpdb.ledger.store import clock, file as store_file
 from dpdb.overlap import instance as bound
 
 SIMPLE = [{}], [{"a": 0}], [{"a": 1}], [{"b": 0}], [{"a": 1, "b": 1}], [{"a": 0, "c": 1}], [{"a": 0}, {"b": 1}]
@@ -138,7 +135,7 @@ def _chaos(life: Life) -> None:
     end = world.steps + (SERVED_STEPS if life.has_servers else CHAOS_STEPS)
     if chance.random() < 0.7:  # most lives begin with a ledger that was made in peace
         Ledger.create(life.path, life.model.budget / 10**9, append_only=life.append_only).close()
-        life.is_made = True
+        life.was_made()
         if life.has_analysts:
             analyst_actors.grant_all(life)
         if chance.random() < 0.5:

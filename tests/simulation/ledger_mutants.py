@@ -20,12 +20,9 @@ from simulated_sqlite import SimulatedFile
 
 from dpdb.files import disk, owned_file
 from dpdb.files.owned_file import FileLock, open_owned
-from dpdb.ledger import debit, reading
-from dpdb.ledger import owner_acts as acts
-from dpdb.ledger import suite_runs as runs
+from dpdb.ledger import debit, owner_acts as acts, reading, suite_runs as runs
 from dpdb.ledger.books import Books
-from dpdb.ledger.store import head as creation
-from dpdb.ledger.store import head as store_head
+from dpdb.ledger.store import head as creation, head as store_head
 from dpdb.ledger.store.file import LedgerFile
 from dpdb.ledger.store.rows import Settlements
 from dpdb.ledger.store.state import LedgerState

@@ -25,8 +25,7 @@ from ledger_actors import Life
 from simulated_sqlite import SimulatedConnection
 from simulated_world import Actor, require
 
-from dpdb.doors.server import audit as server_audit
-from dpdb.doors.server import desk as server_desk
+from dpdb.doors.server import audit as server_audit, desk as server_desk
 from dpdb.doors.server.configuration import Configuration, Limits, ServedTable
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.exchange import Asker, RefusedError

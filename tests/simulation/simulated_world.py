@@ -43,7 +43,7 @@ class Actor:
         self.doomed = self.dead = self.done = self.waiting = False
         self.faults = 0
         self.log: object = None  # the write-ahead log that it has open
-        self.clock = START
+        self.clock, self.began = START, world.steps
         self.failed: BaseException | None = None
         self.gate = closed_gate()
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)

@@ -142,8 +142,7 @@ def killed_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
             wanted.pop(0)
             raise Killed
 
-    from dpdb.ledger import debit
-    from dpdb.ledger import suite_runs as runs
+    from dpdb.ledger import debit, suite_runs as runs
 
     for module in (steps, debit, runs):
         if hasattr(module, "reached"):

@@ -15,8 +15,7 @@ from dpdb.doors.cli.main import main
 from dpdb.doors.cli.texts import checks_text
 from dpdb.engine.table import LocalTable
 from dpdb.errors import LedgerError, ParameterError
-from dpdb.ledger import Ledger
-from dpdb.ledger import suite_runs as runs
+from dpdb.ledger import Ledger, suite_runs as runs
 from dpdb.privacy import NANO
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release.statistics import PrivateSlices

@@ -19,8 +19,7 @@ from suite_cases import Case, count
 
 import dpdb
 from dpdb.doors.cli.main import main
-from dpdb.engine import unit_rows
-from dpdb.engine import unit_rows as children
+from dpdb.engine import unit_rows, unit_rows as children
 from dpdb.engine.parents import by_key
 from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from dpdb.errors import ConstraintSyntaxError
-from dpdb.suites import load_suite, open_session, prepare_check
+from dpdb.suites import Session, load_suite, prepare_check
 from dpdb.suites.counted import CountedSuite
 
 LINE = "CHECK (v >= 3) WHERE c = 1 AND v IS NOT NULL"
@@ -35,7 +35,7 @@ def test_the_rows_that_the_rule_selects_are_read_from_its_where() -> None:
 def _counted(rows: list[tuple[int | None, int | None]]) -> tuple[CountedSuite, list[tuple[Fraction, int]]]:
     columns = [list(column) for column in zip(*rows, strict=True)] or [[], []]
     table = pa.table(dict(zip(SCHEMA.names, columns, strict=True)), schema=SCHEMA)
-    with open_session(table, constraints=[LINE]) as session:
+    with Session(table, constraints=[LINE]) as session:
         counted = prepare_check(session, SUITE).counted
         return counted, counted.counts(session._private, None)
 

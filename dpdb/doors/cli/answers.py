@@ -9,14 +9,15 @@ import argparse
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from dpdb.doors.cli.streams import describe_failure, output_is_closed, say, tell, write_output
 from dpdb.errors import DpdbError, EngineError, ParameterError
 from dpdb.files.new_file import NewFile
+from dpdb.stopping import Closing
 
 if TYPE_CHECKING:
+    from dpdb.receipts import ReceiptFile
     from dpdb.release import Release
     from dpdb.suites import CheckResults
 
@@ -27,7 +28,7 @@ class UnshownError(DpdbError):
     exit_code = EngineError.exit_code
 
 
-class AnswerOutput:
+class AnswerOutput(Closing):
     """Standard output, or a new file. Use it as a context manager around the calls that spend.
 
     Parameters
@@ -60,14 +61,13 @@ class AnswerOutput:
         warn: bool = True,
         receipt: tuple[str | None, str | None] = (None, None),
     ) -> None:
-        self._receipts: SaidReceipts | None = None
         self._file = None if out is None else NewFile(Path(out))
         self._ledger = ledger
         self._warn = warn and ledger is None
         if out is None and needed and output_is_closed():
             raise ParameterError("nobody reads standard output; nothing was spent: give --out FILE, or > /dev/null")
-        if receipt != (None, None):
-            self._receipts = SaidReceipts(*receipt, ledger)
+        self._receipt = receipt[0]
+        self._receipts = None if receipt == (None, None) else _receipt_file(*receipt, ledger)
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> AnswerOutput:
@@ -118,7 +118,7 @@ class AnswerOutput:
                 say("no --ledger: nothing adds up what this command and others spend on this table")
                 self._warn = False
             if self._receipts is not None:
-                self._receipts.add(releases, checks, None if releases or checks else run_id or None)
+                self._append(self._receipts, releases, checks, None if releases or checks else run_id or None)
 
     def _unshown(
         self, error: Exception, content: str | bytes, releases: Sequence[Release], run_id: str | None
@@ -140,12 +140,24 @@ class AnswerOutput:
             tell(content)
         return UnshownError(f"{failed}; paid for, and kept by no ledger: standard error has {ids}")
 
-    def __enter__(self) -> AnswerOutput:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    def _append(
+        self, file: ReceiptFile, releases: Sequence[Release], checks: Sequence[CheckResults], run_id: str | None
     ) -> None:
+        """Append the receipts of releases, of verdicts and of a run with another answer, one for each debit."""
+        try:
+            for release in releases:
+                file.of(release_id=release.release_id)
+            for one in checks:
+                file.of(run_id=one.run_id, suite=one.name)
+            if run_id is not None:
+                file.of(run_id=run_id)
+        except DpdbError as error:
+            say(
+                f"{self._receipt}: the receipt is not written ({error}); `dpdb receipts issue {self._ledger}` writes it"
+            )
+
+    def close(self) -> None:
+        """Remove a file that was not finished; close the file of receipts and its ledger. May be called twice."""
         if self._file is not None:
             self._file.close()
         if self._receipts is not None:
@@ -156,41 +168,11 @@ def _encoded(content: str | bytes) -> bytes:
     return content if isinstance(content, bytes) else content.encode(errors="backslashreplace")
 
 
-class SaidReceipts:
-    """Appends receipts to the file of `--receipt`; errors as `ReceiptFile`, and where an option is missing.
+def _receipt_file(path: str | None, key: str | None, ledger: str | Path | None) -> ReceiptFile:
+    if path is None or key is None or ledger is None:
+        raise ParameterError(
+            "--receipt FILE, --receipt-key KEY and --ledger go together; `dpdb receipts key KEY` makes the key"
+        )
+    from dpdb.receipts import ReceiptFile, load_key
 
-    Parameters
-    ----------
-    path
-        The file.
-    key
-        File of the private key.
-    ledger
-        The ledger that pays.
-    """
-
-    def __init__(self, path: str | None, key: str | None, ledger: str | Path | None) -> None:
-        if path is None or key is None or ledger is None:
-            raise ParameterError(
-                "--receipt FILE, --receipt-key KEY and --ledger go together; `dpdb receipts key KEY` makes the key"
-            )
-        from dpdb.receipts import ReceiptFile, load_key
-
-        self._path, self._ledger = path, ledger
-        self._file = ReceiptFile(path, load_key(key), ledger)
-
-    def add(self, releases: Sequence[Release], checks: Sequence[CheckResults], run_id: str | None = None) -> None:
-        """Append the receipts of releases, of verdicts and of a run with another answer, one for each debit."""
-        try:
-            for release in releases:
-                self._file.of(release_id=release.release_id)
-            for one in checks:
-                self._file.of(run_id=one.run_id, suite=one.name)
-            if run_id is not None:
-                self._file.of(run_id=run_id)
-        except DpdbError as error:
-            say(f"{self._path}: the receipt is not written ({error}); `dpdb receipts issue {self._ledger}` writes it")
-
-    def close(self) -> None:
-        """Close file and ledger. May be called twice."""
-        self._file.close()
+    return ReceiptFile(path, load_key(key), ledger)

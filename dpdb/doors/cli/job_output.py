@@ -70,17 +70,15 @@ def _named(outcome: Outcome) -> dict[str, Any]:
     return {"name": outcome.name, "time": outcome.time.isoformat(), **paid}
 
 
+_OF_GATE = ("threshold", "passed", "beyond_noise")
+
+
 def _fields(outcome: Outcome) -> dict[str, Any]:
     return {
         **_named(outcome),
         "releases": [release.to_dict() for release in outcome.releases],
         "gates": [
-            {
-                "release_id": result.release.release_id,
-                "threshold": result.threshold,
-                "passed": result.passed,
-                "beyond_noise": result.beyond_noise,
-            }
+            {"release_id": result.release.release_id, **{name: getattr(result, name) for name in _OF_GATE}}
             for result in outcome.gates
             if not result.warns
         ],

@@ -112,7 +112,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             _say_when_compiling_takes_long(options)
             with warnings.catch_warnings():
                 _say_warnings(options)
-                return int(options.run(options))
+                return int(options.run(options) or 0)
         except DpdbError as error:
             stop = _signal_behind(error)
             words = _with_option_of_log(str(error), options)

@@ -19,7 +19,7 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.release import Gate
 
-_Command = Callable[[argparse.Namespace], int]
+_Command = Callable[[argparse.Namespace], int | None]
 _SHAPE = ("constraints", "table", "csv_schema", "delimiter")
 
 
@@ -33,7 +33,7 @@ def command(commands: Any, name: str, run: _Command, text: str, example: str, *,
     name
         The command's name.
     run
-        Runs the command and returns its exit code; imports its work on first use.
+        Runs the command and returns its exit code, None for 0; imports its work on first use.
     text
         The help: a phrase without a capital letter and a full stop.
     example
@@ -370,6 +370,11 @@ def values(options: argparse.Namespace) -> dict[str, list[str]]:
     return read
 
 
+def given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return what the options of some names are, by these names."""
+    return {name: getattr(options, name) for name in names}
+
+
 def option_of(setting: Setting) -> str:
     """Return the option of a table's setting; the name of a repeatable option is in the singular."""
     name = setting.key.removesuffix("s") if setting.kind == "parents" else setting.key
@@ -378,12 +383,12 @@ def option_of(setting: Setting) -> str:
 
 def table_settings(options: argparse.Namespace) -> dict[str, Any]:
     """Return, by name, the settings of a table for which a command has options."""
-    given = {name: getattr(options, _dest(setting)) for name, setting in SETTINGS.items() if _dest(setting) in options}
-    for name, value in given.items():
+    found = {name: getattr(options, _dest(setting)) for name, setting in SETTINGS.items() if _dest(setting) in options}
+    for name, value in found.items():
         if SETTINGS[name].kind == "parents":
             parents = named_files(option_of(SETTINGS[name]), value or [], needs_file=False)
-            given[name] = {parent: path or None for parent, path in parents.items()}
-    return given | ({"csv_schema": csv_schema(options)} if "csv_schema" in given else {})
+            found[name] = {parent: path or None for parent, path in parents.items()}
+    return found | ({"csv_schema": csv_schema(options)} if "csv_schema" in found else {})
 
 
 def _dest(setting: Setting) -> str:

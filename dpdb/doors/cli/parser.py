@@ -21,7 +21,7 @@ from argparse import Action
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from dpdb.doors.cli.streams import describe_failure, say
 from dpdb.errors import ParameterError
@@ -34,11 +34,6 @@ CONFIG = "--config"
 def is_harmless(option: argparse.Action) -> bool:
     """Return whether an option's definition marks it as harmless."""
     return bool(getattr(option, "harmless", False))
-
-
-def is_repeated(action: argparse.Action) -> bool:
-    """Return whether an option may be given several times, each time with one more value."""
-    return isinstance(action, argparse._AppendAction)
 
 
 def replaced_option(parser: argparse.ArgumentParser, name: str, by: str) -> None:
@@ -76,13 +71,11 @@ class Parser(argparse.ArgumentParser):
         """Add an option that may be given several times; its values are a list, empty without any."""
         return self.add_argument(name, action="append", default=[], **how)
 
-    def command(self, word: str) -> Parser | None:
-        """Return the parser of a command below this one, if there is one of that name."""
-        for action in self._actions:
-            if isinstance(action.choices, dict) and isinstance(action.choices.get(word), Parser):
-                found: Parser = action.choices[word]
-                return found
-        return None
+    @property
+    def below(self) -> dict[str, Parser]:
+        """The parsers of the commands below this one, by name."""
+        choices = (action.choices for action in self._actions if isinstance(action.choices, dict))
+        return {name: found for own in choices for name, found in own.items()}
 
     def error(self, message: str) -> NoReturn:
         """Print the error in one line, and exit with code 2."""
@@ -132,9 +125,6 @@ def _shortened(text: str) -> str:
     return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
 
 
-if TYPE_CHECKING:
-    pass
-
 _FOUND = "dpdb.toml"
 
 # Given by the caller each time: permission to show exact values or to replace a file.
@@ -161,7 +151,7 @@ def with_defaults(parser: Parser, given: Sequence[str], every: Callable[[], Pars
     """
     words: list[str] = []
     for word in given:
-        below = parser.command(word)
+        below = parser.below.get(word)
         if below is None:
             break
         words.append(word)
@@ -252,13 +242,12 @@ def _tell_or_refuse(file: SettingsFile, taken: Mapping[str, Action], words: Sequ
 
 def _refuse_unknown(file: str, table: Mapping[str, Any], parser: Parser, path: tuple[str, ...] = ()) -> None:
     """Refuse a table that names no command, and a key that no command below that table has as an option."""
-    commands = [name for action in parser._actions if isinstance(action.choices, dict) for name in action.choices]
     known = list(dict.fromkeys(name.removeprefix("--") for name in _options_below(parser) if name not in _ONLY_GIVEN))
     place = f"{file}, [{'.'.join(path)}]" if path else file
     for key, value in table.items():
-        below = parser.command(key)
+        below = parser.below.get(key)
         if isinstance(value, dict) and below is None:
-            raise ParameterError(f"{file}: [{'.'.join((*path, key))}] is no command{nearest_words(key, commands)}")
+            raise ParameterError(f"{file}: [{'.'.join((*path, key))}] is no command{nearest_words(key, parser.below)}")
         if isinstance(value, dict) and below is not None:
             _refuse_unknown(file, value, below, (*path, key))
         elif _option(key).removeprefix("--") not in known:
@@ -268,11 +257,8 @@ def _refuse_unknown(file: str, table: Mapping[str, Any], parser: Parser, path: t
 def _options_below(parser: Parser) -> Iterator[str]:
     """Give the long names of a command's options, and of the options of all commands below it."""
     yield from parser.options
-    for action in parser._actions:
-        for name in action.choices if isinstance(action.choices, dict) else ():
-            below = parser.command(name)
-            if below is not None:
-                yield from _options_below(below)
+    for below in parser.below.values():
+        yield from _options_below(below)
 
 
 def _values(table: Any) -> Iterator[tuple[str, Any]]:
@@ -291,7 +277,7 @@ def _written(name: str, found: _Value, action: Action) -> list[str]:
         if text not in (*_TRUE, *_FALSE):
             raise ParameterError(f"{place}: expected true or false")
         return [name] if text in _TRUE else []
-    if isinstance(value, list) and not is_repeated(action):
+    if isinstance(value, list) and not isinstance(action, argparse._AppendAction):
         raise ParameterError(f"{place}: expected one value, as on the command line")
     values = value if isinstance(value, list) else [value]
     if any(isinstance(each, bool) or not isinstance(each, (str, int, float)) for each in values):

@@ -17,6 +17,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from dpdb.names import aligned
+
 _PLAN = ["explain_key", "explain_value"]
 _NARROWEST = 30  # of values beside their names, however narrow the terminal is
 
@@ -28,19 +30,12 @@ def as_text(table: pa.Table, width: int) -> str:
     names = _names(table)
     columns = [[_shown(value) for value in column.to_pylist()] for column in table.columns]
     widths = [max(map(len, [name, *cells])) for name, cells in zip(names, columns, strict=True)]
-    numbers = [
-        pa.types.is_integer(f.type) or pa.types.is_floating(f.type) or pa.types.is_decimal(f.type) for f in table.schema
-    ]
     if sum(widths) + 2 * len(widths) > width:
         return _one_field_per_line(names, columns, table.num_rows, width)
-
-    def line(cells: Iterable[str]) -> str:
-        padded = zip(cells, widths, numbers, strict=True)
-        return "  ".join(cell.rjust(w) if right else cell.ljust(w) for cell, w, right in padded).rstrip()
-
-    rule = "  ".join("-" * w for w in widths)
-    rows = [line(cells) for cells in zip(*columns, strict=True)]
-    return "\n".join([line(names), rule, *rows, _counted(table.num_rows)])
+    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    sides = "".join("r" if any(is_kind(field.type) for is_kind in kinds) else "l" for field in table.schema)
+    lines = aligned([names, ["-" * w for w in widths], *zip(*columns, strict=True)], sides or "l")
+    return "\n".join([*lines, _counted(table.num_rows)])
 
 
 def as_csv(table: pa.Table) -> str:

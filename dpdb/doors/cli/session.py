@@ -26,11 +26,17 @@ def open_session(options: argparse.Namespace, **own: Any) -> Session:
 
 
 def one_release(options: argparse.Namespace) -> str | None:
-    """Return the budget of a command that makes one release: its epsilon, or None, for that of the ledger."""
-    if options.ledger is not None or options.epsilon is None:
+    """Return the budget of a command that makes one release: its epsilon; None for that of the ledger, or a dry run."""
+    if options.ledger is not None or options.epsilon is None or _is_dry(options):
         return None
     parse_epsilon(options.epsilon)  # errors speak of epsilon, not of a budget
     return str(options.epsilon)
+
+
+def run_session(options: argparse.Namespace, steps: int, **own: Any) -> Session:
+    """Open the session of a command that makes one release or run, in so many steps; a dry run reads no row."""
+    budget, progress = one_release(options), step_bar(options, steps)
+    return open_session(options, budget=budget, progress=progress, rows=not _is_dry(options), **own)
 
 
 def asked(options: argparse.Namespace, function: str) -> Ask:
@@ -85,6 +91,10 @@ def running(options: argparse.Namespace, run_id: str | None) -> Iterator[None]:
         raise
     finally:
         clear_bar(options)
+
+
+def _is_dry(options: argparse.Namespace) -> bool:
+    return getattr(options, "dry_run", False)
 
 
 def _has_bar(options: argparse.Namespace) -> bool:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from dpdb.names import aligned
 from dpdb.release import (
     SHARE,
     Release,
@@ -47,14 +48,10 @@ def releases_text(releases: Sequence[Release], output: str, verbose: bool = Fals
 
 def _table(releases: Sequence[Release]) -> Iterator[str]:
     """Align the columns; the last one has the rules, which may be long."""
-    by_rule = releases[0].constraint is not None
     heads = ("measure", "value", f"bounds ({sure_words(releases[0].confidence)})", "meaning", "cost", _RULE)
     rows = [heads, *map(_cells, releases)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for measure, value, *others, rule in rows:
-        cells = [measure.ljust(widths[0]), value.rjust(widths[1])]
-        cells += [cell.ljust(width) for cell, width in zip(others, widths[2:-1], strict=True)]
-        yield "  ".join([*cells, *([rule] if by_rule else [])]).rstrip()
+    by_rule = releases[0].constraint is not None
+    return aligned(rows if by_rule else [row[:-1] for row in rows], "lrl")
 
 
 def _cells(release: Release) -> tuple[str, ...]:
@@ -109,13 +106,6 @@ def _verdict_table(results: CheckResults) -> Iterator[str]:
     heads = (*_HEADS[:2], *(["slice"] if slices else []), *_HEADS[2:])
     rows = [heads, *(_verdict_cells(check, slices) for check in results)]
     return aligned(rows)
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Give a line for each row, the cells of each column below one another."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def _verdict_cells(check: CheckResult, slices: bool) -> tuple[str, ...]:

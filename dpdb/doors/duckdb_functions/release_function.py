@@ -25,7 +25,7 @@ from dpdb.engine import TableSpec
 from dpdb.engine.owner_table import OwnerTable, owner_table, sibling
 from dpdb.errors import ParameterError
 from dpdb.names import check_name
-from dpdb.release import OPTIONS, Ask, Budget, Release, Session
+from dpdb.release import OPTIONS, Ask, Budget, Session
 from dpdb.suites import Suite, SuiteAsk, SuiteLike, SuiteOnTable, dated_suite, rules_of
 
 if TYPE_CHECKING:
@@ -44,10 +44,6 @@ class Call:
     table: str
     ask: Ask
     constraints: str | None = None
-
-    def answer(self, session: Session, who: str | None) -> tuple[Release, ...]:
-        """Make the requested releases; cost and errors as `Session.release`."""
-        return session.release(self.ask, who=who)
 
 
 def read_call(
@@ -186,7 +182,8 @@ class ReleaseFunction:
         """Return the rows of a call, as the macros pass it."""
         with self._keeping_errors():
             call = read_call(function, table, options, one_row=one_row, constraints=constraints)
-            return self._once(transaction, call, lambda: self._released(call, database, schema))
+            place = (call.table, database, schema)
+            return self._once(transaction, call, place, lambda found: self._released(found, call))
 
     def check(self, options: dict[str, Any], table: str | None, database: str, schema: str, transaction: int) -> Rows:
         """Return the verdicts of a suite, as the macro passes the call."""
@@ -194,7 +191,8 @@ class ReleaseFunction:
             if options["suite"] is None:
                 raise ParameterError("suite is NULL: name a suite that was registered")
             ask = SuiteAsk(**given_options(_left_in(options)))
-            return self._once(transaction, (ask, table), lambda: self._checked(ask, table, database, schema))
+            place = (self._tables.settings.table_of(ask.suite), database, schema)
+            return self._once(transaction, (ask, table), place, lambda found: self._checked(found, ask, table))
 
     def diagnose(
         self, options: dict[str, Any], table: str | None, database: str, schema: str, transaction: int
@@ -207,7 +205,8 @@ class ReleaseFunction:
             if table is None:
                 raise ParameterError("table_name is NULL: name the table to diagnose")
             ask = DiagnosisAsk(**given)
-            return self._once(transaction, (ask, table), lambda: self._diagnosed(ask, table, database, schema))
+            place = (table, database, schema)
+            return self._once(transaction, (ask, table), place, lambda found: self._diagnosed(found, ask))
 
     @contextmanager
     def _keeping_errors(self) -> Iterator[None]:
@@ -221,47 +220,38 @@ class ReleaseFunction:
         """Return the result of `use` for the session of a table."""
         return self._work(lambda: self._used(table, None, None, lambda found: use(self._tables.session(found))))
 
-    def _once(self, transaction: int, call: Hashable, answer: Callable[[], Rows]) -> Rows:
+    def _once(
+        self, transaction: int, call: Hashable, place: tuple[str, str, str], answer: Callable[[OwnerTable], Rows]
+    ) -> Rows:
         def first() -> Rows:
             rows = self._memo.find(transaction, call)
             if rows is None:
                 self._memo.reserve(transaction)
-                rows = answer()
+                rows = self._used(*place, answer)
                 self._memo.keep(transaction, call, rows)
             return rows
 
         rows = self._memo.find(transaction, call)  # DuckDB repeats a scalar call for every row
         return self._work(first) if rows is None else rows
 
-    def _released(self, call: Call, database: str, schema: str) -> Rows:
-        who, constraints = self._tables.settings.who, call.constraints
-        releases = self._used(
-            call.table, database, schema, lambda found: call.answer(self._tables.session(found, constraints), who)
-        )
-        return [release.to_dict() for release in releases]
+    def _released(self, found: OwnerTable, call: Call) -> Rows:
+        session = self._tables.session(found, call.constraints)
+        return [release.to_dict() for release in session.release(call.ask, who=self._tables.settings.who)]
 
-    def _diagnosed(self, ask: DiagnosisAsk, table: str, database: str, schema: str) -> Rows:
+    def _diagnosed(self, found: OwnerTable, ask: DiagnosisAsk) -> Rows:
         from dpdb.diagnosis import prepare_diagnosis, run_diagnosis
 
-        def run(found: OwnerTable) -> Rows:
-            session = self._tables.session(found)
-            named = run_diagnosis(session, prepare_diagnosis(session, ask, who=self._tables.settings.who))
-            rows: Rows = named.to_arrow().to_pylist()
-            return rows
+        session = self._tables.session(found)
+        named = run_diagnosis(session, prepare_diagnosis(session, ask, who=self._tables.settings.who))
+        rows: Rows = named.to_arrow().to_pylist()
+        return rows
 
-        return self._used(table, database, schema, run)
-
-    def _checked(self, ask: SuiteAsk, expected: str | None, database: str, schema: str) -> Rows:
-        table = self._tables.settings.table_of(ask.suite)
-
-        def run(found: OwnerTable) -> Rows:
-            if expected is not None and found.beside(expected).spellings != found.spellings:
-                raise ParameterError(f"suite {ask.suite!r} is of table {found.name!r}, not of {expected}")
-            suite = self._tables.suite(found, ask.suite, ask.date)
-            rows: Rows = suite.run(suite.prepare(ask, who=self._tables.settings.who)).to_arrow().to_pylist()
-            return rows
-
-        return self._used(table, database, schema, run)
+    def _checked(self, found: OwnerTable, ask: SuiteAsk, expected: str | None) -> Rows:
+        if expected is not None and found.beside(expected).spellings != found.spellings:
+            raise ParameterError(f"suite {ask.suite!r} is of table {found.name!r}, not of {expected}")
+        suite = self._tables.suite(found, ask.suite, ask.date)
+        rows: Rows = suite.run(suite.prepare(ask, who=self._tables.settings.who)).to_arrow().to_pylist()
+        return rows
 
     def _used(self, table: str, database: str | None, schema: str | None, use: Callable[[OwnerTable], T]) -> T:
         with owner_table(sibling(self._connection()), table, database, schema) as found:

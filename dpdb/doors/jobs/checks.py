@@ -26,7 +26,8 @@ from dpdb.doors.jobs.job_file import (
     open_check,
 )
 from dpdb.doors.jobs.placeholders import is_filled_from
-from dpdb.doors.jobs.results import open_diagnoses, open_results, open_verdicts
+from dpdb.doors.jobs.results import DIAGNOSES, RESULTS, VERDICTS
+from dpdb.doors.jobs.stored import open_stored
 from dpdb.doors.jobs.toml_keys import explained
 from dpdb.engine import Progress, no_progress
 from dpdb.errors import ParameterError
@@ -140,11 +141,9 @@ def _receipt_key(job: Job) -> SigningKey | None:
 
 def prepare_results(job: Job) -> None:
     """Make the results table of a job and, where it has checks or diagnoses, those of what they say."""
-    open_results(job.results, job.results_table).prepare()
-    if job.checks:
-        open_verdicts(job.results, job.results_table).prepare()
-    if job.diagnoses:
-        open_diagnoses(job.results, job.results_table).prepare()
+    for stored, wanted in ((RESULTS, True), (VERDICTS, job.checks), (DIAGNOSES, job.diagnoses)):
+        if wanted:
+            open_stored(job.results, job.results_table, stored).prepare()
 
 
 def job_charges(job: Job, session: Session, run_id: str) -> list[Charge]:
@@ -191,23 +190,22 @@ def _check_names(job: Job, run_id: str) -> None:
 
 def _check_results(job: Job) -> None:
     """Refuse results that cannot be kept, without touching the file."""
-    open_results(job.results, job.results_table)
+    open_stored(job.results, job.results_table, RESULTS)
     if not job.results.parent.is_dir():
         raise ParameterError(f"{job.path}, key 'results': there is no folder {job.results.parent}")
-    for key, written in (("results", job.results), ("receipt", job.receipt)):
-        if written is not None:
-            _refuse_inside(job, key, written)
-
-
-def _refuse_inside(job: Job, key: str, written: Path) -> None:
     parents = [parent.source for parent in job.table.parents if parent.source is not None]
-    for source in map(Path, [job.table.source, *parents]):
-        inside = source.is_dir() and written.resolve().is_relative_to(source.resolve())
-        if inside or (source.exists() and written.exists() and written.samefile(source)):
+    sources = [Path(source) for source in (job.table.source, *parents)]
+    for key, written in (("results", job.results), ("receipt", job.receipt)):
+        if written is not None and any(_is_inside(written, source) for source in sources):
             raise ParameterError(
                 f"{job.path}, key {key!r}: the {key} would be written into the source or a parent, which the "
                 "ledger would take as changed; give another file"
             )
+
+
+def _is_inside(written: Path, source: Path) -> bool:
+    inside = source.is_dir() and written.resolve().is_relative_to(source.resolve())
+    return inside or (source.exists() and written.exists() and written.samefile(source))
 
 
 # Requests with one theta may differ in these fields: they change the noise, concern theta itself, or tell that the rows

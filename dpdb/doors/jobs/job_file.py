@@ -5,7 +5,7 @@ Paths are relative to the job file's folder.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -107,18 +107,17 @@ def load_job(path: str | Path) -> Job:
     path = Path(path)
     keys = TomlKeys(_toml(path), str(path), _JOB_KEYS)
     folder = path.parent
-    tables = {kind: keys.tables(kind) for kind in ("release", "check", "diagnose")}
+    tables = {kind: keys.tables(kind) for kind in _READERS}
     if not any(tables.values()):
         raise ParameterError(f"{path}: there is no [[release]], [[check]] or [[diagnose]]; a job needs at least one")
     for kind, found in tables.items():
         if len(found) > _MOST_PARTS:
             raise ParameterError(f"{path}: {len(found):,} [[{kind}]]; a job has at most {_MOST_PARTS:,}: split it")
-    releases = tuple(_release(path, *each) for each in _placed(path, "release", tables["release"]))
-    checks = tuple(read_check(path, *each) for each in _placed(path, "check", tables["check"]))
-    diagnoses = tuple(read_diagnosis(path, *each) for each in _placed(path, "diagnose", tables["diagnose"]))
-    kinds: dict[str, str] = {}
-    named = (("release", releases), ("check", checks), ("diagnose", diagnoses))
-    for kind, name in ((kind, part.name) for kind, parts in named for part in parts):
+    parts, kinds = {}, dict[str, str]()
+    for kind, read in _READERS.items():
+        places = enumerate(tables[kind], 1)
+        parts[kind] = tuple(read(path, values, f"{path}, [[{kind}]] {number}") for number, values in places)
+    for kind, name in ((kind, part.name) for kind, own in parts.items() for part in own):
         if name in kinds:
             two = f"two [[{kind}]]" if kinds[name] == kind else f"a [[{kinds[name]}]] and a [[{kind}]]"
             raise ParameterError(f"{path}: {two} have the name {name!r}; give each its own")
@@ -126,7 +125,7 @@ def load_job(path: str | Path) -> Job:
     return Job(
         path=path,
         name=keys.name_of_part(),
-        table=read_table(keys, folder, path, needs_rules=bool(releases or diagnoses)),
+        table=read_table(keys, folder, path, needs_rules=bool(parts["release"] or parts["diagnose"])),
         ledger=existing_file(
             keys,
             folder / keys.required_text("ledger", "only a ledger remembers what a run has published and spent"),
@@ -135,9 +134,9 @@ def load_job(path: str | Path) -> Job:
         ),
         results=folder / keys.required_text("results", "a DuckDB file (.duckdb) or a folder of Parquet files"),
         results_table=keys.text("results_table"),
-        releases=releases,
-        checks=checks,
-        diagnoses=diagnoses,
+        releases=parts["release"],
+        checks=parts["check"],
+        diagnoses=parts["diagnose"],
         alert=_alert(keys, path),
         who=keys.text("who"),
         new_epochs=bool(keys.flag("new_epochs")),
@@ -165,17 +164,20 @@ def filled_job(job: Job, run_id: str, date: datetime | None) -> Job:
     """
     date = date or date_in(run_id)
     values = {"run_id": run_id} if date is None else {"run_id": run_id, "date": f"{date:%Y-%m-%d}"}
-    releases, checks, diagnoses = [], [], []
-    for release in job.releases:
-        where = _filled(release.where_template, values, f"{job.path}, [[release]] {release.name!r}")
-        releases.append(release if where is None else replace(release, ask=replace(release.ask, where=where)))
-    for check in job.checks:
-        where = _filled(check.where, values, f"{job.path}, [[check]] {check.name!r}")
-        checks.append(replace(check, where=where, day=values.get("date")))
-    for one in job.diagnoses:
-        where = _filled(one.ask.where, values, f"{job.path}, [[diagnose]] {one.name!r}")
-        diagnoses.append(replace(one, ask=replace(one.ask, where=where)))
-    return replace(job, releases=tuple(releases), checks=tuple(checks), diagnoses=tuple(diagnoses))
+
+    def filled(ask: Any, where: str | None, kind: str, name: str) -> Any:
+        return replace(ask, where=_filled(where, values, f"{job.path}, [[{kind}]] {name!r}") or ask.where)
+
+    return replace(
+        job,
+        releases=tuple(
+            replace(one, ask=filled(one.ask, one.where_template, "release", one.name)) for one in job.releases
+        ),
+        checks=tuple(replace(filled(one, one.where, "check", one.name), day=values.get("date")) for one in job.checks),
+        diagnoses=tuple(
+            replace(one, ask=filled(one.ask, one.ask.where, "diagnose", one.name)) for one in job.diagnoses
+        ),
+    )
 
 
 def _filled(where: str | None, values: Mapping[str, str], place: str) -> str | None:
@@ -202,11 +204,6 @@ def ledger_run(job: Job, run_id: str, release: JobRelease | JobCheck | JobDiagno
         The release, one of the job's.
     """
     return f"{job.name}/{run_id}/{release.name}"
-
-
-def _placed(path: Path, kind: str, tables: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], str]]:
-    for number, values in enumerate(tables, 1):
-        yield values, f"{path}, [[{kind}]] {number}"
 
 
 def ledger_ask(job: Job, run_id: str, release: JobRelease) -> Ask:
@@ -245,7 +242,7 @@ def _alert(keys: TomlKeys, path: Path) -> Alert | None:
 def _release(path: Path, values: Mapping[str, Any], place: str) -> JobRelease:
     keys = TomlKeys(values, place, _RELEASE_KEYS)
     name = keys.name_of_part()
-    asked = {option: value for option in _ASKED if (value := _option(keys, option)) is not None}
+    asked = _options(keys, _ASKED, theta=lambda key: keys.whole_or(key, _KEEP))
     asked.setdefault("measure", "all")
     keeps_theta = asked.get("theta") == _KEEP
     if keeps_theta:
@@ -268,17 +265,20 @@ def _gates(keys: TomlKeys, key: str, released: Sequence[str], place: str, ask: A
         yield parse_gate(gated, number, released, f"{place}, {key} {gated!r}", rate=ask.rate, warns=key == "warn")
 
 
-def _option(keys: TomlKeys, name: str) -> Any:
-    """Return an option of the file; None if it is missing."""
-    if name == "theta":
-        return keys.whole_or(name, _KEEP)
+def _options(keys: TomlKeys, names: Iterable[str], /, **own: Callable[[str], Any]) -> dict[str, Any]:
+    """Return the options that a table of the file gives, each read by its kind, or as `own` says."""
     read: Mapping[Kind, Callable[[str], Any]] = {
         "text": keys.text, "amount": keys.amount, "keys": keys.scalars, "whole": keys.whole, "number": keys.number,
         "flag": keys.flag,
     }  # fmt: skip
-    return read[OPTIONS[name].metadata["kind"]](name)
+    readers: dict[str, Callable[[str], Any]] = {name: read[_KINDS.get(name, "text")] for name in names} | own
+    return {name: value for name, reader in readers.items() if (value := reader(name)) is not None}
 
 
+# Of suites and diagnoses, too; all others are texts.
+_KINDS: Mapping[str, Kind] = {name: option.metadata["kind"] for name, option in OPTIONS.items()} | {
+    "runs": "whole", "top": "whole", "rules": "flag",
+}  # fmt: skip
 _CHECK_KEYS = (
     "name", "suite", "epsilon", "keep", "runs", "certain", "confidence", "where", "by", "keys", "label",
 )  # fmt: skip
@@ -341,20 +341,13 @@ def read_check(path: Path, values: Mapping[str, Any], place: str) -> JobCheck:
     if not suite.is_file():
         raise keys.error("suite", f"no such file: {suite}")
     name = keys.name_of_part(suite.name.split(".")[0] or suite.name)
-    given = {
-        "epsilon": keys.amount("epsilon"),
-        "certain": keys.text("certain"),
-        "confidence": keys.number("confidence"),
-        "runs": keys.whole("runs"),
-        **{key: keys.text(key) for key in ("keep", "by", "label")},
-        "keys": keys.scalars("keys"),
-    }
-    if given["certain"] not in (None, *_CERTAIN):
+    given = _options(keys, ("epsilon", "certain", "confidence", "runs", "keep", "by", "label", "keys"))
+    if given.get("certain", _CERTAIN[0]) not in _CERTAIN:
         raise keys.error("certain", f"{given['certain']!r} is none of {', '.join(_CERTAIN)}")
     where = keys.text("where")
     with explained(f"{path}, [[check]] {name!r}: "):
         placeholders(where or "")
-    return JobCheck(name, suite, {key: value for key, value in given.items() if value is not None}, where)
+    return JobCheck(name, suite, given, where)
 
 
 def open_check(
@@ -401,18 +394,16 @@ def read_diagnosis(path: Path, values: Mapping[str, Any], place: str) -> JobDiag
     """Read a `[[diagnose]]` table of a job file; see `TomlKeys` for the errors."""
     keys = TomlKeys(values, place, _DIAGNOSIS_KEYS)
     name = keys.name_of_part("diagnose")
-    several = keys.is_list("by")
-    given = {
-        "by": keys.texts("by") if several else keys.text("by"),
-        "keys": keys.lists("keys") if several else keys.scalars("keys"),
-        "epsilon": keys.amount("epsilon"),
-        "top": keys.whole("top"),
-        "expected": keys.text_or_number("expected"),
-        "rules": keys.flag("rules"),
-        "confidence": keys.number("confidence"),
-        **{key: keys.text(key) for key in ("where", "label")},
-    }
+    lists = {"by": keys.texts, "keys": keys.lists} if keys.is_list("by") else {}
+    given = _options(keys, _DIAGNOSIS_KEYS[1:], expected=keys.text_or_number, **lists)
     with explained(f"{path}, [[diagnose]] {name!r}: ", of=ParameterError):
-        ask = DiagnosisAsk.of({key: value for key, value in given.items() if value is not None})
+        ask = DiagnosisAsk.of(given)
         placeholders(ask.where or "")
     return JobDiagnosis(name, ask)
+
+
+_READERS: Mapping[str, Callable[[Path, Mapping[str, Any], str], Any]] = {
+    "release": _release,
+    "check": read_check,
+    "diagnose": read_diagnosis,
+}

@@ -5,7 +5,7 @@ Making it spends nothing and reads no row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -41,6 +41,13 @@ class PlannedRelease:
         words = {} if ask.where is None else {"where": ask.where}
         return words if ask.by is None else {**words, "by": f"{ask.by}: {', '.join(map(str, self.request['keys']))}"}
 
+    @property
+    def cells(self) -> Sequence[str]:
+        """What a notebook shows of it."""
+        where = "; ".join(f"{name} {words}" for name, words in self.slice_words.items()) or "whole table"
+        cost = f"epsilon {self.epsilon:g}{', paid already' if self.answered else ''}"
+        return self.release.name, self.asked_words, where, cost, "; ".join(map(_gate_words, self.release.gates))
+
     def __str__(self) -> str:
         done = "; answered by this run id already, costs nothing" if self.answered else ""
         lines = [f"release  {self.release.name}: {self.asked_words}; epsilon {self.epsilon:g}{done}"]
@@ -68,6 +75,12 @@ class PlannedCheck:
             return f"costs nothing, kept as {self.check.keep!r}"
         kept = "" if self.check.keep is None else f", kept as {self.check.keep!r}: later runs cost nothing"
         return f"epsilon {self.epsilon:g}{kept or ', of which what is not needed is given back'}"
+
+    @property
+    def cells(self) -> Sequence[str]:
+        """What a notebook shows of it."""
+        what = f"{self.tests} checks of {self.check.suite.name}"
+        return self.check.name, what, self.check.where or "whole table", self.cost_words, ""
 
     def __str__(self) -> str:
         one = "1 check" if self.tests == 1 else f"{self.tests:,} checks"
@@ -100,6 +113,11 @@ class PlannedDiagnosis:
     def cost_words(self) -> str:
         """What the run pays for it."""
         return f"epsilon {self.epsilon:g}{', answered by this run id already, costs nothing' if self.answered else ''}"
+
+    @property
+    def cells(self) -> Sequence[str]:
+        """What a notebook shows of it."""
+        return self.diagnosis.name, self.asked_words, self.diagnosis.ask.where or "whole table", self.cost_words, ""
 
     def __str__(self) -> str:
         where = self.diagnosis.ask.where
@@ -194,25 +212,7 @@ class JobPlan:
         return "\n".join([*lines, f"cost     {self.cost_words}", f"ledger   {self.ledger_words}"])
 
     def _repr_html_(self) -> str:
-        rows = [
-            (
-                planned.release.name,
-                planned.asked_words,
-                "; ".join(f"{name} {words}" for name, words in planned.slice_words.items()) or "whole table",
-                f"epsilon {planned.epsilon:g}{', paid already' if planned.answered else ''}",
-                "; ".join(map(_gate_words, planned.release.gates)),
-            )
-            for planned in self.releases
-        ]
-        rows += [
-            (one.check.name, f"{one.tests} checks of {one.check.suite.name}", one.check.where or "whole table",
-             one.cost_words, "")
-            for one in self.checks
-        ]  # fmt: skip
-        rows += [
-            (one.diagnosis.name, one.asked_words, one.diagnosis.ask.where or "whole table", one.cost_words, "")
-            for one in self.diagnoses
-        ]
+        rows = [part.cells for parts in (self.releases, self.checks, self.diagnoses) for part in parts]
         heads = ("release", "measures", "rows", "cost", "gates")
         notes = [f"cost: {self.cost_words}", f"ledger: {self.ledger_words}"]
         return preview_html([PreviewPart([f"job {self.job.name}, run id {self.run_id}"], [heads, *rows], notes=notes)])

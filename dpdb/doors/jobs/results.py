@@ -6,20 +6,17 @@ that a diagnosis has named.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from dpdb.diagnosis import DIAGNOSIS_SCHEMA
+from dpdb.diagnosis import DIAGNOSIS_SCHEMA, DiagnosisLine
 from dpdb.doors.jobs.placeholders import date_in, in_utc
 from dpdb.doors.jobs.stored import (
-    CHECKS_FOLDER,
-    DIAGNOSES_FOLDER,
     ParquetResults,
     ResultsTable,
     StoredRows,
@@ -29,35 +26,11 @@ from dpdb.doors.jobs.stored import (
     rows_beside,
 )
 from dpdb.errors import ParameterError
-from dpdb.release import RELEASE_SCHEMA, Release, releases_table
+from dpdb.release import RELEASE_SCHEMA, Release, columns_of, releases_table
 from dpdb.suites import CheckResult, CheckResults
 
 if TYPE_CHECKING:
     from dpdb.diagnosis import Diagnosis
-
-# Job columns, then one column per field of `Release`, then columns of later versions.
-RESULT_SCHEMA = pa.schema(
-    [
-        pa.field("time", pa.timestamp("us", tz="UTC"), nullable=False),
-        pa.field("job", pa.string(), nullable=False),
-        pa.field("run_id", pa.string(), nullable=False),
-        pa.field("release", pa.string(), nullable=False),
-        pa.field("gate_threshold", pa.float64()),
-        pa.field("gate", pa.string()),
-        pa.field("constraint_texts", pa.list_(pa.string())),
-        pa.field("ledger_parameter", pa.string()),
-        pa.field("ledger_budget", pa.float64()),
-        pa.field("ledger_spent", pa.float64()),
-        pa.field("ledger_remaining", pa.float64()),
-        *RELEASE_SCHEMA,
-        pa.field("run_date", pa.timestamp("us", tz="UTC")),
-        pa.field("where_template", pa.string()),
-        pa.field("warn_threshold", pa.float64()),
-        pa.field("warned", pa.bool_()),
-    ]
-)
-_RESULTS = StoredRows(RESULT_SCHEMA, ("job", "run_id", "release", "release_id"), distinct=("release_id",))
-_NEEDED = tuple(field.name for field in RESULT_SCHEMA if not field.nullable)
 
 
 @dataclass(frozen=True)
@@ -87,7 +60,7 @@ class ResultRow:
     time: datetime
     job: str
     run_id: str
-    release_name: str
+    release_name: str = field(metadata={"column": "release"})
     gate_threshold: float | None
     gate: str | None
     constraint_texts: tuple[str, ...]
@@ -153,19 +126,20 @@ class Results:
         )
 
 
-def open_results(path: Path, table: str | None = None) -> ResultsTable:
-    """Return the results table at a path; see `open_stored`."""
-    return open_stored(path, table, _RESULTS)
+# Job columns, with one column per field of `Release`, then columns of later versions.
+RESULT_SCHEMA = pa.schema(columns_of(ResultRow, release=RELEASE_SCHEMA))
+RESULTS = StoredRows(
+    RESULT_SCHEMA,
+    ("job", "run_id", "release", "release_id"),
+    distinct=("release_id",),
+    what="results",
+    needed=tuple(column.name for column in RESULT_SCHEMA if not column.nullable),
+)
 
 
 def result_table(rows: Iterable[ResultRow]) -> pa.Table:
     """Return rows in the layout `RESULT_SCHEMA`."""
-    flat = []
-    for row in rows:
-        values = {field.name: getattr(row, field.name) for field in fields(row) if field.name != "release"}
-        values["release"] = values.pop("release_name")
-        values["constraint_texts"] = list(row.constraint_texts)
-        flat.append(values | row.release.to_dict())
+    flat = [vars(row) | row.release.to_dict() | {"release": row.release_name} for row in rows]
     return pa.Table.from_pylist(flat, schema=RESULT_SCHEMA)
 
 
@@ -196,36 +170,32 @@ def read_results(path: str | Path, table: str | None = None) -> Results:
         raise ParameterError(f"{path}: no results there; `dpdb run JOB.toml` writes them")
     kept: ResultsTable
     if path.is_file() and path.suffix == ".parquet":
-        kept = ParquetResults(path, RESULT_SCHEMA, _RESULTS.key[:3])
+        kept = ParquetResults(path, RESULTS)
     else:
-        kept = open_results(path, table)
-    beside = any((path / folder).is_dir() for folder in (CHECKS_FOLDER, DIAGNOSES_FOLDER))
+        kept = open_stored(path, table, RESULTS)
+    beside = any((path / stored.beside).is_dir() for stored in (VERDICTS, DIAGNOSES))
     rows = [_result_row(values, path) for values in kept.read(optional=beside).to_pylist()]
-    return Results(tuple(sorted(rows, key=_place)), read_verdicts(path, table), read_diagnoses(path, table))
+    checks, named = (read_beside(path, table, stored) for stored in (VERDICTS, DIAGNOSES))
+    return Results(
+        tuple(sorted(rows, key=_place)),
+        tuple(filled(VerdictRow, values, check=filled(CheckResult, values)) for values in checks),
+        tuple(filled(DiagnosisRow, values) for values in named),
+    )
 
 
 def several_results(tables: Mapping[str, Results]) -> Results:
     """Join results tables; a job name that occurs in several gets the path of its file beside it."""
-    files: dict[str, set[str]] = {}
+    every: list[tuple[str, Any]] = []
     for path, table in tables.items():
-        jobs = (
-            [row.job for row in table.rows],
-            [row.job for row in table.verdicts],
-            [row.job for row in table.diagnoses],
-        )
-        for job_name in chain(*jobs):
-            files.setdefault(job_name, set()).add(path)
-
-    def job(row: ResultRow | VerdictRow | DiagnosisRow, path: str) -> str:
-        return f"{row.job} ({path})" if len(files[row.job]) > 1 else row.job
-
-    rows = [replace(row, job=job(row, path)) for path, table in tables.items() for row in table.rows]
-    verdicts = [replace(row, job=job(row, path)) for path, table in tables.items() for row in table.verdicts]
-    diagnoses = [replace(row, job=job(row, path)) for path, table in tables.items() for row in table.diagnoses]
+        every += [(path, row) for rows in (table.rows, table.verdicts, table.diagnoses) for row in rows]
+    files: dict[str, set[str]] = {}
+    for path, row in every:
+        files.setdefault(row.job, set()).add(path)
+    renamed = [replace(row, job=f"{row.job} ({path})") if len(files[row.job]) > 1 else row for path, row in every]
     return Results(
-        tuple(sorted(rows, key=_place)),
-        tuple(sorted(verdicts, key=lambda row: (row.day, row.time))),
-        tuple(sorted(diagnoses, key=lambda row: (row.day, row.time))),
+        tuple(sorted((row for row in renamed if isinstance(row, ResultRow)), key=_place)),
+        tuple(sorted((row for row in renamed if isinstance(row, VerdictRow)), key=lambda row: (row.day, row.time))),
+        tuple(sorted((row for row in renamed if isinstance(row, DiagnosisRow)), key=lambda row: (row.day, row.time))),
     )
 
 
@@ -234,56 +204,17 @@ def _place(row: ResultRow) -> tuple[datetime, datetime, str, str, str]:
 
 
 def _result_row(values: dict[str, Any], path: Path) -> ResultRow:
-    missing = [name for name in _NEEDED if values.get(name) is None]
+    missing = [name for name in RESULTS.needed if values.get(name) is None]
     if missing:
         raise ParameterError(f"{path}: not a results table of dpdb: the column {missing[0]!r} is missing or NULL")
-    own = {
-        "time": _time(values, "time", path),
-        "run_date": None if values.get("run_date") is None else _time(values, "run_date", path),
-        "constraint_texts": tuple(values.get("constraint_texts") or ()),
-        "release_name": values["release"],
-        "release": filled(Release, values),
-    }
-    row: ResultRow = filled(ResultRow, values, **own)
+    times = {name: values[name] for name in ("time", "run_date") if values.get(name) is not None}
+    for name, found in times.items():
+        if not isinstance(found, datetime):
+            raise ParameterError(f"{path}: not a results table of dpdb: the column {name!r} holds no times")
+        times[name] = in_utc(found)
+    texts = tuple(values.get("constraint_texts") or ())
+    row: ResultRow = filled(ResultRow, values, **times, constraint_texts=texts, release=filled(Release, values))
     return row
-
-
-def _time(values: dict[str, Any], column: str, path: Path) -> datetime:
-    found = values[column]
-    if not isinstance(found, datetime):
-        raise ParameterError(f"{path}: not a results table of dpdb: the column {column!r} holds no times")
-    return in_utc(found)
-
-
-# Job columns, then one column per field of `CheckResult`, then what holds for all checks of the run.
-VERDICT_SCHEMA = pa.schema(
-    [
-        pa.field("time", pa.timestamp("us", tz="UTC"), nullable=False),
-        pa.field("job", pa.string(), nullable=False),
-        pa.field("run_id", pa.string(), nullable=False),
-        pa.field("suite", pa.string(), nullable=False),
-        pa.field("place", pa.int64(), nullable=False),
-        pa.field("day", pa.date32(), nullable=False),
-        *(pa.field(name, pa.string()) for name in ("name", "rule", "verdict", "severity")),
-        pa.field("limit", pa.float64()),
-        *(pa.field(name, pa.string()) for name in ("direction", "unit", "statistic")),
-        pa.field("lower", pa.float64()),
-        pa.field("upper", pa.float64()),
-        pa.field("level", pa.int64()),
-        pa.field("since", pa.string()),
-        pa.field("key", pa.string()),
-        pa.field("where", pa.string()),
-        pa.field("confidence", pa.float64()),
-        pa.field("epsilon_reserved", pa.float64()),
-        pa.field("epsilon", pa.float64()),
-        pa.field("kept", pa.string()),
-        pa.field("guarantee", pa.string()),
-    ]
-)
-_VERDICTS = rows_beside(VERDICT_SCHEMA, ("job", "run_id", "suite", "place"), CHECKS_FOLDER)
-_NEEDED_OF_VERDICTS = (
-    *(field.name for field in VERDICT_SCHEMA if not field.nullable), "name", "verdict", "severity", "limit",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -324,58 +255,33 @@ class VerdictRow:
     guarantee: str
 
 
-def open_verdicts(path: Path, table: str | None = None) -> ResultsTable:
-    """Return the table of verdicts beside a results table, as `open_results` does, with its errors."""
-    return open_stored(path, table, _VERDICTS)
-
-
-def verdict_table(
-    results: CheckResults, *, time: datetime, job: str, run_id: str, suite: str, day: date, where: str | None
-) -> pa.Table:
-    """Return the verdicts of a run in the layout `VERDICT_SCHEMA`; for the parameters see `VerdictRow`."""
-    common = {
-        "time": time, "job": job, "run_id": run_id, "suite": suite, "day": day, "where": where,
-        "confidence": results.confidence, "epsilon_reserved": results.epsilon_reserved, "epsilon": results.epsilon,
-        "kept": results.name, "guarantee": results.guarantee,
-    }  # fmt: skip
-    rows = [
-        {**common, "place": place, **check.to_dict(), "key": None if check.key is None else str(check.key)}
-        for place, check in enumerate(results, 1)
-    ]
-    return pa.Table.from_pylist(rows, schema=VERDICT_SCHEMA)
-
-
-def read_verdicts(path: Path, table: str | None = None) -> tuple[VerdictRow, ...]:
-    """Read the verdicts beside a results table, by day, run and place; none if no job has appended any.
-
-    Raises
-    ------
-    ParameterError
-        The table is none of verdicts.
-    """
-    found = read_beside(path, table, _VERDICTS, "verdicts", _NEEDED_OF_VERDICTS)
-    rows: list[VerdictRow] = [filled(VerdictRow, values, check=filled(CheckResult, values)) for values in found]
-    return tuple(sorted(rows, key=lambda row: (row.day, row.time, row.job, row.run_id, row.suite, row.place)))
-
-
-# Job columns, then those of a diagnosis; one row per named slice, or one without a slice.
-_DIAGNOSIS_ROWS = pa.schema(
-    [
-        pa.field("time", pa.timestamp("us", tz="UTC"), nullable=False),
-        pa.field("job", pa.string(), nullable=False),
-        pa.field("run", pa.string(), nullable=False),
-        pa.field("diagnosis", pa.string(), nullable=False),
-        pa.field("place", pa.int64(), nullable=False),
-        pa.field("day", pa.date32(), nullable=False),
-        pa.field("where", pa.string()),
-        *(field.with_nullable(True) for field in DIAGNOSIS_SCHEMA),
-    ]
+# Job columns, with one column per field of `CheckResult`, then what holds for all checks of the run.
+VERDICTS = rows_beside(
+    "_checks",
+    "verdicts",
+    columns_of(VerdictRow, check=columns_of(CheckResult)),
+    ("job", "run_id", "suite", "place"),
+    ("name", "verdict", "severity", "limit"),
 )
-_DIAGNOSES = rows_beside(_DIAGNOSIS_ROWS, ("job", "run", "diagnosis", "place"), DIAGNOSES_FOLDER)
+VERDICT_SCHEMA = VERDICTS.schema
+
+
+def verdict_table(results: CheckResults, common: Mapping[str, Any]) -> pa.Table:
+    """Return the verdicts of a run as rows of their table; `common` has its fields that name the run."""
+    of_all = {"kept": results.name, **{name: getattr(results, name) for name in _OF_ALL}}
+    return _numbered(VERDICTS, [check.to_dict() for check in results], {**common, **of_all})
+
+
+_OF_ALL = ("confidence", "epsilon_reserved", "epsilon", "guarantee")
+
+
+def _numbered(stored: StoredRows, rows: Sequence[Mapping[str, Any]], common: Mapping[str, Any]) -> pa.Table:
+    numbered = [{**row, **common, "place": place} for place, row in enumerate(rows, 1)]
+    return pa.Table.from_pylist(numbered, schema=stored.schema)
 
 
 @dataclass(frozen=True)
-class DiagnosisRow:
+class DiagnosisRow(DiagnosisLine):
     """One row of a table of diagnoses: a named slice, or none where only a rule was asked for.
 
     Attributes
@@ -390,10 +296,6 @@ class DiagnosisRow:
         The day of the run's data; that of the run, if its run id names none.
     where : str or None
         The rows that were looked at.
-    by_column, key, lower, upper, slices, worst_column, worst_key, rule, rule_lower, rule_upper, statistic, expected
-        See `dpdb.diagnosis.Diagnosis`.
-    confidence, epsilon, guarantee
-        They hold for the whole diagnosis.
     """
 
     time: datetime
@@ -403,46 +305,17 @@ class DiagnosisRow:
     place: int
     day: date
     where: str | None
-    by_column: str | None
-    key: str | None
-    lower: float | None
-    upper: float | None
-    slices: int
-    worst_column: str | None
-    worst_key: str | None
-    rule: str | None
-    rule_lower: float | None
-    rule_upper: float | None
-    statistic: str
-    expected: str | None
-    confidence: float
-    epsilon: float
-    guarantee: str
 
 
-def open_diagnoses(path: Path, table: str | None = None) -> ResultsTable:
-    """Return the table of diagnoses beside a results table, as `open_results` does, with its errors."""
-    return open_stored(path, table, _DIAGNOSES)
+# Job columns, then those of a diagnosis; one row per named slice, or one without a slice.
+DIAGNOSES = rows_beside(
+    "_diagnoses",
+    "diagnoses",
+    [*columns_of(DiagnosisRow, *DiagnosisRow.__annotations__), *DIAGNOSIS_SCHEMA],
+    ("job", "run", "diagnosis", "place"),
+)
 
 
-def diagnosis_rows(
-    found: Diagnosis, *, time: datetime, job: str, run_id: str, name: str, day: date, where: str | None
-) -> pa.Table:
-    """Return a diagnosis as rows of its table; for the parameters see `DiagnosisRow`."""
-    common = {"time": time, "job": job, "run": run_id, "diagnosis": name, "day": day, "where": where}
-    rows = [{**row, **common, "place": place} for place, row in enumerate(found.to_arrow().to_pylist(), 1)]
-    return pa.Table.from_pylist(rows, schema=_DIAGNOSIS_ROWS)
-
-
-def read_diagnoses(path: Path, table: str | None = None) -> tuple[DiagnosisRow, ...]:
-    """Read the diagnoses beside a results table, by day, run and place; none if no job has appended any.
-
-    Raises
-    ------
-    ParameterError
-        The table is none of diagnoses.
-    """
-    needed = [field.name for field in fields(DiagnosisRow) if "None" not in str(field.type)]
-    found = read_beside(path, table, _DIAGNOSES, "diagnoses", needed)
-    rows: list[DiagnosisRow] = [filled(DiagnosisRow, values) for values in found]
-    return tuple(sorted(rows, key=lambda row: (row.day, row.time, row.job, row.run, row.diagnosis, row.place)))
+def diagnosis_rows(found: Diagnosis, common: Mapping[str, Any]) -> pa.Table:
+    """Return a diagnosis as rows of its table; `common` has its fields that name the run."""
+    return _numbered(DIAGNOSES, found.to_arrow().to_pylist(), common)

@@ -40,14 +40,15 @@ from dpdb.doors.jobs.outcome import Outcome, exit_code_of
 from dpdb.doors.jobs.placeholders import date_in
 from dpdb.doors.jobs.plan_job import JobPlan, plan_job
 from dpdb.doors.jobs.results import (
+    DIAGNOSES,
+    RESULTS,
+    VERDICTS,
     ResultRow,
     diagnosis_rows,
-    open_diagnoses,
-    open_results,
-    open_verdicts,
     result_table,
     verdict_table,
 )
+from dpdb.doors.jobs.stored import StoredRows, open_stored
 from dpdb.doors.jobs.toml_keys import explained
 from dpdb.engine import Progress, no_progress
 from dpdb.errors import BudgetExceededError, DpdbError
@@ -58,6 +59,8 @@ from dpdb.stopping import reached
 from dpdb.suites import check_words, run_check
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from dpdb.diagnosis import Diagnosis, PreparedDiagnosis
     from dpdb.receipts import ReceiptFile
     from dpdb.suites import CheckResults
@@ -165,26 +168,28 @@ class _Run:
 
     def _releases(self, asked: JobRelease, releases: tuple[Release, ...], began: datetime) -> Outcome:
         outcome = Outcome(asked.name, began, releases, check_gates(releases, asked.gates))
-        open_results(self.job.results, self.job.results_table).append(result_table(self._rows(asked, outcome)))
+        self._append(RESULTS, result_table(self._rows(asked, outcome)))
         return outcome
 
     def _verdicts(self, check: JobCheck, verdicts: CheckResults, began: datetime) -> Outcome:
-        common = self._common(began, check.where)
-        rows = verdict_table(verdicts, suite=check.name, **common)
-        open_verdicts(self.job.results, self.job.results_table).append(rows)
+        common = self._common(began, check.where) | {"run_id": self.run_id, "suite": check.name}
+        self._append(VERDICTS, verdict_table(verdicts, common))
         return Outcome(check.name, began, checks=verdicts)
 
     def _diagnosis(self, one: JobDiagnosis, named: Diagnosis, began: datetime) -> Outcome:
-        rows = diagnosis_rows(named, name=one.name, **self._common(began, one.ask.where))
-        open_diagnoses(self.job.results, self.job.results_table).append(rows)
+        common = self._common(began, one.ask.where) | {"run": self.run_id, "diagnosis": one.name}
+        self._append(DIAGNOSES, diagnosis_rows(named, common))
         return Outcome(one.name, began, diagnosis=named)
 
+    def _append(self, stored: StoredRows, rows: pa.Table) -> None:
+        open_stored(self.job.results, self.job.results_table, stored).append(rows)
+
     def _common(self, began: datetime, where: str | None) -> dict[str, Any]:
-        day = (self.date or began).date()
-        return {"time": began, "job": self.job.name, "run_id": self.run_id, "day": day, "where": where}
+        return {"time": began, "job": self.job.name, "day": (self.date or began).date(), "where": where}
 
     def _rows(self, asked: JobRelease, outcome: Outcome) -> Iterator[ResultRow]:
         texts, ledger = tuple(dc.written for dc in self.session.constraints), self.ledger.summary()
+        left = {f"ledger_{name}": getattr(ledger, name) for name in ("parameter", "budget", "spent", "remaining")}
         gates = {result.release.release_id: result for result in outcome.gates if not result.warns}
         warnings = {result.release.release_id: result for result in outcome.gates if result.warns}
         for release in outcome.releases:
@@ -197,10 +202,7 @@ class _Run:
                 gate_threshold=None if gate is None else gate.threshold,
                 gate=None if gate is None else "passed" if gate.passed else "failed",
                 constraint_texts=texts,
-                ledger_parameter=ledger.parameter,
-                ledger_budget=ledger.budget,
-                ledger_spent=ledger.spent,
-                ledger_remaining=ledger.remaining,
+                **left,
                 release=release,
                 run_date=self.date,
                 where_template=_template(asked, release),

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -27,9 +27,6 @@ from dpdb.files.owned_file import FileLock
 from dpdb.stopping import reached
 
 DEFAULT_TABLE = "dpdb_results"
-CHECKS_FOLDER = "_checks"
-"""The folder of the verdicts within a folder of results; readers of Parquet folders leave out what begins with `_`."""
-DIAGNOSES_FOLDER = "_diagnoses"
 
 
 @dataclass(frozen=True)
@@ -43,33 +40,41 @@ class StoredRows:
         Columns by which a row is known. The first three name what is appended at once: all of it or nothing.
     distinct : tuple of str
         Columns of the key in which no two rows are ever alike: a key of the table on these refuses no row.
-    suffix, folder : str
-        The end of the name of the DuckDB table, and the folder within the folder of Parquet files.
+    what : str
+        What its rows are, for messages.
+    needed : tuple of str
+        The columns that no row may lack when it is read.
+    beside : str
+        Of a table beside the results: the end of the name of the DuckDB table, and the folder within the folder of
+        Parquet files, whose readers leave out what begins with `_`.
     """
 
     schema: pa.Schema
     key: tuple[str, str, str, str]
     distinct: tuple[str, ...]
-    suffix: str = ""
-    folder: str = ""
+    what: str
+    needed: tuple[str, ...]
+    beside: str = ""
 
 
-def rows_beside(schema: pa.Schema, key: tuple[str, str, str, str], folder: str) -> StoredRows:
-    """Return a table beside the results, named by its folder; no two of its rows have the same key."""
-    return StoredRows(schema, key, distinct=key, suffix=folder, folder=folder)
+def rows_beside(
+    beside: str, what: str, columns: Iterable[pa.Field], key: tuple[str, str, str, str], needed: Sequence[str] = ()
+) -> StoredRows:
+    """Return a table beside the results, no two of whose rows have one key; key, time and day are never NULL.
 
-
-class ResultsTable(Protocol):
-    """A table that stores results."""
-
-    def prepare(self) -> None:
-        """Make the table, or check that rows can be appended to it, before anything is spent."""
-
-    def append(self, rows: pa.Table) -> None:
-        """Add the rows of one release or suite of one run, all or none, unless the table has them already."""
-
-    def read(self, *, optional: bool = False) -> pa.Table:
-        """Return all rows, in any order; none if there is no such table and it is optional."""
+    Parameters
+    ----------
+    beside, what, key
+        As `StoredRows` has them.
+    columns
+        One of them is not NULL if no row may lack it.
+    needed
+        Columns that no row may lack, beside key, time and day. Default: as `columns` say.
+    """
+    found, filled = list(columns), {"time", "day", *key}
+    schema = pa.schema(column.with_nullable(column.name not in filled) for column in found)
+    kept = [one.name for one in found if (one.name in {*filled, *needed} if needed else not one.nullable)]
+    return StoredRows(schema, key, key, what, tuple(kept), beside)
 
 
 def open_stored(path: Path, table: str | None, stored: StoredRows) -> ResultsTable:
@@ -95,27 +100,19 @@ def open_stored(path: Path, table: str | None, stored: StoredRows) -> ResultsTab
     else:
         raise ParameterError(f"{path}: results are kept in a DuckDB file (.duckdb) or a folder of Parquet files")
     if is_duckdb:
-        return DuckDBResults(
-            path, f"{table or DEFAULT_TABLE}{stored.suffix}", stored.schema, stored.key, stored.distinct
-        )
+        return DuckDBResults(path, f"{table or DEFAULT_TABLE}{stored.beside}", stored)
     if table is not None:
         raise ParameterError(f"{path}: a table name applies to DuckDB files only")
-    return ParquetResults(path / stored.folder, stored.schema, stored.key[:3])
+    return ParquetResults(path / stored.beside, stored)
 
 
-def read_beside(
-    path: Path, table: str | None, stored: StoredRows, what: str, needed: Sequence[str]
-) -> list[dict[str, Any]]:
-    """Read the rows of a table beside the results, with times in UTC; none if no job has appended any.
+def read_beside(path: Path, table: str | None, stored: StoredRows) -> list[dict[str, Any]]:
+    """Read the rows of a table beside the results, by day, run and place, with times in UTC; none if there are none.
 
     Parameters
     ----------
     path, table, stored
         As of `open_stored`; `path` may also be one Parquet file of results, which has none beside it.
-    what
-        What the rows are, for messages.
-    needed
-        The columns that no row may lack.
 
     Raises
     ------
@@ -126,17 +123,20 @@ def read_beside(
         return []
     rows: list[dict[str, Any]] = open_stored(path, table, stored).read(optional=True).to_pylist()
     for row in rows:
-        missing = [name for name in needed if row.get(name) is None]
+        missing = [name for name in stored.needed if row.get(name) is None]
         if missing or not isinstance(row["time"], datetime) or not isinstance(row["day"], date):
             wrong = missing[0] if missing else "time"
-            raise ParameterError(f"{path}: not a table of {what} of dpdb: the column {wrong!r} is missing or NULL")
+            raise ParameterError(
+                f"{path}: not a table of {stored.what} of dpdb: the column {wrong!r} is missing or NULL"
+            )
         row["time"] = in_utc(row["time"])
-    return rows
+    return sorted(rows, key=lambda row: (row["day"], row["time"], *(row[name] for name in stored.key)))
 
 
 def filled(kind: Any, values: Mapping[str, Any], **own: Any) -> Any:
     """Return a value of a dataclass: `own` fields, and of each other field what `values` have, or None."""
-    return kind(**{field.name: values.get(field.name) for field in fields(kind) if field.name not in own}, **own)
+    columns = {field.name: field.metadata.get("column", field.name) for field in fields(kind)}
+    return kind(**{name: values.get(column) for name, column in columns.items()} | own)
 
 
 _LOCK_SECONDS = 30.0
@@ -150,25 +150,20 @@ _KEYS = ("PRIMARY KEY", "UNIQUE")
 class DuckDBResults:
     """A table of results, made when it is missing; jobs at the same time wait for each other."""
 
-    def __init__(
-        self, path: Path, table: str, schema: pa.Schema, key: tuple[str, ...], distinct: tuple[str, ...]
-    ) -> None:
-        self._path = path
-        self._table = table
-        self._schema = schema
-        self._key, self._distinct = key, distinct
+    def __init__(self, path: Path, table: str, stored: StoredRows) -> None:
+        self._path, self._table, self._stored = path, table, stored
         self._quoted = exp.table_(table, db="main", catalog=_FILE, quoted=True).sql("duckdb")
 
     def prepare(self) -> None:
         """Make file and table, add columns that an older version lacks, refuse constraints that could refuse a row."""
-        with self._lock(), Database() as database, database.arrow_table(_NEW, self._schema.empty_table()):
+        with self._lock(), Database() as database, database.arrow_table(_NEW, self._stored.schema.empty_table()):
             if not self._path.exists():
                 self._make(database)
             with self._attached(database):
                 self._refuse_view(database)
                 database.execute(f"CREATE TABLE IF NOT EXISTS {self._quoted} AS FROM {_NEW}")
                 known = {name.casefold(): kind for name, kind in database.describe(f"FROM {self._quoted}")}
-                if not known.keys() >= set(self._key):
+                if not known.keys() >= set(self._stored.key):
                     raise self._unusable("is not a results table of dpdb")
                 for name, kind in database.describe(f"FROM {_NEW}"):
                     if name not in known:
@@ -179,23 +174,19 @@ class DuckDBResults:
                 self._refuse_constraints(database)
 
     def _refuse_view(self, database: Database) -> None:
-        views = "SELECT lower(view_name) FROM duckdb_views() WHERE database_name = ? AND schema_name = 'main'"
-        if (self._table.lower(),) in database.rows(views.replace("?", f"'{_FILE}'")):
+        if database.rows(f"SELECT 1 FROM duckdb_views() WHERE schema_name = 'main' AND {self._named('view_name')}"):
             raise self._unusable("is a view, which takes no rows")
 
     def _refuse_constraints(self, database: Database) -> None:
         """Refuse constraints that could refuse a paid row; one on columns that are never alike does not."""
         found = database.rows(
             "SELECT constraint_type, list_transform(constraint_column_names, lambda name: lower(name)) "
-            f"FROM duckdb_constraints() WHERE database_name = '{_FILE}' AND lower(table_name) = "
-            f"{exp.Literal.string(self._table.lower()).sql('duckdb')}"
+            f"FROM duckdb_constraints() WHERE {self._named('table_name')}"
         )
-        filled = {field.name for field in self._schema if not field.nullable}
+        filled = {field.name for field in self._stored.schema if not field.nullable}
         for kind, columns in found:
-            harmless = (
-                set(columns) <= filled if kind == "NOT NULL" else kind in _KEYS and set(self._distinct) <= set(columns)
-            )
-            if not harmless:
+            distinct = set(self._stored.distinct) <= set(columns)
+            if not (set(columns) <= filled if kind == "NOT NULL" else kind in _KEYS and distinct):
                 raise self._unusable(f"has the constraint {kind} on {', '.join(columns)}, which may refuse releases")
         self._refuse_computed(database)
 
@@ -204,23 +195,25 @@ class DuckDBResults:
 
         A default that can be computed without a row is no danger in columns that are not ours.
         """
-        own = f"database_name = '{_FILE}' AND lower(table_name) = " + (
-            exp.Literal.string(self._table.lower()).sql("duckdb")
-        )
+        own = self._named("table_name")
         computed = (
             f"SELECT column_name, column_default FROM duckdb_columns() WHERE {own} AND column_default IS NOT NULL"
         )
         for column, default in database.rows(computed):
             try:
-                if str(column).lower() not in self._schema.names:
+                if str(column).lower() not in self._stored.schema.names:
                     database.rows(f"SELECT {default}")
                     continue
             except EngineError:
                 pass
             raise self._unusable(f"computes the column {column!r} by itself, which may refuse releases")
-        indexes = f"SELECT index_name FROM duckdb_indexes() WHERE {own}"
-        for (index,) in database.rows(indexes):
+        for (index,) in database.rows(f"SELECT index_name FROM duckdb_indexes() WHERE {own}"):
             raise self._unusable(f"has the index {index!r}, which may refuse releases")
+
+    def _named(self, column: str) -> str:
+        """Return the condition on a table of DuckDB's catalog that its row is of this table."""
+        name = exp.Literal.string(self._table.lower()).sql("duckdb")
+        return f"database_name = '{_FILE}' AND lower({column}) = {name}"
 
     def _unusable(self, why: str) -> ParameterError:
         return ParameterError(
@@ -229,7 +222,7 @@ class DuckDBResults:
 
     def append(self, rows: pa.Table) -> None:
         """Insert the rows that the table lacks, all or none."""
-        same = " AND ".join(f"old.{name} = new.{name}" for name in self._key)
+        same = " AND ".join(f"old.{name} = new.{name}" for name in self._stored.key)
         with self._lock(), Database() as database, database.arrow_table(_NEW, rows), self._attached(database):
             database.execute("BEGIN")
             database.execute(
@@ -248,15 +241,15 @@ class DuckDBResults:
                 database.describe(query)
             except EngineError:
                 if optional:
-                    return self._schema.empty_table()
+                    return self._stored.schema.empty_table()
                 raise ParameterError(
                     f"{self._path}: there is no table {self._table!r}; name the results table with --table"
                 ) from None
             batches = list(database.stream(query))
         if not batches:
-            return self._schema.empty_table()
+            return self._stored.schema.empty_table()
         found = pa.Table.from_batches(batches)
-        names = set(self._schema.names)
+        names = set(self._stored.schema.names)
         return found.rename_columns([low if (low := name.lower()) in names else name for name in found.column_names])
 
     def _make(self, database: Database) -> None:
@@ -308,10 +301,8 @@ def results_lock(results: Path, lock: Path) -> FileLock:
 class ParquetResults:
     """A folder of results, read by every Parquet reader; jobs and runs at the same time write different files."""
 
-    def __init__(self, path: Path, schema: pa.Schema, key: tuple[str, ...]) -> None:
-        self._path = path
-        self._schema = schema
-        self._key = key
+    def __init__(self, path: Path, stored: StoredRows) -> None:
+        self._path, self._stored = path, stored
 
     def prepare(self) -> None:
         """Make the folder and check that files can be made in it."""
@@ -324,7 +315,7 @@ class ParquetResults:
     def append(self, rows: pa.Table) -> None:
         """Write the file of one release or suite of one run, unless it exists."""
         first = rows.slice(0, 1).to_pylist()[0]
-        name = "/".join(first[key] for key in self._key)
+        name = "/".join(first[key] for key in self._stored.key[:3])
         target = self._path / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.parquet"
         with self._lock():
             if target.exists():
@@ -342,15 +333,19 @@ class ParquetResults:
         """Return all rows of the folder, or of the one file; none, without files, if it is optional."""
         files = [self._path] if self._path.is_file() else sorted(self._path.glob("[!.]*.parquet"))
         if not files and optional:
-            return self._schema.empty_table()
+            return self._stored.schema.empty_table()
         if not files:
             raise ParameterError(f"{self._path}: no results there; `dpdb run JOB.toml` writes them")
         try:
             import pyarrow.dataset as ds  # brings pandas along, which no other command needs
 
-            return ds.dataset([str(file) for file in files], schema=self._schema, format="parquet").to_table()
+            return ds.dataset([str(file) for file in files], schema=self._stored.schema, format="parquet").to_table()
         except (pa.ArrowException, OSError) as error:
             raise ParameterError(f"{self._path}: not a results table of dpdb: {error}") from None
 
     def _lock(self) -> FileLock:
         return results_lock(self._path, self._path / ".lock")
+
+
+ResultsTable: TypeAlias = DuckDBResults | ParquetResults
+"""`prepare` makes it or checks that rows can be appended, before anything is spent; see there for the rest."""

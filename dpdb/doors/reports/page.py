@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from dpdb._version import __version__
 from dpdb.constraints import DenialConstraint, describe, parse_constraint
-from dpdb.doors.jobs.results import DiagnosisRow, ResultRow, Results
+from dpdb.doors.jobs.results import ResultRow, Results
 from dpdb.doors.reports.board import Board, boards_of, cell_kind, cell_words, named_of
 from dpdb.doors.reports.series import DEFINITIONS, Series, budget_bar, series_chart, series_of, trend_words
 from dpdb.errors import DpdbError
@@ -153,10 +153,6 @@ class Filters:
         )
 
 
-def _jobs_of(rows: Sequence[DiagnosisRow]) -> list[str]:
-    return sorted({row.job for row in rows})
-
-
 _FOLDER = Path(__file__).parent
 _STYLES = ("style.css", "board.css")  # the second for pages with boards
 
@@ -189,7 +185,10 @@ def report_page(
     boards = {
         job: boards_of(row for row in verdicts if row.job == job) for job in sorted({row.job for row in verdicts})
     }
-    named = {job: named_of(row for row in results.diagnoses if row.job == job) for job in _jobs_of(results.diagnoses)}
+    named = {
+        job: named_of(row for row in results.diagnoses if row.job == job)
+        for job in sorted({row.job for row in results.diagnoses})
+    }
     promised = dict.fromkeys(promise_words(row.release.guarantee) for row in rows if last[row.job] == row.run_id)
     promised |= dict.fromkeys(board.last[0].guarantee for found in boards.values() for board in found)
     promised |= dict.fromkeys(one.last.guarantee for found in named.values() for one in found)

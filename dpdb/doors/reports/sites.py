@@ -187,7 +187,9 @@ def _read(path: Path) -> Site:
         raise ParameterError(f"{path} has neither verdicts nor numbers (write it with --format json --out {path.name})")
     if not all(map(_is_check, checks)) or not all(map(_is_release, releases)):
         raise ParameterError(f"{path} was not written by dpdb, or has been changed")
-    return Site(name, tuple(_check(each) for each in checks), tuple(releases))
+    names = (*_WORDS, *_BOUNDS, "since", "key")
+    found = tuple(CheckResult(**{key: each.get(key) for key in names}) for each in checks)
+    return Site(name, found, tuple(releases))
 
 
 def _is_check(said: object) -> bool:
@@ -211,12 +213,6 @@ def _is_release(said: object) -> bool:
 def _is_number(said: object) -> TypeGuard[int | float]:
     """Return whether it is a number that can be reckoned with: JSON has whole numbers of any length, and Python NaN."""
     return isinstance(said, (int, float)) and not isinstance(said, bool) and abs(said) <= _LARGEST_NUMBER
-
-
-def _check(said: Mapping[str, Any]) -> CheckResult:
-    names = (*_WORDS, *_BOUNDS, "since", "key")
-    given: dict[str, Any] = {name: said.get(name) for name in names}
-    return CheckResult(**given)
 
 
 def cell_words(line: BoardLine, site: str) -> str:

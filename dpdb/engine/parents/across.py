@@ -15,16 +15,25 @@ from sqlglot import exp
 from dpdb.constraints import Across, ConditionAcross, DenialConstraint, LookUp, Member, RowExpression
 from dpdb.database import Database
 from dpdb.engine.sql.comparison import common_type, typing_advice
-from dpdb.engine.sql.input_rows import CHILD_ROW, PARENT_ROW, AcrossColumn, KeyPair, MetRow
+from dpdb.engine.sql.input_rows import (
+    CHILD_ROW,
+    PARENT_ROW,
+    AcrossColumn,
+    KeyPair,
+    MetRow,
+    typed_condition,
+    typing_part_of,
+    without_parents,
+)
 from dpdb.engine.sql.where import TableTypes, WherePredicate, parse_condition
 from dpdb.errors import ConstraintTypeError, ParameterError, PredicateError, UnknownColumnError
-from dpdb.predicates import Constant, Node, Not, condition
+from dpdb.predicates import Node, Not, condition
 from dpdb.schema import Column, TableSchema, free_name
 from dpdb.sources import Source, without_rows
 
 if TYPE_CHECKING:
     from dpdb.engine.parents.declared import DeclaredParent
-    from dpdb.engine.parents.opened import ParentTable
+    from dpdb.engine.parents.opened import FoundParents, ParentTable
     from dpdb.engine.table_spec import TableSpec
     from dpdb.sources import Reading
 
@@ -32,9 +41,7 @@ if TYPE_CHECKING:
 class AssumedParents:
     """Stands in for `Parents`: each parent has the columns that rules name, in the types of the measured table."""
 
-    def found(
-        self, database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema
-    ) -> tuple[tuple[DenialConstraint, ...], dict[str, ParentTable]]:
+    def found(self, database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema) -> FoundParents:
         """Return the constraints as they are, and for each parent a table without rows.
 
         Parameters
@@ -62,19 +69,9 @@ class AssumedParents:
                     own.setdefault(wanted, Column(wanted, _declared_type(dc, name, schema)))
         tables = {}
         for number, (parent, own) in enumerate(columns.items()):
-            keys = f"assumed_parent_{number}"
-            known = TableSchema(tuple(own.values()))
-            database.execute(without_rows(known).this.ctas(keys, dialect="duckdb"))
-            source = Source(parent, known, exp.to_table(keys))
-            tables[parent] = ParentTable(
-                parent,
-                is_public=True,
-                is_measured=False,
-                schema=known,
-                keys=exp.to_table(keys),
-                source=source,
-                opened="",
-            )
+            source = Source(parent, TableSchema(tuple(own.values())), exp.to_table(f"assumed_parent_{number}"))
+            database.execute(without_rows(source.schema).this.ctas(source.scan.name, dialect="duckdb"))
+            tables[parent] = ParentTable(parent, is_public=True, is_measured=False, keys=source.scan, source=source)
         return tuple(constraints), tables
 
 
@@ -87,9 +84,7 @@ def _declared_type(dc: DenialConstraint, name: str, schema: TableSchema) -> str:
 class ParentsOfTable(Protocol):
     """An opener of parents."""
 
-    def found(
-        self, database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema
-    ) -> tuple[tuple[DenialConstraint, ...], dict[str, ParentTable]]:
+    def found(self, database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema) -> FoundParents:
         """Return the constraints in the parents' spelling, and the parents that they name.
 
         Parameters
@@ -101,7 +96,6 @@ class ParentsOfTable(Protocol):
         schema
             Its columns and types.
         """
-        ...
 
 
 class RulesAcross:
@@ -136,9 +130,7 @@ class RulesAcross:
         self.bound: tuple[BoundInclusion, ...] = tuple(self._bound.values())
 
     def _bound_rules(
-        self,
-        said: Sequence[tuple[DenialConstraint, Across]],
-        parents: ParentsOfTable | None,
+        self, said: Sequence[tuple[DenialConstraint, Across]], parents: ParentsOfTable | None
     ) -> dict[Across, BoundInclusion]:
         from dpdb.engine.parents.opened import refuse_undeclared
 
@@ -189,8 +181,6 @@ class RulesAcross:
 
     def empty(self, schema: TableSchema) -> TableSchema:
         """Return the same schema, whose rules look into parents of which no row is read."""
-        from dpdb.engine.sql.input_rows import without_parents
-
         return without_parents(schema) if self.bound else schema
 
     def is_changed(self) -> bool:
@@ -205,7 +195,7 @@ class RulesAcross:
         """Digests of the keys of public parents, by name: equal for equal sets of keys, in any order and number."""
         return {table.name: self._digest(table) for table in self._tables.values() if table.is_public}
 
-    def read_of_public(self) -> Iterable[tuple[str, exp.Table, TableSchema]]:
+    def read_of_public(self) -> Iterable[tuple[str, exp.Expr, TableSchema]]:
         """List public parents: names, rows, and the columns of these that rules read."""
         columns: dict[str, set[str]] = {}
         for dc in self.constraints:
@@ -226,9 +216,7 @@ class RulesAcross:
         row = exp.Anonymous(this="concat_ws", expressions=[exp.Literal.string(","), *map(_text, names)])
         keys = exp.select(exp.alias_(row, "key")).distinct().from_(table.keys.copy()).subquery("distinct_key")
         halves = [
-            exp.Sum(
-                this=exp.cast(exp.Anonymous(this=name, expressions=[exp.column("key")]), "HUGEINT", dialect="duckdb")
-            )
+            exp.Sum(this=exp.cast(exp.func(name, exp.column("key")), "HUGEINT", dialect="duckdb"))
             for name in ("md5_number_lower", "md5_number_upper")
         ]
         if "keys" not in table.digests:
@@ -394,16 +382,8 @@ class _Conditions:
 
     def typed(self, asked: ConditionAcross) -> Node:
         """Bind a condition."""
-        try:
-            tree: Node = parse_condition(asked.sql(self._members, self._names), self._types)
-            if isinstance(tree, Constant):
-                value = "NULL" if tree.value is None else str(tree.value).lower()
-                raise PredicateError(f"a part of it is {value} whatever the rows hold; leave it out")
-        except (PredicateError, UnknownColumnError) as error:
-            raise ConstraintTypeError(f"{self._dc.label}: {str(error).removeprefix('where: ')}") from None
-        except RecursionError:
-            raise ConstraintTypeError(f"{self._dc.label}: nested too deeply") from None
-        return tree
+        with typing_part_of(self._dc):
+            return typed_condition(asked.sql(self._members, self._names), self._types, "the rows hold")
 
     def own(self, asked: ConditionAcross) -> tuple[str, ...]:
         """Return the columns of the measured table in a condition, members among them."""

@@ -32,12 +32,11 @@ from dpdb.engine.sql.input_rows import (
     AcrossColumn,
     KeyPair,
     beside_members,
+    copied_columns,
     in_schema_order,
     members_read,
-    read_columns,
     typed_rows,
 )
-from dpdb.predicates import in_type
 from dpdb.sources import Rows, Source
 from dpdb.thresholds import REPEATED_PARENTS
 
@@ -75,17 +74,15 @@ def readable(database: Database, rows: Rows, columns: set[str], *, name: str) ->
         yield lambda asked: typed_rows(rows, asked)
         return
     parents = _ParentsByKey(database)
-    copy = exp.table_(name, quoted=True)
     try:
         if parents.group(across):
             yield lambda asked: parents.beside(rows, asked)
         else:
             parents.forget()
-            read_columns(database, rows, columns, copy)
-            yield lambda _: copy.copy()
+            with copied_columns(database, rows, columns, name=name) as copy:
+                yield lambda _: copy.copy()
     finally:
         parents.forget()
-        database.execute(f"DROP TABLE IF EXISTS {copy.sql('duckdb')}")
 
 
 @dataclass
@@ -142,45 +139,33 @@ class _ParentsByKey:
 
     def _is_grouped(self, each: _Grouped) -> bool:
         """Write the table of groups, and those of repeated keys; return False if a key has too many rows for that."""
-        keys = [_of_parent(pair, PARENT_ROW) for pair in each.pairs]
+        keys = [pair.parents() for pair in each.pairs]
         rows = exp.alias_(each.keys.copy(), PARENT_ROW, table=True)
         known = [is_known(key.copy()) for key in keys]
         named = [exp.alias_(key, f"key_{place}") for place, key in enumerate(keys)]
         met = [exp.alias_(exp.LogicalOr(this=value.copy()), name) for name, value in each.conditions.items()]
-        theirs = sorted(each.columns)
-        first = [
-            exp.alias_(exp.First(this=_parents(name, PARENT_ROW)), f"first_{name}", quoted=True) for name in theirs
-        ]
+        theirs = {name: exp.column(name, table=PARENT_ROW, quoted=True) for name in sorted(each.columns)}
+        first = [_first(name, exp.First(this=value.copy())) for name, value in theirs.items()]
         count = exp.alias_(exp.Count(this=exp.Star()), _COUNT)
         groups = exp.select(*named, *met, *first, count).from_(rows).where(*known)
         each.table = self._write(groups.group_by(*(exp.convert(place + 1) for place in range(len(keys)))))
         if not theirs:
             return True
-        repeated = f"SELECT count(*) FROM {each.table} WHERE {_COUNT} > 1"
-        if not self._database.value(repeated):
+        if not self._database.value(f"SELECT count(*) FROM {each.table} WHERE {_COUNT} > 1"):
             return True
         among = exp.alias_(exp.to_table(each.table), "several", table=True)
         equal = [exp.EQ(this=exp.column(f"key_{n}", table="several"), expression=key) for n, key in enumerate(keys)]
-        copies = [key.copy() for key in named]
-        different = (
-            exp.select(
-                *copies, *(exp.alias_(_parents(name, PARENT_ROW), f"first_{name}", quoted=True) for name in theirs)
-            )
-            .distinct()
-            .from_(rows.copy())
-            .join(
-                among, on=exp.and_(*equal, exp.GT(this=exp.column(_COUNT, table="several"), expression=exp.convert(1)))
-            )
-        )
-        number = exp.Window(
-            this=exp.RowNumber(), partition_by=[exp.column(f"key_{n}") for n in range(len(keys))], over="OVER"
-        )
+        several = exp.column(_COUNT, table="several") > 1
+        read = [*(key.copy() for key in named), *(_first(name, value) for name, value in theirs.items())]
+        different = exp.select(*read).distinct().from_(rows.copy()).join(among, on=exp.and_(*equal, several))
+        parted = [exp.column(f"key_{n}") for n in range(len(keys))]
+        number = exp.Window(this=exp.RowNumber(), partition_by=parted, over="OVER")
         numbered = self._write(exp.select("*", exp.alias_(number, _PLACE)).from_(different.subquery("different_row")))
         most = int(self._database.value(f"SELECT max({_PLACE}) FROM {numbered}"))
         if most > REPEATED_PARENTS.at:
             return False
         for place in range(1, most + 1):
-            of_place = exp.EQ(this=exp.column(_PLACE), expression=exp.convert(place))
+            of_place = exp.column(_PLACE).eq(place)
             each.places.append(self._write(exp.select("*").from_(exp.to_table(numbered)).where(of_place)))
         return True
 
@@ -233,7 +218,7 @@ class _Joins:
         alias = self._alias(grouped.table, column.pairs)
         found, condition = is_known(exp.column("key_0", table=alias)), column.met.condition
         if condition is not None and _reads(condition, CHILD_ROW):
-            once = exp.EQ(this=exp.column(_COUNT, table=alias), expression=exp.convert(1))
+            once = exp.column(_COUNT, table=alias).eq(1)
             met = [exp.and_(once, _placed(condition, alias))]
             for table in grouped.places:
                 other = self._alias(table, column.pairs)
@@ -251,17 +236,8 @@ class _Joins:
 
 def same_key(pairs: Sequence[KeyPair], alias: str) -> exp.Expr:
     """Condition that a measured row has the key of a group."""
-    return exp.and_(
-        *(
-            exp.EQ(
-                this=exp.column(f"key_{place}", table=alias),
-                expression=in_type(
-                    exp.column(pair.column, table=CHILD_ROW, quoted=True), pair.column_type, pair.compared_as
-                ),
-            )
-            for place, pair in enumerate(pairs)
-        )
-    )
+    keys = [exp.column(f"key_{place}", table=alias) for place in range(len(pairs))]
+    return exp.and_(*(exp.EQ(this=key, expression=pair.own()) for key, pair in zip(keys, pairs, strict=True)))
 
 
 def _identity(column: AcrossColumn) -> str:
@@ -270,12 +246,8 @@ def _identity(column: AcrossColumn) -> str:
     return f"{column.keys.sql('duckdb')} {key}"
 
 
-def _of_parent(pair: KeyPair, row: str) -> exp.Expr:
-    return in_type(_parents(pair.parent_column, row), pair.parent_type, pair.compared_as)
-
-
-def _parents(name: str, row: str) -> exp.Column:
-    return exp.column(name, table=row, quoted=True)
+def _first(name: str, value: exp.Expr) -> exp.Expr:
+    return exp.alias_(value, f"first_{name}", quoted=True)
 
 
 def _reads(condition: exp.Expr, row: str) -> set[str]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import TypeAlias
 
@@ -122,6 +123,21 @@ def are_one_table(measured: MeasuredSource, one: DeclaredParent, other: Declared
     """
     (mine, name), (theirs, called) = _place(measured, one), _place(measured, other)
     return _same_source(mine, theirs) and (name is None or called is None or same_name(name, called))
+
+
+def refuse_second_names(
+    declared: Iterable[DeclaredParent], are_one: Callable[[DeclaredParent, DeclaredParent], bool]
+) -> None:
+    """Raise `ParameterError` if a private parent has two names, whichever of them the rules use today.
+
+    By its second name its rows could belong to other units than by the first one, or be public.
+    """
+    for one, other in combinations(declared, 2):
+        if not (one.is_public and other.is_public) and are_one(one, other):
+            raise ParameterError(
+                f"parents {one.name!r} and {other.name!r} are one table, and not both are public: declare it once, "
+                "and call it by one name in all rules"
+            )
 
 
 def _place(measured: MeasuredSource, declared: DeclaredParent) -> tuple[SourceLike, str | None]:

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from sqlglot import exp
 
@@ -26,6 +27,7 @@ from dpdb.engine.parents.declared import (
     WrittenParent,
     are_one_table,
     is_measured_table,
+    refuse_second_names,
     table_beside,
 )
 from dpdb.engine.sql.input_rows import read_columns
@@ -51,8 +53,7 @@ class ParentTable:
         The owner's word.
     is_measured : bool
         Whether it is the measured table itself.
-    schema : TableSchema
-    keys : exp.Table
+    keys : exp.Expr
         The columns that rules name of its rows, in our own database, in the types that dpdb compares in.
     source : Source
         What it was opened as; nothing is read of it any more.
@@ -65,11 +66,15 @@ class ParentTable:
     name: str
     is_public: bool
     is_measured: bool
-    schema: TableSchema
-    keys: exp.Table
+    keys: exp.Expr
     source: Source
-    opened: str
+    opened: str = ""
     digests: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def schema(self) -> TableSchema:
+        """Its columns."""
+        return self.source.schema
 
     def is_changed(self) -> bool:
         """Return whether who opens it now finds other rows; see `is_changed`."""
@@ -79,6 +84,10 @@ class ParentTable:
         """Describe the state of its rows when it was opened."""
         columns = [[column.name, column.declared_type] for column in self.schema.columns]
         return f"; parent {self.name!r} {columns}: {self.opened}"
+
+
+FoundParents: TypeAlias = tuple[tuple[DenialConstraint, ...], dict[str, ParentTable]]
+"""Constraints in the spelling of the parents that they name, and these by their names."""
 
 
 class Parents:
@@ -114,9 +123,7 @@ class Parents:
         self._measured, self._types, self._rows, self._limits = measured, types, rows, limits
         self._files = files
 
-    def found(
-        self, database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema
-    ) -> tuple[tuple[DenialConstraint, ...], dict[str, ParentTable]]:
+    def found(self, database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema) -> FoundParents:
         """Return the constraints with parents and their columns as these are spelled, and the parents by name.
 
         Parameters
@@ -139,27 +146,11 @@ class Parents:
             if rules:
                 tables[declared.name] = self._opened(database, declared, rules)
         if tables:
-            self._refuse_second_names()
-        schemas = {table.name.casefold(): (table.name, table.schema) for table in tables.values()}
-        return tuple(resolved(dc, schemas) for dc in constraints), tables
-
-    def _refuse_second_names(self) -> None:
-        """Raise `ParameterError` if a private parent has two names, whichever of them the rules use today.
-
-        By its second name its rows could belong to other units than by the first one, or be public.
-        """
-        for one, other in combinations(self._declared.values(), 2):
-            if not (one.is_public and other.is_public) and are_one_table(self._measured, one, other):
-                raise ParameterError(
-                    f"parents {one.name!r} and {other.name!r} are one table, and not both are public: declare it once, "
-                    "and call it by one name in all rules"
-                )
+            refuse_second_names(self._declared.values(), partial(are_one_table, self._measured))
+        return spelled_as(tables, constraints)
 
     def _opened(
-        self,
-        database: Database,
-        declared: DeclaredParent,
-        rules: Sequence[tuple[DenialConstraint, Across]],
+        self, database: Database, declared: DeclaredParent, rules: Sequence[tuple[DenialConstraint, Across]]
     ) -> ParentTable:
         def named(schema: TableSchema) -> tuple[str, ...]:
             schemas = {declared.name.casefold(): (declared.name, schema)}
@@ -182,7 +173,6 @@ class Parents:
             declared.name,
             declared.is_public,
             is_measured_table(self._measured, declared),
-            written.source.schema,
             exp.table_(_KEYS, db="main", catalog=attached, quoted=True),
             written.source,
             written.opened,
@@ -235,6 +225,12 @@ def refuse_undeclared(dc: DenialConstraint, rule: Across, declared: Iterable[str
             f"everybody may know its rows (--public-parent {rule.parent}=FILE, public_parents=) or not "
             f"(--private-parent {rule.parent}=FILE, private_parents=)"
         )
+
+
+def spelled_as(tables: dict[str, ParentTable], constraints: Sequence[DenialConstraint]) -> FoundParents:
+    """Return constraints with parents and their columns as these spell them, and the parents."""
+    schemas = {table.name.casefold(): (table.name, table.schema) for table in tables.values()}
+    return tuple(resolved(dc, schemas) for dc in constraints), tables
 
 
 def resolved(

@@ -7,52 +7,24 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, Operand, not_alone, self_conflict
-    from dpdb.engine.sql.coded_rows import ROW, largest_group_size
-    from dpdb.engine.sql.comparison import evaluated, is_known, shown_as
+    from dpdb.engine.sql.bind import (
+        BoundConstraint as BoundConstraint,
+        BoundPredicate as BoundPredicate,
+        Operand as Operand,
+        not_alone as not_alone,
+        self_conflict as self_conflict,
+    )
+    from dpdb.engine.sql.coded_rows import ROW as ROW, largest_group_size as largest_group_size
+    from dpdb.engine.sql.comparison import evaluated as evaluated, is_known as is_known, shown_as as shown_as
     from dpdb.engine.sql.input_rows import (
-        ComputedColumn,
-        ComputedRows,
-        beside_members,
-        in_schema_order,
-        members_read,
-        read_columns,
+        ComputedColumn as ComputedColumn,
+        beside_members as beside_members,
+        column_def as column_def,
+        in_schema_order as in_schema_order,
+        members_read as members_read,
+        read_columns as read_columns,
     )
-    from dpdb.engine.sql.joins import CrossTerm, GroupTerm, degree_terms
-    from dpdb.engine.sql.where import WherePredicate
-
-__all__ = [
-    "ROW",
-    "BoundConstraint",
-    "BoundPredicate",
-    "ComputedColumn",
-    "ComputedRows",
-    "CrossTerm",
-    "GroupTerm",
-    "Operand",
-    "WherePredicate",
-    "beside_members",
-    "degree_terms",
-    "evaluated",
-    "in_schema_order",
-    "is_known",
-    "largest_group_size",
-    "members_read",
-    "not_alone",
-    "read_columns",
-    "self_conflict",
-    "shown_as",
-]
-
-if not TYPE_CHECKING:  # type checkers know the names above, and should know no others
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "bind": "BoundConstraint BoundPredicate Operand not_alone self_conflict",
-            "coded_rows": "ROW largest_group_size",
-            "comparison": "evaluated is_known shown_as",
-            "input_rows": "ComputedColumn ComputedRows beside_members in_schema_order members_read read_columns",
-            "joins": "CrossTerm GroupTerm degree_terms",
-            "where": "WherePredicate",
-        },
-    )
+    from dpdb.engine.sql.joins import CrossTerm as CrossTerm, GroupTerm as GroupTerm, degree_terms as degree_terms
+    from dpdb.engine.sql.where import WherePredicate as WherePredicate
+else:
+    __getattr__, __all__ = lazy_names(__name__)

@@ -28,7 +28,7 @@ from dpdb.constraints import (
     never_null,
 )
 from dpdb.database import Database
-from dpdb.engine.sql.comparison import bind_literal, common_type, typing_advice, untyped_problem
+from dpdb.engine.sql.comparison import bind_literals, common_type, typing_advice, untyped_problem
 from dpdb.engine.sql.input_rows import ComputedColumn
 from dpdb.errors import ConstraintTypeError
 from dpdb.predicates import Literal, LiteralValue, equality_type, in_type, literal_sql, orders_alike, type_words
@@ -71,11 +71,7 @@ class BoundPredicate:
     @property
     def joins_one_column(self) -> bool:
         """True if it compares one column of both tuples (`t1.A op t2.A`)."""
-        return (
-            isinstance(self.right, Operand)
-            and self.left.column == self.right.column
-            and self.left.tuple_index != self.right.tuple_index
-        )
+        return not self.reads_one_tuple and len({operand.column for operand in self.operands}) == 1
 
     @property
     def reads_one_tuple(self) -> bool:
@@ -178,7 +174,7 @@ def _bind_predicate(
             Operand(right.tuple_index, right.column, right_type, kind),
         )
     _refuse_untyped(dc, _told_types(columns[left.column]), right.value, ordered=ordered)
-    bound = bind_literal(database, right.value, left_type if ordered else equality_type(left_type))
+    [bound] = bind_literals(database, [right.value], left_type if ordered else equality_type(left_type))
     if bound is None:
         raise ConstraintTypeError(
             f"{dc.label}: cannot compare {left.column!r} ({type_words(left_type)}) with the constant {right}"

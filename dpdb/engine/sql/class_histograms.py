@@ -9,7 +9,7 @@ which takes longer than to aggregate them, so that groups with equal sizes may c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -181,12 +181,30 @@ def histogram_rows(histogram: ClassHistogram, rows: exp.Expr, conditions: Sequen
     histogram, rows, conditions
         As of `class_histogram`.
     """
-    known = [is_known(of_row(name)) for name in (*histogram.equal, *histogram.known, *histogram.classes)]
-    met = [predicate.over((CLASS_ROWS, CLASS_ROWS)) for predicate in histogram.conditions]
-    if not (known or met or conditions):
-        known = [exp.true()]
+    known = (*histogram.equal, *histogram.known, *histogram.classes)
+    return class_rows(rows, known, histogram.conditions, conditions)
+
+
+def class_rows(
+    rows: exp.Expr, known: Iterable[str], met: Iterable[BoundPredicate], conditions: Iterable[exp.Expr]
+) -> exp.Select:
+    """Query rows as `CLASS_ROWS`; it lacks what to select.
+
+    Parameters
+    ----------
+    rows
+        A table or subquery without alias.
+    known
+        Columns in which they have values.
+    met
+        What they meet, as one tuple.
+    conditions
+        What else they meet.
+    """
+    where = [is_known(of_row(name)) for name in known]
+    where += [predicate.over((CLASS_ROWS, CLASS_ROWS)) for predicate in met]
     source = exp.alias_(rows.copy(), CLASS_ROWS, table=True)
-    return exp.select().from_(source).where(*known, *met, *(each.copy() for each in conditions))
+    return exp.select().from_(source).where(*where, *(each.copy() for each in conditions))
 
 
 def self_conflict_count(
@@ -201,9 +219,8 @@ def self_conflict_count(
     rows, conditions
         As of `class_histogram`.
     """
-    source = exp.alias_(rows.copy(), CLASS_ROWS, table=True)
     alone = exp.paren(self_conflict(constraints, CLASS_ROWS))
-    return exp.select(exp.Count(this=exp.Star())).from_(source).where(*(each.copy() for each in conditions), alone)
+    return class_rows(rows, (), (), [*conditions, alone]).select(exp.Count(this=exp.Star()))
 
 
 def of_row(name: str) -> exp.Column:

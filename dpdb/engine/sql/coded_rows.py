@@ -179,13 +179,8 @@ def coded_columns(constraints: Sequence[BoundConstraint], columns: Sequence[str]
     """
     pairwise = [dc for dc in constraints if not dc.constraint.is_single_tuple]
     compared = {name for dc in pairwise for name in dc.columns}
-    other = {
-        ref.column
-        for dc in pairwise
-        for predicate, bound in zip(dc.constraint.predicates, dc.predicates, strict=True)
-        if not bound.joins_one_column
-        for ref in predicate.columns
-    }
+    apart = [predicate for dc in pairwise for predicate in dc.predicates if not predicate.joins_one_column]
+    other = {operand.column for predicate in apart for operand in predicate.operands}
     return tuple(name for name in columns if name in compared and name not in other)
 
 
@@ -285,14 +280,8 @@ class TableEdges:
     """The materialized conflict edges in canonical order (implements `dpdb.graph.OrderedEdges`)."""
 
     def __init__(self, database: Database, table: exp.Table | exp.Subquery | None, node_count: int) -> None:
-        self._database = database
-        self._table = table
-        self._node_count = node_count
-
-    @property
-    def node_count(self) -> int:
-        """Rows in the graph; node i is the row of canonical rank i."""
-        return self._node_count
+        self._database, self._table = database, table
+        self.node_count = node_count  # node i is the row of canonical rank i
 
     @property
     def edge_count(self) -> int:

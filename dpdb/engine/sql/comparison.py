@@ -56,17 +56,6 @@ def common_type(left: str, right: str) -> str | None:
     return "VARCHAR" if equality_type(left) == equality_type(right) == "VARCHAR" else None
 
 
-def bind_literal(database: Database, value: LiteralValue, column_type: str) -> Literal | None:
-    """Type a literal for comparison with a column of a type; None if it is no value of the column's kind.
-
-    Parameters
-    ----------
-    database, value, column_type
-        As of `bind_literals`, for one value.
-    """
-    return bind_literals(database, [value], column_type)[0]
-
-
 def bind_literals(database: Database, values: Sequence[LiteralValue], column_type: str) -> list[Literal | None]:
     """Type literals for comparison with a column of a type, before any row is read.
 

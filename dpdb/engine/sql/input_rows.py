@@ -10,7 +10,8 @@ removing a row changes one value, group sizes by 1, and the order of no two othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -54,20 +55,31 @@ def read_columns(
         Name of a further column for the row's place in the source, from 0. Default: none.
     """
     own, computed, orphans = _stored_and_computed(rows.schema, columns)
-    definitions = [_column_def(column.name, column.type or PRESENCE) for column in own]
+    definitions = [column_def(column.name, column.type or PRESENCE) for column in own]
     selected = [_read(column) for column in own]
     if position is not None:
-        definitions.append(_column_def(position, "BIGINT"))
+        definitions.append(column_def(position, "BIGINT"))
         number = exp.Window(this=exp.RowNumber(), over="OVER")
         selected.append(number - 1)
     stored = [definition.this.copy() for definition in definitions]
-    definitions += [_column_def(column.name, column.declared_type) for column in orphans]
+    definitions += [column_def(column.name, column.declared_type) for column in orphans]
     written = [*(definition.sql("duckdb") for definition in definitions), *map(_computed_def, computed)]
     database.execute(f"CREATE TABLE {target.sql('duckdb')} ({', '.join(written)})")
     copied = exp.select(*selected).from_(rows.scan.copy())
     database.execute(exp.insert(copied, target.copy(), columns=stored))
     for column in orphans:
         database.execute(violates_across(column, target))
+
+
+@contextmanager
+def copied_columns(database: Database, rows: Rows, columns: set[str], *, name: str) -> Iterator[exp.Table]:
+    """Copy columns, as `read_columns` does, into a table called `name` while a block lasts."""
+    table = exp.table_(name, quoted=True)
+    try:
+        read_columns(database, rows, columns, table)
+        yield table
+    finally:
+        database.execute(f"DROP TABLE IF EXISTS {table.sql('duckdb')}")
 
 
 def typed_rows(rows: Rows, columns: set[str]) -> exp.Subquery:
@@ -150,14 +162,15 @@ def in_schema_order(names: set[str], schema: TableSchema) -> tuple[str, ...]:
     return tuple(name for name in schema.names if name in names)
 
 
-def _column_def(name: str, kind: str) -> exp.ColumnDef:
+def column_def(name: str, kind: str) -> exp.ColumnDef:
+    """Define a column of a table of our own database."""
     return exp.ColumnDef(this=exp.to_identifier(name, quoted=True), kind=exp.DataType.build(kind, dialect="duckdb"))
 
 
 def _computed_def(column: ComputedColumn) -> str:
     """Define a generated column, which sqlglot cannot write."""
     value = column.value.sql("duckdb", normalize_functions=False)
-    return f"{_column_def(column.name, column.declared_type).sql('duckdb')} GENERATED ALWAYS AS ({value}) VIRTUAL"
+    return f"{column_def(column.name, column.declared_type).sql('duckdb')} GENERATED ALWAYS AS ({value}) VIRTUAL"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,10 +268,18 @@ def with_computed_columns(
 def _column(
     dc: DenialConstraint, expression: RowExpression, text: str, types: TableTypes, schema: TableSchema
 ) -> ComputedColumn:
-    try:
+    with typing_part_of(dc):
         if not expression.is_condition:
             return _of_term(parse_term(text, types), schema)
-        return _of_condition(parse_condition(text, types))
+        tree = typed_condition(text, types, "the row holds")
+        return ComputedColumn("", "BOOLEAN", tree=tree, value=condition(tree), sources=tuple(sorted(columns_of(tree))))
+
+
+@contextmanager
+def typing_part_of(dc: DenialConstraint) -> Iterator[None]:
+    """Turn what is wrong with a part of a constraint into a `ConstraintTypeError` that names the constraint."""
+    try:
+        yield
     except (PredicateError, UnknownColumnError) as error:
         raise ConstraintTypeError(f"{dc.label}: {str(error).removeprefix('where: ')}") from None
     except RecursionError:
@@ -266,20 +287,31 @@ def _column(
 
 
 def _of_term(term: Term, schema: TableSchema) -> ComputedColumn:
-    sources = _distinct(column.name for column in columns_in(term))
+    sources = tuple(dict.fromkeys(column.name for column in columns_in(term)))
     text_of = tuple(schema[name] for name in sources) if term.type == "VARCHAR" else ()
     return ComputedColumn("", term.type, tree=term, value=term_sql(term), sources=sources, text_of=text_of)
 
 
-def _of_condition(tree: Node) -> ComputedColumn:
+def typed_condition(text: str, types: TableTypes, of_what: str) -> Node:
+    """Check and type a condition that is a part of a constraint.
+
+    Parameters
+    ----------
+    text, types
+        As of `parse_condition`.
+    of_what
+        What it is a condition of, for messages.
+
+    Raises
+    ------
+    PredicateError, UnknownColumnError
+        As of `parse_condition`; and if it is the same for all rows.
+    """
+    tree = parse_condition(text, types)
     if isinstance(tree, Constant):
         value = "NULL" if tree.value is None else str(tree.value).lower()
-        raise PredicateError(f"a part of it is {value} whatever the row holds; leave it out")
-    return ComputedColumn("", "BOOLEAN", tree=tree, value=condition(tree), sources=tuple(sorted(columns_of(tree))))
-
-
-def _distinct(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names))
+        raise PredicateError(f"a part of it is {value} whatever {of_what}; leave it out")
+    return tree
 
 
 CHILD_ROW, PARENT_ROW = "child_row", "parent_row"
@@ -294,6 +326,15 @@ class KeyPair:
     parent_column: str
     parent_type: str
     compared_as: str
+
+    def own(self, table: str | None = CHILD_ROW) -> exp.Expr:
+        """The measured table's column, in the common type; `table` as of `AcrossColumn.told`."""
+        return in_type(exp.column(self.column, table=table, quoted=True), self.column_type, self.compared_as)
+
+    def parents(self) -> exp.Expr:
+        """The column of `PARENT_ROW`, in the common type."""
+        column = exp.column(self.parent_column, table=PARENT_ROW, quoted=True)
+        return in_type(column, self.parent_type, self.compared_as)
 
 
 @dataclass(frozen=True)
@@ -394,30 +435,13 @@ def _alone(column: Column) -> Column:
 
 def violates_across(column: AcrossColumn, rows: exp.Table) -> exp.Update:
     """Write a column of a table: whether each of its rows is an orphan, breaks a look-up or has the parent's value."""
-    wanted: list[exp.Expr] = [
-        exp.EQ(
-            this=in_type(
-                exp.column(pair.parent_column, table=PARENT_ROW, quoted=True), pair.parent_type, pair.compared_as
-            ),
-            expression=in_type(_of(pair.column), pair.column_type, pair.compared_as),
-        )
-        for pair in column.pairs
-    ]
+    wanted: list[exp.Expr] = [exp.EQ(this=pair.parents(), expression=pair.own()) for pair in column.pairs]
     if column.met.condition is not None:
         wanted.append(exp.paren(column.met.condition))
     parents = exp.select("1").from_(exp.alias_(column.keys.copy(), PARENT_ROW, table=True)).where(*wanted)
-    return exp.Update(
-        this=exp.alias_(rows.copy(), CHILD_ROW, table=True),
-        expressions=[
-            exp.EQ(
-                this=exp.column(column.name, quoted=True), expression=column.told(exp.Exists(this=parents), CHILD_ROW)
-            )
-        ],
-    )
-
-
-def _of(name: str) -> exp.Column:
-    return exp.column(name, table=CHILD_ROW, quoted=True)
+    told = column.told(exp.Exists(this=parents), CHILD_ROW)
+    written = exp.EQ(this=exp.column(column.name, quoted=True), expression=told)
+    return exp.Update(this=exp.alias_(rows.copy(), CHILD_ROW, table=True), expressions=[written])
 
 
 def count_rows(database: Database, source: Rows, slices: Sequence[WherePredicate | None], *, name: str) -> list[int]:
@@ -439,21 +463,13 @@ def count_rows(database: Database, source: Rows, slices: Sequence[WherePredicate
     columns = {column for predicate in slices if predicate for column in predicate.columns}
     if not columns:  # also `true` has none: its own condition is what counts, whatever it is
         return _counts(database, source.scan, slices)
-    table = exp.table_(name, quoted=True)
-    read_columns(database, source, columns, table)
-    try:
+    with copied_columns(database, source, columns, name=name) as table:
         return _counts(database, table, slices)
-    finally:
-        database.execute(f"DROP TABLE IF EXISTS {table.sql('duckdb')}")
 
 
 def _counts(database: Database, rows: exp.Expr, slices: Sequence[WherePredicate | None]) -> list[int]:
-    counts = [_count(predicate) for predicate in slices]
+    counts: list[exp.Expr] = [exp.Count(this=exp.Star()) for _ in slices]
+    for place, predicate in enumerate(slices):
+        if predicate is not None:
+            counts[place] = exp.Filter(this=counts[place], expression=exp.Where(this=predicate.condition))
     return [int(count) for count in database.rows(exp.select(*counts).from_(rows.copy()))[0]]
-
-
-def _count(predicate: WherePredicate | None) -> exp.Expr:
-    every_row = exp.Count(this=exp.Star())
-    if predicate is None:
-        return every_row
-    return exp.Filter(this=every_row, expression=exp.Where(this=predicate.condition))

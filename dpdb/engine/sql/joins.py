@@ -23,7 +23,6 @@ from dpdb.engine.sql.bind import BoundConstraint, Operand, PairQuery, plain_pair
 from dpdb.engine.sql.coded_rows import ROW
 from dpdb.engine.sql.comparison import is_known
 from dpdb.errors import ParameterError
-from dpdb.predicates import Literal
 from dpdb.schema import free_name
 
 # Up to this public bound of rows a nested loop is admitted: 10^10 / 2 comparisons take minutes.
@@ -92,9 +91,10 @@ def join_plan(
 
 def expected_operator(dc: BoundConstraint) -> str:
     """Name the operator that DuckDB uses for a plain self-join at realistic sizes."""
-    equalities, ranges = _comparisons(dc)
-    if equalities:
+    between = [predicate.op for predicate in dc.predicates if not predicate.reads_one_tuple]
+    if Operator.EQ in between:
         return "HASH_JOIN"
+    ranges = sum(op is not Operator.NE for op in between)
     if ranges >= 2:
         return "IE_JOIN"
     # A symmetric constraint is asked with a.rank < b.rank, which is a range.
@@ -118,13 +118,6 @@ def refuse_nested_loops(constraints: Sequence[BoundConstraint], row_bound: int |
                 f"{dc.constraint.label}: compares every row with every other one; declare a public bound of the "
                 f"number of rows of at most {NESTED_LOOP_ROWS:,} with row_bound (--row-bound) to admit it"
             )
-
-
-def _comparisons(dc: BoundConstraint) -> tuple[int, int]:
-    """Count the equalities and the ranges between the two tuples."""
-    between = [p for p in dc.predicates if isinstance(p.right, Operand) and p.left.tuple_index != p.right.tuple_index]
-    equalities = sum(p.op is Operator.EQ for p in between)
-    return equalities, sum(p.op not in (Operator.EQ, Operator.NE) for p in between)
 
 
 # -- functional dependencies ----------------------------------------------------------------------------------
@@ -207,11 +200,9 @@ class Groups(Protocol):
 
     def largest_group(self, columns: Sequence[str]) -> int:
         """Size of the largest group of rows that agree in some columns and have a value in each; all rows if none."""
-        ...
 
     def largest_group_of(self, key: exp.Expr) -> int:
         """Size of the largest group of rows, aliased `ROW`, that agree in a key that is not NULL."""
-        ...
 
 
 @dataclass(frozen=True, order=True)
@@ -280,7 +271,7 @@ def degree_terms(constraints: Sequence[BoundConstraint]) -> DegreeTerms:
     for dc in constraints:
         if dc.constraint.is_single_tuple:
             continue
-        equalities = [p for p in dc.predicates if p.op is Operator.EQ and _joins_tuples(p.left, p.right)]
+        equalities = [p for p in dc.predicates if p.op is Operator.EQ and not p.reads_one_tuple]
         same = frozenset(p.left.column for p in equalities if p.joins_one_column)
         if same or not equalities:
             groups.add(same)
@@ -293,10 +284,6 @@ def degree_terms(constraints: Sequence[BoundConstraint]) -> DegreeTerms:
         return DegreeTerms((GroupTerm(()),))
     minimal = [group for group in groups if not any(other < group for other in groups)]
     return DegreeTerms((*sorted(GroupTerm(tuple(sorted(group))) for group in minimal), *crosses.values()))
-
-
-def _joins_tuples(left: Operand, right: Operand | Literal) -> bool:
-    return isinstance(right, Operand) and left.tuple_index != right.tuple_index
 
 
 def evaluate(terms: DegreeTerms, rows: Groups) -> int:

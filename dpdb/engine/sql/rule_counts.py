@@ -16,7 +16,7 @@ from sqlglot import exp
 from dpdb.database import Database
 from dpdb.engine.closed_forms import GroupForm, SteppedForm
 from dpdb.engine.simplified import Step, StepKind
-from dpdb.engine.sql.class_histograms import BOTH, CLASS_ROWS, FIRST, SECOND, all_of, of_row, side_of
+from dpdb.engine.sql.class_histograms import BOTH, FIRST, SECOND, all_of, class_rows, of_row, side_of
 from dpdb.engine.sql.coded_rows import integer_column
 from dpdb.engine.sql.comparison import is_known
 from dpdb.graph import greatest_matching
@@ -38,15 +38,10 @@ def group_count(form: GroupForm, rows: exp.Expr, conditions: Sequence[exp.Expr] 
     classes = [f"class_{place}" for place in range(len(form.classes))]
     loose = [f"loose_{place}" for place in range(len(form.loose))]
     names = dict(zip([*form.equal, *form.classes, *form.loose], [*equal, *classes, *loose], strict=True))
-    known = [is_known(of_row(name)) for name in (*form.equal, *form.known, *form.classes)]
-    met = [predicate.over((CLASS_ROWS, CLASS_ROWS)) for predicate in form.conditions]
-    chosen = exp.select(*(exp.alias_(of_row(name), alias) for name, alias in names.items()))
+    chosen = class_rows(rows, (*form.equal, *form.known, *form.classes), form.conditions, conditions)
+    chosen = chosen.select(*(exp.alias_(of_row(name), alias) for name, alias in names.items()))
     if form.sides is not None:
-        chosen = chosen.select(exp.alias_(side_of(form.sides), "side"))
-        met.append(exp.or_(*map(all_of, form.sides)))
-    chosen = chosen.from_(exp.alias_(rows.copy(), CLASS_ROWS, table=True))
-    where = [*known, *met, *(each.copy() for each in conditions)]
-    chosen = chosen.where(*where)
+        chosen = chosen.select(exp.alias_(side_of(form.sides), "side")).where(exp.or_(*map(all_of, form.sides)))
     if not names and form.sides is None:  # of a table without rows no row is left
         return _selected(chosen.select(exp.convert(1)), exp.func("greatest", number_of_rows() - 1, exp.convert(0)))
     if form.is_key:
@@ -78,18 +73,12 @@ def _of_loose(chosen: exp.Select, equal: list[str], classes: list[str], loose: l
     if len(loose) == 1:
         best: exp.Expr = most(_SIZE, has[0]) + total(_SIZE, lacks[0])
     else:
-        beside = {}
+        beside = []
         for place, name in enumerate(loose):
-            window = exp.Window(
-                this=total(_SIZE, lacks[1 - place]),
-                partition_by=[exp.column(each) for each in [*equal, *classes, name]],
-                over="OVER",
-            )
-            beside[f"beside_{place}"] = window
-        columns = [*equal, *classes, *loose, "size"]
-        sized = exp.select(*columns, *(exp.alias_(one, name) for name, one in beside.items())).from_(
-            sized.subquery("sized")
-        )
+            by = [exp.column(each) for each in [*equal, *classes, name]]
+            window = exp.Window(this=total(_SIZE, lacks[1 - place]), partition_by=by, over="OVER")
+            beside.append(exp.alias_(window, f"beside_{place}"))
+        sized = exp.select(*equal, *classes, *loose, "size", *beside).from_(sized.subquery("sized"))
         together = _SIZE + exp.column("beside_0") + exp.column("beside_1")
         one, other = (most(_SIZE, exp.and_(has[k].copy(), lacks[1 - k].copy())) for k in (0, 1))
         best = exp.func("greatest", most(together, exp.and_(*(each.copy() for each in has))), one + other)
@@ -105,13 +94,11 @@ def _of_sides(chosen: exp.Select, equal: list[str], classes: list[str]) -> exp.S
     class of its own. Two rows that meet different sides only may both stay if they are of one class, and then all are.
     """
     side = exp.column("side")
-    sizes = {
-        name: total(exp.convert(1), side.eq(value))
-        for name, value in (("both", BOTH), ("first", FIRST), ("second", SECOND))
-    }
+    values = {"both": BOTH, "first": FIRST, "second": SECOND}
+    sizes = {name: total(exp.convert(1), side.eq(value)) for name, value in values.items()}
     sized = grouped(chosen, [*equal, *classes], size=number_of_rows(), **sizes)
     if not classes:
-        one = exp.Case(ifs=[exp.If(this=exp.column("both") > 0, true=exp.convert(1))], default=exp.convert(0))
+        one = _if(exp.column("both") > 0, exp.convert(1))
         stay = exp.func("greatest", exp.column("first"), exp.column("second"), one)
         return exp.select(exp.alias_(_SIZE - stay, "goes")).from_(sized.subquery("sized"))
     stay = exp.func("greatest", exp.Max(this=_SIZE.copy()), sum_of(exp.column("first")), sum_of(exp.column("second")))
@@ -156,7 +143,7 @@ def _selected(query: exp.Select, value: exp.Expr) -> exp.Select:
     return exp.select(exp.alias_(exp.cast(value, "BIGINT"), "goes")).from_(query.subquery("counted"))
 
 
-_PART_SIZE, _STAY = exp.column("size"), exp.column("stay")
+_STAY = exp.column("stay")
 
 
 def stepped_count(form: SteppedForm, rows: exp.Expr, conditions: Sequence[exp.Expr] = ()) -> exp.Select:
@@ -169,7 +156,7 @@ def stepped_count(form: SteppedForm, rows: exp.Expr, conditions: Sequence[exp.Ex
     rows, conditions
         As of `dpdb.engine.sql.rule_counts.group_count`.
     """
-    goes = sum_of(_PART_SIZE - _STAY)
+    goes = sum_of(_SIZE - _STAY)
     found = exp.select(exp.alias_(exp.func("coalesce", goes, exp.convert(0)), "goes"))
     return found.from_(_Stepped(form).parted(rows, conditions, 0).subquery("parted"))
 
@@ -191,7 +178,7 @@ def matching_edges(form: SteppedForm, rows: exp.Expr, conditions: Sequence[exp.E
     edges = stepped.parted(rows, conditions, place + 1)
     outer = stepped.names(form.steps[:place])
     nodes = (_node([*outer, *stepped.called(side)], lacking=bool(step.lacking)) for side in (step.columns, step.others))
-    found = exp.select(*nodes, *(exp.cast(each.copy(), "BIGINT") for each in (_PART_SIZE, _STAY)))
+    found = exp.select(*nodes, *(exp.cast(each.copy(), "BIGINT") for each in (_SIZE, _STAY)))
     if step.lacking:
         found = found.where(exp.or_(*(_all_known(stepped.called(side)) for side in (step.columns, step.others))))
     return found.from_(edges.subquery("parted"))
@@ -230,22 +217,20 @@ class _Stepped:
         for place in range(last - 1, upto - 1, -1):
             if steps[place].columns:
                 keys = self.names(steps[:place])
-                counted = grouped(counted, keys, size=sum_of(_PART_SIZE), stay=self._stay(steps[place]))
+                counted = grouped(counted, keys, size=sum_of(_SIZE), stay=self._stay(steps[place]))
         return counted
 
     def _rows(self, rows: exp.Expr, conditions: Sequence[exp.Expr]) -> exp.Select:
         form = self._form
-        chosen = exp.select(*(exp.alias_(of_row(name), alias) for name, alias in self._names.items()))
-        met = [predicate.over((CLASS_ROWS, CLASS_ROWS)) for predicate in form.conditions]
-        where = [*(is_known(of_row(name)) for name in form.known), *met, *(each.copy() for each in conditions)]
-        return chosen.from_(exp.alias_(rows.copy(), CLASS_ROWS, table=True)).where(*where)
+        chosen = class_rows(rows, form.known, form.conditions, conditions)
+        return chosen.select(*(exp.alias_(of_row(name), alias) for name, alias in self._names.items()))
 
     def _stay(self, step: Step) -> exp.Expr:
         """What may stay of the rows that a step parts; of rows without a value all, or as many as counted before."""
         if not step.lacking:
             return exp.Max(this=_STAY.copy()) if step.kind is StepKind.BEST else sum_of(_STAY)
         has = _all_known(self.called(step.lacking))
-        without = total(_STAY if step.kind is StepKind.BESIDE else _PART_SIZE, exp.paren(has.copy()).not_())
+        without = total(_STAY if step.kind is StepKind.BESIDE else _SIZE, exp.paren(has.copy()).not_())
         return exp.cast((total if step.kind is StepKind.EACH else most)(_STAY, has) + without, "BIGINT")
 
     def _beside(self, counted: exp.Select, place: int) -> exp.Select:
@@ -257,7 +242,7 @@ class _Stepped:
         here = _all_known(self.called([*each.lacking, *best.lacking]))
         lacks = exp.paren(has.copy()).not_()
         windows = {
-            "beside": (total(_PART_SIZE, lacks), [*inner, *self.called(best.columns)]),
+            "beside": (total(_SIZE, lacks), [*inner, *self.called(best.columns)]),
             "alone": (most(_STAY, exp.and_(lacks.copy(), here.copy())), inner),
         }
         added = [
@@ -270,15 +255,15 @@ class _Stepped:
         counted = grouped(
             counted,
             [*keys, *inner],
-            size=sum_of(_PART_SIZE),
-            free=total(_PART_SIZE, exp.paren(here.copy()).not_()),
+            size=sum_of(_SIZE),
+            free=total(_SIZE, exp.paren(here.copy()).not_()),
             best=most(together, exp.and_(has.copy(), here.copy())),
             alone=exp.Max(this=exp.column("alone")),
         )
         more = exp.func("greatest", exp.column("best"), exp.column("alone")) - exp.column("alone")
         stay = exp.column("free") + exp.Case(ifs=[exp.If(this=has.copy(), true=more)], default=exp.column("alone"))
         counted = exp.select(*keys, "size", exp.alias_(stay, "stay")).from_(counted.subquery("beside"))
-        return grouped(counted, keys, size=sum_of(_PART_SIZE), stay=sum_of(_STAY))
+        return grouped(counted, keys, size=sum_of(_SIZE), stay=sum_of(_STAY))
 
 
 def _all_known(names: Sequence[str]) -> exp.Expr:

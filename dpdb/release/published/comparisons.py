@@ -257,21 +257,12 @@ class GateResult:
     def __str__(self) -> str:
         release = self.release
         value, threshold = (number_words(number, release.quantity) for number in (release.value, self.threshold))
+        passed, failed = ("no warning", "warning") if self.warns else ("gate passed", "gate failed")
+        missing = missing_words(release) if self.passed else ""
         return (
-            f"{self._verdict}: {measured_words(release)} = {value} "
-            f"{'<=' if self.passed else '>'} {threshold}; {self.certainty}{self._missing}"
+            f"{passed if self.passed else failed}: {measured_words(release)} = {value} "
+            f"{'<=' if self.passed else '>'} {threshold}; {self.certainty}{missing and f'; {missing}'}"
         )
-
-    @property
-    def _verdict(self) -> str:
-        if self.warns:
-            return "no warning" if self.passed else "warning"
-        return f"gate {'passed' if self.passed else 'failed'}"
-
-    @property
-    def _missing(self) -> str:
-        words = missing_words(self.release)
-        return f"; {words}" if self.passed and words else ""
 
 
 def parse_gate(

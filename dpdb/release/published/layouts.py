@@ -12,7 +12,7 @@ from io import BytesIO
 from typing import Any
 
 from dpdb.errors import ParameterError
-from dpdb.names import in_html
+from dpdb.names import aligned, in_html
 from dpdb.release.published.release_fields import (
     ReleaseFields,
     bounds_words,
@@ -38,13 +38,14 @@ def release_card(release: ReleaseFields) -> str:
     """One release as a card: value, interval as a bar and in words, slice, cost and guarantee; the rest is details."""
     where = f"<code>{in_html(release.where)}</code>" if release.where else slice_words(release)
     rule = f" &middot; <code>{in_html(release.shown_constraint)}</code>" if release.shown_constraint else ""
+    missing = missing_words(release)
     return (
         f'<div style="{_CARD}">'
         f'<div style="{_FAINT}">{in_html(release.measure)} &middot; {where}{rule}</div>'
         f'<div><span style="font-size:160%;font-weight:600">{value_words(release)}</span> '
         f"{in_html(release.quantity)}</div>"
         f"{_bar(release)}"
-        f"<div>{in_html(bounds_words(release))}</div>{_warning(release)}"
+        f"<div>{in_html(bounds_words(release))}</div>{missing and f'<div>Warning: {in_html(missing)}</div>'}"
         f'<div style="{_FAINT}">{cost_words(release)}: {in_html(promise_words(release.guarantee))}'
         f"{_details(release)}</div></div>"
     )
@@ -72,7 +73,8 @@ def releases_table(
 def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Texts as a table, all escaped."""
     head = "".join(f'<th style="{_CELL}">{in_html(name)}</th>' for name in heads)
-    body = "".join(f"<tr>{_row(row)}</tr>" for row in rows)
+    cells = ("".join(f'<td style="{_CELL}">{in_html(cell)}</td>' for cell in row) for row in rows)
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
     return f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
@@ -94,15 +96,6 @@ def _details(release: ReleaseFields) -> str:
     ]
     shown = "<br>".join(f"{name}: {in_html(text)}" for name, text in facts if text)
     return f"<details><summary>details</summary>{shown}</details>"
-
-
-def _warning(release: ReleaseFields) -> str:
-    words = missing_words(release)
-    return f"<div>Warning: {in_html(words)}</div>" if words else ""
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "".join(f'<td style="{_CELL}">{in_html(cell)}</td>' for cell in cells)
 
 
 def _bar(release: ReleaseFields) -> str:
@@ -142,9 +135,7 @@ class PreviewPart:
     @property
     def aligned(self) -> list[str]:
         """The table as lines of text."""
-        width = [max(map(len, column)) for column in zip(*self.rows, strict=True)]
-        sides = [str.ljust] * self.texts + [str.rjust] * (len(width) - self.texts)
-        return ["  ".join(side(cell, w) for side, cell, w in zip(sides, row, width, strict=True)) for row in self.rows]
+        return list(aligned(self.rows, "l" * self.texts + "r"))
 
 
 def preview_text(parts: Iterable[PreviewPart]) -> str:

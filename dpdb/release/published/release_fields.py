@@ -1,7 +1,7 @@
 """The fields of a release: as a value, as columns of a table, and in words.
 
-`Published` has the fields of everything published, `ReleaseFields` those of one noisy answer. As an Arrow table they
-have the one column layout of every surface (SQL results, result tables, reports).
+`ReleaseFields` are the fields of one noisy answer. As an Arrow table they have the one column layout of every surface
+(SQL results, result tables, reports).
 
 The words are the one voice: the command line, gates, reports, notebooks and `str(release)` all speak through here; what
 a measure means is said by its `Words` (`dpdb.measures.registry`).
@@ -9,44 +9,18 @@ a measure means is said by its `Words` (`dpdb.measures.registry`).
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import pyarrow as pa
 
 from dpdb.measures import Words, counted
-
-
-class Published(ABC):
-    """A published value: its identity, statistic, unit and cost; `ReleaseFields` says what each field is.
-
-    Each subclass is a frozen dataclass; its own field order is that of its record.
-    """
-
-    release_id: str
-    version: str
-    constraints_sha256: str
-    where: str | None
-    unit: str | None
-    confidence: float
-    epsilon: float | None
-    rho: float | None
-    guarantee: str
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields, ready for JSON, as an account records them."""
-
-    @property
-    @abstractmethod
-    def words(self) -> str:
-        """Its meaning in words, without its guarantee."""
+from dpdb.names import aligned
 
 
 @dataclass(frozen=True)
-class ReleaseFields(Published):
+class ReleaseFields:
     """The fields of a `Release`: all that is published, and nothing else.
 
     Attributes
@@ -148,13 +122,37 @@ class ReleaseFields(Published):
         return asdict(self)
 
 
-_COLUMN_TYPES = {"str": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
+_COLUMN_TYPES = {
+    "str": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_(), "Literal": pa.string(),
+    "tuple": pa.list_(pa.string()), "date": pa.date32(), "datetime": pa.timestamp("us", tz="UTC"),
+}  # fmt: skip
 
-# One column per field of `Release`, in its order; NULL where the field may be None.
-RELEASE_SCHEMA = pa.schema(
-    pa.field(field.name, _COLUMN_TYPES[str(field.type).removesuffix(" | None")], nullable="None" in str(field.type))
-    for field in fields(ReleaseFields)
-)
+
+def columns_of(kind: Any, *names: str, **inner: Iterable[pa.Field]) -> Iterator[pa.Field]:
+    """Give the columns of a table whose rows are values of a dataclass: one per field, NULL where that may be None.
+
+    Parameters
+    ----------
+    kind
+        The dataclass. The metadata of a field may name its `column`; else the column is called as the field.
+    *names
+        Some fields, in the order of their columns; all of them without names.
+    **inner
+        The columns that stand for a field that is a value itself.
+    """
+    known = {field.name: field for field in fields(kind)}
+    for name in names or known:
+        if name in inner:
+            yield from inner[name]
+            continue
+        text = str(known[name].type)
+        kept = _COLUMN_TYPES[text.removesuffix(" | None").partition("[")[0]]
+        nullable = text.endswith("None") or pa.types.is_list(kept)
+        yield pa.field(known[name].metadata.get("column", name), kept, nullable=nullable)
+
+
+# One column per field of `Release`, in its order.
+RELEASE_SCHEMA = pa.schema(columns_of(ReleaseFields))
 
 
 def release_table(releases: Iterable[ReleaseFields]) -> pa.Table:
@@ -207,14 +205,14 @@ def bounds_words(release: ReleaseFields) -> str:
     return f"at least {number_words(release.lower, release.quantity)}, {upper} ({sure_words(release.confidence)})"
 
 
-def cost_words(release: Published) -> str:
+def cost_words(release: ReleaseFields) -> str:
     """Write the cost of a release, with its parameter."""
     if release.epsilon == 0:
         return "nothing more: one number with the release before it"
     return f"epsilon {release.epsilon:g}" if release.epsilon is not None else f"rho {release.rho:g}"
 
 
-def slice_words(release: Published) -> str:
+def slice_words(release: ReleaseFields) -> str:
     """Write the predicate of the slice."""
     return release.where or "whole table"
 
@@ -288,7 +286,7 @@ def release_words(release: ReleaseFields) -> str:
 def releases_words(releases: Sequence[ReleaseFields]) -> str:
     """Write the meaning of the releases of one call (at least one), their guarantee once, and a breakdown as tables."""
     broken_down = releases[0].constraint is not None
-    said = breakdown_words(releases) if broken_down else "\n".join(release.words for release in releases)
+    said = breakdown_words(releases) if broken_down else "\n".join(map(release_words, releases))
     return f"{said}\nGuarantee: {releases[0].guarantee}."
 
 
@@ -303,12 +301,9 @@ def breakdown_words(releases: Sequence[ReleaseFields]) -> str:
 def _table(name: str, releases: Sequence[ReleaseFields]) -> str:
     first = releases[0]
     rows = [_HEAD, *map(_row, releases)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     quantities = " or ".join(dict.fromkeys(release.quantity for release in releases))
     lines = [f"{name}, {quantities}, by constraint (each bound {sure_words(first.confidence)})"]
-    for *numbers, constraint in rows:
-        cells = [cell.rjust(width) for cell, width in zip(numbers, widths, strict=False)]
-        lines.append("  " + "  ".join([*cells, constraint]))
+    lines += [f"  {line}" for line in aligned(rows, "rrrrl")]
     reasons = dict.fromkeys(release.upper_reason for release in releases if release.upper_reason)
     lines += [f"  no upper bound: {reason}" for reason in reasons]
     warned = [one for one in releases if one.theta_limits]

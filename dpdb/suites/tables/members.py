@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from dpdb.constraints import DenialConstraint, condition_with_members, load_constraints
+from dpdb.engine import TableSpec
 from dpdb.errors import ForeignRuleError, ParameterError, SourceError
 from dpdb.names import listed_names
 from dpdb.opening import empty_table, open_remote_table, open_set
@@ -134,7 +135,7 @@ class TableFolder:
             return None
         source, table = self.source(name)
         try:
-            with empty_table(source, table=table) as found:
+            with empty_table(TableSpec(source, table=table)) as found:
                 return found.schema
         except SourceError as error:
             if table is not None and "no table" in str(error):
@@ -331,7 +332,8 @@ class RemoteTables:
         found: dict[int, str] = {}
         rules = [line.rule for line in lines if line.rule is not None]
         try:
-            open_remote_table(source, table=table, constraints=rules, rows=False, **parents).close()
+            spec = TableSpec.of(source, parents, constraints=rules, table=table)
+            open_remote_table(spec, rows=False).close()
         except ForeignRuleError as error:
             why = {cast(DenialConstraint, dc): reason for dc, reason in error.refused}
             places, reasons = RulePlaces(why), [*why.values()]
@@ -339,7 +341,7 @@ class RemoteTables:
                 place = None if line.rule is None else places.find(line)
                 if place is not None:
                     found[number] = reasons[place]
-        with open_remote_table(source, table=table, rows=False) as opened:
+        with open_remote_table(TableSpec(source, table=table), rows=False) as opened:
             for number, line in enumerate(lines):
                 told = line.where is None or condition_with_members(line.where) is not None  # as parts of the rule
                 reason = None if told else opened.why_not_where(str(line.where))

@@ -166,19 +166,12 @@ class TableSet(Closing):
         if self._max_rows is not None:
             settings |= {"unit": self._unit, "max_rows": self._max_rows}
         settings |= self._limits
+        spec = TableSpec.of(source, settings, constraints=member.suite.rules, table=table)
         if isinstance(self._folder, RemoteTables):
-            there = open_remote_table(
-                source,
-                constraints=member.suite.rules,
-                table=table,
-                rows=self._reads_rows,
-                progress=self._progress,
-                **settings,
-            )
+            there = open_remote_table(spec, rows=self._reads_rows, progress=self._progress)
             self._closing.callback(there.close)
             self._read.append(there)
             return there.without_rows(), there
-        spec = TableSpec.of(source, settings, constraints=member.suite.rules, table=table)
         spec = replace(spec, parent_files=self._parents)
         empty: Table = empty_table(spec)
         self._closing.callback(empty.close)

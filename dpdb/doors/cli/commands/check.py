@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.options import answer_options, command, declared_options, margin_option, setting_options
+from dpdb.doors.cli.options import answer_options, command, declared_options, given, margin_option, setting_options
 from dpdb.doors.cli.parser import real, whole
 from dpdb.doors.cli.streams import say, write_output
 from dpdb.errors import ConstraintSyntaxError, ParameterError
@@ -88,18 +88,12 @@ def _checked(
     options: argparse.Namespace, suite: WrittenLines, rules: tuple[DenialConstraint, ...] | None
 ) -> tuple[SuitePlan, CheckResults] | None:
     from dpdb.doors.cli.options import keys
-    from dpdb.doors.cli.session import clear_bar, name_run, one_release, open_session, running, step_bar
+    from dpdb.doors.cli.session import clear_bar, name_run, run_session, running
     from dpdb.doors.cli.texts import plan_text
     from dpdb.suites import prepare_check, run_check
 
-    asked = {name: getattr(options, name) for name in _ASKED} | {"keys": keys(options), "day": options.date}
-    with open_session(
-        options,
-        constraints=rules,
-        budget=None if options.dry_run else one_release(options),
-        progress=step_bar(options, _STEPS),
-        rows=not options.dry_run,
-    ) as session:
+    asked = given(options, *_ASKED) | {"keys": keys(options), "day": options.date}
+    with run_session(options, _STEPS, constraints=rules) as session:
         prepared = prepare_check(session, suite, **asked)
         if options.dry_run:
             write_output(plan_text(prepared, options.margin))
@@ -156,13 +150,13 @@ def check_tables(options: argparse.Namespace) -> int:
             max_rows=options.max_rows,
             public_parents=settings["public_parents"],
             ledger=options.ledger,
-            budget=None if options.dry_run else one_release(options),
+            budget=one_release(options),
             day=options.date,
             progress=step_bar(options, _STEPS_OF_SET),
             rows=not options.dry_run,
             **limits,
         ) as tables:
-            prepared = tables.prepare(**{name: getattr(options, name) for name in _ASKED_OF_SET})
+            prepared = tables.prepare(**given(options, *_ASKED_OF_SET))
             clear_bar(options)
             if options.dry_run:
                 write_output(_left_out_text(tables) + plan_text(prepared, options.margin))

@@ -24,12 +24,11 @@ def add_completion(commands: Any) -> None:
     parser.add_argument("shell", choices=["bash", "zsh", "fish"], help="the shell that will read the script")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Print the script, made from the parser of all commands."""
     from dpdb.doors.cli.main import build_parser
 
     show(script(options.shell, build_parser()))
-    return 0
 
 
 _BASH = """\
@@ -114,14 +113,8 @@ def script(shell: str, parser: Parser) -> str:
 def _commands(parser: Parser, path: tuple[str, ...] = ("dpdb",)) -> Iterator[tuple[tuple[str, ...], Parser]]:
     """Give every parser with the words that lead to it; that of the whole command line comes first."""
     yield path, parser
-    for name in _below(parser):
-        found = parser.command(name)
-        assert found is not None
+    for name, found in parser.below.items():
         yield from _commands(found, (*path, name))
-
-
-def _below(parser: Parser) -> list[str]:
-    return [name for action in parser._actions if isinstance(action.choices, dict) for name in action.choices]
 
 
 def _options(parser: Parser) -> dict[str, argparse.Action]:
@@ -140,7 +133,7 @@ def _plain(parser: Parser) -> list[str]:
 def _paths(parser: Parser, variable: str) -> Iterator[str]:
     """Give the cases by which a script follows the words of a command into a variable."""
     for path, found in _commands(parser):
-        for name in _below(found):
+        for name in found.below:
             there = shlex.quote(" ".join([*path, name]))
             yield f"            {there}) {variable}={there} ;;"
 
@@ -159,7 +152,7 @@ def _bash(parser: Parser) -> str:
 
     values = _values(parser, lambda action: words(_choices(action)) if action.choices else _FILES)
     shown = (
-        f"        {shlex.quote(' '.join(path))}) {words([*_below(found), *_plain(found), *_options(found)])} ;;"
+        f"        {shlex.quote(' '.join(path))}) {words([*found.below, *_plain(found), *_options(found)])} ;;"
         for path, found in _commands(parser)
     )
     lists = {"paths": _paths(parser, "path"), "values": values, "words": shown}
@@ -199,7 +192,7 @@ def _described_commands(parser: Parser) -> Iterator[tuple[str, str | None]]:
 
 
 def _fish(parser: Parser) -> Iterator[str]:
-    paths = [f"{' '.join(path)} {name}" for path, found in _commands(parser) for name in _below(found)]
+    paths = [f"{' '.join(path)} {name}" for path, found in _commands(parser) for name in found.below]
     yield _FISH.format(paths=" ".join(map(_in_quotes, paths)))
     for path, found in _commands(parser):
         here = " ".join(path)

@@ -31,19 +31,15 @@ def add_count(commands: Any) -> None:
     answer_options(parser, verbose=True)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Release the number of rows of the table, of a slice, or of one slice per key."""
     from dpdb.doors.cli.session import asked
     from dpdb.doors.cli.texts import releases_text
 
     ask = asked(options, "dp_count")
-    with (
-        AnswerOutput.of(options) as output,
-        _session(options) as session,
-    ):
+    with AnswerOutput.of(options) as output, _session(options) as session:
         releases = session.release(ask, who=options.who)
         output.show(releases_text(releases, options.format, options.verbose), releases)
-    return 0
 
 
 def _session(options: argparse.Namespace) -> Session:

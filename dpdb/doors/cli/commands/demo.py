@@ -22,7 +22,7 @@ def add_demo(commands: Any) -> None:
     quiet_options(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Release the three measures of the hospital table."""
     from dpdb.doors.cli.session import step_bar
     from dpdb.doors.cli.texts import releases_text
@@ -46,7 +46,6 @@ def run(options: argparse.Namespace) -> int:
             f"  dpdb exact {folder / 'hospital.parquet'} --constraints {folder / 'hospital.dcs.txt'} --non-private\n",
             releases,
         )
-    return 0
 
 
 def _bundled_data() -> Path:

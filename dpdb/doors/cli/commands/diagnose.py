@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.options import answer_options, command, csv_line, table_options
+from dpdb.doors.cli.options import answer_options, command, csv_line, given, table_options
 from dpdb.doors.cli.parser import real, whole
 from dpdb.doors.cli.streams import say, write_output
 from dpdb.errors import ParameterError
@@ -43,30 +43,24 @@ def add_diagnose(commands: Any) -> None:
     answer_options(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Print what was named, or with `--dry-run` what can be."""
     from dpdb.diagnosis import diagnosis_text
 
     with AnswerOutput.of(options) as output:
         found = _found(options)
         if found is None:
-            return 0
+            return
         text = json.dumps(found.to_dict(), indent=2) + "\n" if options.format == "json" else diagnosis_text(found)
         output.show(text, (), run_id=found.run_id or "")
-        return 0
 
 
 def _found(options: argparse.Namespace) -> Diagnosis | None:
     from dpdb.diagnosis import DiagnosisAsk, plan_diagnosis, prepare_diagnosis, run_diagnosis
-    from dpdb.doors.cli.session import clear_bar, name_run, one_release, open_session, running, step_bar
+    from dpdb.doors.cli.session import clear_bar, name_run, run_session, running
 
-    ask = DiagnosisAsk.of({name: getattr(options, name) for name in _ASKED} | _slices(options))
-    with open_session(
-        options,
-        budget=None if options.dry_run else one_release(options),
-        progress=step_bar(options, _STEPS),
-        rows=not options.dry_run,
-    ) as session:
+    ask = DiagnosisAsk.of(given(options, *_ASKED) | _slices(options))
+    with run_session(options, _STEPS) as session:
         prepared = prepare_diagnosis(session, ask, who=options.who)
         plan = plan_diagnosis(prepared, options.rows)
         clear_bar(options)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dpdb.doors.cli.options import command, csv_line, format_option, limit_options, table_options, table_settings
+from dpdb.doors.cli.options import command, csv_line, format_option, given, limit_options, table_options, table_settings
 from dpdb.doors.cli.parser import positive
 from dpdb.doors.cli.streams import show
 from dpdb.errors import ParameterError
@@ -48,7 +48,7 @@ def add_exact(commands: Any) -> None:
     format_option(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Print true values; `exact` refuses without `--non-private`."""
     from dpdb.doors.cli.session import step_bar
     from dpdb.owner import exact_measures
@@ -56,22 +56,17 @@ def run(options: argparse.Namespace) -> int:
     files = (options.violations, options.repair_rows, options.suggest, options.materialize)
     measures = exact_measures(
         options.source,
-        non_private=options.non_private,
-        where=options.where,
         measures=options.measure,
-        by_constraint=options.by_constraint,
-        violations=options.violations,
-        repair_rows=options.repair_rows,
         suggestions=options.suggest,
         columns=_names(options.columns),
-        materialize=options.materialize,
-        time_limit=options.time_limit,
+        **given(
+            options, "non_private", "where", "by_constraint", "violations", "repair_rows", "materialize", "time_limit"
+        ),
         progress=step_bar(options, _STEPS + options.by_constraint + sum(file is not None for file in files)),
         **table_settings(options),
     )
     with _digits_without_limit():
         show(json.dumps(measures.to_dict(), indent=2) if options.format == "json" else _text(measures))
-    return 0
 
 
 @contextmanager

@@ -32,7 +32,7 @@ def add_explain(commands: Any) -> None:
     format_option(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Print what a release would run and cost."""
     from dpdb.doors.cli.session import asked
     from dpdb.release.explain import explain
@@ -44,7 +44,6 @@ def run(options: argparse.Namespace) -> int:
         **table_settings(options),
     )
     show(json.dumps(explained, indent=2) if options.format == "json" else _text(explained))
-    return 0
 
 
 def _text(explained: dict[str, Any]) -> str:

@@ -43,20 +43,13 @@ def add_measure(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Release, print, and compare with the gates."""
-    from dpdb.doors.cli.session import asked, one_release, open_session, step_bar
+    from dpdb.doors.cli.session import asked, run_session
     from dpdb.doors.cli.texts import releases_text
     from dpdb.measures import MEASURES
 
     ask = asked(options, "dp_inconsistency")
     gates = thresholds(options, ask.measures)
-    with (
-        AnswerOutput.of(options) as output,
-        open_session(
-            options,
-            budget=one_release(options),
-            progress=step_bar(options, _STEPS),
-        ) as session,
-    ):
+    with AnswerOutput.of(options) as output, run_session(options, _STEPS) as session:
         releases = session.release(ask, who=options.who)
         if ask.rate and ask.measure == "all":
             for measure in MEASURES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from dpdb.doors.cli.options import command, quiet_options, source_options, table_settings
+from dpdb.doors.cli.options import command, given, quiet_options, source_options, table_settings
 from dpdb.doors.cli.parser import real, whole
 from dpdb.doors.cli.streams import show
 
@@ -30,21 +30,13 @@ def add_noise(commands: Any) -> None:
     quiet_options(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Write the noisy copy and print a summary of the changes."""
     from dpdb.owner.dirt import write_noisy
 
     summary = write_noisy(
         options.source,
-        out=options.out,
-        kind=options.kind,
-        alpha=options.alpha,
-        typo=options.typo,
-        skew=options.skew,
-        iterations=options.iterations,
-        seed=options.seed,
-        sample=options.sample,
-        overwrite=options.overwrite,
+        **given(options, "out", "kind", "alpha", "typo", "skew", "iterations", "seed", "sample", "overwrite"),
         **table_settings(options),
     )
     show(
@@ -52,4 +44,3 @@ def run(options: argparse.Namespace) -> int:
         f"({summary.iterations:,} iterations in {len(summary.constrained_columns)} constrained columns, "
         f"seed {summary.seed})"
     )
-    return 0

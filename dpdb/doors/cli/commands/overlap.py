@@ -46,7 +46,7 @@ def add_overlap(commands: Any) -> None:
     format_option(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Read the queries, bound their joint cost, print it; no table is opened and nothing is spent."""
     from dpdb.overlap import overlap_report
 
@@ -58,7 +58,6 @@ def run(options: argparse.Namespace) -> int:
         types=csv_schema(options) or {},
     )
     show(json.dumps(report.to_dict(), indent=2) if options.format == "json" else _in_words(report))
-    return 0
 
 
 def _lines(name: str) -> list[str]:

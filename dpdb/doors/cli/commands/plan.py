@@ -11,6 +11,7 @@ from dpdb.doors.cli.options import (
     declared_options,
     distinct,
     format_option,
+    given,
     margin_option,
     setting_options,
     shape_options,
@@ -55,10 +56,11 @@ def add_plan(commands: Any) -> None:
     format_option(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Print the errors to expect, or what a suite of checks will be able to tell apart."""
     if options.suite is not None:
-        return _suite(options)
+        _suite(options)
+        return
     for name in ("constraints", "error_rate"):
         if getattr(options, name) is None:
             raise ParameterError(f"{_option(name)} is missing (or give --suite FILE)")
@@ -66,22 +68,15 @@ def run(options: argparse.Namespace) -> int:
 
     planned = plan(
         options.source,
-        rows=options.rows,
-        error_rate=options.error_rate,
-        epsilon=options.epsilon,
         distinct=distinct(options),
         values=values(options),
-        max_degree=options.max_degree,
-        target=options.target,
-        repetitions=options.repetitions,
-        seed=options.seed,
+        **given(options, "rows", "error_rate", "epsilon", "max_degree", "target", "repetitions", "seed"),
         **table_settings(options),
     )
     show(json.dumps(planned.to_dict(), indent=2) if options.format == "json" else str(planned))
-    return 0
 
 
-def _suite(options: argparse.Namespace) -> int:
+def _suite(options: argparse.Namespace) -> None:
     from dpdb.suites import load_suite, planned_words
 
     for name in ("source", "constraints", "error_rate", "target"):
@@ -89,10 +84,8 @@ def _suite(options: argparse.Namespace) -> int:
             raise ParameterError(f"--suite is planned without {'SOURCE' if name == 'source' else _option(name)}")
     if options.format != "text":
         raise ParameterError("--suite is planned in words: --format text")
-    wished = {"runs": options.runs, "certain": options.certain, "margin": options.margin}
     suite = load_suite(options.suite, date="2000-01-01")  # whatever {date} stands for, the plan is the same
-    show("\n".join(planned_words(suite, options.epsilon, options.rows, **wished)))
-    return 0
+    show("\n".join(planned_words(suite, options.epsilon, options.rows, **given(options, "runs", "certain", "margin"))))
 
 
 def _option(name: str) -> str:

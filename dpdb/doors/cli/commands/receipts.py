@@ -30,13 +30,12 @@ def add_key(actions: Any) -> None:
     parser.add_repeated("--follows", metavar="PUB", help="public key that was lost or retired; repeatable")
 
 
-def _key(options: argparse.Namespace) -> int:
+def _key(options: argparse.Namespace) -> None:
     """Make the key and print the public one."""
     from dpdb.receipts import load_public, new_key_file
 
     earlier = tuple(load_public(each).vkey for each in options.follows)
     show(new_key_file(Path(options.key), options.name, earlier).vkey)
-    return 0
 
 
 def add_issue(actions: Any) -> None:
@@ -54,7 +53,7 @@ def add_issue(actions: Any) -> None:
     )
 
 
-def _issue(options: argparse.Namespace) -> int:
+def _issue(options: argparse.Namespace) -> None:
     """Print one receipt."""
     from dpdb.receipts import Issuer, load_key, load_public, open_receipt, read_checkpoints, read_receipts
 
@@ -72,7 +71,6 @@ def _issue(options: argparse.Namespace) -> int:
     with Issuer(options.ledger, key) as issuer:
         found = issuer.found(run_id=options.run_id, suite=options.suite, release_id=options.release)
         show(issuer.issue(*found, after).decode().removesuffix("\n"))
-    return 0
 
 
 def add_verify(commands: Any) -> None:
@@ -157,7 +155,7 @@ def add_witness(commands: Any) -> None:
     parser.add_argument("--cosign", metavar="KEY", help="the witness's own private key: cosign what is kept")
 
 
-def _witness(options: argparse.Namespace) -> int:
+def _witness(options: argparse.Namespace) -> None:
     """Keep what was shown to follow what is kept; otherwise refuse."""
     from dpdb.receipts import Issuer, WitnessFile, load_key, load_public, open_receipt, read_receipts
 
@@ -178,4 +176,3 @@ def _witness(options: argparse.Namespace) -> int:
         lines = [line for path in options.receipts for line in read_receipts(path)]
         kept = witness.keep_receipts([open_receipt(line, keys) for line in lines])
     show("\n".join(f"{options.file}: {one.origin}, {one.size} lines, root {one.root.hex()}" for one in kept))
-    return 0

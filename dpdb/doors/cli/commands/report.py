@@ -12,6 +12,7 @@ from dpdb.doors.cli.options import command, format_option
 from dpdb.doors.cli.parser import real
 from dpdb.doors.cli.streams import show
 from dpdb.errors import ParameterError
+from dpdb.names import aligned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +39,7 @@ def add_report(commands: Any) -> None:
     parser.add_argument("--title", metavar="T", harmless=True, help="heading of the page (Data quality report)")
 
 
-def _report(options: argparse.Namespace) -> int:
+def _report(options: argparse.Namespace) -> None:
     """Read results, write the page; the private source is not opened."""
     from dpdb.constraints import distinct, load_constraints
     from dpdb.doors.jobs.results import read_results, several_results
@@ -52,7 +53,8 @@ def _report(options: argparse.Namespace) -> int:
     if len(options.results) > 1 and (options.ledger is not None or options.constraints is not None):
         raise ParameterError("--ledger and --constraints are of one table; leave them out of a page about several")
     if all(Path(path).suffix.lower() == ".json" for path in options.results):
-        return _board(options, out)
+        _board(options, out)
+        return
     tables = [read_results(path, options.table) for path in options.results]
     for path, read in zip(options.results, tables, strict=True):
         if not (read.rows or read.verdicts or read.diagnoses):
@@ -73,10 +75,9 @@ def _report(options: argparse.Namespace) -> int:
     verdicts = f", {len(results.verdicts):,} verdicts" if results.verdicts else ""
     named = f", {len(results.diagnoses):,} named" if results.diagnoses else ""
     show(f"{out}: {len(results.rows):,} releases{verdicts}{named}")
-    return 0
 
 
-def _board(options: argparse.Namespace, out: Path) -> int:
+def _board(options: argparse.Namespace, out: Path) -> None:
     """Write a page of the checks by sites, from what they have published."""
     from dpdb.doors.reports.sites import board_of, board_page, read_sites
     from dpdb.files.new_file import new_file
@@ -87,7 +88,6 @@ def _board(options: argparse.Namespace, out: Path) -> int:
     with new_file(out, replace=True) as partial:
         partial.write_text(board_page(board, options.title or "Checks by site"), encoding="utf-8")
     show(f"{out}: {len(board.lines):,} checks of {len(board.sites)} sites")
-    return 0
 
 
 def add_combine(commands: Any) -> None:
@@ -131,7 +131,6 @@ def _as_json(board: Board, totals: list[Total], left_out: list[str]) -> dict[str
 
 
 def _board_lines(board: Board) -> Iterator[str]:
-    from dpdb.doors.cli.texts import aligned
     from dpdb.doors.reports.sites import cell_words
 
     if not board.lines:

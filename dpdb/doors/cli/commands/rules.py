@@ -17,6 +17,7 @@ from dpdb.doors.cli.options import (
     command_of_actions,
     csv_line,
     format_option,
+    given,
     setting_options,
     source_options,
 )
@@ -54,20 +55,20 @@ def add_import(actions: Any) -> None:
     format_option(parser)
 
 
-def _import(options: argparse.Namespace) -> int:
+def _import(options: argparse.Namespace) -> None:
     """Print a constraints file; it lists the checks that are left out, and standard error has their number."""
     from dpdb.rules import import_rules
 
     if options.cdm is not None:
-        return _import_dqd(options)
+        _import_dqd(options)
+        return
     if options.today is not None or options.out is not None:
         raise ParameterError("--today and --out are for DataQualityDashboard's files: give --cdm, too")
     imported = import_rules(options.file, options.table, options.dialect)
     _show([imported], options.format)
-    return 0
 
 
-def _import_dqd(options: argparse.Namespace) -> int:
+def _import_dqd(options: argparse.Namespace) -> None:
     """Print the suite of one table, or write that of each table to a folder."""
     from dpdb.names import nearest_words
     from dpdb.rules import import_dqd
@@ -87,7 +88,6 @@ def _import_dqd(options: argparse.Namespace) -> int:
         _show(imported, options.format)
     else:
         raise ParameterError("it has checks of several tables: name one with --table, or a folder for all with --out")
-    return 0
 
 
 def _write(folder: Path, imported: tuple[ImportedRules, ...]) -> None:
@@ -169,13 +169,14 @@ def add_discover(actions: Any) -> None:
     answer_options(parser, who=False)
 
 
-def _discover(options: argparse.Namespace) -> int:
+def _discover(options: argparse.Namespace) -> None:
     """Print a suite of the names, with their cost; or, without privacy, with exact scores."""
     if options.non_private:
-        given = [f"--{name.replace('_', '-')}" for name in _SPENDING if getattr(options, name) is not None]
-        if given:
-            raise ParameterError(f"--non-private spends nothing and is in no ledger: leave out {', '.join(given)}")
-        return _exact(options)
+        named = [f"--{name.replace('_', '-')}" for name in _SPENDING if getattr(options, name) is not None]
+        if named:
+            raise ParameterError(f"--non-private spends nothing and is in no ledger: leave out {', '.join(named)}")
+        _exact(options)
+        return
     options.epsilon = options.epsilon or "1"
     with AnswerOutput.of(options) as output:
         found = _named(options)
@@ -183,15 +184,14 @@ def _discover(options: argparse.Namespace) -> int:
         output.show(
             json.dumps(found.to_dict(), indent=2) + "\n" if as_json else found.text(), (), run_id=found.run_id or ""
         )
-    return 0
 
 
 def _named(options: argparse.Namespace) -> DiscoveredRules:
-    from dpdb.doors.cli.session import clear_bar, name_run, one_release, open_session, running, step_bar
+    from dpdb.doors.cli.session import clear_bar, name_run, run_session, running
     from dpdb.owner import discover, prepare_discovery
 
-    asked = {name: getattr(options, name) for name in ("top", "epsilon", "run_id", "label")}
-    with open_session(options, budget=one_release(options), progress=step_bar(options, _STEPS)) as session:
+    asked = given(options, "top", "epsilon", "run_id", "label")
+    with run_session(options, _STEPS) as session:
         run = prepare_discovery(session, columns=_names(options), **asked)
         clear_bar(options)
         name_run(options, run.charge.run_id)
@@ -199,7 +199,7 @@ def _named(options: argparse.Namespace) -> DiscoveredRules:
             return discover(session, run)
 
 
-def _exact(options: argparse.Namespace) -> int:
+def _exact(options: argparse.Namespace) -> None:
     from dpdb.doors.cli.options import table_settings
     from dpdb.doors.cli.session import step_bar
     from dpdb.owner import exact_dependencies
@@ -215,7 +215,6 @@ def _exact(options: argparse.Namespace) -> int:
     with AnswerOutput(options.out, None, warn=False) as output:
         as_json = options.format == "json"
         output.show(json.dumps(found.to_dict(), indent=2) + "\n" if as_json else found.text(), ())
-    return 0
 
 
 def _names(options: argparse.Namespace) -> list[str] | None:

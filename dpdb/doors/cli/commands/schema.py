@@ -27,13 +27,12 @@ def add_schema(commands: Any) -> None:
     format_option(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Print proposed types; nothing uses them before the owner gives them as an option."""
     from dpdb.owner import propose_schema
 
     proposed = propose_schema(options.source, **table_settings(options))
     show(json.dumps(proposed.to_dict(), indent=2) if options.format == "json" else _text(proposed))
-    return 0
 
 
 def _text(proposed: ProposedSchema) -> str:

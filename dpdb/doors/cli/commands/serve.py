@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dpdb.doors.cli.options import command, command_of_actions, configured_owner_log, format_option, who_option
 from dpdb.doors.cli.parser import Parser, whole
 from dpdb.errors import ParameterError
+from dpdb.names import aligned
 
 if TYPE_CHECKING:
     from dpdb.ledger import RecordedAnalyst
@@ -27,7 +28,7 @@ def add_serve(commands: Any) -> None:
     parser.add_argument("--port", metavar="N", type=whole, help="instead of the configured one; 0 takes a free one")
 
 
-def _serve(options: argparse.Namespace) -> int:
+def _serve(options: argparse.Namespace) -> None:
     """Answer until a signal."""
     from dpdb.doors.cli.streams import say
     from dpdb.doors.server.configuration import load_configuration
@@ -43,7 +44,6 @@ def _serve(options: argparse.Namespace) -> int:
         raise ParameterError(f"{error.name} is not installed: pip install 'dpdb[serve]'") from None
     configured_owner_log(configuration.owner_log)
     serve(configuration, say)
-    return 0
 
 
 _TOKEN = "DPDB_TOKEN"
@@ -58,7 +58,7 @@ def add_mcp(commands: Any) -> None:
     parser.add_argument("--token-file", metavar="FILE", help=f"file with the analyst's token (environment {_TOKEN})")
 
 
-def _mcp(options: argparse.Namespace) -> int:
+def _mcp(options: argparse.Namespace) -> None:
     """Answer until standard input ends."""
     from dpdb.doors.server.configuration import load_configuration
 
@@ -70,7 +70,6 @@ def _mcp(options: argparse.Namespace) -> int:
         raise ParameterError(f"{error.name} is not installed: pip install 'dpdb[mcp]'") from None
     configured_owner_log(configuration.owner_log)
     serve_stdio(configuration, token)
-    return 0
 
 
 def _token(path: str | None) -> str:
@@ -127,7 +126,7 @@ def add_add(actions: Any) -> None:
     parser.add_argument("--expires", metavar="TIME", help="when his access ends, such as 2027-01-01 (UTC)")
 
 
-def _add(options: argparse.Namespace) -> int:
+def _add(options: argparse.Namespace) -> None:
     """Write to every ledger, then print the token."""
     from dpdb.doors.server.analysts import add_analyst
     from dpdb.doors.server.configuration import load_configuration
@@ -143,7 +142,6 @@ def _add(options: argparse.Namespace) -> int:
         approved_by=options.who,
     )
     print(token)
-    return 0
 
 
 def _time(text: str) -> datetime:
@@ -162,7 +160,7 @@ def add_quota(actions: Any) -> None:
     amount_options(parser)
 
 
-def _quota(options: argparse.Namespace) -> int:
+def _quota(options: argparse.Namespace) -> None:
     """Write to every ledger."""
     from dpdb.doors.server.analysts import ration_analyst
     from dpdb.doors.server.configuration import load_configuration
@@ -171,7 +169,6 @@ def _quota(options: argparse.Namespace) -> int:
         raise ParameterError("give --quota E, --per-statement E or both")
     configuration = load_configuration(options.config)
     ration_analyst(configuration, options.name, options.quota, options.per_statement, options.who)
-    return 0
 
 
 def add_revoke(actions: Any) -> None:
@@ -181,13 +178,12 @@ def add_revoke(actions: Any) -> None:
     act_options(parser)
 
 
-def _revoke(options: argparse.Namespace) -> int:
+def _revoke(options: argparse.Namespace) -> None:
     """Write to every ledger."""
     from dpdb.doors.server.analysts import revoke_analyst
     from dpdb.doors.server.configuration import load_configuration
 
     revoke_analyst(load_configuration(options.config), options.name, options.who)
-    return 0
 
 
 _HEADINGS = ("analyst", "table", "role", "quota", "spent", "per statement", "expires", "access")
@@ -200,19 +196,17 @@ def add_list(actions: Any) -> None:
     format_option(parser)
 
 
-def _list(options: argparse.Namespace) -> int:
+def _list(options: argparse.Namespace) -> None:
     """Print one line for each analyst and table."""
-    from dpdb.doors.cli.texts import aligned
     from dpdb.doors.server.analysts import list_analysts
     from dpdb.doors.server.configuration import load_configuration
 
     found = list_analysts(load_configuration(options.config))
     if options.format == "json":
         print(json.dumps([_object(name, table, one) for name, of in found.items() for table, one in of.items()]))
-        return 0
+        return
     lines = [_HEADINGS, *(_line(name, table, one, of) for name, of in found.items() for table, one in of.items())]
     print("\n".join(aligned(lines)))
-    return 0
 
 
 def _object(name: str, table: str, one: RecordedAnalyst | None) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def add_sql(commands: Any) -> None:
     limit_options(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Answer the statements of the command line, of a file or of standard input; or prompt for them."""
     from dpdb.doors.cli.session import open_session
     from dpdb.doors.cli.sql_answers import BINARY, answer_statements
@@ -78,9 +78,9 @@ def run(options: argparse.Namespace) -> int:
         if text is None:
             from dpdb.doors.cli.prompt import run_prompt
 
-            return run_prompt(front_end, ledger=options.ledger, receipt=(options.receipt, options.receipt_key))
-        answer_statements(front_end, split_statements(text), options)
-    return 0
+            run_prompt(front_end, ledger=options.ledger, receipt=(options.receipt, options.receipt_key))
+        else:
+            answer_statements(front_end, split_statements(text), options)
 
 
 def _statements_text(options: argparse.Namespace) -> str | None:

@@ -11,7 +11,7 @@ from decimal import ROUND_FLOOR, Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpdb.doors.cli.options import command, format_option, who_option
+from dpdb.doors.cli.options import command, format_option, given, who_option
 from dpdb.doors.cli.parser import Parser, real
 from dpdb.doors.cli.streams import show
 from dpdb.errors import ParameterError
@@ -37,13 +37,12 @@ def act(actions: Any, name: str, do: _Act, text: str, example: str) -> Parser:
     return parser
 
 
-def _done(do: _Act, options: argparse.Namespace) -> int:
+def _done(do: _Act, options: argparse.Namespace) -> None:
     from dpdb.ledger import Ledger
 
     with Ledger.open(options.ledger) as ledger:
         do(ledger, options)
         show_summary(ledger.summary(), options.format)
-    return 0
 
 
 def ledger_option(parser: Parser, *formats: str) -> None:
@@ -154,21 +153,13 @@ def add_create(actions: Any) -> None:
     parser.add_argument("--append-only", action="store_true", help="rows are added and never change: no epochs needed")
 
 
-def _create(options: argparse.Namespace) -> int:
+def _create(options: argparse.Namespace) -> None:
     """Make a ledger and print its summary."""
     from dpdb.ledger import Ledger
 
-    with Ledger.create(
-        options.ledger,
-        notion=options.notion,
-        epsilon=options.epsilon,
-        delta=options.delta,
-        append_only=options.append_only,
-        at_most=options.at_most,
-        per=options.per,
-    ) as ledger:
+    settings = given(options, "notion", "epsilon", "delta", "append_only", "at_most", "per")
+    with Ledger.create(options.ledger, **settings) as ledger:
         show_summary(ledger.summary(), options.format)
-    return 0
 
 
 def add_show(actions: Any) -> None:
@@ -180,7 +171,7 @@ def add_show(actions: Any) -> None:
     )
 
 
-def _show(options: argparse.Namespace) -> int:
+def _show(options: argparse.Namespace) -> None:
     """Print a ledger's summary."""
     from dpdb.ledger import epsilon_at, open_to_read
 
@@ -188,7 +179,7 @@ def _show(options: argparse.Namespace) -> int:
         summary, unseen = ledger.summary(), ledger.unseen_rows()
         if options.at_delta is None:
             show_summary(summary, options.format, unseen=unseen)
-            return 0
+            return
         epsilon = epsilon_at(summary, ledger.history(), options.at_delta)
         show_summary(
             summary,
@@ -197,7 +188,6 @@ def _show(options: argparse.Namespace) -> int:
             f"\nat delta   ({epsilon:.6g}, {options.at_delta:g}), if no release was chosen by earlier answers",
             unseen=unseen,
         )
-    return 0
 
 
 def add_epoch(actions: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -34,7 +34,7 @@ def add_history(actions: Any) -> None:
     ledger_option(parser, "csv")
 
 
-def _history(options: argparse.Namespace) -> int:
+def _history(options: argparse.Namespace) -> None:
     """Print every debit, answered or not, and the owner's acts in between."""
     from dpdb.doors.cli.result_formats import csv_text
     from dpdb.ledger import open_to_read
@@ -45,27 +45,20 @@ def _history(options: argparse.Namespace) -> int:
         lists = {"releases": list(map(_entry_fields, entries)), "acts": [asdict(act) for act in acts]}
         show(json.dumps(lists, indent=2))
     elif options.format == "csv":
-        cells = [(_place(entry), _entry_cells(entry, parameter)) for entry in entries]
-        lines = _in_order([*cells, *((_place_of_act(act), _act_cells(act)) for act in acts)])
-        show(csv_text(_COLUMNS, lines).removesuffix("\n"))
+        cells = [_entry_cells(entry, parameter) for entry in entries]
+        show(csv_text(_COLUMNS, _in_order(entries, cells, acts, map(_act_cells, acts))).removesuffix("\n"))
     else:
-        words = [(_place(entry), _entry_words(entry, parameter)) for entry in entries]
-        shown = _in_order([*words, *((_place_of_act(act), _act_words(act)) for act in acts)])
-        show("\n".join(shown) or "no releases yet")
-    return 0
+        words = [_entry_words(entry, parameter) for entry in entries]
+        show("\n".join(_in_order(entries, words, acts, map(_act_words, acts))) or "no releases yet")
 
 
-def _in_order(placed: Iterable[tuple[tuple[int, int], T]]) -> list[T]:
-    """Sort debits by their order, and put each act behind the debit that it follows."""
+def _in_order(
+    entries: Sequence[LedgerEntry], lines: Iterable[T], acts: Sequence[LedgerAct], lines_of_acts: Iterable[T]
+) -> list[T]:
+    """Sort the lines of debits by their order, and put that of each act behind the debit that it follows."""
+    places = [*((entry.number, 0) for entry in entries), *((act.after, act.number) for act in acts)]
+    placed = zip(places, [*lines, *lines_of_acts], strict=True)
     return [line for _, line in sorted(placed, key=lambda pair: pair[0])]
-
-
-def _place(entry: LedgerEntry) -> tuple[int, int]:
-    return entry.number, 0
-
-
-def _place_of_act(act: LedgerAct) -> tuple[int, int]:
-    return act.after, act.number
 
 
 def _entry_words(entry: LedgerEntry, parameter: str) -> str:
@@ -149,7 +142,7 @@ def add_answers(actions: Any) -> None:
     parser.add_argument("--run-id", metavar="ID", help="only what this run has released")
 
 
-def _print_answers(options: argparse.Namespace) -> int:
+def _print_answers(options: argparse.Namespace) -> None:
     """Print recorded answers; spends nothing and draws nothing."""
     from dpdb.ledger import open_to_read
 
@@ -161,10 +154,9 @@ def _print_answers(options: argparse.Namespace) -> int:
         raise ParameterError(f"{options.ledger}: no recorded answer of {names}; see `dpdb budget history`")
     if options.format == "json":
         show(json.dumps({"answers": [_answer_fields(answer, options.release) for answer in found]}, indent=2))
-        return 0
+        return
     words = [f"{_head(answer)}\n{_answer_text(answer, options.release)}" for answer in found]
     show("".join(words).rstrip("\n") if found else "no answers yet")
-    return 0
 
 
 def _answer_text(answer: RecordedAnswer, release_id: str | None) -> str:
@@ -211,12 +203,5 @@ def _answer_fields(answer: RecordedAnswer, release_id: str | None) -> dict[str, 
         shown = found
     elif not _is_object(answer):
         shown = {"releases": [release.to_dict() for release in _releases(answer, release_id)]}
-    return {
-        "number": answer.number,
-        "reserved": answer.reserved,
-        "run_id": answer.run_id,
-        "analyst": answer.analyst,
-        "label": answer.label,
-        "request": json.loads(answer.request),
-        **shown,
-    }
+    fields = {name: getattr(answer, name) for name in ("number", "reserved", "run_id", "analyst", "label")}
+    return {**fields, "request": json.loads(answer.request), **shown}

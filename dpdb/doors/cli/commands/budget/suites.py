@@ -24,13 +24,12 @@ def add_suites(actions: Any) -> None:
     ledger_option(parser)
 
 
-def _suites(options: argparse.Namespace) -> int:
+def _suites(options: argparse.Namespace) -> None:
     """Print the suites of a ledger."""
     from dpdb.ledger import open_to_read
 
     with open_to_read(options.ledger) as ledger:
         show_suites(ledger.suites(), options.format)
-    return 0
 
 
 def show_suites(suites: list[RecordedSuite], output: str) -> None:
@@ -84,7 +83,7 @@ def add_rearm(actions: Any) -> None:
     act_options(parser)
 
 
-def _rearm(options: argparse.Namespace) -> int:
+def _rearm(options: argparse.Namespace) -> None:
     """Re-arm a check and print the suite."""
     from dpdb.ledger import Ledger
     from dpdb.privacy import PURE
@@ -97,7 +96,6 @@ def _rearm(options: argparse.Namespace) -> int:
             refuse_small_epsilon(kept.spec, charge)
         ledger.rearm(options.name, options.check, charge, who=options.who, label=options.label)
         show_suites([suite for suite in ledger.suites() if suite.name == options.name], options.format)
-    return 0
 
 
 def add_close(actions: Any) -> None:

@@ -1,8 +1,12 @@
-"""Our own database as a remote table: asked without a network. What tests compare others with."""
+"""Our own database as a remote table: asked without a network. What other engines are compared with.
+
+Who imports this makes it an engine of dpdb.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -12,6 +16,9 @@ from sqlglot import exp
 
 from dpdb.database import Database
 from dpdb.engine.sql import read_columns
+from dpdb.predicates import Node, Term
+from dpdb.remote import engine
+from dpdb.remote.spelling import SPELLINGS
 from dpdb.remote.table import RemoteSet, new_name
 from dpdb.schema import Column, TableSchema
 from dpdb.sources import SourceLike, open_source
@@ -87,7 +94,9 @@ class DuckDBRemote:
 
     def ask(self, tree: exp.Expr) -> pa.Table:
         """Run a query."""
-        names_and_types = self._database.arrow_schema(tree.sql("duckdb", normalize_functions=False))
+        empty = f"SELECT * FROM ({tree.sql('duckdb', normalize_functions=False)}) LIMIT 0"
+        with self._database._errors(empty), closing(self._database._connection.cursor()) as cursor:
+            names_and_types = cursor.sql(empty).to_arrow_reader(1).schema
         return pa.Table.from_batches(list(self._database.stream(tree)), names_and_types)
 
     def lend(self, name: str, table: pa.Table) -> exp.Table:
@@ -127,3 +136,41 @@ class DuckDBSet(RemoteSet):
 
     def close(self) -> None:
         """Leave the connection to its owner."""
+
+
+class DuckDBSpelling:
+    """Our own SQL; `ForeignSpelling` says what each method is for."""
+
+    hashes_keys = True
+
+    def why_not_compared(self, kind: str, wanted: str) -> str | None:
+        """Return None: it is where comparisons come from."""
+        del kind, wanted
+        return None
+
+    def why_not(self, part: Node | Term) -> str | None:
+        """Return None."""
+        del part
+        return None
+
+    def spelled(self, database: Database, tree: exp.Expr) -> exp.Expr:
+        """Return the tree."""
+        del database
+        return tree
+
+    def row_hash(self, columns: Sequence[exp.Expr]) -> exp.Expr:
+        """Hash as the canonical order does."""
+        return exp.Anonymous(this="hash", expressions=list(columns))
+
+    def hash_sum(self, row_hash: exp.Expr) -> exp.Expr:
+        """Add up in 128 bits."""
+        return exp.Sum(this=exp.cast(row_hash, "HUGEINT", dialect="duckdb"))
+
+    def spread(self, query: exp.Select, column: exp.Column) -> exp.Select:
+        """Return the query: all rows are in one place."""
+        del column
+        return query
+
+
+engine.REMOTE_KINDS = (*engine.REMOTE_KINDS, f"{__name__}.DuckDBSource")
+SPELLINGS["duckdb"] = DuckDBSpelling()
