@@ -23,7 +23,7 @@ from dpdb.overlap.bounds import (
 )
 from dpdb.overlap.index_rows import IndexRows, most_collected
 from dpdb.overlap.instance import Deadline, IntervalTable
-from dpdb.predicates import ValueSet
+from dpdb.predicates import Box, ValueSet
 
 END = 60.0  # never reached
 
@@ -120,6 +120,13 @@ def test_colourings_are_proper_and_cost_at_least_the_heaviest_clique() -> None:
         assert colouring_bound(graph, weights) == (min(costs) if len(set(weights.tolist())) > 1 else costs[0])
 
 
+def boxes_of(rows: Sequence[Sequence[tuple[int, int]]]) -> list[Box]:
+    return [
+        tuple((name, ValueSet.interval(*side, closed_high=False)) for name, side in zip("xyz", row, strict=False))
+        for row in rows
+    ]
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_what_is_collected_inside_a_box_is_bounded_whatever_is_left_out_as_cold(
     seed: int, monkeypatch: pytest.MonkeyPatch
@@ -130,16 +137,23 @@ def test_what_is_collected_inside_a_box_is_bounded_whatever_is_left_out_as_cold(
     rows = [[(at, min(atoms, at + rng.randint(1, 4))) for at in row] for row in starts]
     weights = [rng.randint(1, 9) for _ in rows]
     most = max(most_inside(rows, atoms, weights))
-    boxes = [
-        tuple(
-            (name, ValueSet.interval(low, high, closed_high=False)) for name, (low, high) in zip("xy", row, strict=True)
-        )
-        for row in rows
-    ]
-    index, chosen, seen = IndexRows(boxes, weights, [None] * len(rows)), np.arange(len(rows)), set()
+    index, chosen, seen = IndexRows(boxes_of(rows), weights, [None] * len(rows)), np.arange(len(rows)), set()
     for cells, room in itertools.product((0, 60, 120, 180, 240, 300), range(most - 25, most + 20, 3)):
         monkeypatch.setattr(index_rows, "MOST_CELLS", cells)
         upper, _ = most_collected(index, (), chosen, room, Deadline(END))
         assert upper >= most
         seen.add(upper <= room)
     assert seen == {True, False}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_with_time_what_is_collected_is_decided_for_every_room(seed: int) -> None:
+    rng = random.Random(seed)
+    starts = [[rng.randrange(4) for _ in "xyz"] for _ in range(30)]
+    rows = [[(at, min(4, at + rng.randint(1, 2))) for at in row] for row in starts]
+    weights = [rng.randint(1, 3) for _ in rows]
+    most = max(most_inside(rows, 4, weights))
+    index = IndexRows(boxes_of(rows), weights, [None] * len(rows))
+    for room in range(most - 3, most + 4):
+        upper, _ = most_collected(index, (), np.arange(len(rows)), room, Deadline(END))
+        assert (upper <= room) == (most <= room)

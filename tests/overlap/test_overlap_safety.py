@@ -170,6 +170,15 @@ def test_without_time_no_more_is_charged_than_the_colouring(seed: int, monkeypat
 
 
 @pytest.mark.parametrize("seed", range(6))
+def test_without_time_no_more_is_charged_than_the_dual(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    regions, weights, truth = of_parts(seed)
+    monkeypatch.setattr(solver, "MOST_POINTS", 0)
+    monkeypatch.setattr(solver, "MOST_GRAPH_ROWS", 0)
+    dual, _ = dual_bound(reduce(encode(regions, np.array(weights))), Deadline(0.0))
+    assert truth <= maximum_overlap(regions, weights, deadline=0.0).upper <= dual < sum(weights)
+
+
+@pytest.mark.parametrize("seed", range(6))
 def test_an_index_without_time_bounds_all_that_was_added(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     regions, weights, truth = of_parts(seed)
     index = OverlapIndex(list(zip(regions, weights, strict=True)))
