@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sqlglot import exp
 
@@ -16,7 +18,7 @@ import dpdb
 from dpdb.constraints import parse_constraint
 from dpdb.engine.parents import across as binding
 from dpdb.engine.sql import input_rows as orphans
-from dpdb.errors import DpdbError
+from dpdb.errors import ConstraintTypeError, DpdbError
 from dpdb.ledger import Ledger
 from dpdb.opening import open_local_table
 
@@ -148,6 +150,15 @@ def test_rules_are_read_again_as_they_are_written() -> None:
         assert str(again) == str(dc)
 
 
+def test_inside_select_the_parent_is_called_by_its_name_or_the_end_of_it() -> None:
+    read = {
+        str(*parse_constraint(f"CHECK (a IN (SELECT {before}x FROM s.v WHERE {within}y = 1))"))
+        for before in ("", "v.", "S.V.")
+        for within in ("", "v.", "s.V.")
+    }
+    assert read == {"not(t1.a IN (SELECT x FROM s.v WHERE s.v.y = 1) = FALSE)"}
+
+
 def text_of(rule: str, parts: Sequence[str]) -> str:
     return rule.format(*parts).replace("(t1.m = TRUE) != (t2.m = TRUE)", "t1.m != t2.m")
 
@@ -209,6 +220,45 @@ def test_values_are_compared_as_columns_are(kind: str) -> None:
         assert part.self_conflicts == len([each for each in equal if each is not None])
 
 
+ODD_KINDS = {  # the measured column's type, the parent's, and texts of values
+    "zoned time": ("TIMETZ", "TIMETZ", ["00:00:00+00", "01:00:00+01", "00:00:00+01", "24:00:00+00"]),
+    "collation": ("VARCHAR COLLATE NOCASE", "VARCHAR COLLATE NOACCENT", ["a", "A", "á", "", "b"]),
+    "categories": ("ENUM('a', 'B', 'c', '')", "ENUM('c', 'a', 'A', '')", ["a", "B", "c", "A", ""]),
+    "category and text": ("ENUM('a', 'B', '')", "VARCHAR COLLATE NOCASE", ["a", "b", "B", ""]),
+    "bytes": ("BLOB", "BLOB", ["\\x00", "a", "", "\\xFF"]),
+    "UUID": ("UUID", "UUID", ["f" * 32, "F" * 32, "0" * 32, "8" + "0" * 31]),
+    "huge": ("HUGEINT", "UBIGINT", ["9007199254740993", "9007199254740992", "-1", str(2**64 - 1), str(-(2**127))]),
+    "decimals": ("DECIMAL(4,2)", "DECIMAL(20,4)", ["1.00", "1.0001", "99.99", "-1", "0.10"]),
+    "interval": ("INTERVAL", "INTERVAL", ["1 month", "30 days", "29 days 24:00:00", "-1 day", "720:00:00"]),
+    "bits": ("BIT", "BIT", ["1", "01", "0"]),
+}
+
+
+def test_values_of_all_types_are_found_as_plain_sql_finds_them(tmp_path: Path) -> None:
+    """Collations are left out on both sides: text compares by code point."""
+    kinds, rules, queries = list(enumerate(ODD_KINDS.values())), [], []
+    with duckdb.connect(str(tmp_path / "odd.duckdb")) as connection:
+        connection.execute(f"CREATE TABLE child ({', '.join(f'a{n} {kind}' for n, (kind, _, _) in kinds)})")
+        connection.execute(f"CREATE TABLE v ({', '.join(f'x{n} {kind}' for n, (_, kind, _) in kinds)}, y BOOLEAN)")
+        for n, (mine, theirs, texts) in kinds:
+            listed = ", ".join(f"('{text}', {place % 2 == 0})" for place, text in enumerate([*texts, *texts[1::2]]))
+            values = f"(VALUES {listed}, (NULL, true), (NULL, NULL)) r(t, y)"
+            connection.execute(f"INSERT INTO child (a{n}) SELECT TRY_CAST(t AS {mine.split(' COLL')[0]}) FROM {values}")
+            connection.execute(
+                f"INSERT INTO v (x{n}, y) SELECT TRY_CAST(t AS {theirs.split(' COLL')[0]}), y FROM {values}"
+            )
+            rules.append(f"CHECK (a{n} NOT IN (SELECT x{n} FROM v WHERE y))")
+            binary = '::VARCHAR COLLATE "binary"' if "VARCHAR" in theirs else ""
+            found = f"EXISTS (FROM v WHERE y AND x{n}{binary} = a{n}{binary})"
+            queries.append(f"SELECT count(*) FROM child WHERE a{n} IS NOT NULL AND {found}")
+        expected = [connection.execute(query).fetchall()[0][0] for query in queries]
+    with open_local_table(tmp_path / "odd.duckdb", table="child", constraints=rules, public_parents=["v"]) as opened:
+        asked = [opened.exact_statistic([dc]) for dc in opened.constraints]
+        counted = opened.count_all(None, [each for each in asked if each is not None])
+    assert dict(zip(ODD_KINDS, counted, strict=True)) == dict(zip(ODD_KINDS, expected, strict=True))
+    assert min(counted) > 0
+
+
 REFUSED = {
     "CHECK (a IN (SELECT w FROM v))": "cannot compare 'a' .BIGINT. with v.w .VARCHAR.",
     "CHECK (a IN (SELECT z FROM v))": "v: there is no column 'z'",
@@ -223,6 +273,11 @@ REFUSED = {
     "CHECK (a IN (SELECT x, y FROM v))": "expected one column in SELECT",
     "CHECK (a > (SELECT x FROM v))": "expected IN before",
     "CHECK (a IN (SELECT x FROM v WHERE y IN (SELECT x FROM v)))": "expected a column of the row before IN",
+    "CHECK (a IN (SELECT x FROM v WHERE t.b = 1))": "column 36: expected a column of v, as all inside .* found 't'",
+    "CHECK (a IN (SELECT x FROM v WHERE y = 1 AND t1.b = 1))": "column 46: expected a column of v, .* found 't1'",
+    "not(t1.a IN (SELECT x FROM v WHERE t2.b = 1) & t1.k = t2.k)": "column 36: expected a column of v, .* found 't2'",
+    "a IN (SELECT x FROM v WHERE t.b = 1)": "column 29: expected a column of v, as all inside .* found 't'",
+    "CHECK (a IN (SELECT child.k FROM v))": "column 21: expected a column of v, as all inside .* found 'child'",
     "CHECK (a IN (SELECT x FROM v WHERE y = 1 OR TRUE))": "is true whatever the rows hold",
     "CHECK (a IN (SELECT x FROM s))": "s is private, and IN .SELECT .... inside a condition reads public tables only; "
     "declare it .* such as a IN s.x",
@@ -246,3 +301,10 @@ def test_what_is_not_sound_or_not_there_is_one_line_and_costs_nothing(rule: str,
     assert "\n" not in str(refused.value).split("\n    ")[0]  # a syntax error shows the line, too
     with Ledger.open(ledger) as opened:
         assert opened.summary().spent == 0
+
+
+@pytest.mark.parametrize("rule", ["CHECK (a IN (SELECT x FROM v))", "CHECK (a IN (SELECT y FROM v))", "a IN v.y"])
+def test_a_parent_none_of_whose_columns_compare_is_refused_by_the_column(rule: str, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"x": pa.nulls(2), "y": [[1], [2]]}), tmp_path / "v.parquet")
+    with pytest.raises(ConstraintTypeError, match=r"column v\.[xy] has type .*, which constraints cannot compare"):
+        open_local_table(table([(1,)], "a"), constraints=rule, public_parents={"v": tmp_path / "v.parquet"})

@@ -270,6 +270,7 @@ def test_the_files_are_the_owners_only(ledger: Ledger, tmp_path: Path) -> None:
         parse_where("a <> 0.1 OR b IN ('x', 'it''s') AND c IS NULL"),
         parse_where("NOT (a BETWEEN 1e-3 AND 12345678901234567890)"),
         Region.of({"a": ValueSet.points([NAN, float("inf"), Fraction(1, 3)]), "b": ValueSet.only_null()}),
+        Region.of({"a": ValueSet.points([float("-inf"), Fraction(-7, 3), -2, Fraction(-1, 3), Fraction(1, 3), 2])}),
     ],
 )
 def test_predicates_come_back_the_same(predicate: Region) -> None:

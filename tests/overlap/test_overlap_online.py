@@ -16,7 +16,9 @@ from text_reader import parse_where
 
 from dpdb.errors import ParameterError
 from dpdb.overlap import OverlapIndex, index_rows, index_rows as neighbourhood, online
+from dpdb.overlap.instance import Bound
 from dpdb.overlap.online import Added
+from dpdb.predicates import Region
 
 
 class Asked:
@@ -155,6 +157,43 @@ def test_a_certain_refusal_names_the_row() -> None:
     assert decision.witness.queries == (0, 1)
     assert "state = 'CA'" in decision.witness.describe()
     assert index.would_exceed(parse_where("age < 65"), 5, 10).allowed
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_decisions_have_proven_bounds_all_of_them(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of an index that is made at once, by replaying additions or not; without uppers it is below the total."""
+    rng, budget = random.Random(seed), 12
+    index = OverlapIndex()
+    known: dict[Region, tuple[int, int]] = {}
+    for _ in range(60):
+        x, y, weight = rng.randrange(6), rng.randrange(6), rng.randint(1, 3)
+        query = parse_where(f"x BETWEEN {x} AND {x + rng.randrange(3)} AND y BETWEEN {y} AND {y + rng.randrange(3)}")
+        decision = index.would_exceed(query, weight, budget, deadline=60)
+        if decision.allowed:
+            index.add(query, weight, decision.upper)
+            before, _ = known.pop(query, (0, 0))  # the newest addition comes last
+            known[query] = before + weight, decision.upper
+    monkeypatch.setattr(online, "maximum_overlap", lambda *_, deadline: Bound(0, index.total))
+    assert index.bound(0.0).upper <= budget < index.total
+    for replayed in (4096, 0):
+        monkeypatch.setattr(index_rows, "_MOST_REPLAYED", replayed)
+        added = [Added(query, weight, upper) for query, (weight, upper) in known.items()]
+        assert OverlapIndex.of(added).bound(0.0).upper <= budget
+        unproven = [Added(query, weight) for query, (weight, _) in known.items()]
+        assert OverlapIndex.of(unproven).bound(0.0).upper < index.total
+        if replayed:
+            one_by_one = OverlapIndex([(added.query, added.weight) for added in unproven])
+            assert OverlapIndex.of(unproven).bound(0.0).upper == one_by_one.bound(0.0).upper
+
+
+def test_of_several_boxes_the_fullest_one_is_named() -> None:
+    index = OverlapIndex([(parse_where(f"a = 2 AND b < {k}"), 1) for k in (5, 6, 7)])
+    for k in (5, 6, 7):  # apart from one another, which only a search tells
+        index.add(parse_where(f"a = 1 AND b = {k}"), 1)
+    decision = index.would_exceed(parse_where("(a = 1 AND c = 1) OR (a = 2 AND c = 2)"), 1, 3, deadline=60)
+    assert (decision.allowed, decision.lower) == (False, 4)
+    assert decision.witness is not None
+    assert decision.witness.queries == (0, 1, 2)
 
 
 def test_a_release_above_the_whole_budget_is_refused() -> None:

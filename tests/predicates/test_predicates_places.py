@@ -9,7 +9,7 @@ from fractions import Fraction
 from random import Random
 
 import pytest
-from random_predicates import DECIMALS, INTEGERS, KINDS, pool
+from random_predicates import DECIMALS, FLOATS, INTEGERS, KINDS, pool
 from sqlglot import exp
 
 from dpdb.database.database import Database
@@ -54,6 +54,17 @@ def test_the_order_of_keys_is_the_order_of_the_engine(kind: str, database: Datab
             assert (keys[one] == keys[two]) == equal
             continue
         assert (keys[one] == keys[two], keys[one] < keys[two]) == (equal, less), (kind, keys[one], keys[two])
+
+
+ASCENDING = ["-inf", "-3e38", "-1.5", "-1", "-0.5", "-1e-30", "0", "1e-30", "0.5", "1", "1.5", "3e38", "inf", "nan"]
+
+
+@pytest.mark.parametrize("kind", FLOATS)
+def test_negative_floats_lie_below_positive_ones_in_their_order(kind: str, database: Database) -> None:
+    rows = [region(database, kind, f"x = '{text}'") for text in ASCENDING]
+    for number, text in enumerate(ASCENDING):
+        below = region(database, kind, f"x < '{text}'")
+        assert [below.overlaps(row) for row in rows] == [other < number for other in range(len(rows))], (kind, text)
 
 
 def random_numbers(kind: str) -> list[str]:

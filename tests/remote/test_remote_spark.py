@@ -20,7 +20,7 @@ from helpers_remote import FEW_ROWS, compare, cover, random_question, statistics
 
 import dpdb
 from dpdb.doors.cli.main import main
-from dpdb.errors import ConstraintTypeError, EngineError, PredicateError, SourceError
+from dpdb.errors import ConstraintTypeError, EngineError, ParameterError, PredicateError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.opening import open_table
 from dpdb.release import statistics as release_statistics
@@ -103,6 +103,40 @@ def test_every_statistic_of_a_table_with_units(spark: Any) -> None:
     frame = spark.createDataFrame(PEOPLE)
     assert compare(PEOPLE, frame, RULES)["degrees"][0] > 0
     assert compare(PEOPLE, frame, RULES, "city < 'e'", unit="who", max_rows=2)["rows"] == 4
+
+
+CODES = pa.table(
+    {
+        "word": ["a", "c", None, "c", "y", "A"],
+        "number": [1, 2, 2, None, 7, 1],
+        "size": [float("nan"), 0.0, 1.5, None, 2.0, -1.5],
+        "open": [True, False, True, None, True, True],
+    }
+)
+MEMBERS = [
+    "CHECK (city IN (SELECT word FROM codes WHERE open))",
+    "CHECK (city NOT IN (SELECT word FROM codes) OR age IN (SELECT size FROM codes WHERE open))",
+    "CHECK ((who IN (SELECT word FROM codes)) <> (zip IN (SELECT number FROM codes WHERE open)))",
+    "CHECK (who NOT IN (SELECT word FROM codes WHERE number > 9))",
+    "zip -> city WHERE who NOT IN (SELECT word FROM codes WHERE open)",
+]
+
+
+def test_members_are_those_of_our_own_engine(spark: Any, table: str) -> None:
+    """Text, whole numbers and floats; NULL, NaN and -0.0 on both sides; a value twice, and no row that counts."""
+    spark.createDataFrame(CODES).createOrReplaceTempView("codes")
+    try:
+        counts = []
+        for source, codes in ((PEOPLE, {"codes": CODES}), (table, ["codes"])):
+            with open_table(source, constraints=MEMBERS, public_parents=codes) as opened:
+                asked = [opened.exact_statistic([dc]) for dc in opened.constraints]
+                counts.append(opened.count_all(None, [found for found in asked if found is not None]))
+        # Of the FD the rows to delete, of the others those that violate.
+        assert counts == [[4, 1, 1, 0, 1]] * 2
+        with pytest.raises(ParameterError, match=r"codes is private, and IN \(SELECT \.\.\.\) inside"):
+            open_table(table, constraints=MEMBERS[0], private_parents=["codes"])
+    finally:
+        spark.catalog.dropTempView("codes")
 
 
 def test_the_rows_of_a_unit_are_the_same_ones_every_time(spark: Any) -> None:

@@ -21,7 +21,14 @@ from dpdb.constraints.column_ref import ColumnRef, ConditionAcross, Member, RowE
 from dpdb.constraints.denial import COMPARISONS, OPERATORS, Constant, Operator, Predicate
 from dpdb.constraints.text.cursor import Cursor, TupleNames
 from dpdb.constraints.text.lexer import Kind, shortened
-from dpdb.constraints.text.sql_fragment import OF_PARENT, ParentColumns, Selected, SqlFragment, sql_fragment
+from dpdb.constraints.text.sql_fragment import (
+    OF_PARENT,
+    ParentColumns,
+    Selected,
+    SqlFragment,
+    not_of_parent,
+    sql_fragment,
+)
 from dpdb.errors import ConstraintSyntaxError, ParameterError
 
 
@@ -97,15 +104,23 @@ def conditions_among(
 def selected(cursor: Cursor) -> Selected:
     """Take `(SELECT id FROM customers WHERE active)`: inside, all columns are the parent's."""
     cursor.position += 2
-    written = cursor.listed(cursor.dotted_name)
+    written = cursor.listed(lambda: (cursor.peek(), cursor.dotted_name()))
     if not cursor.accept_words("from"):
         raise cursor.error("FROM, as in (SELECT id FROM customers WHERE active)")
     names, among = cursor.dotted_name(), None
+    for token, (*table, _) in written:
+        if not _may_be_one(table, names):
+            raise not_of_parent(cursor, names, token)
     if cursor.accept_words("where"):
         parent = ParentColumns(tuple(name.casefold() for name in names), "all")
         _, among = conditions_among(cursor, TupleNames(cursor.source), parent)
     cursor.expect(Kind.RPAREN, "WHERE or ')'")
-    return Selected(".".join(names), tuple(each[-1] for each in written), among)
+    return Selected(".".join(names), tuple(column for _, (*_, column) in written), among)
+
+
+def _may_be_one(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Return whether two names of tables agree as far as both say, from the end."""
+    return all(mine.casefold() == theirs.casefold() for mine, theirs in zip(one[::-1], other[::-1], strict=False))
 
 
 def _reader(cursor: Cursor, tuples: TupleNames, *, bare: bool = True, parent: ParentColumns | None = None) -> _Reader:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from dpdb.constraints.column_ref import ConditionAcross
 from dpdb.constraints.text.cursor import CLOSING, Cursor, TupleNames, normal_tuple_name
 from dpdb.constraints.text.lexer import Kind, Token
+from dpdb.errors import ConstraintSyntaxError
 
 _ENDS = frozenset([Kind.END, Kind.SEMICOLON, Kind.COLON, Kind.ARROW]) | CLOSING
 _SIGNS = {"==": "=", "≠": "<>", "≤": "<=", "≥": ">="}
@@ -118,6 +119,21 @@ def sql_fragment(
     return SqlFragment(" ".join(taker.words), tuple(taker.columns), start)
 
 
+def not_of_parent(cursor: Cursor, parent: Sequence[str], token: Token) -> ConstraintSyntaxError:
+    """Return (not raise) the error that a column inside `(SELECT ...)` is another table's.
+
+    Parameters
+    ----------
+    cursor
+        In the text.
+    parent
+        The parts of the name behind FROM.
+    token
+        Where the column is.
+    """
+    return cursor.error(f"a column of {'.'.join(parent)}, as all inside (SELECT ...) are", token)
+
+
 class _Taker:
     """Takes token after token."""
 
@@ -143,9 +159,11 @@ class _Taker:
             self._open.pop()
         if cursor.peek().text == "-" and cursor.position and cursor.peek(-1).text == "<":
             self._refuse_backward_arrow()
-        if self._at_parent():
-            self._column(OF_PARENT, self._of_parent())
-        elif kind is Kind.NAME:
+        if names := self._names_of_parent():
+            self._column(OF_PARENT, self._of_parent(names))
+            return
+        self._refuse_another_table()
+        if kind is Kind.NAME:
             self._name()
         elif kind is Kind.QUOTED:
             self._bare_column()
@@ -211,24 +229,33 @@ class _Taker:
             depth += (kind is Kind.LPAREN) - (kind is Kind.RPAREN)
             self.words.append(self._cursor.take().text)
 
-    def _at_parent(self) -> bool:
-        """Return whether the parent's name is next, and a column of it."""
-        parts = () if self._parent is None else self._parent.parent
-        return (
-            bool(parts)
-            and self._cursor.at_column(2 * len(parts))
-            and all(
-                self._cursor.at_column(2 * place)
-                and self._cursor.peek(2 * place).content.casefold() == part
-                and self._cursor.at(Kind.DOT, 2 * place + 1)
-                for place, part in enumerate(parts)
-            )
+    def _names_of_parent(self) -> int:
+        """Return how many names of the parent stand here before a column of it; 0 for none."""
+        if self._parent is None:
+            return 0
+        parts = self._parent.parent
+        for first in range(len(parts) if self._parent.bare == "all" else 1):  # there also `p` of `schema.p`
+            if self._begin_column(parts[first:]):
+                return len(parts) - first
+        return 0
+
+    def _begin_column(self, parts: tuple[str, ...]) -> bool:
+        return self._cursor.at_column(2 * len(parts)) and all(
+            self._cursor.at_column(2 * place)
+            and self._cursor.peek(2 * place).content.casefold() == part
+            and self._cursor.at(Kind.DOT, 2 * place + 1)
+            for place, part in enumerate(parts)
         )
 
-    def _of_parent(self) -> str:
-        """Take the parent's name and its column; return the column as it is written."""
-        assert self._parent is not None
-        for _ in range(2 * len(self._parent.parent)):
+    def _refuse_another_table(self) -> None:
+        """Refuse the name of a tuple or of another table before a column, where all columns are the parent's."""
+        parent = self._parent
+        if parent is not None and parent.bare == "all" and self._cursor.at_column() and self._cursor.at(Kind.DOT, 1):
+            raise not_of_parent(self._cursor, parent.parent, self._cursor.peek())
+
+    def _of_parent(self, names: int) -> str:
+        """Take so many names of the parent and its column; return the column as it is written."""
+        for _ in range(2 * names):
             self._cursor.take()
         return self._cursor.written_name()
 

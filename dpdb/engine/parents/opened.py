@@ -157,7 +157,7 @@ class Parents:
             spelled = [rule for dc, _ in rules for rule in resolved(dc, schemas, others=True).inclusions]
             wanted = {name for rule in spelled if rule.parent == declared.name for name in rule.parents_columns}
             usable = wanted & set(schema.usable)  # the others are refused where the constraint is bound
-            return tuple(sorted(usable)) or schema.usable[:1]
+            return tuple(sorted(usable)) or (schema.usable or schema.names)[:1]
 
         rows = self._rows
         if declared.is_public and rows is Reading.COMPUTED:
