@@ -130,7 +130,7 @@ def check_tables(options: argparse.Namespace) -> int:
         If an option is given that is of one table, or no unit.
     """
     from dpdb.doors.cli.options import table_settings
-    from dpdb.doors.cli.session import clear_bar, one_release, running, step_bar
+    from dpdb.doors.cli.session import clear_bar, name_run, one_release, running, step_bar
     from dpdb.doors.cli.texts import checks_text, plan_text
     from dpdb.suites import TableSet
 
@@ -161,8 +161,8 @@ def check_tables(options: argparse.Namespace) -> int:
             if options.dry_run:
                 write_output(_left_out_text(tables) + plan_text(prepared, options.margin))
                 return 0
-            if options.ledger is not None and not options.quiet and tables.will_test(prepared):
-                say(f"run id {prepared.charge.run_id}: with --run-id the same run is finished, or answered again")
+            if tables.will_test(prepared):
+                name_run(options, prepared.charge.run_id)
             with running(options, prepared.charge.run_id):
                 results = tables.run(prepared)
             left_out = _left_out(tables)
