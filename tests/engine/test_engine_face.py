@@ -7,6 +7,7 @@ import inspect
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -14,7 +15,7 @@ from sqlglot import exp
 
 import dpdb.engine
 from dpdb.database.database import Database
-from dpdb.engine import Engine, Slice, Table
+from dpdb.engine import Engine, Slice, Table, TableSpec
 from dpdb.errors import ParameterError, SourceError, UnknownColumnError
 from dpdb.opening import ENGINES, declared_table, empty_table, open_local_table, open_table
 from dpdb.sources import kinds
@@ -110,8 +111,12 @@ def test_a_slice_of_one_constraint_has_its_conflicts_alone() -> None:
     assert together == [2, 2, 1]
 
 
+def described(source: pa.Table, *, constraints: str | None = None, table: str | None = None, **more: Any) -> Any:
+    return empty_table(TableSpec.of(source, more, constraints=constraints, table=table))
+
+
 @pytest.mark.heavy
-@pytest.mark.parametrize("opened", [open_table, empty_table, open_local_table])
+@pytest.mark.parametrize("opened", [open_table, described, open_local_table])
 def test_what_cannot_be_opened_is_refused_alike(opened: object) -> None:
     assert callable(opened)
     for options, error in (
