@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from sqlglot import exp
 
 from dpdb.constraints import SortedKind, sorted_shape
@@ -17,6 +18,7 @@ from dpdb.engine.parents.by_key import Readable, readable
 from dpdb.engine.simplified import may_match
 from dpdb.engine.sql.bind import BoundConstraint, not_alone, self_conflict
 from dpdb.engine.sql.class_histograms import CLASS_ROWS, ClassHistogram
+from dpdb.engine.sql.coded_rows import integer_column
 from dpdb.engine.sql.rule_counts import count_stepped, group_count
 from dpdb.engine.sql.sorted_rows import numbered, sorted_rows
 from dpdb.engine.sql.where import WherePredicate
@@ -136,11 +138,12 @@ def key_histogram(form: GroupForm) -> ClassHistogram:
 
 def of_key(histogram: pa.Table) -> dict[StatisticKind, int]:
     """Read the statistics of a key from its class histogram. Private."""
-    sizes, groups = histogram["singles"], histogram["groups"]
-    several = pc.if_else(pc.greater(sizes, 1), groups, 0)
-    totals: dict[StatisticKind, pa.ChunkedArray] = {
-        "violations": pc.multiply(pc.subtract(sizes, 1), groups),
+    # `pyarrow.compute` would import pandas for its constants.
+    sizes, groups = (integer_column(histogram, name) for name in ("singles", "groups"))
+    several = np.where(sizes > 1, groups, 0)
+    totals: dict[StatisticKind, npt.NDArray[Any]] = {
+        "violations": (sizes - 1) * groups,
         "duplicate values": several,
-        "rows in duplicates": pc.multiply(sizes, several),
+        "rows in duplicates": sizes * several,
     }
-    return {kind: pc.sum(values, min_count=0).as_py() for kind, values in totals.items()}
+    return {kind: int(values.sum()) for kind, values in totals.items()}

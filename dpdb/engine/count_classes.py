@@ -23,7 +23,7 @@ from dpdb.engine.sql.class_histograms import (
     histogram_rows,
     self_conflict_count,
 )
-from dpdb.engine.sql.coded_rows import integer_column
+from dpdb.engine.sql.coded_rows import integer_array, integer_column
 from dpdb.engine.sql.input_rows import typed_rows
 from dpdb.engine.sql.where import WherePredicate
 from dpdb.sources import Rows
@@ -126,8 +126,9 @@ def histogram_of(
     found = there.hashes(histogram_rows(histogram, rows, conditions).select(exp.alias_(row_hash, HASH.name)))
     if found is None or len(found.shared) * HASHES_PER_SHARED.at > len(found.shared) + found.alone:
         return there.grouped(class_histogram(histogram, rows, conditions))
-    alone = {"sizes": None, "singles": 1, "groups": found.alone}
-    counted = pa.Table.from_pylist([alone] if found.alone else [], HISTOGRAM)
+    single = np.ones(min(found.alone, 1), np.int64)
+    unsized = pa.nulls(single.size, HISTOGRAM.field("sizes").type)
+    counted = pa.table([unsized, integer_array(single), integer_array(single * found.alone)], schema=HISTOGRAM)
     if not len(found.shared):
         return counted
     with there.lent(found.shared) as lent:

@@ -156,6 +156,23 @@ def test_a_lazy_face_has_every_name_that_it_shows_and_no_other(face: str) -> Non
         package.no_such_name  # noqa: B018
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["measure", "--constraint", "UNIQUE(provider_number, measure_code)", "--measure", "all"],
+        ["check", str(ROOT / "examples" / "data" / "hospital.suite.txt")],
+    ],
+)
+def test_nobody_waits_for_pandas(asked: list[str]) -> None:
+    """Where it is installed, `pyarrow` imports it to make values of Python into columns: a third of a small command."""
+    pytest.importorskip("pandas")
+    command, *more = asked
+    arguments = [command, str(ROOT / "examples" / "data" / "hospital.parquet"), *more, "--epsilon", "1", "--quiet"]
+    program = f"import sys; from dpdb.doors.cli import main; main({arguments!r}); print('pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
+
+
 def test_measure_of_a_file_loads_what_it_needs_only() -> None:
     """Importing is most of the time of a small release. What is compiled, and by whom, `tests/graph` looks at."""
     data = ROOT / "examples" / "data"

@@ -149,7 +149,7 @@ class CodedRows:
         """
         order = self.canonical_order()
         row = free_name("number", [rank, *columns, *beside])
-        ranked = {rank: pa.array(np.arange(self.count, dtype=np.uint32)), row: pa.array(order)}
+        ranked = {rank: integer_array(np.arange(self.count, dtype=np.uint32)), row: integer_array(order)}
         ranked |= {name: _nullable(self.codes[name][order]) for name in coded}
         kept = [*columns, *beside]
         fields = [exp.column(name, table=_LENT if name in ranked else ROW, quoted=True) for name in [rank, *kept]]
@@ -333,6 +333,12 @@ def _refuse() -> None:
     raise EngineError("the edge table lists a pair of rows twice or out of order: please report this defect")
 
 
-def integer_column(batch: pa.RecordBatch, column: int) -> npt.NDArray[Any]:
-    """Read an integer column without NULL, without a copy (`to_numpy` would import pandas where it is installed)."""
-    return np.from_dlpack(batch.column(column))
+def integer_array(values: npt.NDArray[Any]) -> pa.Array:
+    """Return integers as a column, without a copy (`pa.array` would import pandas where it is installed)."""
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), values.size, [None, pa.py_buffer(values)])
+
+
+def integer_column(rows: pa.RecordBatch | pa.Table, column: int | str) -> npt.NDArray[Any]:
+    """Read an integer column without NULL, without `to_numpy`, which would import pandas where it is installed."""
+    found = rows.column(column)
+    return np.from_dlpack(found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found)
