@@ -189,6 +189,10 @@ class Table(AbstractContextManager["Table"], Protocol):
         """How text is cut into rows, where the schema does not tell: with another one, the rows are others. Public."""
 
     @property
+    def reading(self) -> str:
+        """By which rule cells of text become values of declared types: by another one, they are others. Public."""
+
+    @property
     def public_keys(self) -> Mapping[str, str]:
         """Digests of the keys of public parents, by name, as they were when the table was opened."""
 

@@ -160,6 +160,11 @@ class BoundTable(Closing):
         return self._source.read_as
 
     @property
+    def reading(self) -> str:
+        """By which rule cells become values; see `Source`."""
+        return self._source.reading
+
+    @property
     def faults(self) -> Faults | None:
         """What became NULL while text cells (CSV) were read. Private."""
         return self._source.faults

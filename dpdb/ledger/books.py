@@ -17,7 +17,7 @@ from dpdb.ledger.limits import refuse_retired
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.file import LedgerFile
 from dpdb.ledger.store.head import LedgerHead
-from dpdb.ledger.store.rows import Epoch, epoch_row, terms_row
+from dpdb.ledger.store.rows import EntryLine, Epoch, epoch_row, terms_row
 from dpdb.ledger.store.seals import SourceMark, is_rows_of, mark, unit_words
 from dpdb.ledger.store.state import LedgerState, insert
 from dpdb.stopping import unbroken
@@ -99,12 +99,26 @@ class LedgerBinding:
         return mark(self._state.terms.key, "rows", f"{source.table}\0{source.content}")
 
     def table_mark(self, source: SourceMark) -> bytes:
-        """Mark of the table: in an append-only ledger also of how its text is cut, which `rows_mark` tells elsewhere.
+        """Mark of the table, which is the same for ever."""
+        return mark(self._state.terms.key, "table", source.columns) if source.columns else self._earlier_mark(source)
 
-        Cut at another delimiter, one line is another row, and the charges of the first row do not count for the second.
+    def _earlier_mark(self, source: SourceMark) -> bytes:
+        """Mark of the table as ledgers had it in which declared types were part of it, and as those without text have.
+
+        Where an append-only one had it, how its text is cut was a part, too: cut at another delimiter, one line is
+        another row, and the charges of the first row do not count for the second.
         """
         terms = self._state.terms
         return mark(terms.key, "table", source.table + (source.read_as if terms.append_only else ""))
+
+    def _epoch_mark(self, source: SourceMark) -> bytes:
+        """Mark of what must not change within an epoch: the rows; in an append-only ledger how their cells are read.
+
+        A row that was charged as one whose cell is 13 is charged anew, and not beside it, if that cell is NULL now.
+        """
+        if self._state.terms.append_only and (source.columns or source.reading):
+            return mark(self._state.terms.key, "reading", f"{source.table}{source.read_as}{source.reading}")
+        return self.rows_mark(source)
 
     def check_table(self, source: SourceMark) -> None:
         """Raise `LedgerError` if the ledger is of another table or unit."""
@@ -118,7 +132,7 @@ class LedgerBinding:
             )
         if terms.table_mark is None:
             return
-        if self.table_mark(source) != terms.table_mark:
+        if terms.table_mark not in (self.table_mark(source), self._earlier_mark(source)):
             raise LedgerError(
                 f"{self._file.shown}: the ledger of another table (other columns or types, or text that is cut at "
                 "another delimiter); nothing was released"
@@ -131,22 +145,48 @@ class LedgerBinding:
             )
 
     def is_of_rows(self, source: SourceMark) -> bool:
-        """Return whether the rows are those that the epoch's first release fixed; True for an append-only ledger."""
+        """Return whether the rows are those that the epoch's first release fixed.
+
+        Of an append-only ledger: whether their cells are read as they were then. Its releases of earlier versions have
+        not said how, and what is read as text alone they read as it is read now.
+        """
         known = self._state.epoch.source_mark
-        return self._state.terms.append_only or known is None or known == self.rows_mark(source)
+        if known is None or known == self._epoch_mark(source):
+            return True
+        if not self._state.terms.append_only or source.reading:
+            return False
+        return self._state.terms.table_mark == self._earlier_mark(source)
+
+    def is_row_of(self, line: EntryLine, source: SourceMark) -> bool:
+        """Return whether a debit was made for the rows of a source, as they are and as they are read."""
+        is_current = line.epoch == self._state.epoch.number
+        if self._state.terms.append_only:
+            return self.is_of_rows(source) and (is_current or not (source.columns or source.reading))
+        return is_current and line.source_mark == self.rows_mark(source)
 
     def check_rows(self, source: SourceMark) -> None:
-        """Raise `LedgerError` if the rows have changed since the epoch began, unless the ledger is append-only."""
-        if not self.is_of_rows(source):
-            raise LedgerError(
-                f"{self._file.shown}: the source has changed since the ledger's last release; nothing was released. If "
-                f"it is the same table, its owner opens a new epoch: dpdb budget epoch {self._file.shown}"
-            )
+        """Raise `LedgerError` unless `is_of_rows`."""
+        if self.is_of_rows(source):
+            return
+        read = "its cells are read otherwise (its schema, its delimiter, or the rule of another dpdb)"
+        read = read if source.columns or source.reading else ""
+        if self._state.terms.append_only:
+            what = f"{read} than at the ledger's last release"
+        else:
+            what = "the source has changed since the ledger's last release" + (f", or {read}" if read else "")
+        raise LedgerError(
+            f"{self._file.shown}: {what}; nothing was released. If "
+            f"it is the same table, its owner opens a new epoch: dpdb budget epoch {self._file.shown}"
+        )
 
     def bind(self, source: SourceMark) -> None:
-        """Fix table and unit at the first release, and the state of the rows at the first one of an epoch."""
+        """Fix table and unit at the first release, and the state of the rows at the first one of an epoch.
+
+        A ledger of an earlier version gets the present mark of the table with it.
+        """
         state = self._state
-        if state.terms.table_mark is None:
+        is_new = state.epoch.source_mark is None
+        if state.terms.table_mark is None or (is_new and state.terms.table_mark != self.table_mark(source)):
             state.terms = replace(
                 state.terms,
                 table_mark=self.table_mark(source),
@@ -155,8 +195,8 @@ class LedgerBinding:
             )
             self._file.change("DELETE FROM terms")
             insert(self._file, "terms", terms_row(state.terms))
-        if state.epoch.source_mark is None:
-            self._write_epoch(replace(state.epoch, source_mark=self.rows_mark(source)))
+        if is_new:
+            self._write_epoch(replace(state.epoch, source_mark=self._epoch_mark(source)))
 
     def open_epoch(self) -> int:
         """Close the current epoch and open the next, unless nothing was released in it; return the current number."""
@@ -192,6 +232,8 @@ def _bound(path: Path, source: SourceMark) -> Iterator[bool]:
         try:
             with file.snapshot():
                 state = LedgerState(file)
-            yield state.epoch.source_mark == LedgerBinding(state).rows_mark(source)
+                # Of an append-only ledger the mark of an epoch need not be that of its rows.
+                known = None if state.epoch.source_mark is None else state.entry(state.last).source_mark
+            yield known == LedgerBinding(state).rows_mark(source)
         finally:
             file.close()

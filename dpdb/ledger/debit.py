@@ -94,9 +94,7 @@ def debit(
             binding.check_table(source)
             known = None
             if asked.run_id is not None:
-                known = earlier_try(
-                    state, asked.run_id, (asked.request, asked.analyst), (stored, charge), binding.rows_mark(source)
-                )
+                known = earlier_try(books, asked.run_id, (asked.request, asked.analyst), (stored, charge), source)
                 if known is not None and together_with is None:
                     refuse_suite(books, known.number)
                 if known is not None and known.answer is not None:
@@ -189,7 +187,7 @@ def record(books: Books, reservation: Reservation, answer: str) -> None:
 
 
 def earlier_try(
-    state: LedgerState, run_id: str, asked: tuple[str, str | None], charged: tuple[str, int], rows_mark: bytes
+    books: Books, run_id: str, asked: tuple[str, str | None], charged: tuple[str, int], source: SourceMark
 ) -> Reservation | None:
     """The reservation of an earlier try of the same run, None if this is the first.
 
@@ -199,22 +197,23 @@ def earlier_try(
 
     Parameters
     ----------
-    state
-        The ledger.
+    books
+        The books of the ledger.
     run_id
         Name of the run.
     asked
         Its request and analyst; with a recorded, hence paid, answer nothing else is compared.
     charged
         The stored predicate and the charge of a draw now.
-    rows_mark
-        Mark of the present state of the rows.
+    source
+        The marks of the table and its rows, as they are now.
 
     Raises
     ------
     RunIdError
         If it was another request, or has no answer and cannot get one: the rows changed, or the charge would differ.
     """
+    state = books.state
     number = state.runs.get(run_id)
     if number is None:
         return None
@@ -231,8 +230,7 @@ def earlier_try(
             f"run id {run_id!r} ended without an answer, and the same request is charged otherwise now; ask again "
             "under a new run id"
         )
-    same_rows = line.epoch == state.epoch.number and line.source_mark == rows_mark
-    if not (state.terms.append_only or same_rows):
+    if not books.binding.is_row_of(line, source):
         raise RunIdError(
             f"run id {run_id!r} ended without an answer before the source changed; ask again under a new run id"
         )

@@ -104,8 +104,8 @@ class LedgerReading(Closing):
         """
         check_name("a run id", run_id)
         with self._books.current():
-            charged, mark = (region_to_text(predicate), charge), self._books.binding.rows_mark(source)
-            return earlier_try(self._state, run_id, (request, analyst), charged, mark)
+            charged = region_to_text(predicate), charge
+            return earlier_try(self._books, run_id, (request, analyst), charged, source)
 
     def request_of(self, run_id: str) -> str | None:
         """The recorded request of a run; None if the run was not debited."""

@@ -27,7 +27,7 @@ from dpdb.ledger.store.file import UNSETTLED, RunLock
 from dpdb.ledger.store.seals import SourceMark, new_key
 from dpdb.ledger.store.state import insert
 from dpdb.ledger.store.suite_lines import REARM, KnownSuite, SuiteAnswerLine, SuiteLine
-from dpdb.predicates import Region, region_to_text
+from dpdb.predicates import Region, region_from_text, region_to_text
 from dpdb.privacy import PURE
 from dpdb.stopping import reached, unbroken
 
@@ -169,6 +169,7 @@ def _one_more_run(
         return _receipt(books, suite, asked, answer)
     refuse_retired(state)
     _refuse_ended(books, suite)
+    _refuse_moved_rows(books, suite, source)
     rights = None if asked.analyst is None else state.analysts.newest.get(asked.analyst)
     if rights is not None:  # a run that costs nothing needs them, too
         refuse_rights(rights, state, present())
@@ -178,6 +179,22 @@ def _one_more_run(
             f"{suite.at[:16]} UTC: set it; nothing was released"
         )
     return _receipt(books, suite, asked, None)
+
+
+def _refuse_moved_rows(books: Books, suite: KnownSuite, source: SourceMark) -> None:
+    """Raise `LedgerError` if rows that a suite was not charged for may be rows that it tests now.
+
+    A suite of some rows is kept in append-only ledgers, where no row moves. Where cells are read otherwise rows do: one
+    of another slice may have paid for that, and would pay for this one without a charge.
+    """
+    line = books.state.entry(suite.line.entry)
+    if region_from_text(line.predicate).covers_everything or books.binding.is_row_of(line, source):
+        return
+    raise LedgerError(
+        f"{books.file.shown}: kept suite {suite.line.name!r} was opened for some rows, whose cells are read otherwise "
+        "now (the schema, the delimiter, or the rule of another dpdb): close it and open another one; nothing was "
+        "released"
+    )
 
 
 def _refuse_other_suite(books: Books, suite: KnownSuite, opened: Opened) -> None:

@@ -86,6 +86,9 @@ def in_type(operand: exp.Expr, current: str, wanted: str) -> exp.Expr:
     return operand if current == wanted else exp.TryCast(this=operand, to=data_type(wanted))
 
 
+ZONED_NANOSECONDS = "TIMESTAMPTZ_NS"  # a type that sqlglot does not know: it takes the name as it is
+
+
 def data_type(name: str) -> exp.DataType:
     """Name a type of the engine's; each tree gets a node of its own."""
     return _parsed_type(name).copy()
@@ -93,7 +96,7 @@ def data_type(name: str) -> exp.DataType:
 
 @cache
 def _parsed_type(name: str) -> exp.DataType:
-    return exp.DataType.build(name, dialect="duckdb")
+    return exp.DataType.build(name, dialect="duckdb", udt=name == ZONED_NANOSECONDS)
 
 
 def term_sql(term: Term) -> exp.Expr:

@@ -15,7 +15,7 @@ from dpdb.privacy import PURE
 from dpdb.release.account import Budget, Reservation, SuiteReservation, as_budget
 from dpdb.release.costs import Charge
 from dpdb.release.privacy_unit import PrivacyUnit
-from dpdb.schema import TableSchema
+from dpdb.schema import TableSchema, TypeOrigin
 
 if TYPE_CHECKING:
     from dpdb.release.account import SuiteLevel, SuiteRun
@@ -30,8 +30,9 @@ class LedgerAccount:
         The ledger's file.
     budget
         Total epsilon of the session, or None.
-    schema, read_as
-        Columns and types, and how text is cut into rows: with them the ledger knows its table.
+    schema, read_as, reading
+        Columns and types, how text is cut into rows, and how cells become values: with them the ledger knows its table
+        and its rows.
     opened
         The state of the source's rows that this session has read, or will read unless it changes.
     unit
@@ -51,13 +52,16 @@ class LedgerAccount:
         budget: Budget | float | int | str | Decimal | None,
         schema: TableSchema,
         read_as: str,
+        reading: str,
         opened: str,
         unit: PrivacyUnit,
     ) -> None:
         self._is_low = self.has_debited = False
         self._budget = as_budget(budget)
         bound = unit.bound if unit.children is None or unit.bound is None else rows_of(unit.bound)
-        self._source = SourceMark(table_text(schema), opened, unit.rows, bound, read_as)
+        # A unit is a value as it was read at first: with other types it would be another unit.
+        columns = "" if bound is not None else columns_text(schema)
+        self._source = SourceMark(table_text(schema), opened, unit.rows, bound, read_as, columns, reading)
         self._ledger = Ledger.open(path)
         try:
             self._ledger.check_table(self._source)
@@ -230,3 +234,11 @@ class LedgerAccount:
 def table_text(schema: TableSchema) -> str:
     """Return columns and types as the text by which a ledger identifies its table."""
     return json.dumps([[column.name, column.declared_type] for column in schema.columns])
+
+
+def columns_text(schema: TableSchema) -> str:
+    """Return the same for a table whose cells are text, without the types that they are read in; empty for another."""
+    text = (TypeOrigin.DECLARED, TypeOrigin.TEXT_CELLS)
+    if all(column.origin not in text for column in schema.columns):
+        return ""
+    return json.dumps([[one.name, None if one.origin in text else one.declared_type] for one in schema.columns])

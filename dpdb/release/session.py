@@ -108,6 +108,7 @@ class Session(Verbs, Closing):
                     budget=budget,
                     schema=table.schema,
                     read_as=table.read_as,
+                    reading=table.reading,
                     opened=table.opened_content(),
                     unit=protected,
                 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
+    from dpdb.sources.cells.typed import typed as typed
     from dpdb.sources.csv_lines import Faults as Faults
     from dpdb.sources.duckdb_connection import are_of_one_database as are_of_one_database
     from dpdb.sources.files import Files as Files
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
         needed as needed,
         presence as presence,
         reason_in_log as reason_in_log,
-        typed as typed,
         unreadable as unreadable,
         without_rows as without_rows,
     )

@@ -12,10 +12,11 @@ from sqlglot import exp
 from dpdb.database import Database
 from dpdb.errors import OWNER_LOG, SourceError
 from dpdb.schema import TableSchema
+from dpdb.sources.cells.typed import reading, typed
 from dpdb.sources.csv_lines import Faults
 from dpdb.sources.files import Files
 from dpdb.sources.kinds import FileSource
-from dpdb.sources.source import Source, Wanted, copied, declared_types, text_column, typed, unreadable, without_rows
+from dpdb.sources.source import Source, Wanted, copied, declared_types, text_column, unreadable, without_rows
 
 _STREAM = exp.to_table("source_stream")
 
@@ -115,7 +116,7 @@ def declared_source(
     """
     kinds = declared_types(database, files.place, names, wanted.types)
     schema = TableSchema(tuple(text_column(name, kinds) for name in names))
-    return Source(files.place, schema, without_rows(schema), read_as=read_as)
+    return Source(files.place, schema, without_rows(schema), read_as=read_as, reading=reading(kinds.values()))
 
 
 def text_batch(

@@ -389,15 +389,17 @@ def _new(folder: Path) -> Path:
 def opened_content(database: Database, source: Source, tested: Sequence[str] = ()) -> str:
     """Describe the rows that a source had when it was opened: by `state_of` its files, else by number and digests.
 
+    Where cells become values of a type, by which rule they do is part of it: by another one the rows are others.
+
     Parameters
     ----------
     tested
         Columns that cannot be compared of which it is read whether they are NULL.
     """
     if source.state is not None:
-        return source.state + source.read_as
+        return source.state + source.read_as + source.reading
     digest = rows_digest(source.schema.usable, tested).from_(source.scan)
-    return ",".join(str(value) for value in database.rows(digest)[0])
+    return ",".join(str(value) for value in database.rows(digest)[0]) + source.reading
 
 
 def is_changed(source: Source) -> bool:

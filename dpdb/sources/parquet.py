@@ -25,7 +25,6 @@ from dpdb.sources.source import (
     refuse_table_name,
     scanned,
     text_column,
-    typed,
 )
 
 _FILE_NUMBER = "file_index"
@@ -60,7 +59,7 @@ class ParquetFiles(FileSource):
         lost = _categories(database, files)
         columns = (text_column(c.name, kinds) if c.name in named.folders else c for c in source.schema.columns)
         ordered = (replace(c, origin=TypeOrigin.CATEGORIES) if c.name in lost else c for c in columns)
-        return replace(source, schema=TableSchema(tuple(ordered)))
+        return replace(source, schema=TableSchema(tuple(ordered)), reading=_reading(kinds))
 
 
 def parquet_columns(database: Database, files: Files) -> FileColumns:
@@ -97,11 +96,28 @@ def parquet_scan(files: Files, names: FileColumns, types: Mapping[str, str]) -> 
     number = exp.cast(exp.column(_FILE_NUMBER), "BIGINT") + 1
     columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in names.own]
     for key in names.folders:
-        values = exp.Array(expressions=[exp.convert(found[files.keys.index(key)]) for found in files.partitions])
-        texts = exp.cast(values, "VARCHAR[]", dialect="duckdb")
-        value = exp.Anonymous(this="list_extract", expressions=[texts, number.copy()])
-        columns.append(exp.alias_(typed(value, types.get(key)), key, quoted=True))
+        values = exp.Array(
+            expressions=[_key(found[files.keys.index(key)], types.get(key)) for found in files.partitions]
+        )
+        value = exp.Anonymous(this="list_extract", expressions=[values, number.copy()])
+        columns.append(exp.alias_(value, key, quoted=True))
     return exp.select(*columns).from_(scan).subquery("file_row")
+
+
+def _reading(kinds: Mapping[str, str]) -> str:
+    """Return how names of folders are read, by `dpdb.sources.cells.typed.reading`; most tables have none of a type."""
+    if not kinds:
+        return ""
+    from dpdb.sources.cells.typed import reading
+
+    return reading(kinds.values())
+
+
+def _key(text: str | None, kind: str | None) -> exp.Expr:
+    """Return what the name of a folder says, in its type."""
+    from dpdb.sources.cells.typed import typed
+
+    return typed(exp.cast(exp.convert(text), "VARCHAR", dialect="duckdb"), kind)
 
 
 def _paths(files: Files) -> exp.Expr:

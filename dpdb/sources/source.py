@@ -71,6 +71,8 @@ class Source:
         What became NULL while text was read. Private.
     read_as : str
         How text is cut into rows, where the schema does not tell; see `CsvColumns`.
+    reading : str
+        By which rule, and which declarations beside types, cells are read as values; empty where none is but as text.
     is_computed : bool
         Whether its rows are computed whenever they are read, as a view's are.
     """
@@ -83,6 +85,7 @@ class Source:
     files: Files | None = field(default=None, repr=False)
     faults: Faults | None = field(default=None, repr=False)
     read_as: str = ""
+    reading: str = ""
     is_computed: bool = False
 
 
@@ -163,7 +166,7 @@ def copied(database: Database, source: Source) -> Source:
         database.execute(exp.select(*columns).from_(source.scan).ctas(_COPY, dialect="duckdb"))
     except EngineError:  # its message may print values of rows
         raise unreadable(source) from None
-    return Source(source.description, source.schema, _COPY, read_as=source.read_as)
+    return Source(source.description, source.schema, _COPY, read_as=source.read_as, reading=source.reading)
 
 
 def presence(name: str) -> exp.Expr:
@@ -200,7 +203,6 @@ def unreadable(source: Source) -> SourceError:
 
 # Where columns have no type of their own.
 UNTYPED = "of CSV, JSON-lines and Excel files, and keys of folders (year=2024/)"
-_WITH_NAN = ("FLOAT", "DOUBLE")
 
 
 def declared_types(
@@ -246,21 +248,6 @@ def column_definition(name: str, kind: str) -> str:
     words = tokenize(name, dialect="duckdb") if name.isidentifier() and name.isascii() else []
     plain = len(words) == 1 and words[0].token_type.name == "VAR"
     return f"{exp.to_identifier(name, quoted=not plain).sql('duckdb')} {kind}"
-
-
-def typed(text: exp.Expr, kind: str | None) -> exp.Expr:
-    """Convert a text to a declared type. What does not convert is NULL: one row can neither fail nor change another.
-
-    So is NaN, however it is spelled: in text it stands for a number that is missing, as an empty cell does. This is the
-    one place that says so; `dpdb schema` counts with it, too.
-    """
-    if kind is None:
-        return text
-    value = exp.TryCast(this=text, to=exp.DataType.build(kind, dialect="duckdb"))
-    if kind not in _WITH_NAN:
-        return value
-    nan = exp.cast(exp.Literal.string("NaN"), kind, dialect="duckdb")
-    return exp.Nullif(this=value, expression=nan)  # to the engine NaN equals NaN
 
 
 def named_columns(names: Sequence[str], keys: Sequence[str] = ()) -> tuple[str, ...]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from dpdb.errors import SourceError
 from dpdb.names import in_double_quotes
 from dpdb.schema import Column, TableSchema
 from dpdb.sources.cell_files import CellFiles, text_batch
+from dpdb.sources.cells.typed import reading
 from dpdb.sources.csv_lines import Faults
 from dpdb.sources.files import Files
 from dpdb.sources.source import Source, Wanted, choose_table, declared_types, reason_in_log, text_column, without_rows
@@ -85,7 +87,8 @@ class SQLiteFile(CellFiles):
         schema = TableSchema(
             tuple(Column(name, kind) if kind else text_column(name, kinds) for name, kind in columns.items())
         )
-        return Source(files.place, schema, without_rows(schema))
+        read = reading(column.declared_type for column in schema.columns)
+        return Source(files.place, schema, without_rows(schema), reading=read)
 
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
         """Read the table as texts; see `CellFiles`.
@@ -100,10 +103,14 @@ class SQLiteFile(CellFiles):
             patience = _Patience(files) if is_view else None
             connection.set_progress_handler(patience, _STEPS_AT_ONCE)
             names = ", ".join(map(_selected, schema.names))
+            writes = [_digits if (one.type or "").startswith("DECIMAL(") else repr for one in schema.columns]
             try:
                 rows = connection.execute(f"SELECT {names} FROM {in_double_quotes(table)}")
                 while some := rows.fetchmany(_BATCH):
-                    yield text_batch(schema, [[_text(value, faults) for value in row] for row in some])
+                    yield text_batch(
+                        schema,
+                        [[_text(value, faults, each) for value, each in zip(row, writes, strict=True)] for row in some],
+                    )
             except sqlite3.OperationalError:
                 if patience is not None and patience.is_over:
                     raise SourceError(
@@ -174,12 +181,17 @@ def _type(declared: str) -> str | None:
     return next((kind for word, kind in _WORDS if word in text), None)
 
 
-def _text(value: Any, faults: Faults) -> str | None:
+def _digits(value: float) -> str:
+    """Write a number without an exponent, as decimal numbers are written."""
+    return f"{Decimal(repr(value)):f}"
+
+
+def _text(value: Any, faults: Faults, number: Callable[[float], str]) -> str | None:
     match value:
         case None:
             return None
         case float():
-            return repr(value)
+            return number(value)
         case bytes():
             try:
                 return value.decode()

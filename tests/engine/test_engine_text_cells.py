@@ -74,12 +74,12 @@ def test_what_schema_counts_as_missing_is_read_as_null(word: str, tmp_path: Path
 
 
 def test_schema_says_how_many_cells_of_a_type_would_be_null(tmp_path: Path) -> None:
-    """An infinite date and the word `t` convert, though they look like nothing that is proposed."""
+    """An infinite date looks like nothing that is proposed, and is read as nothing, as the words are."""
     column = [*["2020-01-31"] * 5, "infinity", "n/a", "x"]
     path = written(tmp_path / "t.csv", column)
     [proposed] = propose_schema(path).columns
-    assert proposed.note == "all but 2 of 7 cells are DATE; declared so, 2 are NULL"
-    assert sum(row[0] is None for row in cells(path, {"c0": "DATE"})) == 2
+    assert proposed.note == "all but 2 of 7 cells are DATE; declared so, 3 are NULL"
+    assert sum(row[0] is None for row in cells(path, {"c0": "DATE"})) == 3
 
 
 def test_rules_see_no_nan(tmp_path: Path) -> None:

@@ -202,8 +202,14 @@ class SourceMark:
         The column whose values are the units that the ledger protects, or what `rows_of` says of rows of several
         tables; None if units are rows or persons with `rows_per_person` rows.
     read_as
-        How its text is cut into rows, where its columns do not tell. An append-only ledger, which compares no content,
-        knows its table by this, too.
+        How its text is cut into rows, where its columns do not tell. A table of an append-only ledger, which compares
+        no content, is known by this, too.
+    columns
+        Of a table whose cells are text: `table` without the types that the owner declares. They are no part of the
+        table but of how it is read, as are the rule of `reading` and `read_as`: who declares others opens an epoch. It
+        is empty for other tables.
+    reading
+        By which rule cells become values of declared types; empty where all are read as text. Also part of `content`.
     """
 
     table: str
@@ -211,6 +217,8 @@ class SourceMark:
     rows_per_person: int = 1
     unit: str | None = None
     read_as: str = ""
+    columns: str = ""
+    reading: str = ""
 
     @property
     def protects(self) -> str:

@@ -196,6 +196,7 @@ class TableSet(Closing):
             budget=budget,
             schema=TableSchema(tuple(columns)),
             read_as=json.dumps([[each.name, t.read_as] for each, t in zip(self._members, tables, strict=True)]),
+            reading="".join(table.reading for table in tables),
             opened=json.dumps(states),
             unit=PrivacyUnit(self._max_rows or 1, f"{self._unit} in a set of tables"),
         )
