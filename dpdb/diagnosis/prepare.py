@@ -433,11 +433,14 @@ class Counted:
         Of the constraint that is counted alone; None for all together.
     statistic : RuleStatistic or None
         The closed form; None if the rules have none.
+    lists_edges : bool
+        Whether the conflict graph is the table of all edges.
     """
 
     rules: tuple[BoundConstraint, ...]
     position: int | None
     statistic: RuleStatistic | None
+    lists_edges: bool
 
     @property
     def parts(self) -> int:
@@ -449,7 +452,7 @@ class Counted:
         if self.statistic is not None:
             load_counting(self.rules)
         else:
-            load_kernels(self.rules, ["twice_fractional_cover"])
+            load_kernels(self.rules, ["twice_fractional_cover"], lists_edges=self.lists_edges)
 
     def count(self, slices: PrivateSlices, where: WherePredicate | None, parts: int) -> int:
         """Return the exact count in a slice, in steps of 1 / parts. Private."""
@@ -466,4 +469,4 @@ def counted(table: PublicTable, position: int | None) -> Counted:
     Sensitivity: one more row raises either count by 0 to 1 (tau* has sensitivity exactly 1).
     """
     rules = table.bound if position is None else table.bound[position : position + 1]
-    return Counted(tuple(rules), position, table.opened.exact_statistic(rules))
+    return Counted(tuple(rules), position, table.opened.exact_statistic(rules), table.opened.lists_edges)

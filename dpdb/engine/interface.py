@@ -74,6 +74,8 @@ class Table(AbstractContextManager["Table"], Protocol):
         What the constraints say of parents.
     unit : str or None
         The column whose values own the rows, as the table spells it.
+    lists_edges : bool
+        Whether the owner asked for the table of all edges (the setting `edges`). Public.
     """
 
     description: str
@@ -82,6 +84,7 @@ class Table(AbstractContextManager["Table"], Protocol):
     written: tuple[tuple[str, int], ...]
     inclusions: tuple[BoundInclusion, ...]
     unit: str | None
+    lists_edges: bool
 
     def with_constraints(self, constraints: ConstraintsLike | None) -> Table:
         """Return the same rows under other constraints: the source is not opened again.
@@ -222,9 +225,12 @@ class Slice(Protocol):
     ----------
     constraints : tuple of BoundConstraint
         In the order in which they order edges.
+    lists_edges : bool
+        Whether all statistics of its graph come from `edges`: as its table says.
     """
 
     constraints: tuple[BoundConstraint, ...]
+    lists_edges: bool
 
     @property
     def self_conflicts(self) -> int:

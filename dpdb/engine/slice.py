@@ -20,7 +20,7 @@ from sqlglot import exp
 from dpdb.database import Database, sql_statement
 from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, not_alone, self_conflict
-from dpdb.engine.sql.coded_rows import ROW, CodedRows, TableEdges, coded_columns, edge_order, refuse_repeated
+from dpdb.engine.sql.coded_rows import ROW, CodedRows, CountedGroups, TableEdges, coded_columns, edge_order, refuse_repeated
 from dpdb.engine.sql.input_rows import AcrossColumn, in_schema_order, read_columns, violates_across
 from dpdb.engine.sql.joins import JoinPlan, degree_terms, evaluate, join_plan
 from dpdb.engine.sql.where import WherePredicate
@@ -49,6 +49,8 @@ class LocalSlice:
         Also keep the rows and each one's position in the source, for what only the owner may ask (`violating_pairs`).
     keep : sequence of str
         Further columns that are kept with the rows, as the table spells them.
+    lists_edges : bool
+        Whether whatever is asked of its graph reads `edges`, and its degrees are bounded by GROUP BY in the database.
     progress : callable
         Called with the name of each step.
 
@@ -74,9 +76,11 @@ class LocalSlice:
         name: str,
         keep_source_row: bool = False,
         keep: Sequence[str] = (),
+        lists_edges: bool = False,
         progress: Progress = no_progress,
     ) -> None:
         self.database = database
+        self.lists_edges = lists_edges
         self._schema = exp.to_identifier(name, quoted=True)
         self._name = name
         self._where = where
@@ -280,14 +284,24 @@ class LocalSlice:
             raise ValueError("this slice was built without keep_source_row")
         rows = Source(self._rows.description, self._rows.schema, self.table("input_row"))
         one = [self.constraints[position]]
-        return LocalSlice(self.database, rows, one, self._where, name=f"{self._name}_{position}", keep_source_row=True)
+        return LocalSlice(
+            self.database,
+            rows,
+            one,
+            self._where,
+            name=f"{self._name}_{position}",
+            keep_source_row=True,
+            lists_edges=self.lists_edges,
+        )
 
     # -- statistics -------------------------------------------------------------------------------------------
 
     def degree_bound(self) -> int:
         """Exact upper bound of the maximum degree (see `dpdb.engine.sql.joins.degree_terms`). Private."""
         terms = degree_terms(self.constraints)
-        return evaluate(terms, self._coded)
+        if not self.lists_edges:
+            return evaluate(terms, self._coded)
+        return evaluate(terms, CountedGroups(exp.alias_(self.tuples.copy(), ROW, table=True), self.database.value))
 
     def thinning(self) -> None:
         """Offer nothing: all rows are here."""

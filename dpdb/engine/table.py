@@ -67,6 +67,8 @@ class BoundTable(Closing):
         Whatever reads the table reads these, so that nothing sees more rows of a unit than are accounted for.
     inclusions : tuple of BoundInclusion
         What its constraints say of parents.
+    lists_edges : bool
+        Whether its slices list their edges.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class BoundTable(Closing):
         self.database = database
         self.description = source.description
         self.schema = source.schema
+        self.lists_edges = spec.edges == "table"
         self.unit = None if spec.change.unit is None else unit_column(spec.change.unit, source.schema)
         loaded = () if spec.constraints is None else load_constraints(spec.constraints, source.schema.names)
         self._across = RulesAcross(database, loaded, source.schema, parents)
@@ -287,6 +290,7 @@ class LocalTable(BoundTable):
             name=self._next_name(),
             keep_source_row=keep_source_row,
             keep=keep,
+            lists_edges=self.lists_edges,
             progress=self._progress,
         )
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # How a setting is written; each door knows its own form of a kind (TOML values, words of a command line).
 SettingKind: TypeAlias = Literal["text", "character", "whole", "folder", "types", "parents", "constraints"]
+# Whether conflicts are counted without being listed where that is faster, or always in the table `conflict_edge`.
+EDGE_WAYS = ("auto", "table")
 # Rows are numbered with 32 bits; more would not fit a ledger's line or a query, and say no more.
 _MOST_ROWS = 2**32 - 1
 
@@ -224,6 +226,10 @@ class TableSpec:
         Other tables that constraints look into (``customer_id IN customers.id``): every one is declared public or
         private. A name alone, or with None, is a table of the same DuckDB file or connection. The rows of private ones
         are protected, too, and need `unit` (see `dpdb.release.privacy_unit`) or `max_children`.
+    edges : str
+        How the conflict graph is held. ``"auto"``: blocks of rows where the rules have them, no edge is listed then.
+        ``"table"``: self-joins list every conflict in the table `conflict_edge` of our own database, and its ordered
+        scan feeds all statistics of the graph. Both give the same integers; what reads no edges reads none either way.
     change : ProtectedChange
     sizes : PublicSizes
     limits : MachineLimits
@@ -235,7 +241,7 @@ class TableSpec:
     Raises
     ------
     ParameterError
-        As `ProtectedChange` and `PublicSizes`; if a parent is declared twice, or `max_children` is given without
+        As `ProtectedChange` and `PublicSizes`; if `edges` is neither ``"auto"`` nor ``"table"``, a parent is declared twice, or `max_children` is given without
         private parents.
     """
 
@@ -263,6 +269,9 @@ class TableSpec:
         "NAME[=FILE]",
         "a table that constraints look into (a IN NAME.b), whose rows are protected, too; "
         "needs --unit or --max-children; without FILE a table of the DuckDB file; may be repeated",
+    )
+    edges: str = setting(
+        "auto", "text", "WAY", "auto, or table: list all conflicts in an edge table; the same numbers (auto)"
     )
     change: ProtectedChange = EVERY_ROW
     sizes: PublicSizes = NO_SIZES
@@ -310,6 +319,8 @@ class TableSpec:
 
     def __post_init__(self) -> None:
         _ = self.parents
+        if self.edges not in EDGE_WAYS:
+            raise ParameterError(f"edges must be {' or '.join(map(repr, EDGE_WAYS))}, got {self.edges!r}")
         if self.change.max_children is not None and not self.private_parents:
             raise ParameterError(
                 "max_children= limits the rows that refer to one key of a private parent, and none is declared "
@@ -343,6 +354,7 @@ class TableSettings(TypedDict, total=False):
     delimiter: str | None
     public_parents: ParentsLike | None
     private_parents: ParentsLike | None
+    edges: str
     rows_per_person: int
     unit: str | None
     max_rows: int | None

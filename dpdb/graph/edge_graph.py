@@ -50,7 +50,7 @@ class EdgeGraph:
         return adjacency_of(self._edges)
 
     def scan(
-        self, projection_thetas: Sequence[int], witness_thetas: Sequence[int]
+        self, projection_thetas: Sequence[int], witness_thetas: Sequence[int], *, keep: bool = True
     ) -> tuple[tuple[ProjectedCounts, ...], tuple[int, ...]]:
         """Compute what all three measures need in one pass, and keep the adjacency for the fractional cover.
 
@@ -58,6 +58,8 @@ class EdgeGraph:
         ----------
         projection_thetas, witness_thetas
             See `projected_counts` and `witness_counts`, whose results are returned.
+        keep
+            Whether a fractional cover will be asked.
         """
         projection, witness = (
             Projection(self.node_count, projection_thetas),
@@ -69,9 +71,10 @@ class EdgeGraph:
                 projection.add(u, v)
             if witness_thetas:
                 witness.add(u, v)
-            if "adjacency" not in self.__dict__:
+            if keep and "adjacency" not in self.__dict__:
                 kept.append((u, v))
-        self.__dict__.setdefault("adjacency", Adjacency.of_batches(self.node_count, kept))
+        if keep:
+            self.__dict__.setdefault("adjacency", Adjacency.of_batches(self.node_count, kept))
         return projection.counts(), witness.counts()
 
     def degree_summary(self) -> DegreeSummary:

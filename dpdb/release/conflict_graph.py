@@ -41,21 +41,25 @@ Flags: TypeAlias = NDArray[np.bool_]
 Condition: TypeAlias = tuple[BoundPredicate, ...]
 
 
-def load_kernels(constraints: Sequence[BoundConstraint], statistics: Iterable[str], *, again: bool = False) -> None:
+def load_kernels(
+    constraints: Sequence[BoundConstraint], statistics: Iterable[str], *, lists_edges: bool = False, again: bool = False
+) -> None:
     """Load the kernels that some statistics of a slice's conflict graph under these constraints need.
 
     Compiles them the first time on a machine. Reads constraint shapes only; see `dpdb.graph.loading`.
 
     Parameters
     ----------
+    lists_edges : bool
+        Whether all edges are listed, as `Slice.lists_edges`.
     again : bool
         Whether slices were read before: then more are expected, and what only saves time is loaded, too.
     """
     shapes = [dc.shape for dc in constraints if not dc.constraint.is_single_tuple]
     ordered = any(shape is not None and shape.order is not None for shape in shapes)
-    listed = None in shapes
+    listed = None in shapes or lists_edges
     for statistic in statistics:
-        if any(shapes) or not shapes:
+        if not lists_edges and (any(shapes) or not shapes):
             load_block_kernels(statistic, ordered=ordered, listed=listed, alone=len(shapes) == 1)
         if listed:
             load_edge_kernels(statistic)
@@ -63,8 +67,8 @@ def load_kernels(constraints: Sequence[BoundConstraint], statistics: Iterable[st
             load_counted_projection()
 
 
-def conflict_graph(slice_: Slice, *, materialize: bool = False, whole: bool = False) -> ConflictGraph:
-    """Return the conflict graph of a slice: all edges listed if no constraint has blocks or `materialize` is asked.
+def conflict_graph(slice_: Slice, *, whole: bool = False) -> ConflictGraph:
+    """Return the conflict graph of a slice: all edges listed if no constraint has blocks or the slice is to list them.
 
     Where every constraint has blocks, its nodes are the rows in conflict alone, and no other row is sorted or scanned:
     the blocks, which need no order, tell which these are. The graph without the isolated nodes has the same edges, so
@@ -79,7 +83,7 @@ def conflict_graph(slice_: Slice, *, materialize: bool = False, whole: bool = Fa
     """
     pairwise = [dc for dc in slice_.constraints if not dc.constraint.is_single_tuple]
     shapes = [dc.shape for dc in pairwise]
-    if materialize or (shapes and not any(shapes)):
+    if slice_.lists_edges or (shapes and not any(shapes)):
         return EdgeGraph(slice_.edges)
     edges = slice_.first_violations([k for k, shape in enumerate(shapes) if shape is None], MOST_LISTED.at)
     if edges is None:

@@ -77,6 +77,8 @@ class MeasurePart(Part):
         Where a public theta comes from.
     limited : bool or None
         Whether the release that chose this theta announced that it may limit.
+    lists_edges : bool
+        Whether the conflict graph is the table of all edges, as the owner's `edges` says.
     """
 
     measures: tuple[tuple[str, Mechanism], ...]
@@ -90,6 +92,7 @@ class MeasurePart(Part):
     predicate: WherePredicate | None = None
     theta_from: str | None = None
     limited: bool | None = None
+    lists_edges: bool = False
 
     @property
     def constraint(self) -> DenialConstraint | None:
@@ -228,7 +231,7 @@ class MeasurePart(Part):
             load_counting(self.rules)
         if self.reads_graph:
             read = [mechanism.reads for _, mechanism in self.measures if not mechanism.has_closed_form]
-            load_kernels(self.rules, read, again=again)
+            load_kernels(self.rules, read, lists_edges=self.lists_edges, again=again)
 
     def draw(self, slices: PrivateSlices, progress: Progress) -> list[Answer]:
         """Compute the statistics of the slice, then answer."""

@@ -43,6 +43,7 @@ def _prepared_measures(table: PublicTable, ask: Ask) -> Prepared:
         takes_theta(ask.measures[0], graphs[0].measures[0][1])
     graphs = tuple(part.within_groups(table.max_group) for part in graphs)
     graphs = tuple(part.fitted(table.opened.schema) for part in graphs)
+    graphs = tuple(replace(part, lists_edges=table.opened.lists_edges) for part in graphs)
     slices = parse_slices(table.opened, ask.where, ask.by, ask.keys)
     parts = [replace(part, predicate=predicate) for predicate in slices.predicates for part in graphs]
     request: dict[str, Any] = {

@@ -103,6 +103,11 @@ class FewestDeletions:
             [self._found] = self._table.count_all(self._predicate, [self._statistic])
         return self._found
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the rules have a closed form. Public."""
+        return self._statistic is not None
+
     @cached_property
     def _statistic(self) -> RuleStatistic | None:
         """What is counted. Public."""
@@ -166,7 +171,8 @@ class SliceStatistics:
         if isinstance(self.graph, EdgeGraph):
             projections = sorted(set(projection_thetas) - set(self._projected_nodes))
             witnesses = sorted(set(witness_thetas) - set(self._witnesses))
-            projected, witnessed = self.graph.scan(projections, witnesses)
+            keep = self._counted is None or not self._counted.is_closed
+            projected, witnessed = self.graph.scan(projections, witnesses, keep=keep)
             self._keep(projected)
             self._witnesses.update(zip(witnesses, witnessed, strict=True))
 

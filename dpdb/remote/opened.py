@@ -197,7 +197,12 @@ class GatheredTable(BoundTable):
     def slice(self, where: WherePredicate | None = None, *, position: int | None = None) -> RemoteSlice:
         """Describe the slice that a predicate selects; it asks when it is asked."""
         return RemoteSlice(
-            self._asking, self._measured(position), where, name=self._next_name(), progress=self._progress
+            self._asking,
+            self._measured(position),
+            where,
+            name=self._next_name(),
+            lists_edges=self.lists_edges,
+            progress=self._progress,
         )
 
     def class_histograms(

@@ -30,7 +30,7 @@ from dpdb.engine import (
     of_key,
     stepped_count,
 )
-from dpdb.engine.sql import ROW, BoundConstraint, BoundPredicate, WherePredicate, largest_group_size
+from dpdb.engine.sql import ROW, BoundConstraint, BoundPredicate, CountedGroups, WherePredicate
 from dpdb.engine.sql.class_histograms import HISTOGRAM, class_histogram, class_histograms
 from dpdb.engine.sql.joins import degree_terms, evaluate
 from dpdb.remote.asking import ROWS, Asking, columns_read, counted_alone, fetched, hash_counts, in_parts, numbered
@@ -47,25 +47,6 @@ if TYPE_CHECKING:
 
 _BITS = 2**40 - 1
 """What is left of a hash: that is what is shuffled. Of a billion rows one in a thousand shares it by chance."""
-
-
-@dataclass(frozen=True)
-class _RemoteGroups:
-    """The groups of a slice's rows, as aggregates there (implements `dpdb.engine.sql.joins.Groups`). Private."""
-
-    asking: Asking
-    tuples: exp.Select
-
-    def largest_group(self, columns: Sequence[str]) -> int:
-        """Size of the largest group of rows that agree in some columns."""
-        return self._largest([exp.column(name, table=ROW, quoted=True) for name in columns])
-
-    def largest_group_of(self, key: exp.Expr) -> int:
-        """Size of the largest group of rows that agree in a key."""
-        return self._largest([key])
-
-    def _largest(self, keys: Sequence[exp.Expr]) -> int:
-        return int(self.asking.value(largest_group_size(self.tuples.subquery(ROW), keys)) or 0)
 
 
 @dataclass(frozen=True)
@@ -115,8 +96,10 @@ class RemoteSlice:
         where: WherePredicate | None,
         *,
         name: str,
+        lists_edges: bool = False,
         progress: Progress = no_progress,
     ) -> None:
+        self.lists_edges = lists_edges
         self._asking, self._where, self._name, self._progress = asking, where, name, progress
         self.constraints = tuple(constraints)
         self._made: LocalSlice | None = None
@@ -147,7 +130,7 @@ class RemoteSlice:
         """Exact upper bound of the maximum degree. Private."""
         self._progress("counting groups there")
         terms = degree_terms(self.constraints)
-        return evaluate(terms, _RemoteGroups(self._asking, self._tuples()))
+        return evaluate(terms, CountedGroups(self._tuples().subquery(ROW), self._asking.value))
 
     def _tuples(self, beside: Sequence[str] = ()) -> exp.Select:
         return self._asking.tuples(self.constraints, self._where, beside)
@@ -189,7 +172,15 @@ class RemoteSlice:
         columns = asking.stored_columns(self.constraints)
         query = rows_in_conflict(self._tuples(columns), self.constraints, columns)
         with fetched(asking, self._name, columns, in_parts(asking, query, columns)) as rows:
-            return LocalSlice(asking.database, rows, self.constraints, None, name=self._name, progress=self._progress)
+            return LocalSlice(
+                asking.database,
+                rows,
+                self.constraints,
+                None,
+                name=self._name,
+                lists_edges=self.lists_edges,
+                progress=self._progress,
+            )
 
     @cached_property
     def node_count(self) -> int:
@@ -219,7 +210,7 @@ class RemoteSlice:
 
     def thinning(self) -> Thinning | None:
         """Offer parts of the rows in conflict, unless all have come or are needed. Private."""
-        if self._made is not None or not may_be_thinned(self.constraints):
+        if self._made is not None or self.lists_edges or not may_be_thinned(self.constraints):
             return None
         self._progress("gathering the rows in conflict")
         self._progress = no_progress  # whether more have to come is private

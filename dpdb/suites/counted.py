@@ -108,7 +108,7 @@ class CountedSuite:
         for counted in self._lines:
             rules = [] if counted.position is None else [self.table.bound[counted.position]]
             if counted.is_cover:
-                load_kernels(rules, ["twice_fractional_cover"])
+                load_kernels(rules, ["twice_fractional_cover"], lists_edges=self.table.opened.lists_edges)
             elif rules:
                 load_counting(rules)
 

@@ -18,9 +18,13 @@ THETAS = [1, 2, 5, 16, 64, 1_000, 100_000]
 
 
 def both(source: object, rules: object) -> tuple[BlockGraph, EdgeGraph]:
-    with open_table(source, constraints=rules) as opened:  # type: ignore[arg-type]
-        part = opened.slice()
-        blocks, edges = conflict_graph(part, whole=True), conflict_graph(part, materialize=True)
+    with (
+        open_table(source, constraints=rules) as opened,  # type: ignore[arg-type]
+        open_table(source, constraints=rules, edges="table") as listing,  # type: ignore[arg-type]
+    ):
+        part = listing.slice()
+        edges, part = conflict_graph(part), opened.slice()
+        blocks = conflict_graph(part, whole=True)
         assert isinstance(blocks, BlockGraph)
         assert isinstance(edges, EdgeGraph)
         assert blocks.degree_summary() == edges.degree_summary()

@@ -271,7 +271,7 @@ def test_neither_on_the_other_side_of_a_threshold(end: str, calls: Calls) -> Non
 
 
 def test_this_test_sees_a_kernel_that_is_not_loaded(calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpdb.release.measure_part.load_kernels", lambda constraints, statistics, again: None)
+    monkeypatch.setattr("dpdb.release.measure_part.load_kernels", lambda constraints, statistics, **_: None)
     with dpdb.open(table(300), constraints=FD) as session, nothing_loaded(calls):
         session.dp_inconsistency("all", 1)
         assert not calls.after <= calls.before

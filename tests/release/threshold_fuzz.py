@@ -234,11 +234,11 @@ class Read:
     edges: list[tuple[int, int]]
 
 
-def read(question: Question, source: object = None) -> Read:
+def read(question: Question, source: object = None, **settings: Any) -> Read:
     """Read what the mechanisms do, at the thresholds as they are."""
     shown: list[str] = []
     table = question.table if source is None else source
-    with open_table(table, constraints=question.texts, progress=shown.append) as opened:  # type: ignore[arg-type]
+    with open_table(table, constraints=question.texts, progress=shown.append, **settings) as opened:  # type: ignore[arg-type]
         part = opened.slice()
         of = SliceStatistics(part)
         found: dict[str, Any] = {"2 tau*": of.twice_fractional_cover().value}

@@ -10,6 +10,7 @@ from helpers_engine import Table
 from strategies_engine import VALUES
 
 from dpdb.engine import Partners, StatisticKind, Table as OpenTable
+from dpdb.graph import EdgeGraph
 from dpdb.opening import open_table
 from dpdb.release.conflict_graph import conflict_graph
 from dpdb.release.statistics import SliceStatistics
@@ -67,7 +68,7 @@ def statistics(table: OpenTable, where: str | None = None, position: int | None 
             "cover": found.twice_fractional_cover().value,
             "greedy": found.greedy_cover(),
             "degrees": (degrees.edge_count, degrees.positive_degree_nodes, degrees.max_degree),
-            "listed": [counts.edge_count for counts in conflict_graph(part, materialize=True).projected_counts(THETAS)],
+            "listed": [counts.edge_count for counts in EdgeGraph(part.edges).projected_counts(THETAS)],
         }
     finally:
         part.close()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
         not_alone as not_alone,
         self_conflict as self_conflict,
     )
-    from dpdb.engine.sql.coded_rows import ROW as ROW, largest_group_size as largest_group_size
+    from dpdb.engine.sql.coded_rows import ROW as ROW, CountedGroups as CountedGroups
     from dpdb.engine.sql.comparison import evaluated as evaluated, is_known as is_known, shown_as as shown_as
     from dpdb.engine.sql.input_rows import (
         ComputedColumn as ComputedColumn,

@@ -14,7 +14,8 @@ greedily in this order, and the proofs of their sensitivities rest on what is sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,7 @@ class CodedRows:
     def largest_group_of(self, key: exp.Expr) -> int:
         """Size of the largest group of rows, aliased `ROW`, that agree in a key that is not NULL."""
         rows = exp.alias_(self._rows.copy(), ROW, table=True)
-        return int(self._database.value(largest_group_size(rows, [key])) or 0)
+        return CountedGroups(rows, self._database.value).largest_group_of(key)
 
     def _coded(self, column: str, dictionary: exp.Table) -> Codes:
         create_codes(self._database, self._rows, column, dictionary)
@@ -166,6 +167,33 @@ def largest_group_size(rows: exp.Expr, keys: Sequence[exp.Expr]) -> exp.Select:
     size = exp.alias_(exp.Count(this=exp.Star()), "size")
     groups = exp.select(size).from_(rows).where(*map(is_known, keys)).group_by(*(key.copy() for key in keys))
     return exp.select(exp.Max(this=exp.column("size"))).from_(groups.subquery("groups"))
+
+
+@dataclass(frozen=True)
+class CountedGroups:
+    """The groups of rows, each counted by a GROUP BY (implements `dpdb.engine.sql.joins.Groups`). Private.
+
+    Attributes
+    ----------
+    rows : exp.Expr
+        The rows, aliased `ROW`.
+    value : callable
+        Runs a query of one value.
+    """
+
+    rows: exp.Expr
+    value: Callable[[exp.Select], Any]
+
+    def largest_group(self, columns: Sequence[str]) -> int:
+        """Size of the largest group of rows that agree in some columns and have a value in each; all rows if none."""
+        return self._largest([exp.column(name, table=ROW, quoted=True) for name in columns])
+
+    def largest_group_of(self, key: exp.Expr) -> int:
+        """Size of the largest group of rows, aliased `ROW`, that agree in a key that is not NULL."""
+        return self._largest([key])
+
+    def _largest(self, keys: Sequence[exp.Expr]) -> int:
+        return int(self.value(largest_group_size(self.rows.copy(), keys)) or 0)
 
 
 def _nullable(codes: Codes) -> pa.Array:
