@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         BATCH_ROWS as BATCH_ROWS,
         WRITTEN as WRITTEN,
         Database as Database,
+        Statement as Statement,
         sql_file as sql_file,
         sql_statement as sql_statement,
     )

@@ -18,6 +18,7 @@ from _thread import start_new_thread
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -56,6 +57,14 @@ _TOO_LITTLE_MEMORY = (
 MOST_THREADS = 1_024
 
 
+@dataclass(frozen=True)
+class Statement:
+    """A statement that ran, in lines, and the files of `sql/` that it was made of, outermost first."""
+
+    sql: str
+    files: tuple[str, ...]
+
+
 class Database(Closing):
     """A private DuckDB in which one session does all its work.
 
@@ -90,6 +99,7 @@ class Database(Closing):
         # Values of constants that were asked for, by type and text, kept by those who ask (`bind_literals`).
         self.constants: dict[tuple[str, str], tuple[Any, ...]] = {}
         self._named: Counter[str] = Counter()
+        self._trace: list[Statement] | None = None
         self._directory = folder.path
         self._connection = duckdb.connect(":memory:")
         # Runs at close(), when an abandoned Database is collected, and at interpreter exit.
@@ -147,16 +157,35 @@ class Database(Closing):
 
     # -- running SQL ------------------------------------------------------------------------------------------
 
+    @contextmanager
+    def traced(self) -> Iterator[list[Statement]]:
+        """List the statements that run in the block, in their order.
+
+        Private: how many there are may depend on rows. `explain` traces a database whose tables are empty.
+        """
+        self._trace = []
+        try:
+            yield self._trace
+        finally:
+            self._trace = None
+
+    def _noted(self, query: str | exp.Expr) -> str:
+        """Return the text of a statement that runs now."""
+        if self._trace is not None:
+            files = () if isinstance(query, str) else files_of(query)
+            self._trace.append(Statement(_text(query, in_lines=True), files))
+        return _text(query)
+
     def execute(self, query: str | exp.Expr) -> None:
         """Run a statement for its effect."""
         with self._errors(query):
-            text = _text(query)
+            text = self._noted(query)
             interruptible(self._connection, lambda: self._connection.execute(text))
 
     def rows(self, query: str | exp.Expr) -> list[tuple[Any, ...]]:
         """Run a query and return all its rows (for small results: counts, schemas, query plans)."""
         with self._errors(query):
-            text = _text(query)
+            text = self._noted(query)
             return interruptible(self._connection, lambda: self._connection.execute(text).fetchall())
 
     def value(self, query: str | exp.Expr) -> Any:
@@ -168,7 +197,7 @@ class Database(Closing):
         with self._errors(query):
             # A sibling cursor, because an open reader blocks its own connection.
             cursor = self._connection.cursor()
-            text = _text(query)
+            text = self._noted(query)
             try:
                 reader = interruptible(cursor, lambda: cursor.sql(text).to_arrow_reader(BATCH_ROWS))
                 while batches := interruptible(cursor, lambda: _some_of(reader)):
@@ -287,8 +316,10 @@ def _some_of(reader: pa.RecordBatchReader) -> list[pa.RecordBatch]:
     return batches
 
 
-def _text(query: str | exp.Expr) -> str:
-    return query if isinstance(query, str) else query.sql("duckdb", normalize_functions=False)
+def _text(query: str | exp.Expr, *, in_lines: bool = False) -> str:
+    if isinstance(query, str):
+        return query
+    return query.sql("duckdb", normalize_functions=False, pretty=in_lines, comments=False)
 
 
 T = TypeVar("T")
@@ -457,9 +488,19 @@ def sql_file(name: str) -> str:
     raise FileNotFoundError(f"{name}.sql is missing from the installed package")
 
 
+_FILE = "sql_file"
+"""Of a tree: which file it is from, beside the tree, so that no query differs by it."""
+
+
+def files_of(query: exp.Expr) -> tuple[str, ...]:
+    """Return the names of the files of `sql/` that a query was made of, outermost first, each once."""
+    return tuple(dict.fromkeys(node.meta[_FILE] for node in query.walk() if _FILE in (node._meta or ())))
+
+
 def sql_statement(name: str, schema: str) -> exp.Expr:
     """Return the one statement of `sql/<name>.sql` with its tables moved into `schema`."""
     statement = sqlglot.parse_one(sql_file(name), dialect="duckdb")
     for table in statement.find_all(exp.Table):
         table.set("db", exp.to_identifier(schema, quoted=True))
+    statement.meta[_FILE] = name
     return statement

@@ -20,8 +20,16 @@ from sqlglot import exp
 from dpdb.database import Database, sql_statement
 from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, not_alone, self_conflict
-from dpdb.engine.sql.coded_rows import ROW, CodedRows, CountedGroups, TableEdges, coded_columns, edge_order, refuse_repeated
-from dpdb.engine.sql.input_rows import AcrossColumn, in_schema_order, read_columns, violates_across
+from dpdb.engine.sql.coded_rows import (
+    ROW,
+    CodedRows,
+    CountedGroups,
+    TableEdges,
+    coded_columns,
+    edge_order,
+    refuse_repeated,
+)
+from dpdb.engine.sql.input_rows import AcrossColumn, in_schema_order, read_columns
 from dpdb.engine.sql.joins import JoinPlan, degree_terms, evaluate, join_plan
 from dpdb.engine.sql.where import WherePredicate
 from dpdb.schema import TableSchema, free_name
@@ -324,7 +332,7 @@ def _constrained_columns(constraints: Sequence[BoundConstraint], schema: TableSc
 
 @dataclass(frozen=True)
 class ExplainedConstraint:
-    """The statements that find a constraint's violations, the operator expected at realistic sizes, the query plan."""
+    """The statements that join a constraint's edges, the operator expected at realistic sizes, the query plan."""
 
     sql: str
     operator: str
@@ -332,29 +340,23 @@ class ExplainedConstraint:
 
 
 def explained_constraint(empty: LocalSlice, position: int) -> ExplainedConstraint:
-    """Explain one constraint of a slice of a table without rows: DuckDB chooses joins by row counts, which are private.
+    """Explain the self-join of a constraint over two tuples, of a slice of a table without rows.
+
+    DuckDB chooses joins by row counts, which are private.
 
     Parameters
     ----------
     position : int
         Of the constraint.
     """
-    bound = empty.constraints[position]
-    statements: list[exp.Expr]
-    if bound.constraint.is_single_tuple:
-        query = exp.select("*").from_(empty.tuples.copy()).where(self_conflict([bound], "tuple_row"))
-        read = [column for column in empty.orphans if column.name in bound.columns]
-        found = [violates_across(column, empty.table("input_row")) for column in read]
-        statements, operator = [*found, query], "FILTER"
-    else:
-        members = empty.table(f"member_{position}")
-        plan = empty.planned_join([k for k, _ in empty.pairwise].index(position), members)
-        statements, operator = [plan.edges], plan.operator
-        if plan.members is not None:
-            empty.database.execute(plan.members.ctas(members.copy()))
-            statements.insert(0, plan.members)
+    members = empty.table(f"member_{position}")
+    plan = empty.planned_join([k for k, _ in empty.pairwise].index(position), members)
+    statements = [plan.edges]
+    if plan.members is not None:
+        empty.database.execute(plan.members.ctas(members.copy()))
+        statements.insert(0, plan.members)
     return ExplainedConstraint(
         ";\n".join(s.sql("duckdb", normalize_functions=False, pretty=True) for s in statements),
-        operator,
-        empty.database.operators(statements[-1]),
+        plan.operator,
+        empty.database.operators(plan.edges),
     )

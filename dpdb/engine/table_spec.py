@@ -241,8 +241,8 @@ class TableSpec:
     Raises
     ------
     ParameterError
-        As `ProtectedChange` and `PublicSizes`; if `edges` is neither ``"auto"`` nor ``"table"``, a parent is declared twice, or `max_children` is given without
-        private parents.
+        As `ProtectedChange` and `PublicSizes`; if `edges` is neither ``"auto"`` nor ``"table"``, a parent is declared
+        twice, or `max_children` is given without private parents.
     """
 
     source: SourceLike | None

@@ -1,8 +1,12 @@
-"""The explanation of a release: SQL, query plans over an empty table, degree terms, noise, cost. Reads no row."""
+"""The explanation of a release: what reads conflicts and by which SQL, degree terms, noise, cost. Reads no row.
+
+Its queries are those that the release runs, noted while they run over an empty table of the same schema.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Unpack
 
 from dpdb.constraints import (
     ConstraintsLike,
@@ -19,6 +23,7 @@ from dpdb.engine import (
     CrossTerm,
     GroupTerm,
     LocalSlice,
+    LocalTable,
     Table,
     TableSettings,
     TableSpec,
@@ -29,13 +34,19 @@ from dpdb.engine import (
     refuse_nested_loops,
 )
 from dpdb.errors import ParameterError
-from dpdb.opening import empty_table
+from dpdb.opening import empty_table, is_remote
 from dpdb.privacy import as_float
 from dpdb.release.ask import Ask
 from dpdb.release.conflict_graph import has_blocks
+from dpdb.release.measure_part import MeasurePart
+from dpdb.release.parts import Part
 from dpdb.release.prepare import PublicTable, prepare
 from dpdb.release.privacy_unit import PrivacyUnit, unit_of, unit_of_table
+from dpdb.release.statistics import PrivateSlices
 from dpdb.sources import SourceLike
+
+if TYPE_CHECKING:
+    from dpdb.release.edge_way import EdgeWay
 
 _ALL = Ask("all")
 
@@ -51,8 +62,8 @@ def explain(
 ) -> dict[str, Any]:
     """Explain a release of measures without making it. Spends nothing; reads the schema only.
 
-    Plans come from an empty table of the same schema, because DuckDB chooses joins by row counts, which are private;
-    on real data the operators may differ.
+    Queries and plans come from an empty table of the same schema: how many queries run, and which joins DuckDB chooses,
+    may depend on the number of rows, which is private. `choices` names both ways of each such choice.
 
     Parameters
     ----------
@@ -63,8 +74,11 @@ def explain(
     -------
     dict
         ``source``, ``where`` (all slices together), ``unit`` (words, sql of the rows it keeps), ``constraints``
-        (constraint, words, shape, representation, sql, operator, plan), ``degree_bound`` (terms, sensitivity),
-        ``releases`` (measure, constraint if each is measured alone, mechanism, epsilon, noise and time in words),
+        (constraint, words, shape, representation; of each whose self-join runs or may run sql, operator and plan, else
+        None), ``degree_bound`` (terms, sensitivity), ``releases`` (measure, constraint if each is measured alone,
+        mechanism, epsilon; noise, time and what it reads of edges, in words), ``queries`` of one slice in the order in
+        which they run (files of ``sql/``, sql; None for a table of another engine, which is asked in its own SQL),
+        ``choices`` (in words, what private numbers choose between),
         ``epsilon`` (to be charged), ``charges`` (the same as ``epsilon``, and the ``rho`` of a zcdp ledger and ``mu``
         of a gdp one, `Charge.in_each_notion`), ``charged`` (for which rows a ledger charges it:
         in words, as disjoint boxes of values per column, and in notes what was not understood),
@@ -88,13 +102,17 @@ def explain(
         one_slice = prepared.parts[: len(prepared.parts) // len(slices)]  # every slice has the same parts
         offer = None if rows is None else prepared.parts[0].offer(opened.schema, rows)
         empty = opened.slice(slices[0])
+        ways = [part.way for part in one_slice if isinstance(part, MeasurePart)]
+        joined = _joined(one_slice)
         return {
             "source": opened.description,
             "where": prepared.slices.words,
             "unit": {"words": protected.words, "sql": _kept(opened, protected)},
-            "constraints": [_constraint(empty, k) for k in range(len(bound))],
+            "constraints": [_constraint(empty, k, joins=k in joined) for k in range(len(bound))],
             "degree_bound": {"terms": [_term(term) for term in terms.terms], "sensitivity": terms.sensitivity},
             "releases": [expected for part in one_slice for expected in part.expected()],
+            "queries": None if is_remote(spec.source) else _queries(opened, one_slice),
+            "choices": _choices(ways),
             "epsilon": as_float(prepared.charge.epsilon),
             "charges": prepared.charge.in_each_notion(),
             "charged": {
@@ -113,25 +131,54 @@ def _kept(opened: Table, unit: PrivacyUnit) -> str | None:
     return None if unit.column is None else kept_rows_sql(opened.schema, unit.column, unit.rows)
 
 
-def _constraint(empty: LocalSlice, position: int) -> dict[str, Any]:
+def _joined(parts: Sequence[Part]) -> set[int]:
+    """Return the places of the constraints whose self-joins run or may run."""
+    found: set[int] = set()
+    for part in parts:
+        if isinstance(part, MeasurePart):
+            found |= {place + (part.position or 0) for place in part.way.joined}
+    return found
+
+
+def _queries(empty: LocalTable, parts: Sequence[Part]) -> list[dict[str, Any]]:
+    """Note the queries of one slice; nothing is drawn."""
+    slices = PrivateSlices(empty)
+    with empty.database.traced() as ran:
+        for part in parts:
+            if isinstance(part, MeasurePart):
+                part.read(slices)
+        queries = [*ran]
+    slices.forget()
+    return [{"files": list(query.files), "sql": query.sql} for query in queries]
+
+
+def _choices(ways: Sequence[EdgeWay]) -> list[str]:
+    thresholds = {each.of: each for way in ways for each in way.thresholds}
+    return [f"{of}: up to {each.at:,}, {each.below}; beyond, {each.above}" for of, each in thresholds.items()]
+
+
+def _constraint(empty: LocalSlice, position: int, *, joins: bool) -> dict[str, Any]:
     bound = empty.constraints[position]
-    dc, explained = bound.constraint, explained_constraint(empty, position)
+    dc = bound.constraint
+    explained = explained_constraint(empty, position) if joins else None
     return {
         "constraint": dc.label,
         "words": describe(dc),
         "shape": _shape(dc),
-        "representation": _representation(bound),
-        "sql": explained.sql,
-        "operator": explained.operator,
-        "plan": explained.plan,
+        "representation": _representation(bound, joins=joins, lists_edges=empty.lists_edges),
+        "sql": None if explained is None else explained.sql,
+        "operator": None if explained is None else explained.operator,
+        "plan": None if explained is None else explained.plan,
     }
 
 
-def _representation(bound: BoundConstraint) -> str:
-    """Say how the conflicts of one constraint are stored, whatever the other constraints are."""
+def _representation(bound: BoundConstraint, *, joins: bool, lists_edges: bool) -> str:
+    """Say how the conflicts of one constraint are held."""
     if bound.constraint.is_single_tuple:
         return "rows set apart"
-    return "rows in blocks" if has_blocks(bound) else "edge table"
+    if lists_edges or not has_blocks(bound):
+        return "edge table" if joins else "no edges"
+    return "rows in blocks, or edge table" if joins else "rows in blocks"
 
 
 def _shape(dc: DenialConstraint) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from dpdb.constraints import DenialConstraint
 from dpdb.engine import (
@@ -49,6 +49,9 @@ from dpdb.release.parts import Part, Prepared
 from dpdb.release.published.release import Release
 from dpdb.release.statistics import PrivateSlices, SliceStatistics
 from dpdb.schema import TableSchema
+
+if TYPE_CHECKING:
+    from dpdb.release.edge_way import EdgeWay
 
 
 @dataclass(frozen=True)
@@ -242,6 +245,35 @@ class MeasurePart(Part):
             statistics.fewest_deletions()  # so that noise is the last step that is shown
         return self.answers(statistics, progress)
 
+    def read(self, slices: PrivateSlices) -> None:
+        """Run the queries of `draw`, and draw nothing: for `explain`, over a table without rows."""
+        if self.by_rule:
+            slices.by_rule(self.predicate, self.position)
+            return
+        counted = slices.counted(self.predicate, self.position)
+        if any(mechanism.has_closed_form for _, mechanism in self.measures):
+            counted.fewest_deletions()
+        if self.is_counted:
+            if any(share.count for share in self.shares):
+                _ = counted.row_count
+            return
+        statistics = slices.statistics(self.predicate, self.position)
+        if self.reads_graph:
+            statistics.read_edges()
+            if any(share.cap for share in self.shares):
+                statistics.degree_bound()
+
+    @property
+    def way(self) -> EdgeWay:
+        """What its releases read of the conflict graph. Public."""
+        from dpdb.release.edge_way import BY_RULE, COUNTED, ONE_ROW, graph_way  # only `explain` tells
+
+        if self.by_rule:
+            return BY_RULE
+        if self.on_one_row:
+            return ONE_ROW
+        return COUNTED if self.is_counted else graph_way(self.rules, lists_edges=self.lists_edges)
+
     def answers(self, statistics: SliceStatistics, progress: Progress = no_progress) -> list[Answer]:
         """Release the row count and the degree cap once, if a measure needs them, then answer each measure."""
         progress("drawing noise")
@@ -305,6 +337,7 @@ class MeasurePart(Part):
     def expected(self) -> list[dict[str, Any]]:
         """Return cost, noise and time of each measure."""
         from dpdb.release.conflict_graph import expected_time  # only `explain` expects
+        from dpdb.release.edge_way import COUNTED
 
         shares = self.shares
         count = sum(share.count for share in shares)
@@ -319,6 +352,7 @@ class MeasurePart(Part):
                 "epsilon": float(as_fraction(share.total) * Fraction(self.charged, self.epsilon)),
                 "noise": f"discrete Laplace, scale about ({mechanism.noise}) x {_scale(mechanism, noisy):.3g}{rows}",
                 "time": expected_time(mechanism.reads, self.rules) if mechanism.fit is None else "grows with rows",
+                "edges": (COUNTED if mechanism.has_closed_form else self.way).words,
             }
             for (name, mechanism), share, noisy in zip(self.measures, shares, paid, strict=True)
         ]

@@ -166,6 +166,11 @@ class SliceStatistics:
         """Return whether one scan gives the statistics of several thetas, as in an edge table. Private."""
         return isinstance(self.graph, EdgeGraph)
 
+    def read_edges(self) -> None:
+        """Build the graph, and scan it once if it is an edge table."""
+        if isinstance(self.graph, EdgeGraph):
+            self.graph.degree_summary()
+
     def prepare(self, projection_thetas: Sequence[int], witness_thetas: Sequence[int]) -> None:
         """Compute the statistics for all measures of a call, in one scan if the graph is an edge table."""
         if isinstance(self.graph, EdgeGraph):

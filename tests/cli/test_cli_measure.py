@@ -126,11 +126,17 @@ def test_explain_prints_sql_and_cost_and_no_count(
     assert main(arguments) == 0
     explained = json.loads(capsys.readouterr().out)
     assert len(explained["constraints"]) == 7
-    assert all("JOIN" in c["sql"] and c["plan"] for c in explained["constraints"])
+    assert all((c["sql"], c["plan"]) == (None, None) for c in explained["constraints"])  # no join runs
+    assert not any("JOIN" in query["sql"] for query in explained["queries"])
+    assert main([*arguments, "--edges", "table"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert all("JOIN" in c["sql"] and c["plan"] for c in listed["constraints"])
     assert explained["degree_bound"]["sensitivity"] == 5
     assert main([*arguments[:-2], "--where", "state = 'AL'"]) == 0
     text = capsys.readouterr().out
     assert "rows with the same zip_code must have the same city" in text
+    assert "counted without being listed" in text
+    assert "queries of one slice, counted on an empty table: " in text
     # Nothing of the data: its size, its largest groups, its conflicts.
     assert not any(number in text for number in ("10000", "10,000", "1325", "974", "103"))
 

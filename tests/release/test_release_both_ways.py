@@ -7,7 +7,7 @@ way of one of them has this table as its answer key.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +94,7 @@ def compared(asked: Question, source: object = None) -> None:
         assert isinstance(conflict_graph(part), EdgeGraph)
 
 
-@pytest.mark.parametrize("names", [[name] for name in RULES] + MIXES, ids=lambda names: " + ".join(names))
+@pytest.mark.parametrize("names", [[name] for name in RULES] + MIXES, ids=" + ".join)
 def test_every_statistic_of_every_kind_of_rule_is_the_same_both_ways(names: list[str]) -> None:
     for seed in range(3):
         compared(question(random.Random(f"{seed} {names}"), [RULES[name] for name in names]))
@@ -143,7 +143,7 @@ CALLS: dict[str, Callable[[dpdb.Session], Any]] = {
 
 
 @pytest.fixture
-def statements(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is joined into tables of edges, by the names of slices' methods."""
     seen: list[str] = []
     edges = LocalSlice.__dict__["edges"].func
@@ -159,7 +159,7 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
     monkeypatch.setattr(LocalSlice, "edges", property(noted_edges))
     monkeypatch.setattr(LocalSlice, "first_violations", noted_first)
-    yield seen
+    return seen
 
 
 @pytest.mark.parametrize("call", CALLS)

@@ -91,8 +91,8 @@ def test_explain_says_what_is_listed() -> None:
     rules = ["age -> pay", "not(t1.age=t2.pay)", "not(t1.age=1&t2.age=1&t1.pay!=t2.pay)", "not(t1.pay<0)"]
     explained = explain(TABLE, rules)["constraints"]
     assert [(each["shape"], each["representation"]) for each in explained] == [
-        ("functional dependency", "rows in blocks"),
+        ("functional dependency", "rows in blocks, or edge table"),
         ("general", "edge table"),
-        ("conditional functional dependency", "rows in blocks"),
+        ("conditional functional dependency", "rows in blocks, or edge table"),
         ("single-tuple", "rows set apart"),
     ]

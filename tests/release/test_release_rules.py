@@ -34,7 +34,7 @@ def test_each_constraint_is_called_by_its_name_and_text() -> None:
         assert [release.constraint for release in releases] == IDENTITIES
         assert "city_by_zip: zip -> city" in str(releases)
         assert f"<code>{LABELS[1].replace('<', '&lt;')}</code>" in releases[1]._repr_html_()
-    explained = explain(TABLE, RULES)
+    explained = explain(TABLE, RULES, edges="table")
     assert [each["constraint"] for each in explained["constraints"]] == LABELS
     assert "lower(trim(city))" in explained["constraints"][2]["sql"]
     assert sorted(explained["degree_bound"]["terms"]) == [

@@ -22,7 +22,7 @@ from dpdb.engine import LIMITS
 
 def add_explain(commands: Any) -> None:
     """Add `dpdb explain`."""
-    text = "show compiled SQL, plans, privacy cost and expected noise; spends nothing and shows no data"
+    text = "show what a release runs and costs: its SQL, noise and price; spends nothing and shows no data"
     example = "dpdb explain hospital.parquet --constraints hospital.dcs.txt --epsilon 1"
     parser = command(commands, "explain", run, text, example)
     table_options(parser)
@@ -60,9 +60,7 @@ def _text(explained: dict[str, Any]) -> str:
             "",
             f"{number}. {constraint['constraint']}",
             f"   {constraint['words']} ({constraint['shape']})",
-            textwrap.indent(constraint["sql"], "   "),
-            f"   kept as {constraint['representation']}; joined by {constraint['operator']} at realistic sizes",
-            f"   plan on an empty table: {' <- '.join(constraint['plan'])}",
+            f"   kept as {constraint['representation']}{_joined(constraint)}",
         ]
     bound = explained["degree_bound"]
     lines += [
@@ -70,19 +68,41 @@ def _text(explained: dict[str, Any]) -> str:
         f"degree bound: {' + '.join(bound['terms']) or 'no constraint over two tuples'}; "
         f"one row changes it by at most {bound['sensitivity']}",
     ]
-    lines += map(_planned, explained["releases"])
+    lines += [line for release in explained["releases"] for line in _planned(release)]
     lines += _charged(explained)
     lines += [f"also: {offer}" for offer in explained["offers"]]
-    lines.append(f"total cost: {cost_preview(explained['epsilon'], explained['charges'])}; {NOTHING_SPENT}")
+    lines += _queries(explained)
+    lines += ["", f"total cost: {cost_preview(explained['epsilon'], explained['charges'])}; {NOTHING_SPENT}"]
     return "\n".join(lines)
 
 
-def _planned(planned: dict[str, Any]) -> str:
+def _joined(constraint: dict[str, Any]) -> str:
+    if constraint["operator"] is None:
+        return ""
+    plan = " <- ".join(constraint["plan"])
+    return f"; joined by {constraint['operator']} at realistic sizes\n   plan on an empty table: {plan}"
+
+
+def _queries(explained: dict[str, Any]) -> list[str]:
+    """Return the queries of one slice, each under the files of `sql/` that it comes from."""
+    queries = explained["queries"]
+    if queries is None:
+        return ["", "queries: the other engine is asked in its own SQL"]
+    lines = ["", f"queries of one slice, counted on an empty table: {len(queries)}"]
+    lines += [f"   {choice}" for choice in explained["choices"]]
+    for number, query in enumerate(queries, 1):
+        files = ", ".join(f"sql/{name}.sql" for name in query["files"])
+        lines += ["", f"-- {number}. {files or 'made for these rules'}", f"{query['sql']};"]
+    return lines
+
+
+def _planned(planned: dict[str, Any]) -> list[str]:
     constraint = "" if planned["constraint"] is None else f" of {planned['constraint']}"
-    return (
+    return [
         f"{planned['measure']}{constraint}: mechanism {planned['mechanism']}, epsilon {planned['epsilon']:g}, "
-        f"{planned['noise']}; computing {planned['time']}"
-    )
+        f"{planned['noise']}; computing {planned['time']}",
+        f"   {planned['edges']}",
+    ]
 
 
 def _charged(explained: dict[str, Any]) -> list[str]:
