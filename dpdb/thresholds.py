@@ -42,6 +42,11 @@ class Threshold:
     least: float = 0
     most: float = 1e18
 
+    @property
+    def words(self) -> str:
+        """Both ways, and where the way changes."""
+        return f"{self.of}: up to {self.at:,}, {self.below}; beyond, {self.above}"
+
 
 # -- how a conflict graph is held ----------------------------------------------------------------------------------
 

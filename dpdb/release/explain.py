@@ -153,8 +153,7 @@ def _queries(empty: LocalTable, parts: Sequence[Part]) -> list[dict[str, Any]]:
 
 
 def _choices(ways: Sequence[EdgeWay]) -> list[str]:
-    thresholds = {each.of: each for way in ways for each in way.thresholds}
-    return [f"{of}: up to {each.at:,}, {each.below}; beyond, {each.above}" for of, each in thresholds.items()]
+    return list(dict.fromkeys(each.words for way in ways for each in way.thresholds))
 
 
 def _constraint(empty: LocalSlice, position: int, *, joins: bool) -> dict[str, Any]:
