@@ -1,4 +1,4 @@
-"""Both ways of the conflict graph (`edges`): processor seconds of all statistics of a release, without opening the table.
+"""Both ways of the conflict graph (`edges`): processor seconds of all statistics of a release, once the table is open.
 
     python tests/benchmarks/run_edges.py [ROWS:ROWS_PER_GROUP ...]
 
