@@ -65,6 +65,7 @@ from dpdb.constraints.text.line import (
     ConstraintLine as ConstraintLine,
     Limit as Limit,
     Statistic as Statistic,
+    of_used_rows as of_used_rows,
     without_comment as without_comment,
 )
 from dpdb.constraints.text.parser import parse_constraint as parse_constraint

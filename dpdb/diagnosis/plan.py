@@ -14,6 +14,7 @@ import numpy as np
 from dpdb.diagnosis.prepare import PreparedDiagnosis
 from dpdb.errors import ParameterError
 from dpdb.privacy import as_float, as_fraction, laplace_scale
+from dpdb.release import population_words
 
 _WIDEST = 10_000.0  # scales in steps beyond it are made coarser: only the quotient of lead and scale counts
 _CUT = 45  # scales beyond which noise has probability below 1e-19
@@ -148,7 +149,8 @@ class DiagnosisPlan:
     @property
     def words(self) -> list[str]:
         """What can be told apart, in sentences."""
-        return [*self._slice_words(), *self._rule_words()] if self._keys else self._rule_words()
+        slices = self._slice_words() if self._keys else []
+        return [*slices, *self._rule_words(), *population_words(self.prepared.table.unit.population)]
 
     def _slice_words(self) -> list[str]:
         columns, ask, shares = self.prepared.columns, self.prepared.ask, self.prepared.shares

@@ -156,6 +156,7 @@ class PreparedDiagnosis:
             run_id=self.charge.run_id,
             guarantee=f"{self.charge.promise} for adding or removing {self.table.unit.words}, for any unknown number "
             "of rows; covers all names and bounds",
+            population=self.table.unit.population,
         ).to_json()
 
     def _scores(self, slices: PrivateSlices, predicates: Sequence[WherePredicate | None]) -> list[int]:

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from dpdb.names import printable
-from dpdb.release import PreviewPart, arrow_fields, preview_html
+from dpdb.release import PreviewPart, arrow_fields, population_words, preview_html
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,8 @@ class Diagnosis:
     epsilon, confidence : float
     run_id : str
     guarantee : str
+    population : str or None
+        The rows that all numbers are of, in words; None for all rows, and in diagnoses of older versions.
     """
 
     named: tuple[NamedSlice, ...]
@@ -84,6 +86,7 @@ class Diagnosis:
     confidence: float
     run_id: str | None
     guarantee: str
+    population: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name."""
@@ -111,11 +114,11 @@ class Diagnosis:
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Diagnosis:
         """Return a diagnosis from `to_dict`."""
-        given = {field.name: found[field.name] for field in fields(cls)}
+        given = {field.name: found[field.name] for field in fields(cls) if field.name != "population"}
         given["named"] = tuple(NamedSlice(**one) for one in found["named"])
         given["rule"] = None if found["rule"] is None else NamedRule(**found["rule"])
         given["worst"] = None if found["worst"] is None else tuple(found["worst"])
-        return cls(**given | {"columns": tuple(found["columns"])})
+        return cls(**given | {"columns": tuple(found["columns"]), "population": found.get("population")})
 
     def _repr_html_(self) -> str:
         """Show the same as `diagnosis_text` in a notebook: escaped, no script, nothing loaded."""
@@ -162,6 +165,7 @@ class DiagnosisLine:
     epsilon: float
     run_id: str | None
     guarantee: str
+    population: str | None
 
 
 DIAGNOSIS_SCHEMA: pa.Schema = pa.schema(arrow_fields(DiagnosisLine))
@@ -234,6 +238,7 @@ def _notes(found: Diagnosis) -> list[str]:
         notes.append(f"Worst of all slices of {others}: {_slice_name(*found.worst)}.")
     if found.rule is not None:
         notes.append(rule_words(found.rule.rule, found.rule.lower, found.rule.upper))
+    notes += population_words(found.population)
     return [*map(printable, notes), f"Cost: epsilon {found.epsilon:.12g}.", f"Guarantee: {printable(found.guarantee)}."]
 
 

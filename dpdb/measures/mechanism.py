@@ -6,7 +6,7 @@ Beside it stands the one scan in which the measures of a call read their statist
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpdb.measures.answer import WITNESSES, Answer, DegreeCap, GraphStatistics, ProjectedStatistic
@@ -36,6 +36,19 @@ class Words:
     short: str
     meaning: str
     of_rate: str | None = None
+
+    def among(self, population: str | None) -> Words:
+        """Return the words of a number that is of some rows only; the same where it is of all (None)."""
+        if population is None:
+            return self
+        said = f" ({population})"
+        return replace(
+            self,
+            counted=self.counted + said,
+            short=self.short + said,
+            meaning=self.meaning + said,
+            of_rate=self.of_rate and self.of_rate + said,
+        )
 
 
 @dataclass(frozen=True)

@@ -156,6 +156,11 @@ class LimitedChildren:
         return f", using at most {self._limit}" if self.links else ""
 
     @property
+    def population(self) -> str | None:
+        """The rows that every number is of, in words; None without rules on private parents, when all are used."""
+        return f"rows used, at most {self.most} of each {' and of each '.join(self._keys)}" if self.links else None
+
+    @property
     def bound(self) -> str | None:
         """The unit in words that a ledger is bound to; None without rules on private parents."""
         if not self.links:
@@ -170,7 +175,10 @@ class LimitedChildren:
 
     @property
     def _limit(self) -> str:
-        keys = sorted({tuple(column.name for column in link.key) for link in self.links})
-        words = [quoted_name(key[0]) if len(key) == 1 else f"({', '.join(map(quoted_name, key))})" for key in keys]
         rows = "1 row" if self.most == 1 else f"{self.most} rows"
-        return f"{rows} of each value of {' and of '.join(words)}"
+        return f"{rows} of each value of {' and of '.join(self._keys)}"
+
+    @property
+    def _keys(self) -> list[str]:
+        keys = sorted({tuple(column.name for column in link.key) for link in self.links})
+        return [quoted_name(key[0]) if len(key) == 1 else f"({', '.join(map(quoted_name, key))})" for key in keys]

@@ -203,6 +203,7 @@ class Prepared:
             unit=unit.words,
             theta_from=theta_from,
             constraint_text=None if constraint is None else constraint.label,
+            population=unit.population,
         )
 
 

@@ -121,6 +121,13 @@ class PrivacyUnit:
         return "one row" if self.rows == 1 else f"up to {self.rows} rows of one person"
 
     @property
+    def population(self) -> str | None:
+        """The rows that every number is of, in words, where the unit's limit leaves some out; None for all rows."""
+        if self.children is not None:
+            return self.children.population
+        return None if self.column is None else f"rows used, at most {self.rows} of each {self.column}"
+
+    @property
     def public(self) -> dict[str, object]:
         """The unit as part of a request; without a column it is written as in older versions, which had no columns."""
         named: dict[str, object] = {} if self.column is None else {"unit": self.column}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from dpdb.constraints import MAX_LENGTH, Across, RowExpression, parse_constraint
+from dpdb.constraints import MAX_LENGTH, Across, RowExpression, of_used_rows, parse_constraint
 from dpdb.errors import ConstraintSyntaxError, ParameterError, PredicateError
 from dpdb.names import LONGEST_NAME, in_double_quotes, is_one_word
 from dpdb.predicates import refuse_unknown_parts
@@ -52,6 +52,13 @@ class ImportedRule:
         """Return the rule as a line of a suite: name, text and limits."""
         name = "" if self.name is None else f"{self.name if is_one_word(self.name) else in_double_quotes(self.name)}: "
         return f"{name}{self.text}{'  ' if self.limits else ''}{self.limits}"
+
+    def of_used_rows(self) -> ImportedRule:
+        """Return the rule with limits that say `of used rows` where they would read as if of all rows."""
+        if not self.limits:
+            return self
+        start = "row_count  " if f"{self.text} ".startswith("row_count ") else ""
+        return replace(self, limits=of_used_rows(start + self.limits).removeprefix(start))
 
     def also(self, other: ImportedRule) -> ImportedRule:
         """Return the rule with the origin and note of a second check that states it."""

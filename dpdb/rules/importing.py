@@ -183,7 +183,9 @@ class ImportedRules:
         return "\n".join(lines) + "\n"
 
 
-def import_rules(path: str | Path, table: str | None = None, dialect: str = "postgres") -> ImportedRules:
+def import_rules(
+    path: str | Path, table: str | None = None, dialect: str = "postgres", *, used_rows: bool = False
+) -> ImportedRules:
     """Read the constraints that a file of another tool states; no table is opened and no row is read.
 
     Parameters
@@ -196,6 +198,9 @@ def import_rules(path: str | Path, table: str | None = None, dialect: str = "pos
         The table whose rules are wanted; needed where the file has rules for several.
     dialect
         The SQL dialect of DDL, by sqlglot's names.
+    used_rows
+        Whether limits of `row_count` and shares say `of used rows`, for a table of which a unit's limit leaves rows
+        out; their numbers stay those of the file.
 
     Raises
     ------
@@ -210,10 +215,12 @@ def import_rules(path: str | Path, table: str | None = None, dialect: str = "pos
     found = Found()
     kind = _import_folder(Path(path), found) if Path(path).is_dir() else _import(Path(path), found, dialect)
     chosen = _chosen(found, table, path)
-    return _of_table(kind, found, chosen)
+    return _of_table(kind, found, chosen, used_rows=used_rows)
 
 
-def import_dqd(folder: str | Path, cdm: str, today: date | None = None) -> tuple[ImportedRules, ...]:
+def import_dqd(
+    folder: str | Path, cdm: str, today: date | None = None, *, used_rows: bool = False
+) -> tuple[ImportedRules, ...]:
     """Read the checks of OHDSI's DataQualityDashboard for the tables of an OMOP set; no table is opened.
 
     Parameters
@@ -224,6 +231,8 @@ def import_dqd(folder: str | Path, cdm: str, today: date | None = None) -> tuple
         The version of OMOP's common data model, such as ``5.4``.
     today
         What GETDATE() stands for; without it the checks about today are left out.
+    used_rows
+        As of `import_rules`.
 
     Returns
     -------
@@ -241,7 +250,8 @@ def import_dqd(folder: str | Path, cdm: str, today: date | None = None) -> tuple
     found = Found()
     files = read_check_files(Path(folder), cdm, text_of, CHECKS)
     import_checks(files, today, found)
-    return tuple(_of_table(f"DataQualityDashboard, CDM {cdm}", found, table) for table in _tables(found))
+    kind = f"DataQualityDashboard, CDM {cdm}"
+    return tuple(_of_table(kind, found, table, used_rows=used_rows) for table in _tables(found))
 
 
 def _tables(found: Found) -> list[str]:
@@ -249,8 +259,8 @@ def _tables(found: Found) -> list[str]:
     return list(dict.fromkeys([rule.table for rule in found.rules] + [item.table for item in found.left_out]))
 
 
-def _of_table(kind: str, found: Found, table: str) -> ImportedRules:
-    rules = tuple(rule for rule in found.rules if rule.table == table)
+def _of_table(kind: str, found: Found, table: str, *, used_rows: bool) -> ImportedRules:
+    rules = tuple(rule.of_used_rows() if used_rows else rule for rule in found.rules if rule.table == table)
     return ImportedRules(kind, table, rules, tuple(item for item in found.left_out if item.table == table))
 
 

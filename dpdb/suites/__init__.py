@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         counts_words as counts_words,
         how_many as how_many,
         limit_words as limit_words,
+        populations as populations,
         spoken as spoken,
         undecided_words as undecided_words,
         verdict_words as verdict_words,

@@ -34,7 +34,7 @@ from dpdb.release import (
     new_run_id,
     parse_slices,
 )
-from dpdb.suites.counted import CountedSuite, counted_suite, refuse_same_names
+from dpdb.suites.counted import CountedSuite, counted_suite, refuse_same_names, refuse_unsaid
 from dpdb.suites.mechanism.bounds import verdicts
 from dpdb.suites.mechanism.levels import draw_secret, run_level
 from dpdb.suites.mechanism.plan import Certain, SuitePlan
@@ -96,6 +96,8 @@ def prepare_check(
         raise ParameterError("a kept suite has no slices; keep one suite for each key (--where)")
     asked.refuse_run_id(has_ledger=session.has_ledger)
     counted = counted_suite(table, suite)
+    if asked.keep is None or session.kept_suite(asked.keep) is None:  # one that was opened before goes on
+        refuse_unsaid(suite, counted.limits)
     if counted.needs_graph:
         table.opened.admit_graph()
     slices = parse_slices(table.opened, where, by, keys)
@@ -231,7 +233,7 @@ class CheckRun:
             {
                 "name": each.name,
                 "rule": lines[each.line].text,
-                "limit": str(each.limit),
+                "limit": str(each.limit.unworded),
                 "statistic": "fractional cover" if each.tested.halves else lines[each.line].statistic,
                 "low": str(each.tested.low),
                 "high": str(each.tested.high),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpdb.constraints import DenialConstraint, Limit
+from dpdb.constraints import ROW_COUNT, DenialConstraint, Limit
 from dpdb.engine import RuleStatistic, WherePredicate, load_counting
 from dpdb.errors import ParameterError, PredicateError, UnknownColumnError
 from dpdb.names import in_double_quotes
@@ -28,18 +28,23 @@ class CheckedLimit:
     name : str
         Of the line; with the severity where the line has two limits. No other limit of the suite has it.
     tested : Tested
+    population : str or None
+        The rows that are counted, in words; None for all rows, and for units.
     """
 
     line: int
     limit: Limit
     name: str
     tested: Tested
+    population: str | None = None
 
     @classmethod
-    def of(cls, line: SuiteLine, place: int, limit: Limit, tested: Tested) -> CheckedLimit:
+    def of(
+        cls, line: SuiteLine, place: int, limit: Limit, tested: Tested, population: str | None = None
+    ) -> CheckedLimit:
         """Return a limit of the line at a place of the suite."""
         name = line.name if len(line.limits) == 1 else f"{line.name} ({limit.severity})"
-        return cls(place, limit, name, tested)
+        return cls(place, limit, name, tested, population)
 
 
 @dataclass(frozen=True)
@@ -204,12 +209,32 @@ def counted_suite(table: PublicTable, suite: Suite) -> CountedSuite:
     """
     places = RulePlaces(bound.constraint for bound in table.bound)
     lines = tuple(_counted(table, line, places) for line in suite.lines)
+    unit = table.unit
     limits = [
-        CheckedLimit.of(line, place, limit, _tested(line, limit, table.unit.rows, halves=counted.is_cover))
+        CheckedLimit.of(line, place, limit, _tested(line, limit, unit.rows, halves=counted.is_cover), unit.population)
         for place, (line, counted) in enumerate(zip(suite.lines, lines, strict=True))
         for limit in line.limits
     ]
     return CountedSuite(suite, tuple(limits), table, lines)
+
+
+def refuse_unsaid(suite: Suite, limits: Iterable[CheckedLimit]) -> None:
+    """Refuse a limit that reads as if it were of all rows of the table, where a unit's limit leaves some out.
+
+    Raises
+    ------
+    ParameterError
+        A limit of `row_count`, or a share, does not say that it is of the rows used; the message has its words.
+    """
+    for each in limits:
+        statistic = suite.lines[each.line].statistic
+        if each.population is None or each.limit.used or (statistic != ROW_COUNT and each.limit.unit == "rows"):
+            continue
+        raise ParameterError(
+            f"check {each.name!r}: {each.limit.written(statistic)!r} reads as if it were of all rows, and what is "
+            f"counted is {each.population}; write {replace(each.limit, used=True).written(statistic)!r}, with a number "
+            "for these rows"
+        )
 
 
 def refuse_same_names(names: Iterable[str]) -> None:

@@ -13,6 +13,7 @@ from math import ceil, floor
 from typing import Any, Literal
 
 from dpdb.names import in_html
+from dpdb.release import population_words
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class CheckResult:
         Of a kept suite, when the check failed, if that was in an earlier run.
     key : str or None
         The slice, if there are several.
+    population : str or None
+        The rows that are counted, in words; None for all rows, for units, and in verdicts of older versions.
     """
 
     name: str
@@ -58,6 +61,7 @@ class CheckResult:
     level: int
     since: str | None = None
     key: str | None = None
+    population: str | None = None
 
     @property
     def fails(self) -> bool:
@@ -65,10 +69,11 @@ class CheckResult:
         return self.verdict == "fail" and self.severity == "fail"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name; `key` only where there are slices."""
+        """Return the fields by name; `key` only where there are slices, `population` where not all rows are used."""
         fields = asdict(self)
-        if self.key is None:
-            del fields["key"]
+        for name in ("key", "population"):
+            if fields[name] is None:
+                del fields[name]
         return fields
 
 
@@ -109,10 +114,12 @@ def undecided_words(checks: Sequence[CheckResult]) -> str | None:
 
 def limit_words(check: CheckResult) -> str:
     """Return severity and limit, as a suite's file has them."""
-    if check.unit == "rows":
-        return f"{check.severity} {check.direction} {check.limit:,.0f}"
-    of = check.unit.removeprefix("share")
-    return f"{check.severity} {check.direction} {100 * check.limit:g}%{of}"
+    text = f"{check.severity} {check.direction} {check.limit:,.0f}"
+    if check.unit != "rows":
+        text = f"{check.severity} {check.direction} {100 * check.limit:g}%{check.unit.removeprefix('share')}"
+    if check.population is None or (check.unit == "rows" and check.statistic != "row_count"):
+        return text
+    return f"{text} used rows" if check.unit not in ("rows", "share") else f"{text} of used rows"
 
 
 def how_many(check: CheckResult) -> str:
@@ -124,11 +131,17 @@ def how_many(check: CheckResult) -> str:
     return _rows(check) if check.unit == "rows" else _share(check)
 
 
+def populations(found: Iterable[str | None]) -> list[str]:
+    """Return the sentences that say of which rows some checks are, by their populations; none if all are of all."""
+    return [sentence for rows in dict.fromkeys(found) for sentence in population_words(rows)]
+
+
 def check_words(check: CheckResult) -> str:
     """Return a check with its verdict, bounds and limit in one line."""
     said = {**_SAID, "WARN": "warns"}[verdict_words(check)]
     where = "" if check.key is None else f" [{check.key}]"
-    return f"check {said}: {check.name}{where}: {how_many(check)} ({limit_words(check)})"
+    rows = "" if check.population is None else f"; {check.population}"
+    return f"check {said}: {check.name}{where}: {how_many(check)} ({limit_words(check)}){rows}"
 
 
 def spoken(checks: Iterable[CheckResult]) -> list[dict[str, str]]:
@@ -140,13 +153,22 @@ def spoken(checks: Iterable[CheckResult]) -> list[dict[str, str]]:
             "verdict": verdict_words(check),
             "how_many": how_many(check),
             "limit": limit_words(check),
+            **({} if check.population is None else {"population": check.population}),
         }
         for check in checks
     ]
 
 
-def _rows(check: CheckResult) -> str:
+def _counted(check: CheckResult) -> str:
+    """Name what is counted: rows, or what else the statistic is of, and whether not all rows are used."""
     what = check.statistic if check.statistic in ("rows in duplicates", "duplicate values", "units") else "rows"
+    if check.population is None:
+        return what
+    return f"used {what}" if what.startswith("rows") else f"{what} of used rows"
+
+
+def _rows(check: CheckResult) -> str:
+    what = _counted(check)
     if check.upper is None:
         return f"at least {_number(check.lower or 0, floor)} {what}"
     return f"{f'{_number(check.lower, floor)} to' if check.lower else 'at most'} {_number(check.upper, ceil)} {what}"
@@ -155,7 +177,7 @@ def _rows(check: CheckResult) -> str:
 def _share(check: CheckResult) -> str:
     """A share is not released: only how many rows there are above the limit's share of the rows."""
     share, lower, upper = f"{100 * check.limit:g}%", check.lower, check.upper
-    what = "units" if check.statistic == "units" else "rows"
+    what = "units" if check.statistic == "units" else "rows" if check.population is None else "used rows"
     if lower is not None and lower >= 0 and upper is not None:
         return f"{_number(lower, floor)} to {_number(upper, ceil)} {what} above {share}"
     if upper is None:
@@ -240,7 +262,8 @@ def _summary(found: Mapping[str, Any], checks: Sequence[CheckResult]) -> str:
     cost = f"epsilon {found['epsilon']:g} of {found['epsilon_reserved']:g}"
     if found.get("suite") is not None:
         cost = f"kept as {found['suite']}, epsilon {found['epsilon_reserved']:g} reserved"
-    return " ".join(filter(None, [f"{counts_words(checks)}; {cost}.", undecided_words(checks)]))
+    of_rows = populations(check.population for check in checks)
+    return " ".join(filter(None, [f"{counts_words(checks)}; {cost}.", undecided_words(checks), *of_rows]))
 
 
 def _details(found: Mapping[str, Any]) -> str:

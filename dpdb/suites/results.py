@@ -144,6 +144,7 @@ def result_of(
         level=verdict.level,
         since=since,
         key=key,
+        population=checked.population,
     )
 
 

@@ -60,9 +60,12 @@ class SuiteLine:
 
     @property
     def identity(self) -> str:
-        """The text that identifies the check, however it is written: name, rule, statistic and limits."""
+        """The text that identifies the check, however it is written: name, rule, statistic and limits.
+
+        A kept suite goes on when `of used rows` is added: a ledger is bound to its unit, so it holds anyway.
+        """
         tested = str(self.rule) if self.rule is not None else f"row_count WHERE {self.where or 'TRUE'}"
-        return "\n".join([self.name, tested, *(limit.written(self.statistic) for limit in self.limits)])
+        return "\n".join([self.name, tested, *(limit.unworded.written(self.statistic) for limit in self.limits)])
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ RELEASE_FIELDS = [
     "where", "constraints_sha256", "guarantee", "release_id", "version", "quantity",
     "constraint", "rho", "upper_reason",
     "raw", "estimate_lower", "estimate_upper", "estimate_reason", "unit", "theta_from",
-    "handicaps", "draw_share", "theta_limits", "constraint_text",
+    "handicaps", "draw_share", "theta_limits", "constraint_text", "population",
 ]  # fmt: skip
 EXACT_FIELDS = [
     "rows", "self_conflicts", "drastic", "minimal_inconsistency", "problematic", "repair_fractional", "repair_lower",

@@ -106,7 +106,7 @@ def test_only_bounds_and_names_are_published(folder: Path) -> None:
     found = diagnose(top=1, by=["sex", "state"], keys=[["F", "M"], KEYS], rules=True)
     assert set(found.to_dict()) == {
         "named", "slices", "worst", "rule", "columns", "statistic", "expected", "epsilon", "confidence", "run_id",
-        "guarantee",
+        "guarantee", "population",
     }  # fmt: skip
     assert set(found.to_dict()["named"][0]) == {"column", "key", "lower", "upper"}
     assert len(found.named) == 1

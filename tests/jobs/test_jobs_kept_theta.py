@@ -226,6 +226,7 @@ def test_results_of_an_older_version_get_the_new_columns_at_the_end(kept: str, k
             "draw_share",
             "theta_limits",
             "constraint_text",
+            "population",
             "run_date",
             "where_template",
             "warn_threshold",

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dpdb.constraints import of_used_rows
 from dpdb.suites import TableSet
 
 DAY = date(2020, 1, 1)
@@ -55,6 +56,7 @@ same: not(t1.person_id = t2.person_id & t1.visit_id = t2.visit_id & t1.day <= t2
 """,
     "death": "once: UNIQUE(person_id)\nof: person_id IN person.person_id\n",
 }
+SUITES_OF_ROWS = {name: "\n".join(map(of_used_rows, text.splitlines())) for name, text in SUITES.items()}
 OPTIONS: dict[str, Any] = {"unit": "person_id", "public_parents": {"concept": None}}
 
 
@@ -106,7 +108,7 @@ def counts(opened: TableSet) -> dict[str, tuple[Fraction, int, Fraction, Fractio
     found = counted.counts(None, None)  # type: ignore[arg-type]
     lines = counted.suite.lines
     return {
-        f"{each.name} {each.limit}": (*one, each.tested.low, each.tested.high, lines[each.line].statistic)
+        f"{each.name} {each.limit.unworded}": (*one, each.tested.low, each.tested.high, lines[each.line].statistic)
         for each, one in zip(counted.limits, found, strict=True)
     }
 

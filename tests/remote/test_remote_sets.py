@@ -19,7 +19,7 @@ import pyarrow as pa
 import pytest
 from asked_there import AskedThere
 from helpers_postgres import NotStartedError, Server, why_no_postgres
-from helpers_sets import DAY, OPTIONS, SCHEMAS, SUITES, compare, random_tables, written
+from helpers_sets import DAY, OPTIONS, SCHEMAS, SUITES, SUITES_OF_ROWS, compare, random_tables, written
 
 from dpdb import stopping as steps
 from dpdb.doors.cli.main import main
@@ -29,7 +29,7 @@ from dpdb.suites import TableSet
 
 _NUMBERS = count()
 # The sorted form of rules on ordered pairs needs rows; of them what is counted of rows is another statistic there.
-BY_AGGREGATES = {name: text.split("overlap:")[0] for name, text in SUITES.items()}
+BY_AGGREGATES = {name: text.split("overlap:")[0] for name, text in SUITES_OF_ROWS.items()}
 
 
 def in_postgres(server: Server, tables: dict[str, pa.Table]) -> str:
@@ -103,7 +103,7 @@ def test_spark(spark: Any, tmp_path: Path) -> None:
 @pytest.mark.heavy(family="long")
 def test_rows_in_conflict_come_only_if_the_owner_has_said_how_many(place: tuple[Server, str], tmp_path: Path) -> None:
     server, table = place
-    _, suites = written(tmp_path, {}, {"visit": SUITES["visit"]})
+    _, suites = written(tmp_path, {}, {"visit": SUITES_OF_ROWS["visit"]})
     asked: dict[str, Any] = OPTIONS | {"table": table, "max_rows": 3}
     with pytest.raises(ParameterError, match="--gather-rows N"):
         TableSet(server.address, suites, **asked)

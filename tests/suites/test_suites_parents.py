@@ -214,8 +214,8 @@ def test_a_row_of_either_table_moves_checks_of_many_instances_within_half_a_clai
 CHECKS = """
 late: CHECK (day <= person.death) BY person_id = person.person_id  fail above 300
 found: person_id IN person.person_id WHERE person.kind = 1  fail above 300
-sex: CHECK (person.kind = 1) BY person_id = person.person_id WHERE code = 3  fail above 25%
-rows: row_count  fail below 100
+sex: CHECK (person.kind = 1) BY person_id = person.person_id WHERE code = 3  fail above 25% of used rows
+rows: row_count  fail below 100 of used rows
 """
 
 

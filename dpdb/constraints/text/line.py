@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -223,7 +223,11 @@ _UNITS: dict[str, tuple[_Unit, Statistic]] = {
     "% of selected": ("share of selected", VIOLATIONS),
 }
 _SELECTED = "share of selected"
-_MOST_TOKENS = 3 + max(len(unit.split()) for unit in _UNITS)
+_USED = ("of used rows", "used rows")  # the second one after `% of non-null` and `% of selected`
+_USED_UNITS = {
+    f"{unit} {_USED[unit.endswith(('null', 'selected'))]}".strip(): meaning for unit, meaning in _UNITS.items()
+}
+_MOST_TOKENS = 3 + max(len(unit.split()) for unit in _USED_UNITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +243,8 @@ class Limit:
     unit
         What `amount` is: rows, a share of all rows, of the rows in which no column of the rule is NULL, or of the rows
         that the rule's WHERE selects.
+    used
+        Whether it says that it is of the rows used, as it must where a unit's limit leaves some rows of the table out.
 
     Raises
     ------
@@ -250,6 +256,7 @@ class Limit:
     direction: Literal["above", "below"]
     amount: Fraction
     unit: _Unit = "rows"
+    used: bool = False
 
     def __post_init__(self) -> None:
         if self.unit == "rows":
@@ -263,15 +270,23 @@ class Limit:
     def __str__(self) -> str:
         return self.written(VIOLATIONS)
 
+    @property
+    def unworded(self) -> Limit:
+        """The same limit without saying that it is of the rows used: by it suites and tests are known."""
+        return replace(self, used=False)
+
     def written(self, statistic: Statistic) -> str:
         """Return the limit as a suite file has it, for a check of a statistic."""
-        start = f"{self.severity} {self.direction}"
+        text = f"{self.severity} {self.direction} {self._amount(statistic)}"
+        return f"{text} {_USED[text.endswith(('null', 'selected'))]}" if self.used else text
+
+    def _amount(self, statistic: Statistic) -> str:
         if self.unit == "rows":
             units = {DUPLICATE_VALUES: " duplicate values", ROWS_IN_DUPLICATES: " rows in duplicates"}
-            return f"{start} {int(self.amount)}{units.get(statistic, '')}"
+            return f"{int(self.amount)}{units.get(statistic, '')}"
         share = f"{Decimal(int(self.amount * _FINEST_SHARE)).scaleb(-4).normalize():f}%"
         counted = {DUPLICATE_VALUES: " duplicate values", ROWS_IN_DUPLICATES: " in duplicates"}.get(statistic, "")
-        return f"{start} {share}{self.unit.removeprefix('share')}{counted}"
+        return f"{share}{self.unit.removeprefix('share')}{counted}"
 
 
 class WrittenLimits(NamedTuple):
@@ -304,6 +319,29 @@ def cut_limits(cursor: Cursor) -> tuple[Cursor, WrittenLimits]:
     limits = tuple(limit for limit, _ in read)
     _refuse_late_warning(cursor, limits, places)
     return cursor.up_to(places[0]), WrittenLimits(limits, read[0][1], tuple(tokens[place] for place in places))
+
+
+def of_used_rows(limits: str) -> str:
+    """Return the limits of a line so that those of `row_count` and shares say that they are of the rows used.
+
+    Parameters
+    ----------
+    limits
+        As a suite has them; what stands before them decides whether a number of rows is one of `row_count`.
+
+    Examples
+    --------
+    >>> of_used_rows("row_count  fail below 5"), of_used_rows("a -> b  warn above 0, fail above 1% of non-null")
+    ('row_count  fail below 5 of used rows', 'a -> b  warn above 0, fail above 1% of non-null used rows')
+    """
+    rest, written = cut_limits(Cursor(Source(limits), None))
+    if not written.limits:
+        return limits
+    counts_rows = rest.at_word("row_count")
+    said = [
+        replace(limit, used=counts_rows or limit.unit != "rows").written(written.statistic) for limit in written.limits
+    ]
+    return limits[: written.tokens[0].offset] + ", ".join(said)
 
 
 def _refuse_late_warning(cursor: Cursor, limits: tuple[Limit, ...], places: list[int]) -> None:
@@ -357,9 +395,18 @@ def _start(tokens: Sequence[Token], end: int) -> int | None:
             words[0].is_word(*_SEVERITIES)
             and words[1].is_word(*_DIRECTIONS)
             and words[2].kind is Kind.NUMBER
-            and " ".join(_words(tokens[start + 3 : end])) in _UNITS
+            and _unit_of(tokens[start + 3 : end]) is not None
         ):
             return start
+    return None
+
+
+def _unit_of(tokens: Sequence[Token]) -> tuple[_Unit, Statistic, bool] | None:
+    """Return unit and statistic of a limit, and whether it is of the rows used; None for other words."""
+    words = " ".join(_words(tokens))
+    for units, used in ((_UNITS, False), (_USED_UNITS, True)):
+        if words in units:
+            return (*units[words], used)
     return None
 
 
@@ -371,7 +418,9 @@ def _words(tokens: Sequence[Token]) -> Iterator[str]:
 
 def _limit(cursor: Cursor, place: int, end: int) -> tuple[Limit, Statistic]:
     severity, direction, number = cursor.tokens[place : place + 3]
-    unit, statistic = _UNITS[" ".join(_words(cursor.tokens[place + 3 : end]))]
+    found = _unit_of(cursor.tokens[place + 3 : end])
+    assert found is not None, "a limit was found here by its unit"
+    unit, statistic, used = found
     if number.text[0] in "+-":
         raise cursor.error("a number from 0 on, without a sign", number)
     if not _NUMBER.fullmatch(number.text):
@@ -383,6 +432,7 @@ def _limit(cursor: Cursor, place: int, end: int) -> tuple[Limit, Statistic]:
             "above" if direction.is_word("above") else "below",
             amount,
             unit,
+            used,
         )
     except ParameterError as error:
         raise cursor.error(str(error), number) from None

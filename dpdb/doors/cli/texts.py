@@ -58,7 +58,7 @@ def _cells(release: Release) -> tuple[str, ...]:
     lower = number_words(release.lower, release.quantity)
     upper = None if release.upper is None else number_words(release.upper, release.quantity)
     return (
-        measured_words(release, constraint=False),
+        measured_words(release, constraint=False, population=False),  # which the meaning has
         value_words(release),
         (f"at least {lower}" if upper is None else f"{lower} to {upper}") + (" *" if release.theta_limits else ""),
         _meaning(release),
@@ -117,12 +117,13 @@ def _verdict_cells(check: CheckResult, slices: bool) -> tuple[str, ...]:
 
 
 def _verdict_notes(results: CheckResults, plan: SuitePlan | None) -> Iterator[str]:
-    from dpdb.suites import WHERE_IT_IS, counts_words, deciding_words, undecided_words
+    from dpdb.suites import WHERE_IT_IS, counts_words, deciding_words, populations, undecided_words
 
     yield f"{counts_words(results)}. {results.certainty}"
     undecided = undecided_words(results)
     if undecided is not None:
         yield undecided if plan is None else f"{undecided} {deciding_words(plan, results)}"
+    yield from populations(check.population for check in results)
     if results.count("fail"):
         yield WHERE_IT_IS
     if results.name is not None:
@@ -135,6 +136,7 @@ def _verdict_notes(results: CheckResults, plan: SuitePlan | None) -> Iterator[st
 
 def plan_text(prepared: CheckRun, margin: int | None = None) -> str:
     """Return what a suite will be able to tell apart; public, nothing is read or spent."""
-    from dpdb.suites import plan_words
+    from dpdb.suites import plan_words, populations
 
-    return "\n".join([*plan_words(prepared.plan, margin), "nothing was spent"]) + "\n"
+    of_rows = populations(each.population for each in prepared.counted.limits)
+    return "\n".join([*plan_words(prepared.plan, margin), *of_rows, "nothing was spent"]) + "\n"

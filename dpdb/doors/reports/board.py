@@ -6,14 +6,15 @@ The picture of the bounds of named slices is inline SVG: no script, nothing load
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import groupby
 
 from dpdb.diagnosis import bounds_words, rule_words
 from dpdb.doors.jobs.results import DiagnosisRow, VerdictRow
 from dpdb.names import in_html
-from dpdb.suites import CheckResult, how_many, limit_words
+from dpdb.release import population_words
+from dpdb.suites import CheckResult, how_many, limit_words, populations
 
 _MOST_DAYS = 62
 _SAID = {"ok": "passed", "fail": "failed", "warn": "warned", "open": "undecided"}
@@ -39,6 +40,11 @@ class Board:
     days: tuple[date, ...]
     lines: tuple[tuple[VerdictRow | None, ...], ...]
     more: int
+
+    @property
+    def populations(self) -> list[str]:
+        """Of which rows the checks of the last run are, in sentences; none if they are of all rows."""
+        return populations(row.check.population for row in self.last)
 
     @property
     def months(self) -> list[tuple[str, int]]:
@@ -77,7 +83,8 @@ def _board(rows: Sequence[VerdictRow]) -> Board:
 
 
 def _key(row: VerdictRow) -> tuple[str, str, str | None]:
-    return row.check.name, limit_words(row.check), row.check.key
+    of_any = replace(row.check, population=None)  # a kept suite's line goes on when its rows are named
+    return row.check.name, limit_words(of_any), row.check.key
 
 
 def cell_kind(check: CheckResult) -> str:
@@ -133,7 +140,7 @@ class Named:
             notes.append(bounds_words(one.by_column, one.slices, one.confidence, one.expected, one.statistic))
         if one.rule is not None and one.rule_lower is not None and one.rule_upper is not None:
             notes.append(rule_words(one.rule, one.rule_lower, one.rule_upper))
-        return notes
+        return notes + population_words(one.population)
 
     @property
     def picture(self) -> str:

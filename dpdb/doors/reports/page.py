@@ -33,7 +33,9 @@ from dpdb.release import (
     missing_words,
     noise_words,
     number_words,
+    population_of,
     promise_words,
+    quantity_words,
     theta_words,
     value_words,
     words_of,
@@ -228,8 +230,8 @@ def _environment() -> Environment:
     environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=_escaped)
     speakers = (
         budget_bar, budget_words, cell_kind, cell_words, constraint_words, gate_words, latest_words, limit_words,
-        noise_words, number_words, rule_name, series_chart, text_name, theta_words, trend_words, value_words,
-        warning_words, words_of,
+        noise_words, number_words, population_of, quantity_words, rule_name, series_chart, text_name, theta_words,
+        trend_words, value_words, warning_words, words_of,
     )  # fmt: skip
     environment.globals |= {function.__name__: function for function in speakers} | {"WHERE_IT_IS": WHERE_IT_IS}
     environment.filters |= {

@@ -26,6 +26,7 @@ _LEAST_SCALE = 1e-6  # noise of a smaller one is 0, and its inverse may overflow
 _NOISES = ("laplace", "fewest_deletions")  # mechanisms whose noise is one discrete Laplace of the published scale
 _SAME = ("measure", "estimand", "mechanism", "where", "constraints_sha256", "constraint", "unit", "quantity")
 _WORDS = ("name", "rule", "verdict", "severity", "direction", "unit", "statistic")
+_OPTIONAL = ("since", "key", "population")
 _BOUNDS = ("limit", "lower", "upper", "level")
 
 
@@ -187,7 +188,7 @@ def _read(path: Path) -> Site:
         raise ParameterError(f"{path} has neither verdicts nor numbers (write it with --format json --out {path.name})")
     if not all(map(_is_check, checks)) or not all(map(_is_release, releases)):
         raise ParameterError(f"{path} was not written by dpdb, or has been changed")
-    names = (*_WORDS, *_BOUNDS, "since", "key")
+    names = (*_WORDS, *_BOUNDS, *_OPTIONAL)
     found = tuple(CheckResult(**{key: each.get(key) for key in names}) for each in checks)
     return Site(name, found, tuple(releases))
 
@@ -197,9 +198,7 @@ def _is_check(said: object) -> bool:
         isinstance(said, dict)
         and all(isinstance(said.get(name), str) and said[name].isprintable() for name in _WORDS)
         and all(_is_number(said.get(name)) for name in _BOUNDS if said.get(name) is not None or name == "limit")
-        and all(
-            isinstance(said.get(name), str) and said[name].isprintable() for name in ("since", "key") if said.get(name)
-        )
+        and all(isinstance(said.get(name), str) and said[name].isprintable() for name in _OPTIONAL if said.get(name))
         and said["verdict"] in ("pass", "fail", "undecided")
     )
 
@@ -246,6 +245,8 @@ def _row(line: BoardLine, board: Board) -> str:
     for site in board.sites:
         said, check = cell_words(line, site), line.checks.get(site)
         bounds = "" if check is None else f"<br><small>{in_html(how_many(check))}</small>"
+        if check is not None and check.population is not None:
+            bounds += f"<br><small>{in_html(check.population)}</small>"
         cells.append(f'<td><b style="color:{_COLOURS[said]}">{said}</b>{bounds}</td>')
     return f"<tr><td>{in_html(line.name)}</td><td>{in_html(line.limit)}</td>{''.join(cells)}</tr>"
 

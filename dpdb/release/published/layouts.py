@@ -20,7 +20,9 @@ from dpdb.release.published.release_fields import (
     measured_words,
     missing_words,
     noise_words,
+    population_of,
     promise_words,
+    quantity_words,
     slice_words,
     theta_words,
     value_words,
@@ -43,12 +45,18 @@ def release_card(release: ReleaseFields) -> str:
         f'<div style="{_CARD}">'
         f'<div style="{_FAINT}">{in_html(release.measure)} &middot; {where}{rule}</div>'
         f'<div><span style="font-size:160%;font-weight:600">{value_words(release)}</span> '
-        f"{in_html(release.quantity)}</div>"
+        f"{in_html(quantity_words(release))}</div>"
+        f"{_population(release)}"
         f"{_bar(release)}"
         f"<div>{in_html(bounds_words(release))}</div>{missing and f'<div>Warning: {in_html(missing)}</div>'}"
         f'<div style="{_FAINT}">{cost_words(release)}: {in_html(promise_words(release.guarantee))}'
         f"{_details(release)}</div></div>"
     )
+
+
+def _population(release: ReleaseFields) -> str:
+    rows = population_of(release)
+    return "" if rows is None else f'<div style="{_FAINT}">{in_html(rows)}</div>'
 
 
 def releases_table(
@@ -80,10 +88,11 @@ def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _cells(release: ReleaseFields) -> list[str]:
     measure = release.measure if release.constraint is None else f"{release.measure} of {release.shown_constraint}"
-    value = f"{value_words(release)} {release.quantity}"
+    value = f"{value_words(release)} {quantity_words(release)}"
     missing = missing_words(release)
     interval = f"{bounds_words(release)}; {missing}" if missing else bounds_words(release)
-    return [measure, slice_words(release), value, interval, cost_words(release)]
+    rows = "; ".join(filter(None, [slice_words(release), population_of(release)]))
+    return [measure, rows, value, interval, cost_words(release)]
 
 
 def _details(release: ReleaseFields) -> str:
@@ -192,7 +201,7 @@ def draw_releases(releases: Sequence[ReleaseFields], axes: Any = None) -> Any:
     ParameterError
         If matplotlib is not installed, there is no release, or they count different things.
     """
-    quantities = {release.quantity for release in releases}
+    quantities = {quantity_words(release) for release in releases}
     if len(quantities) != 1:
         raise ParameterError("a picture is of one or more releases that count the same; draw the others by themselves")
     if axes is None:

@@ -80,6 +80,9 @@ class ReleaseFields:
         tell. See `dpdb.measures.mechanism`.
     constraint_text : str or None
         `constraint` as it was written, for readers; no two releases are told apart by it.
+    population : str or None
+        The rows that the number is of, in words, where a limit of rows of a unit leaves some out; None for all rows,
+        and in releases of older versions, whose `estimand` says it.
     """
 
     measure: str
@@ -111,6 +114,7 @@ class ReleaseFields:
     draw_share: float | None = None
     theta_limits: bool | None = None
     constraint_text: str | None = None
+    population: str | None = None
 
     @property
     def shown_constraint(self) -> str | None:
@@ -217,11 +221,35 @@ def slice_words(release: ReleaseFields) -> str:
     return release.where or "whole table"
 
 
-def measured_words(release: ReleaseFields, *, constraint: bool = True) -> str:
-    """Name the measure, the constraint if one alone was measured, and the slice."""
+_CUT = ", using at most "  # in estimands
+
+
+def population_of(release: ReleaseFields) -> str | None:
+    """Return the rows that a release is of, in words; None for all rows.
+
+    Releases of older versions say it in their estimand, as `dpdb.release.privacy_unit.PrivacyUnit.estimand` adds it.
+    """
+    _, cut, most = release.estimand.partition(_CUT)
+    return release.population or (f"rows used, at most {most}" if cut else None)
+
+
+def population_words(population: str | None) -> list[str]:
+    """Return the sentence that says of which rows some numbers are; none if they are of all."""
+    return [] if population is None else [f"All numbers are of {population}."]
+
+
+def quantity_words(release: ReleaseFields) -> str:
+    """Write what a release counts: `rows`, or `rows used` where it is not of all rows."""
+    return release.quantity if population_of(release) is None else f"{release.quantity} used"
+
+
+def measured_words(release: ReleaseFields, *, constraint: bool = True, population: bool = True) -> str:
+    """Name the measure, the constraint if one alone was measured, the rows if they are not all, and the slice."""
     of_constraint = f" of {release.shown_constraint}" if constraint and release.constraint else ""
+    rows = population_of(release) if population else None
+    of_rows = "" if rows is None else f" of {rows}"
     where = f" where {release.where}" if release.where else ""
-    return f"{release.measure}{of_constraint}{where}"
+    return f"{release.measure}{of_constraint}{of_rows}{where}"
 
 
 def words_of(release: ReleaseFields) -> Words:
@@ -230,7 +258,7 @@ def words_of(release: ReleaseFields) -> Words:
     if known is None:
         heading = release.measure.replace("_", " ").capitalize()
         return Words(heading=heading, counted=release.estimand, short=release.quantity, meaning="about {value}")
-    return known.words_of(release.mechanism)
+    return known.words_of(release.mechanism).among(population_of(release))
 
 
 def is_within_noise(release: ReleaseFields) -> bool:
@@ -266,7 +294,7 @@ def limits_words(release: ReleaseFields) -> str:
 
 def release_words(release: ReleaseFields) -> str:
     """Write the meaning of one release, with its bounds, cost and noise."""
-    of_rows = " of rows" if release.quantity == SHARE else ""
+    of_rows = f" of {quantity_words(release).removeprefix('share of ')}" if release.quantity == SHARE else ""
     lines = [
         f"{measured_words(release)} = {value_words(release)}{of_rows}",
         f"  meaning   {_meaning(release)}",
@@ -301,7 +329,7 @@ def breakdown_words(releases: Sequence[ReleaseFields]) -> str:
 def _table(name: str, releases: Sequence[ReleaseFields]) -> str:
     first = releases[0]
     rows = [_HEAD, *map(_row, releases)]
-    quantities = " or ".join(dict.fromkeys(release.quantity for release in releases))
+    quantities = " or ".join(dict.fromkeys(map(quantity_words, releases)))
     lines = [f"{name}, {quantities}, by constraint (each bound {sure_words(first.confidence)})"]
     lines += [f"  {line}" for line in aligned(rows, "rrrrl")]
     reasons = dict.fromkeys(release.upper_reason for release in releases if release.upper_reason)

@@ -110,6 +110,12 @@ def owned_table(suite: Suite, opened: Table, empty: Table, unit: str) -> OwnedTa
     of keys those who repeat a value and disjoint pairs who share one, `dpdb.engine.owners`):
     f - p n by -p to 1.
     """
+    for line in suite.lines:
+        if any(limit.used for limit in line.limits):
+            raise ParameterError(
+                f"check {line.name!r}: units are counted here, whatever number of rows they have; leave out 'used "
+                "rows', or count rows with max_rows (--max-rows)"
+            )
     limits = tuple(
         CheckedLimit.of(line, place, limit, as_tested(line, limit, 1, Fraction(1), halves=False))
         for place, line in enumerate(suite.lines)
@@ -157,7 +163,7 @@ class CountedSet:
             for each in counted.limits:
                 line = lines[first + each.line]
                 tested = replace(each.tested, name=line.name)
-                limits.append(CheckedLimit.of(line, first + each.line, each.limit, tested))
+                limits.append(CheckedLimit.of(line, first + each.line, each.limit, tested, each.population))
         self.suite, self.limits = Suite(tuple(lines)), tuple(limits)
 
     def rehearse(self, where: WherePredicate | None) -> None:

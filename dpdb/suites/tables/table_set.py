@@ -43,7 +43,7 @@ from dpdb.release import (
 from dpdb.schema import Column, TableSchema
 from dpdb.stopping import Closing
 from dpdb.suites.check import CheckRun, RunOptions
-from dpdb.suites.counted import counted_suite
+from dpdb.suites.counted import counted_suite, refuse_unsaid
 from dpdb.suites.results import CheckResults
 from dpdb.suites.tables.counted_set import CountedSet, OwnedTable, RowsUsed, owned_table
 from dpdb.suites.tables.members import Member, RemoteTables, TableFolder, members_of
@@ -210,6 +210,8 @@ class TableSet(Closing):
         """
         asked, digest = RunOptions(**options), self._digest()
         asked.refuse_run_id(has_ledger=self.has_ledger)
+        if asked.keep is None or self._account.kept_suite(asked.keep) is None:
+            refuse_unsaid(self._counted_set.suite, self._counted_set.limits)
         request = {
             "suite": digest,
             "tables": [member.name for member in self._members],

@@ -51,6 +51,9 @@ def add_import(actions: Any) -> None:
         "--cdm", metavar="V", help="FILE is the folder of DataQualityDashboard's files of this OMOP CDM"
     )
     parser.add_argument("--today", metavar="DAY", help="with --cdm: what GETDATE() stands for, as YYYY-MM-DD")
+    parser.add_argument(
+        "--used-rows", action="store_true", help="write `of used rows` to limits of row_count and shares (--max-rows)"
+    )
     parser.add_argument("--out", metavar="DIR", help="with --cdm: a folder that gets a suite file for each table")
     format_option(parser)
 
@@ -64,7 +67,7 @@ def _import(options: argparse.Namespace) -> None:
         return
     if options.today is not None or options.out is not None:
         raise ParameterError("--today and --out are for DataQualityDashboard's files: give --cdm, too")
-    imported = import_rules(options.file, options.table, options.dialect)
+    imported = import_rules(options.file, options.table, options.dialect, used_rows=options.used_rows)
     _show([imported], options.format)
 
 
@@ -73,7 +76,7 @@ def _import_dqd(options: argparse.Namespace) -> None:
     from dpdb.names import nearest_words
     from dpdb.rules import import_dqd
 
-    imported = import_dqd(options.file, options.cdm, _day(options.today))
+    imported = import_dqd(options.file, options.cdm, _day(options.today), used_rows=options.used_rows)
     if options.table is not None:
         chosen = [each for each in imported if each.table == options.table.lower()]
         if not chosen:

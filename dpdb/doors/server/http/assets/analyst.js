@@ -108,7 +108,8 @@ const CLASSES = { pass: "good", FAIL: "bad", WARN: "warned", undecided: "open" }
 function checks(said) {
   const place = (check) => ["FAIL", "WARN", "undecided", "pass"].indexOf(check.verdict);
   const rows = [...said].sort((one, other) => place(one) - place(other));
-  return grid(several(said.length, "check"), ["Verdict", "Check", "How many", "Limit"], rows.map((check) => [
+  const used = [...new Set(said.map((check) => check.population).filter(Boolean))].map((each) => `; ${each}`).join("");
+  return grid(`${several(said.length, "check")}${used}`, ["Verdict", "Check", "How many", "Limit"], rows.map((check) => [
     element("span", { className: CLASSES[check.verdict] }, check.verdict),
     element("span", { title: check.rule }, check.name), check.how_many, check.limit]));
 }
@@ -131,7 +132,7 @@ function board(releases) {
   const lines = new Map();
   for (const [at, run] of runs.entries())
     for (const check of run.words) {
-      const name = `${check.name}, ${check.limit}`;
+      const name = `${check.name}, ${check.limit.replace(/ (of )?used rows$/, "")}`; // as before its rows were named
       if (!lines.has(name)) lines.set(name, Array(runs.length).fill(null));
       lines.get(name)[at] = check.verdict;
     }
