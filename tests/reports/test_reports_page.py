@@ -58,7 +58,8 @@ def test_nothing_is_loaded_and_every_text_is_escaped(hostile: bool) -> None:
     results = year(6, hostile=hostile)
     if hostile:
         changes = {"measure": HOSTILE, "estimand": HOSTILE, "mechanism": HOSTILE, "guarantee": HOSTILE,
-                   "quantity": HOSTILE, "constraint": HOSTILE, "constraint_text": HOSTILE, "population": HOSTILE}  # fmt: skip
+                   "quantity": HOSTILE, "constraint": HOSTILE, "constraint_text": HOSTILE,
+                   "population": HOSTILE}  # fmt: skip
         extra = replace(results.rows[-1], release=replace(results.rows[-1].release, **changes), gate=HOSTILE,
                         gate_threshold=1.0, ledger_parameter=HOSTILE)  # fmt: skip
         results = Results((*results.rows, extra))
