@@ -17,7 +17,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from dpdb.diagnosis.ask import DiagnosisAsk
-from dpdb.diagnosis.result import Diagnosis, NamedRule, NamedSlice
+from dpdb.diagnosis.result import COVER, Diagnosis, NamedRule, NamedSlice
 from dpdb.engine import (
     BoundConstraint,
     Progress,
@@ -149,7 +149,7 @@ class PreparedDiagnosis:
             worst=worst,
             rule=self._rule(counts) if counts else None,
             columns=tuple(name for name, _ in self.columns),
-            statistic="fractional cover" if halves else "fewest deletions",
+            statistic=COVER if halves else "fewest deletions",
             expected=None if self.ask.expected is None else f"{float(self.ask.rate):g}",
             epsilon=as_float(self.charge.epsilon),
             confidence=self.ask.confidence,

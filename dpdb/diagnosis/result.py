@@ -22,7 +22,8 @@ class NamedSlice:
     column, key : str
         The slice.
     lower, upper : float
-        Bounds of its rows to delete, or of what these are more than the expected share of its rows. All slices of the
+        Bounds of its rows to delete (of the fractional cover, where that is the diagnosis's statistic: a lower bound of
+        the rows to delete, and at least half), or of what is beyond the expected share of its rows. All slices of the
         column, named or not, are within bounds of this width with the diagnosis's confidence.
     """
 
@@ -40,7 +41,8 @@ class NamedRule:
     ----------
     rule : str
     lower, upper : float
-        Bounds of its rows to delete beyond those of the rule with the next most.
+        Bounds of its rows to delete (or of its fractional cover, which is then what rules are compared by) beyond
+        those of the rule with the next most.
     """
 
     rule: str
@@ -204,14 +206,16 @@ def bounds_words(column: str, slices: int, confidence: float, expected: str | No
         What was counted of them, as in `Diagnosis`.
     """
     beyond = "" if expected is None else f" beyond {100 * float(expected):.6g}% of the slice's rows"
-    cover = "" if statistic == "fewest deletions" else " (fractional cover: at least half, at most all)"
+    of, cover = "rows to delete", ""
+    if statistic == COVER:
+        of, cover = "fractional covers", " (at least a cover has to go, and at most twice as many rows)"
     return printable(
-        f"Bounds are of rows to delete{beyond}{cover}; all {slices:,} slices of {column} lie within bounds as wide, "
+        f"Bounds are of {of}{beyond}{cover}; all {slices:,} slices of {column} lie within bounds as wide, "
         f"together at {100 * confidence:.12g}% confidence. Rows whose {column} is none of its keys are not seen."
     )
 
 
-def rule_words(rule: str, lower: float, upper: float) -> str:
+def rule_words(rule: str, lower: float, upper: float, statistic: str) -> str:
     """Say which rule was named, and by how much it leads.
 
     Parameters
@@ -219,12 +223,21 @@ def rule_words(rule: str, lower: float, upper: float) -> str:
     rule
         The rule, in words.
     lower, upper
-        Bounds of its rows to delete beyond those of the rule with the next most.
+        Bounds of what was counted of it beyond that of the rule with the next most.
+    statistic
+        What was counted, as in `Diagnosis`.
     """
-    leads = f"it leads by {lower:,.12g} to {upper:,.12g} rows to delete"
+    by, of = ("", "rows to delete")
+    if statistic == COVER:
+        by, of = " (of fractional covers, where it has no closed form)", "of these"
+    leads = f"it leads by {lower:,.12g} to {upper:,.12g} {of}"
     if lower < 0:
-        leads = f"its lead is within noise, at most {upper:,.12g} rows to delete"
-    return f"Rule with the most rows to delete: {rule}; {leads}."
+        leads = f"its lead is within noise, at most {upper:,.12g} {of}"
+    return f"Rule with the most rows to delete{by}: {rule}; {leads}."
+
+
+COVER = "fractional cover"
+"""The statistic of a diagnosis that compares by a lower bound of the fewest rows to delete."""
 
 
 def _notes(found: Diagnosis) -> list[str]:
@@ -237,7 +250,7 @@ def _notes(found: Diagnosis) -> list[str]:
         others = f"{', '.join(found.columns[:-1])} and {found.columns[-1]}"
         notes.append(f"Worst of all slices of {others}: {_slice_name(*found.worst)}.")
     if found.rule is not None:
-        notes.append(rule_words(found.rule.rule, found.rule.lower, found.rule.upper))
+        notes.append(rule_words(found.rule.rule, found.rule.lower, found.rule.upper, found.statistic))
     notes += population_words(found.population)
     return [*map(printable, notes), f"Cost: epsilon {found.epsilon:.12g}.", f"Guarantee: {printable(found.guarantee)}."]
 

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         counts_words as counts_words,
         how_many as how_many,
         limit_words as limit_words,
+        not_shown_words as not_shown_words,
         populations as populations,
         spoken as spoken,
         undecided_words as undecided_words,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from dpdb.suites.results import (
         CHECK_SCHEMA as CHECK_SCHEMA,
         CheckResults as CheckResults,
+        checked_within as checked_within,
         recorded_results as recorded_results,
     )
     from dpdb.suites.session import Session as Session, open as open  # noqa: A004

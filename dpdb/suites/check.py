@@ -40,8 +40,8 @@ from dpdb.suites.mechanism.levels import draw_secret, run_level
 from dpdb.suites.mechanism.plan import Certain, SuitePlan
 from dpdb.suites.mechanism.planned import plan_suite
 from dpdb.suites.mechanism.state import LevelVerdicts, SuiteState, spent
-from dpdb.suites.result import CheckResult
-from dpdb.suites.results import CheckResults, result_of
+from dpdb.suites.result import COVER, CheckResult
+from dpdb.suites.results import CheckResults, checked_within, result_of
 from dpdb.suites.suite import Suite, SuiteLike, load_suite
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def run_check(session: Session, run: CheckRun) -> CheckResults:
     DpdbError
         As `Session.release`; a run that was killed is finished by the same run id.
     """
-    return CheckResults.from_dict(json.loads(session.run_suite(run)))
+    return run.shown(session.run_suite(run))
 
 
 def prepare_check(
@@ -125,6 +125,9 @@ class RunOptions:
         Of all verdicts together.
     certain : str
         ``fail`` or ``pass``: the verdict that is not due to noise.
+    within : number, optional
+        By how many rows a pass may be beyond its limit, and else is `not shown`; as many as the suite aims at. It
+        decides only what is said.
     keep : str, optional
         A name under which later runs are free.
     runs : int, optional
@@ -136,6 +139,7 @@ class RunOptions:
     epsilon: Epsilon = 1
     confidence: float = 0.99
     certain: Certain = "fail"
+    within: float | None = None
     keep: str | None = None
     runs: int | None = None
     run_id: str | None = None
@@ -192,7 +196,8 @@ class RunOptions:
         charge = Charge(
             (epsilon,), rows, slices.charged, request, run_id, rule_set=rule_set, label=self.label, who=self.who
         )
-        run = CheckRun(charge, self.keep, counted, plan, slices)
+        within = None if self.within is None else checked_within(self.within)
+        run = CheckRun(charge, self.keep, counted, plan, slices, within)
         refuse_same_names(name for names in run.names for name in names)
         return run
 
@@ -213,6 +218,7 @@ class CheckRun:
     counted: CountedSuite | CountedSet
     plan: SuitePlan
     slices: Slices
+    within: float | None = None
 
     @property
     def names(self) -> list[list[str]]:
@@ -234,7 +240,7 @@ class CheckRun:
                 "name": each.name,
                 "rule": lines[each.line].text,
                 "limit": str(each.limit.unworded),
-                "statistic": "fractional cover" if each.tested.halves else lines[each.line].statistic,
+                "statistic": COVER if each.tested.halves else lines[each.line].statistic,
                 "low": str(each.tested.low),
                 "high": str(each.tested.high),
             }
@@ -293,6 +299,10 @@ class CheckRun:
 
     def _standing(self, held: SuiteReservation) -> Standing:
         return standing(self.plan, self.names[0], held.history, held.run_id)  # what is re-armed has no slices
+
+    def shown(self, answer: str) -> CheckResults:
+        """Return a recorded answer of this run, with its passes held to `within`."""
+        return CheckResults.from_dict(json.loads(answer)).asked_within(self.within)
 
     def answer(self, held: SuiteReservation) -> str:
         """Return the verdicts as JSON."""

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpdb.errors import ParameterError
+from dpdb.names import listed_names
 from dpdb.privacy import NANO, format_epsilon, gaussian_tail, gdp_delta, laplace_tail, parse_epsilon
 from dpdb.release import Epsilon
 from dpdb.suites.counted import tests_without_table
@@ -162,7 +163,7 @@ def plan_words(plan: SuitePlan, margin: int | None = None) -> list[str]:
     margin : int, optional
         Rows that a verdict may be off: also say the smallest epsilon for that.
     """
-    return [_cost(plan), *_margins(plan), *_wished(plan, margin), *_found(plan), *_numbers(plan)]
+    return [_cost(plan), *_margins(plan), *_covers(plan), *_wished(plan, margin), *_found(plan), *_numbers(plan)]
 
 
 def planned_words(
@@ -195,6 +196,7 @@ def planned_words(
     share = 100 * float(unsure_rows(plan)) / rows
     return [
         *plan_words(plan, margin),
+        "every rule is taken to have a closed form; `dpdb check --dry-run` says of which checks the table has none",
         f"of {rows:,} rows, {_rows(unsure_rows(plan))} are {share:.2g}%",
         "nothing was spent",
     ]
@@ -217,7 +219,33 @@ def _margins(plan: SuitePlan) -> Iterator[str]:
         yield f"with {percent} for all passes together, one that passes is at most {rows} over its limit"
     else:
         yield f"with {percent} for all passes together, no check over its limit passes"
-        yield f"with {percent} for {checks}{times} together, none that is {rows} or more within its limit fails"
+        half = " (half of it, for a fractional cover)" if any(test.halved for test in plan.tests) else ""
+        yield f"with {percent} for {checks}{times} together, none that is {rows} or more within its limit{half} fails"
+
+
+def _covers(plan: SuitePlan) -> Iterator[str]:
+    """Say which checks are tested by a fractional cover, and what their passes are worth."""
+    covers = [(place, test) for place, test in enumerate(plan.tests) if test.halves]
+    if not covers:
+        return
+    names = list(dict.fromkeys(test.name for _, test in covers))
+    yield (
+        f"{listed_names(names)}: tested by a fractional cover, and at most twice as many rows have to go; a failure is "
+        "certain"
+    )
+    if plan.certain == "pass":
+        yield "so a pass is: a cover is tested against half of the limit"
+        return
+    needed = [test.limit + 2 * _aimed(plan, place) for place, test in covers if not test.rate]
+    if needed:
+        yield f"a cover that is not seen to be above its limit passes with --within {math.ceil(max(needed))}"
+    if len(needed) < len(covers):
+        yield "a cover with a share as its limit does not pass: how many rows the share is of is private"
+    yield "with --certain pass covers are tested against half of their limits, and pass"
+
+
+def _aimed(plan: SuitePlan, test: int) -> Fraction:
+    return Fraction(plan.margins[plan.bank_of[test]] + plan.known, plan.lattice)
 
 
 def _wished(plan: SuitePlan, margin: int | None) -> Iterator[str]:
@@ -229,13 +257,15 @@ def _wished(plan: SuitePlan, margin: int | None) -> Iterator[str]:
 
 def _found(plan: SuitePlan) -> Iterator[str]:
     least = 1 if plan.certain == "pass" else math.ceil(unsure_rows(plan))
+    covers = any(test.halves for test in plan.tests)
+    of = " (a fractional cover: by so much of it)" if covers and plan.certain == "fail" else ""
     for rows in (least, *(size for size in (100, 1000, 10_000, 100_000) if size > least)):
         found, decided = surely_found(plan, 0, rows), surely_found(plan, 0, rows, others_decided=True)
         if found is not None and decided is not None and decided >= len(plan.tests):
-            yield f"all checks that fail by {rows:,} row{'s' * (rows > 1)} are surely found, however many"
+            yield f"all checks that fail by {rows:,} row{'s' * (rows > 1)}{of} are surely found, however many"
             return
         if found is not None:
-            size = f"{rows:,} row{'s' * (rows > 1)}"
+            size = f"{rows:,} row{'s' * (rows > 1)}{of}"
             yield f"{found:,} failures by {size} are surely found; {decided:,} leave none undecided"
 
 

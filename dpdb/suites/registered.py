@@ -41,6 +41,8 @@ class SuiteAsk:
     keys : sequence, optional
     date : str, optional
         What ``{date}`` stands for in the suite, as YYYY-MM-DD.
+    within : number, optional
+        By how many rows a pass may be beyond its limit, and else is `not shown`; also of a kept suite.
     """
 
     function = "dp_check"  # that asks for it
@@ -56,6 +58,7 @@ class SuiteAsk:
     by: str | None = None
     keys: Sequence[Key] | None = None
     date: str | None = None
+    within: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keys", checked_keys(self.by, self.keys))
@@ -93,6 +96,7 @@ class SuiteOnTable:
             self.session,
             self.suite,
             **{name: opened[name] for name in ("epsilon", "confidence", "certain", "runs", "where")},
+            within=ask.within,
             keep=self.name,
             run_id=ask.run_id,
             label=ask.label,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import ceil, floor
 from typing import Any, Literal
 
@@ -25,7 +25,8 @@ class CheckResult:
     name, rule : str
         Of the check, as its file names and writes it.
     verdict : str
-        ``pass``, ``fail``, or ``undecided`` where epsilon did not suffice for a test to the end.
+        ``pass``, ``fail``, ``not shown`` (to be within its limit: a pass whose bound is beyond what was asked), or
+        ``undecided`` where epsilon did not suffice for a test.
     severity : str
         ``fail`` or ``warn``.
     limit : float
@@ -35,9 +36,11 @@ class CheckResult:
     unit : str
         ``rows``, ``share`` (of all rows), ``share of non-null`` or ``share of selected`` (by the rule's WHERE).
     statistic : str
-        What the limit is about; see `dpdb.suites.suite.SuiteLine`.
+        What the limit is about; see `dpdb.suites.suite.SuiteLine`. ``fractional cover``: what was tested is a lower
+        bound of the fewest rows to delete, which are at most twice as many.
     lower, upper : float or None
         Bounds in rows: of the statistic, or, where the limit is a share, of what it is above that share of the rows.
+        Of a fractional cover bounds of the fewest rows to delete: the upper one is twice that of the cover.
     level : int
         Where it failed, or the last level at which it was quiet; 0 if it was not tested.
     since : str or None
@@ -46,11 +49,16 @@ class CheckResult:
         The slice, if there are several.
     population : str or None
         The rows that are counted, in words; None for all rows, for units, and in verdicts of older versions.
+    within : float or None
+        Of what was quiet: by how many rows it may be beyond its limit; None if that is not known, and in verdicts of
+        older versions.
+    asked : float or None
+        By how many rows a pass may be beyond its limit (``--within``), and else is `not shown`.
     """
 
     name: str
     rule: str
-    verdict: Literal["pass", "fail", "undecided"]
+    verdict: Literal["pass", "fail", "not shown", "undecided"]
     severity: Literal["warn", "fail"]
     limit: float
     direction: Literal["above", "below"]
@@ -62,11 +70,20 @@ class CheckResult:
     since: str | None = None
     key: str | None = None
     population: str | None = None
+    within: float | None = None
+    asked: float | None = None
 
     @property
     def fails(self) -> bool:
         """Whether it fails the suite: it failed, and is no warning."""
         return self.verdict == "fail" and self.severity == "fail"
+
+    def asked_within(self, rows: float) -> CheckResult:
+        """Return the verdict as it is where a pass may be beyond its limit by so many rows. Draws nothing."""
+        if self.verdict not in ("pass", "not shown") or self.asked is None:
+            return self
+        shown = self.within is not None and self.within <= rows
+        return replace(self, asked=rows, verdict="pass" if shown else "not shown")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name; `key` only where there are slices, `population` where not all rows are used."""
@@ -79,7 +96,9 @@ class CheckResult:
 
 _FEW = 10**5
 _DECIMALS = 6  # of bounds at most, so that none is rounded away because floats are binary
-_SAID = {"pass": "passed", "WARN": "warned", "FAIL": "failed", "undecided": "undecided"}
+_SAID = {"pass": "passed", "WARN": "warned", "FAIL": "failed", "not shown": "not shown", "undecided": "undecided"}
+COVER = "fractional cover"
+"""The statistic of a check that is tested by a lower bound of the fewest rows to delete."""
 
 _COMMAND = "dpdb diagnose SOURCE --constraints SUITE --by COLUMN --keys V,V --epsilon E"
 WHERE_IT_IS = f"Where it is: `{_COMMAND}` names the dirtiest slices."
@@ -87,9 +106,10 @@ WHERE_IT_IS = f"Where it is: `{_COMMAND}` names the dirtiest slices."
 
 
 def verdict_words(check: CheckResult) -> str:
-    """Return the verdict in a word: `pass`, `FAIL`, `WARN` or `undecided`."""
-    failed = "FAIL" if check.severity == "fail" else "WARN"
-    return {"pass": "pass", "fail": failed, "undecided": "undecided"}[check.verdict]
+    """Return the verdict in a word or two: `pass`, `FAIL`, `WARN`, `not shown` or `undecided`."""
+    if check.verdict == "fail":
+        return "FAIL" if check.severity == "fail" else "WARN"
+    return check.verdict
 
 
 def counts_words(checks: Sequence[CheckResult]) -> str:
@@ -112,6 +132,30 @@ def undecided_words(checks: Sequence[CheckResult]) -> str | None:
     )
 
 
+def not_shown_words(checks: Sequence[CheckResult]) -> str | None:
+    """Return how many checks are not shown to be within their limits, and what would take them for passes.
+
+    None if there is none. The figure is the largest `within` that is known, rounded up: held to it, each of these
+    passes.
+    """
+    missed = [check for check in checks if check.verdict == "not shown"]
+    if not missed:
+        return None
+    covers = sum(check.statistic == COVER for check in missed)
+    several = len(missed) > 1
+    said = "1 is not shown to be within its limit and does not count as passed."
+    if several:
+        said = f"{len(missed)} are not shown to be within their limits and do not count as passed."
+    if covers:
+        tested = "It is" if not several else "1 of them is" if covers == 1 else f"{covers} of them are"
+        said += f" {tested} tested by a fractional cover: twice as many rows may have to go."
+    known = [ceil(check.within) for check in missed if check.within is not None]
+    if known:
+        takes = f"{len(known)} of them for passes" if several else "it for a pass"
+        said += f" --within {max(known)} takes {takes}."
+    return said
+
+
 def limit_words(check: CheckResult) -> str:
     """Return severity and limit, as a suite's file has them."""
     text = f"{check.severity} {check.direction} {check.limit:,.0f}"
@@ -128,7 +172,10 @@ def how_many(check: CheckResult) -> str:
         return f"failed on {check.since[:10]}, not re-armed"
     if check.upper is None and not check.lower:
         return "not known"
-    return _rows(check) if check.unit == "rows" else _share(check)
+    words = _rows(check) if check.unit == "rows" else _share(check)
+    if check.statistic != COVER or check.upper is None:
+        return words
+    return f"{words} ({'fractional cover to twice it' if check.lower else 'twice a fractional cover'})"
 
 
 def populations(found: Iterable[str | None]) -> list[str]:
@@ -226,7 +273,7 @@ def _percent(share: float) -> str:
 
 
 # Readable on white and on black; what is undecided is neither green nor red.
-_COLOURS = {"pass": "#2e9b57", "FAIL": "#d6494a", "WARN": "#c9822b", "undecided": "#8a7cc7"}
+_COLOURS = {"pass": "#2e9b57", "FAIL": "#d6494a", "WARN": "#c9822b", "not shown": "#8a7cc7", "undecided": "#8a7cc7"}
 _CELL = "padding:3px 12px 3px 0;text-align:left;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.3)"
 _FAINT = "opacity:.75;font-size:90%"
 
@@ -263,7 +310,8 @@ def _summary(found: Mapping[str, Any], checks: Sequence[CheckResult]) -> str:
     if found.get("suite") is not None:
         cost = f"kept as {found['suite']}, epsilon {found['epsilon_reserved']:g} reserved"
     of_rows = populations(check.population for check in checks)
-    return " ".join(filter(None, [f"{counts_words(checks)}; {cost}.", undecided_words(checks), *of_rows]))
+    said = [f"{counts_words(checks)}; {cost}.", not_shown_words(checks), undecided_words(checks), *of_rows]
+    return " ".join(filter(None, said))
 
 
 def _details(found: Mapping[str, Any]) -> str:

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from typing import Any, overload
 
 import pyarrow as pa
 
+from dpdb.constraints import MOST_ROWS
+from dpdb.errors import ParameterError
 from dpdb.release import arrow_fields
 from dpdb.suites.counted import CheckedLimit
 from dpdb.suites.mechanism.bounds import Verdict
-from dpdb.suites.result import CheckResult, certainty_words, checks_html, counts_words
+from dpdb.suites.result import COVER, CheckResult, certainty_words, checks_html, counts_words
 
 
 @dataclass(eq=False, repr=False)
@@ -64,9 +66,23 @@ class CheckResults(Sequence[CheckResult]):
 
     @property
     def exit_code(self) -> int:
-        """0 if every `fail` check passed, 1 if one failed, 5 if none failed and one is undecided."""
+        """0 if every `fail` check passed, 1 if one failed, 5 if none failed and one is not shown or undecided."""
         errors = {check.verdict for check in self.checks if check.severity == "fail"}
-        return 1 if "fail" in errors else 5 if "undecided" in errors else 0
+        return 1 if "fail" in errors else 0 if errors <= {"pass"} else 5
+
+    def asked_within(self, rows: float | None) -> CheckResults:
+        """Return the verdicts as they are where a pass may be beyond its limit by so many rows; None: as they are.
+
+        It only changes what is said: nothing is drawn, and nothing else is known.
+
+        Raises
+        ------
+        ParameterError
+            If it is no number of at least 0.
+        """
+        if rows is None:
+            return self
+        return replace(self, checks=tuple(check.asked_within(checked_within(rows)) for check in self.checks))
 
     @property
     def certainty(self) -> str:
@@ -115,6 +131,13 @@ class CheckResults(Sequence[CheckResult]):
         return f"<dpdb.CheckResults: {counts_words(self)}; epsilon {self.epsilon:g}>"
 
 
+def checked_within(rows: float) -> float:
+    """Return a number of rows that a pass may be beyond its limit; `ParameterError` if it is none."""
+    if isinstance(rows, bool) or not isinstance(rows, (int, float)) or not 0 <= rows <= MOST_ROWS:
+        raise ParameterError(f"within is a number of rows of at least 0, got {rows!r}")
+    return rows
+
+
 def recorded_results(answer: str) -> CheckResults | None:
     """Return the verdicts that a ledger has recorded as the answer of a run; None if it is no answer of `run_check`."""
     found = json.loads(answer)
@@ -129,8 +152,8 @@ def recorded_results(answer: str) -> CheckResults | None:
 def result_of(
     checked: CheckedLimit, rule: str, statistic: str, verdict: Verdict, *, since: str | None, key: str | None
 ) -> CheckResult:
-    """Return the published verdict of a limit."""
-    return CheckResult(
+    """Return the published verdict of a limit; a pass is held to the bound that a suite aims at (`Verdict.aim`)."""
+    found = CheckResult(
         name=checked.tested.name,
         rule=rule,
         verdict=verdict.verdict,
@@ -138,14 +161,17 @@ def result_of(
         limit=_plain(checked.limit.amount),
         direction=checked.limit.direction,
         unit=checked.limit.unit,
-        statistic=statistic,
+        statistic=COVER if checked.tested.halves else statistic,
         lower=None if verdict.lower is None else _plain(verdict.lower),
         upper=None if verdict.upper is None else _plain(verdict.upper),
         level=verdict.level,
         since=since,
         key=key,
         population=checked.population,
+        within=None if verdict.within is None else _plain(verdict.within),
+        asked=_plain(verdict.aim),
     )
+    return found.asked_within(_plain(verdict.aim))
 
 
 def _plain(number: Fraction) -> float:

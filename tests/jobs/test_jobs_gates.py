@@ -18,30 +18,31 @@ def release(value: float, lower: float, upper: float | None, measure: str = "rep
 
 
 @pytest.mark.parametrize(
-    ("value", "lower", "upper", "passed", "beyond", "says"),
+    ("value", "lower", "upper", "outcome", "beyond", "says"),
     [
         (
             50,
             40,
             60,
-            False,
+            "failed",
             False,
             "repair where a = 1 = 50 > 45; the threshold lies inside the noise (lower bound 40)",
         ),
-        (50, 46, 60, False, True, "50 > 45; even the lower bound 46 is above it"),
-        (50, 45, 60, False, False, "lies inside the noise (lower bound 45)"),
-        (45, 40, 60, True, False, "45 <= 45; the threshold lies inside the noise (upper bound 60)"),
-        (20, 10, 30, True, True, "20 <= 45; even the upper bound 30 is not above it"),
-        (20, 10, 45, True, True, "even the upper bound 45 is not above it"),
-        (20, 10, None, True, False, "there is no upper bound, so this is not certain"),
+        (50, 46, 60, "failed", True, "50 > 45; even the lower bound 46 is above it"),
+        (50, 45, 60, "failed", False, "lies inside the noise (lower bound 45)"),
+        (45, 40, 60, "not shown", False, "45 <= 45; the threshold lies inside the noise (upper bound 60)"),
+        (20, 10, 30, "passed", True, "20 <= 45; even the upper bound 30 is not above it"),
+        (20, 10, 45, "passed", True, "even the upper bound 45 is not above it"),
+        (20, 10, None, "not shown", False, "there is no upper bound, so this is not certain"),
     ],
 )
 def test_a_gate_says_how_sure_it_is(
-    value: float, lower: float, upper: float | None, passed: bool, beyond: bool, says: str
+    value: float, lower: float, upper: float | None, outcome: str, beyond: bool, says: str
 ) -> None:
     [result] = check_gates([release(value, lower, upper)], [Gate("repair", 45.0), Gate("problematic", 0.0)])
-    assert (result.passed, result.beyond_noise) == (passed, beyond)
-    assert str(result).startswith("gate passed: " if passed else "gate failed: ")
+    assert (result.outcome, result.passed, result.beyond_noise) == (outcome, outcome == "passed", beyond)
+    begins = {"passed": "gate passed: ", "failed": "gate failed: ", "not shown": "gate not shown to be within: "}
+    assert str(result).startswith(begins[outcome])
     assert says in str(result)
 
 

@@ -124,7 +124,7 @@ def test_words_of_the_page() -> None:
     assert words_of(release("unheard_of")).counted == release().estimand
     assert gate_words(row(release(value=50))) == ""
     assert gate_words(row(release(value=50), gate_threshold=60.0, gate="passed")) == (
-        "at most 60; the threshold lies inside the noise (upper bound 67)"
+        "at most 60; the threshold lies inside the noise (upper bound 134)"
     )
     assert gate_words(row(release(value=50), gate_threshold=9.0, gate="failed")) == (
         "at most 9; even the lower bound 33 is above it"

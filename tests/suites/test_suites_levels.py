@@ -102,7 +102,7 @@ def test_bounds_move_inwards_to_values_that_a_statistic_may_have():
     exact = Fraction(plan.thresholds[0] + plan.known, plan.lattice)
     assert part == exact
     assert whole == exact.__floor__()
-    assert half == Fraction((2 * exact).__floor__(), 2)
+    assert half == (2 * exact).__floor__()  # the fewest rows to delete: twice a cover
 
 
 def test_a_check_from_below_fails_below():

@@ -70,7 +70,7 @@ def _named(outcome: Outcome) -> dict[str, Any]:
     return {"name": outcome.name, "time": outcome.time.isoformat(), **paid}
 
 
-_OF_GATE = ("threshold", "passed", "beyond_noise")
+_OF_GATE = ("threshold", "passed", "outcome", "beyond_noise")
 
 
 def _fields(outcome: Outcome) -> dict[str, Any]:
@@ -153,18 +153,21 @@ def _gate_cases(job: str, outcomes: Sequence[Outcome]) -> Iterator[Xml.Element]:
         for result in outcome.gates:
             name = f"{result.release.measure} <= {result.threshold:g}{_slice(result)}"
             of = f"dpdb.{_clean(job)}.{_clean(outcome.name)}"
-            yield _case(of, name, "failure" if result.failed else "system-out", str(result))
+            kind = "failure" if result.failed else "skipped" if result.outcome == "not shown" else "system-out"
+            yield _case(of, name, kind, str(result))
 
 
 def _check_cases(job: str, outcomes: Sequence[Outcome]) -> Iterator[Xml.Element]:
-    """Give a case for each check: skipped, with the reason, where it is undecided; a warning fails none."""
+    """Give a case for each check: skipped where it is not shown or undecided; a warning fails none."""
     from dpdb.suites import check_words, limit_words
 
     for outcome in outcomes:
         for check in outcome.checks or ():
             name = f"{check.name} {limit_words(check)}{'' if check.key is None else f' [{check.key}]'}"
             of = f"dpdb.{_clean(job)}.{_clean(outcome.name)}"
-            result = "skipped" if check.verdict == "undecided" else "failure" if check.fails else "system-out"
+            result = (
+                "skipped" if check.verdict in ("not shown", "undecided") else "failure" if check.fails else "system-out"
+            )
             yield _case(of, _clean(name), result, check_words(check))
 
 

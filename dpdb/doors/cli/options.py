@@ -433,5 +433,7 @@ def thresholds(options: argparse.Namespace, measures: tuple[str, ...]) -> list[G
             threshold = real(limit)
         except argparse.ArgumentTypeError:
             raise ParameterError(f"{option} {text!r}: expected MEASURE=NUMBER") from None
-        read.append(parse_gate(name, threshold, measures, f"{option} {text!r}", rate=options.rate, warns=warns))
+        by_value = options.gate == "value"
+        place = f"{option} {text!r}"
+        read.append(parse_gate(name, threshold, measures, place, rate=options.rate, warns=warns, by_value=by_value))
     return read

@@ -117,9 +117,19 @@ def _verdict_cells(check: CheckResult, slices: bool) -> tuple[str, ...]:
 
 
 def _verdict_notes(results: CheckResults, plan: SuitePlan | None) -> Iterator[str]:
-    from dpdb.suites import WHERE_IT_IS, counts_words, deciding_words, populations, undecided_words
+    from dpdb.suites import (
+        WHERE_IT_IS,
+        counts_words,
+        deciding_words,
+        not_shown_words,
+        populations,
+        undecided_words,
+    )
 
     yield f"{counts_words(results)}. {results.certainty}"
+    not_shown = not_shown_words(results)
+    if not_shown is not None:
+        yield not_shown
     undecided = undecided_words(results)
     if undecided is not None:
         yield undecided if plan is None else f"{undecided} {deciding_words(plan, results)}"

@@ -30,7 +30,8 @@ _JOB_KEYS = (
 )  # fmt: skip
 # Options of a release in a job file: the run id comes with the run, and jobs pay in epsilon.
 _ASKED = tuple(name for name in OPTIONS if name not in {"rho", "run_id"})
-_RELEASE_KEYS = ("name", *_ASKED, "gate", "warn")
+_RELEASE_KEYS = ("name", *_ASKED, "gate", "gate_by", "warn")
+_GATE_BY = ("bounds", "value")
 _LARGEST = 1 << 20
 _MOST_PARTS = 1_000
 
@@ -261,8 +262,12 @@ def _release(path: Path, values: Mapping[str, Any], place: str) -> JobRelease:
 
 
 def _gates(keys: TomlKeys, key: str, released: Sequence[str], place: str, ask: Ask) -> Iterator[Gate]:
+    by = keys.text("gate_by") or _GATE_BY[0]
+    if by not in _GATE_BY:
+        raise keys.error("gate_by", f"{by!r} is none of {', '.join(_GATE_BY)}")
+    how = {"rate": ask.rate, "warns": key == "warn", "by_value": by == "value"}
     for gated, number in keys.table(key).items():
-        yield parse_gate(gated, number, released, f"{place}, {key} {gated!r}", rate=ask.rate, warns=key == "warn")
+        yield parse_gate(gated, number, released, f"{place}, {key} {gated!r}", **how)
 
 
 def _options(keys: TomlKeys, names: Iterable[str], /, **own: Callable[[str], Any]) -> dict[str, Any]:
@@ -277,10 +282,10 @@ def _options(keys: TomlKeys, names: Iterable[str], /, **own: Callable[[str], Any
 
 # Of suites and diagnoses, too; all others are texts.
 _KINDS: Mapping[str, Kind] = {name: option.metadata["kind"] for name, option in OPTIONS.items()} | {
-    "runs": "whole", "top": "whole", "rules": "flag",
+    "runs": "whole", "top": "whole", "rules": "flag", "within": "number",
 }  # fmt: skip
 _CHECK_KEYS = (
-    "name", "suite", "epsilon", "keep", "runs", "certain", "confidence", "where", "by", "keys", "label",
+    "name", "suite", "epsilon", "keep", "runs", "certain", "confidence", "within", "where", "by", "keys", "label",
 )  # fmt: skip
 _CERTAIN = ("fail", "pass")
 
@@ -335,17 +340,20 @@ def read_check(path: Path, values: Mapping[str, Any], place: str) -> JobCheck:
     place
         Where it stands, for messages.
     """
+    from dpdb.suites import checked_within
+
     keys = TomlKeys(values, place, _CHECK_KEYS)
     file = keys.required_text("suite", "a file of rules with limits")
     suite = path.parent / file
     if not suite.is_file():
         raise keys.error("suite", f"no such file: {suite}")
     name = keys.name_of_part(suite.name.split(".")[0] or suite.name)
-    given = _options(keys, ("epsilon", "certain", "confidence", "runs", "keep", "by", "label", "keys"))
+    given = _options(keys, ("epsilon", "certain", "confidence", "within", "runs", "keep", "by", "label", "keys"))
     if given.get("certain", _CERTAIN[0]) not in _CERTAIN:
         raise keys.error("certain", f"{given['certain']!r} is none of {', '.join(_CERTAIN)}")
     where = keys.text("where")
     with explained(f"{path}, [[check]] {name!r}: "):
+        checked_within(given.get("within", 0))
         placeholders(where or "")
     return JobCheck(name, suite, given, where)
 

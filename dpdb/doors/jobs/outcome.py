@@ -47,11 +47,14 @@ class Outcome:
     receipt: str | None = None
 
 
+_CODES = {"passed": 0, "failed": 1, "not shown": 5}
+
+
 def exit_code_of(outcomes: Iterable[Outcome]) -> int:
-    """Return 1 if a gate or check failed, 5 if none did and a check is undecided, else 0; warnings change nothing."""
+    """Return 1 if a gate or check failed, 5 if one is not shown or undecided, else 0; warnings change nothing."""
     codes = set()
     for outcome in outcomes:
-        codes |= {int(result.failed) for result in outcome.gates}
+        codes |= {_CODES[result.outcome] for result in outcome.gates if not result.warns}
         codes |= set() if outcome.checks is None else {outcome.checks.exit_code}
     return 1 if 1 in codes else max(codes, default=0)
 
@@ -188,7 +191,7 @@ def read_alert(keys: TomlKeys | None) -> Alert | None:
 
 
 def status_of(outcomes: Sequence[Outcome], error: str | None = None) -> str:
-    """Return the status of a run: the worst that happened; an undecided check is a warning."""
+    """Return the status of a run: the worst that happened; what is not shown or undecided is a warning."""
     if error is not None:
         return "error"
     missed = [result for outcome in outcomes for result in outcome.gates if not result.passed]

@@ -44,7 +44,7 @@ class ResultRow:
     job, run_id, release_name : str
         Together the ledger's run id, ``job/run_id/release_name``.
     gate_threshold, gate
-        The gate of this measure and ``"passed"`` or ``"failed"``; None without a gate.
+        The gate of this measure and ``"passed"``, ``"failed"`` or ``"not shown"``; None without a gate.
     constraint_texts : tuple of str
         The constraints that were measured, or empty if the writer did not keep them.
     ledger_parameter, ledger_budget, ledger_spent, ledger_remaining

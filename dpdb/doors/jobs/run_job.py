@@ -200,7 +200,7 @@ class _Run:
                 run_id=self.run_id,
                 release_name=outcome.name,
                 gate_threshold=None if gate is None else gate.threshold,
-                gate=None if gate is None else "passed" if gate.passed else "failed",
+                gate=None if gate is None else gate.outcome,
                 constraint_texts=texts,
                 **left,
                 release=release,
@@ -242,7 +242,7 @@ class Outcomes(tuple[Outcome, ...]):
 
     @property
     def passed(self) -> bool:
-        """Return whether no gate or check has failed or is undecided; warnings fail nothing."""
+        """Return whether no gate or check has failed, is not shown or undecided; warnings fail nothing."""
         return exit_code_of(self) == 0
 
     def _repr_html_(self) -> str:

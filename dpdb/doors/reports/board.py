@@ -17,7 +17,7 @@ from dpdb.release import population_words
 from dpdb.suites import CheckResult, how_many, limit_words, populations
 
 _MOST_DAYS = 62
-_SAID = {"ok": "passed", "fail": "failed", "warn": "warned", "open": "undecided"}
+_SAID = {"ok": "passed", "fail": "failed", "warn": "warned", "unsure": "not shown", "open": "undecided"}
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Board:
     def counts(self) -> list[tuple[str, str]]:
         """How many checks of each kind the last run has, in words, the worst first."""
         kinds = [cell_kind(row.check) for row in self.last]
-        signs = {"fail": "bad", "open": "undecided", "warn": "warned", "ok": "good"}
+        signs = {"fail": "bad", "open": "undecided", "unsure": "undecided", "warn": "warned", "ok": "good"}
         return [(sign, f"{kinds.count(kind):,} {_SAID[kind]}") for kind, sign in signs.items() if kind in kinds]
 
 
@@ -88,10 +88,10 @@ def _key(row: VerdictRow) -> tuple[str, str, str | None]:
 
 
 def cell_kind(check: CheckResult) -> str:
-    """Return `ok`, `fail`, `warn` (a warning that is due) or `open` (undecided)."""
+    """Return `ok`, `fail`, `warn` (a warning that is due), `unsure` (not shown) or `open` (undecided)."""
     if check.verdict == "fail":
         return "fail" if check.fails else "warn"
-    return "ok" if check.verdict == "pass" else "open"
+    return {"pass": "ok", "not shown": "unsure"}.get(check.verdict, "open")
 
 
 def cell_words(check: CheckResult) -> str:
@@ -139,7 +139,7 @@ class Named:
         if one.by_column is not None:
             notes.append(bounds_words(one.by_column, one.slices, one.confidence, one.expected, one.statistic))
         if one.rule is not None and one.rule_lower is not None and one.rule_upper is not None:
-            notes.append(rule_words(one.rule, one.rule_lower, one.rule_upper))
+            notes.append(rule_words(one.rule, one.rule_lower, one.rule_upper, one.statistic))
         return notes + population_words(one.population)
 
     @property
@@ -154,7 +154,7 @@ class Named:
 
         parts = [
             f'<svg class="chart" style="max-width:44rem" viewBox="0 0 {_WIDTH} {height}" role="img" '
-            'aria-label="Bounds of the rows to delete of the named slices; the table below has them">',
+            'aria-label="Bounds of what was counted of the named slices; the table below has them">',
             f'<line class="grid" x1="{place(0):.1f}" x2="{place(0):.1f}" y1="0" y2="{height - _LINE}"/>',
         ]
         for position, row in enumerate(rows):

@@ -269,6 +269,7 @@ def _job(
         "latest": latest,
         "gates": sum(row.gate is not None for row in last_run),
         "failed": sum(row.gate == "failed" for row in last_run),
+        "unsure": sum(row.gate == "not shown" for row in last_run),
         "warned": sum(row.warned is True for row in last_run),
         "spent_last": max(rows, key=lambda row: row.time),  # a backfill may have run after the latest date's run
         "series": [(number, one) for number, one in series if one.latest.job == latest.job],

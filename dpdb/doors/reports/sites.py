@@ -24,10 +24,11 @@ _LARGEST = 64 << 20
 _LARGEST_NUMBER = sys.float_info.max
 _LEAST_SCALE = 1e-6  # noise of a smaller one is 0, and its inverse may overflow
 _NOISES = ("laplace", "fewest_deletions")  # mechanisms whose noise is one discrete Laplace of the published scale
+_COVER = "fractional"  # discrete Laplace on half rows; a lower bound of the fewest rows to delete, and at least half
 _SAME = ("measure", "estimand", "mechanism", "where", "constraints_sha256", "constraint", "unit", "quantity")
 _WORDS = ("name", "rule", "verdict", "severity", "direction", "unit", "statistic")
 _OPTIONAL = ("since", "key", "population")
-_BOUNDS = ("limit", "lower", "upper", "level")
+_BOUNDS = ("limit", "lower", "upper", "level", "within", "asked")
 
 
 @dataclass(frozen=True)
@@ -75,18 +76,20 @@ class Total:
         The measure, with the estimand.
     sites : tuple of str
         The sites that have it.
-    value : int
+    value : float
         The sum of their noisy numbers, before any was raised to 0.
-    lower, upper : int
-        The true sum lies between these with `confidence`; a sum of counts is not below 0.
+    lower, upper : float
+        The true sum lies between these with `confidence`; a sum of counts is not below 0. It is the sum of the sites'
+        own numbers, not that of a table of all their rows. Of `repair` it is that of the fewest rows to delete, of
+        which a fractional cover is at least half: its upper end counts twice.
     confidence : float
     """
 
     what: str
     sites: tuple[str, ...]
-    value: int
-    lower: int
-    upper: int
+    value: float
+    lower: float
+    upper: float
     confidence: float
 
 
@@ -124,6 +127,11 @@ def totals_of(sites: Sequence[Site], confidence: float = 0.95) -> tuple[list[Tot
     discrete Laplace of the published scale, the noises are independent, and their sum is symmetric. So the true sum is
     within t of the value but for twice the chance that the noises' sum exceeds t.
 
+    Exact repairs and fractional covers are added up, too. Let E be the sum of the first, C of the second. The sites'
+    fewest rows to delete come to between E + C and E + 2 C. The noise of 2 C is a sum of discrete Laplace noises of
+    twice the published scales, so the law of that of E + 2 C is known, and its upper end as above; from below E and C
+    are bounded by themselves, each with half of the doubt.
+
     Parameters
     ----------
     sites
@@ -131,8 +139,6 @@ def totals_of(sites: Sequence[Site], confidence: float = 0.95) -> tuple[list[Tot
     confidence
         Confidence of each interval.
     """
-    from dpdb.privacy import laplace_sum_tail
-
     if not 0.5 <= confidence < 1:
         raise ParameterError(f"confidence must be at least 0.5 and below 1, got {confidence!r}")
     groups: dict[str, dict[str, Mapping[str, Any]]] = {}
@@ -141,7 +147,7 @@ def totals_of(sites: Sequence[Site], confidence: float = 0.95) -> tuple[list[Tot
         for release in site.releases:
             words = f"{release['measure']}, {release['estimand']}"
             why = _why_not(release)
-            key = json.dumps([release.get(name) for name in _SAME], sort_keys=True)
+            key = json.dumps(_same(release), sort_keys=True)
             if why is None and site.name in groups.get(key, {}):
                 why = "it has it twice"
             if why is None:
@@ -150,22 +156,57 @@ def totals_of(sites: Sequence[Site], confidence: float = 0.95) -> tuple[list[Tot
                 left_out.append(f"{site.name}: {words}: {why}")
     totals = []
     for members in groups.values():
-        value = sum(release["raw"] for release in members.values())
-        tail = laplace_sum_tail([release["noise_scale"] for release in members.values()], (1 - confidence) / 2)
-        first = next(iter(members.values()))
-        condition = f", where {printable(str(first['where']))}" if first.get("where") else ""
-        what = f"{first['measure']}: {first['estimand']}{condition}"
-        lower, upper = max(0, value - tail), max(0, value + tail)
-        totals.append(Total(what, tuple(members), value, lower, upper, confidence))
+        totals.append(_total(members, confidence))
     return totals, left_out
+
+
+def _total(members: Mapping[str, Mapping[str, Any]], confidence: float) -> Total:
+    from dpdb.privacy import laplace_sum_tail
+
+    found, doubt = [*members.values()], (1 - confidence) / 2
+    steps = [2 if one["mechanism"] == _COVER else 1 for one in found]  # per row
+    kinds = [[(one["raw"] * step, one["noise_scale"] * step) for one, step in zip(found, steps, strict=True) if
+              step == kind] for kind in (1, 2) if kind in steps]  # fmt: skip
+    highest = sum(raw for of in kinds for raw, _ in of) + laplace_sum_tail([s for of in kinds for _, s in of], doubt)
+    lower = sum(
+        (sum(raw for raw, _ in of) - laplace_sum_tail([scale for _, scale in of], doubt / len(kinds))) / step
+        for of, step in zip(kinds, sorted(set(steps)), strict=True)
+    )
+    first = found[0]
+    condition = f", where {printable(str(first['where']))}" if first.get("where") else ""
+    what = f"{first['measure']}: {_COVERED if _COVER in _mechanisms(found) else first['estimand']}{condition}"
+    value, low, high = map(_whole, (sum(one["raw"] for one in found), max(0, lower), max(0, highest)))
+    return Total(what, tuple(members), value, low, high, confidence)
+
+
+_COVERED = "fewest rows to delete of each site by itself, of which fractional covers are at least half"
+
+
+def _mechanisms(releases: Sequence[Mapping[str, Any]]) -> set[str]:
+    return {release["mechanism"] for release in releases}
+
+
+def _whole(number: float) -> float:
+    return int(number) if number == int(number) else number
+
+
+def _same(release: Mapping[str, Any]) -> list[Any]:
+    """Return what two numbers have in common that can be added; covers and exact repairs are of one thing."""
+    repairs = release["measure"] == "repair" and release["mechanism"] in (_COVER, "fewest_deletions")
+    return [None if repairs and name in ("estimand", "mechanism") else release.get(name) for name in _SAME]
 
 
 def _why_not(release: Mapping[str, Any]) -> str | None:
     """Return why a number cannot be added to others; None if it can."""
-    if release.get("mechanism") not in _NOISES or release.get("rho") is not None or release.get("quantity") != "rows":
+    if (
+        release.get("mechanism") not in (*_NOISES, _COVER)
+        or release.get("rho") is not None
+        or release.get("quantity") != "rows"
+    ):
         return "its noise is not one discrete Laplace of a published scale"
     raw, scale = release.get("raw"), release.get("noise_scale")
-    if not isinstance(raw, int) or not _is_number(raw):
+    step = 2 if release["mechanism"] == _COVER else 1
+    if not _is_number(raw) or raw * step != int(raw * step):
         return "it has no number before it was raised to 0"
     if not _is_number(scale) or scale < _LEAST_SCALE:
         return "it has no noise scale"
@@ -199,7 +240,7 @@ def _is_check(said: object) -> bool:
         and all(isinstance(said.get(name), str) and said[name].isprintable() for name in _WORDS)
         and all(_is_number(said.get(name)) for name in _BOUNDS if said.get(name) is not None or name == "limit")
         and all(isinstance(said.get(name), str) and said[name].isprintable() for name in _OPTIONAL if said.get(name))
-        and said["verdict"] in ("pass", "fail", "undecided")
+        and said["verdict"] in ("pass", "fail", "not shown", "undecided")
     )
 
 
@@ -220,7 +261,14 @@ def cell_words(line: BoardLine, site: str) -> str:
     return "-" if check is None else verdict_words(check)
 
 
-_COLOURS = {"pass": "#2e9b57", "FAIL": "#d6494a", "WARN": "#c9822b", "undecided": "#8a7cc7", "-": "#888"}
+_COLOURS = {
+    "pass": "#2e9b57",
+    "FAIL": "#d6494a",
+    "WARN": "#c9822b",
+    "not shown": "#8a7cc7",
+    "undecided": "#8a7cc7",
+    "-": "#888",
+}
 _STYLE = (
     "body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}"
     "td,th{padding:3px 12px 3px 0;text-align:left;vertical-align:top;border-bottom:1px solid #ccc}"

@@ -137,6 +137,7 @@ STATEMENT: Mapping[str, Any] = {"statement": str, "table": str}
 CHECK_OPTIONS: Mapping[str, Any] = {
     "epsilon": (str, int, float),
     "confidence": (int, float),
+    "within": (int, float),
     **dict.fromkeys(("certain", "label", "where", "by", "date"), str),
     "keys": list,
 }

@@ -16,6 +16,7 @@ Mohapatra et al. (SIGMOD 2025): `greedy` is their Algorithm 5, tau* stands in pl
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from dpdb.measures.answer import Answer, GraphStatistics
@@ -30,7 +31,8 @@ def _fractional(run: Run) -> Answer:
 
     2 tau* is the maximum matching of the bipartite double cover, an integer of sensitivity 2 (a row adds two nodes to
     the double cover, each in at most one matched edge); a self-conflicting row adds 2 to 2U instead. The noise is
-    symmetric and nothing is lost, so the interval around tau* is two-sided.
+    symmetric and nothing is lost, so the interval around tau* is two-sided. The bounds are those of I_R: it is at least
+    U + tau*, and at most U + 2 tau*, so its upper end is twice that of U + tau*.
     """
     statistics = run.statistics
     doubled = 2 * statistics.self_conflicts + statistics.twice_fractional_cover().value
@@ -39,7 +41,7 @@ def _fractional(run: Run) -> Answer:
     return Answer(
         value=noisy / 2,
         lower=(noisy - tail) / 2,
-        upper=(noisy + tail) / 2,
+        upper=noisy + tail,
         noise_scale=scale / 2,
         estimand="fractional vertex cover tau* of the conflict graph, plus self-conflicts; tau* <= repair <= 2 tau*",
     )
@@ -73,10 +75,12 @@ _WORDS = Words(
 def _greedy(run: Run) -> Answer:
     """Algorithm 5: the greedy cover in canonical edge order, sensitivity 2 (Proposition 3).
 
-    The cover is at most twice the minimum, so half the lower bound of its size is a lower bound of the repair.
+    The cover is at most twice the minimum, so half the lower bound of its size is a lower bound of the repair, and the
+    upper bound of its size an upper one.
     """
     estimand = "size of the greedy vertex cover (Algorithm 5), plus self-conflicts; repair <= size <= 2 repair"
-    return run.by_laplace(_size(run.statistics), _SENSITIVITY, estimand)
+    answer = run.by_laplace(_size(run.statistics), _SENSITIVITY, estimand)
+    return replace(answer, lower=answer.lower / 2)
 
 
 def _size(statistics: GraphStatistics) -> int:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from sys import float_info
-from typing import Any
+from typing import Any, Literal
 
 from dpdb.errors import ParameterError
 from dpdb.measures import Mechanism, measure_named
@@ -209,11 +209,18 @@ def _shown(release: ReleaseFields, field: str) -> str:
 
 @dataclass(frozen=True)
 class Gate:
-    """`measure` must not be above `threshold`; where it only `warns`, nothing fails if it is."""
+    """`measure` must not be above `threshold`; where it only `warns`, nothing fails if it is.
+
+    What passes is shown to be within: its upper bound is, but where the gate compares `by_value` alone.
+    """
 
     measure: str
     threshold: float
     warns: bool = False
+    by_value: bool = False
+
+
+GateOutcome = Literal["passed", "failed", "not shown"]
 
 
 @dataclass(frozen=True)
@@ -223,50 +230,73 @@ class GateResult:
     release: ReleaseFields
     threshold: float
     warns: bool = False
+    by_value: bool = False
+
+    @property
+    def outcome(self) -> GateOutcome:
+        """Return `failed` if the published value is above the threshold, `passed` if its upper bound is not.
+
+        Between them it is `not shown` (to be within); a measure without an upper bound never passes. What compares by
+        value, or only warns, passes by the value.
+        """
+        if self.release.value > self.threshold:
+            return "failed"
+        upper = self.release.upper
+        shown = self.warns or self.by_value or (upper is not None and upper <= self.threshold)
+        return "passed" if shown else "not shown"
 
     @property
     def passed(self) -> bool:
-        """Return whether the published value is not above the threshold."""
-        return self.release.value <= self.threshold
+        """Return whether it passes."""
+        return self.outcome == "passed"
 
     @property
     def failed(self) -> bool:
-        """Return whether the gate fails its job or command: it is not passed and does not only warn."""
-        return not self.passed and not self.warns
+        """Return whether the gate fails its job or command: the value is above it, and it does not only warn."""
+        return self.outcome == "failed" and not self.warns
 
     @property
     def bound(self) -> float | None:
         """Return the end of the interval on the threshold's side; None if there is none."""
-        return self.release.upper if self.passed else self.release.lower
+        return self.release.lower if self.outcome == "failed" else self.release.upper
 
     @property
     def beyond_noise(self) -> bool:
         """Return whether the whole interval lies on the value's side of the threshold."""
-        return self.bound is not None and (self.bound <= self.threshold) == self.passed
+        return self.bound is not None and (self.bound > self.threshold) == (self.outcome == "failed")
 
     @property
     def certainty(self) -> str:
         """Whether the interval confirms the comparison, in words."""
         if self.bound is None:
             return "there is no upper bound, so this is not certain"
-        known = f"{'upper' if self.passed else 'lower'} bound {number_words(self.bound, self.release.quantity)}"
+        above = self.outcome == "failed"
+        known = f"{'lower' if above else 'upper'} bound {number_words(self.bound, self.release.quantity)}"
         if self.beyond_noise:
-            return f"even the {known} is {'not above' if self.passed else 'above'} it"
+            return f"even the {known} is {'above' if above else 'not above'} it"
         return f"the threshold lies inside the noise ({known})"
 
     def __str__(self) -> str:
         release = self.release
         value, threshold = (number_words(number, release.quantity) for number in (release.value, self.threshold))
         passed, failed = ("no warning", "warning") if self.warns else ("gate passed", "gate failed")
-        missing = missing_words(release) if self.passed else ""
+        said = {"passed": passed, "failed": failed, "not shown": "gate not shown to be within"}[self.outcome]
+        missing = "" if self.outcome == "failed" else missing_words(release)
         return (
-            f"{passed if self.passed else failed}: {measured_words(release)} = {value} "
-            f"{'<=' if self.passed else '>'} {threshold}; {self.certainty}{missing and f'; {missing}'}"
+            f"{said}: {measured_words(release)} = {value} "
+            f"{'>' if self.outcome == 'failed' else '<='} {threshold}; {self.certainty}{missing and f'; {missing}'}"
         )
 
 
 def parse_gate(
-    measure: str, number: object, released: Collection[str], where: str, *, rate: bool = False, warns: bool = False
+    measure: str,
+    number: object,
+    released: Collection[str],
+    where: str,
+    *,
+    rate: bool = False,
+    warns: bool = False,
+    by_value: bool = False,
 ) -> Gate:
     """Check a gate and return it.
 
@@ -284,6 +314,8 @@ def parse_gate(
         Whether shares of rows are released; then the threshold is at most 1.
     warns
         Whether a release above the threshold only warns.
+    by_value
+        Whether the value alone is compared.
 
     Raises
     ------
@@ -296,11 +328,11 @@ def parse_gate(
         raise ParameterError(f"{where}: the number is a share of the rows, from 0 to 1")
     if measure not in released:
         raise ParameterError(f"{where}: {measure!r} is not released here (released: {', '.join(released)})")
-    return Gate(measure, float(number), warns)
+    return Gate(measure, float(number), warns, by_value)
 
 
 def check_gates(releases: Iterable[ReleaseFields], gates: Sequence[Gate]) -> tuple[GateResult, ...]:
-    """Compare published values with thresholds, strictly; in several slices each must pass.
+    """Compare published values and their upper bounds with thresholds; in several slices each must pass.
 
     Examples
     --------
@@ -311,7 +343,7 @@ def check_gates(releases: Iterable[ReleaseFields], gates: Sequence[Gate]) -> tup
     (True, True)
     """
     return tuple(
-        GateResult(release, gate.threshold, gate.warns)
+        GateResult(release, gate.threshold, gate.warns, gate.by_value)
         for release in releases
         for gate in gates
         if release.measure == gate.measure

@@ -18,6 +18,8 @@ import pyarrow as pa
 from dpdb.measures import Words, counted
 from dpdb.names import aligned
 
+SHARE = "share of rows"  # the `quantity` of a rate
+
 
 @dataclass(frozen=True)
 class ReleaseFields:
@@ -32,8 +34,9 @@ class ReleaseFields:
     value : float
         The noisy answer, never below 0.
     lower, upper : float or None
-        With probability at least `confidence`, over the noise, the estimand lies between them; `upper` is None where
-        no valid upper bound exists.
+        With probability at least `confidence`, over the noise, what is measured lies between them: the estimand, and
+        of `repair` by a cover the fewest rows to delete (`fractional`: from tau* to 2 tau*, so `upper` is twice the
+        upper end of tau*). `upper` is None where no valid upper bound exists.
     confidence : float
     epsilon : float or None
         Privacy cost of this release; None if it is paid in rho.
@@ -116,6 +119,16 @@ class ReleaseFields:
     constraint_text: str | None = None
     population: str | None = None
 
+    def __post_init__(self) -> None:
+        """Read `upper` of older versions, where it was the upper end of tau*, as twice that."""
+        if (self.measure, self.mechanism) != ("repair", "fractional") or self.upper is None:
+            return
+        if self.estimate_upper is None:
+            object.__setattr__(self, "estimate_lower", self.lower)
+            object.__setattr__(self, "estimate_upper", self.upper)
+        if self.upper == self.estimate_upper:
+            object.__setattr__(self, "upper", min(1, 2 * self.upper) if self.quantity == SHARE else 2 * self.upper)
+
     @property
     def shown_constraint(self) -> str | None:
         """The constraint for readers: as it was written, but for releases of older versions."""
@@ -163,8 +176,6 @@ def release_table(releases: Iterable[ReleaseFields]) -> pa.Table:
     """Return the releases as rows of `RELEASE_SCHEMA`, in order. Costs nothing: releases are public."""
     return pa.Table.from_pylist([release.to_dict() for release in releases], schema=RELEASE_SCHEMA)
 
-
-SHARE = "share of rows"  # the `quantity` of a rate
 
 _HEAD = ("value", "at least", "at most", "noise scale", "constraint")  # columns of a breakdown's table
 

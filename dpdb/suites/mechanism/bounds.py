@@ -42,13 +42,18 @@ class Verdict:
     Attributes
     ----------
     verdict : str
-        `pass`, `fail`, or `undecided` if what was left could not pay a test at the last level.
+        `pass`, `fail`, or `undecided` if it was not tested (where a pass is certain: not at the last level).
     level : int
         Where it failed; otherwise the last level at which it was quiet, 0 if none.
     lower, upper : Fraction or None
-        Bounds of the statistic in rows (of a share: of f - p n); None where nothing is known.
+        Bounds of the statistic in rows (of a share: of f - p n); None where nothing is known. Of a fractional cover
+        they are bounds of the fewest rows to delete: the upper one is twice that of the cover.
     run : int or None
         The run in which it failed, from 1; a failure of an earlier run stands, and is not tested.
+    within : Fraction or None
+        Of a pass, how many rows it may be beyond its limit; None if that is not known.
+    aim : Fraction
+        The same of a statistic that was quiet at the last level: what a suite aims to show of each check.
     """
 
     verdict: Literal["pass", "fail", "undecided"]
@@ -56,6 +61,8 @@ class Verdict:
     lower: Fraction | None
     upper: Fraction | None
     run: int | None = None
+    within: Fraction | None = None
+    aim: Fraction = Fraction(0)
 
 
 def verdicts(plan: SuitePlan, state: SuiteState) -> tuple[Verdict, ...]:
@@ -69,10 +76,27 @@ def verdicts(plan: SuitePlan, state: SuiteState) -> tuple[Verdict, ...]:
 
 def _verdict(plan: SuitePlan, state: SuiteState, test: int) -> Verdict:
     ring, quiet = state.rings[test], state.quiet[test]
+    aim = _beyond(plan, test, *_quiet_bound(plan, test, len(plan.levels)))
     if ring is not None:
-        return Verdict("fail", ring.level, *size_of_failure(plan, test, ring), ring.run)
-    passed = quiet == len(plan.levels)
-    return Verdict("pass" if passed else "undecided", quiet, *bound_of_undecided(plan, test, quiet))
+        return Verdict("fail", ring.level, *size_of_failure(plan, test, ring), ring.run, aim=aim)
+    if quiet != len(plan.levels):
+        return Verdict("undecided", quiet, *bound_of_undecided(plan, test, quiet), aim=aim)
+    bounds = bound_of_undecided(plan, test, quiet)
+    return Verdict("pass", quiet, *bounds, within=_within(plan, test, bounds), aim=aim)
+
+
+def _within(plan: SuitePlan, test: int, bounds: tuple[Fraction | None, Fraction | None]) -> Fraction | None:
+    """Return how many rows a check with these bounds may be beyond its limit; None if nothing is known."""
+    return None if bounds == (None, None) else _beyond(plan, test, *bounds)
+
+
+def _beyond(plan: SuitePlan, test: int, lower: Fraction | None, upper: Fraction | None) -> Fraction:
+    """Return how far a bound is beyond the check's own limit, in rows, at least 0."""
+    tested = plan.tests[test]
+    limit = tested.limit * (2 if tested.halved else 1)
+    if tested.sign < 0:
+        return Fraction(0) if lower is None else max(Fraction(0), limit - lower)
+    return Fraction(0) if upper is None else max(Fraction(0), upper - limit)
 
 
 def bound_of_undecided(plan: SuitePlan, test: int, quiet: int) -> tuple[Fraction | None, Fraction | None]:
@@ -90,10 +114,29 @@ def bound_of_undecided(plan: SuitePlan, test: int, quiet: int) -> tuple[Fraction
     quiet
         The last level at which it was quiet, from 1; 0 for none.
     """
-    if quiet == 0:
-        return None, None
+    return (None, None) if quiet == 0 else _of_rows(plan, test, *_quiet_bound(plan, test, quiet))
+
+
+def _quiet_bound(plan: SuitePlan, test: int, quiet: int) -> tuple[Fraction | None, Fraction | None]:
     offset = plan.offsets[plan.bank_of[test]][quiet - 1]
     return _in_rows(plan, test, None, plan.thresholds[test] + offset + plan.known)
+
+
+def _of_rows(
+    plan: SuitePlan, test: int, lower: Fraction | None, upper: Fraction | None
+) -> tuple[Fraction | None, Fraction | None]:
+    """Return bounds of the fewest rows to delete from those of the statistic, which may be a fractional cover.
+
+    U + tau* <= fewest <= U + 2 tau* <= 2 (U + tau*), where U rows violate by themselves. A cover moves by half rows, so
+    twice its bound is a whole number of rows. Against a share p of n rows it bounds what is above 2 p n; n is private,
+    so nothing is known of what is above p n, but where f was tested against half of the share: then no lower end is.
+    """
+    tested = plan.tests[test]
+    if not tested.halves or upper is None:
+        return lower, upper
+    if tested.rate:
+        return (None, 2 * upper) if tested.halved else (lower, None)
+    return lower, 2 * upper
 
 
 def size_of_failure(plan: SuitePlan, test: int, ring: Ring) -> tuple[Fraction | None, Fraction | None]:
@@ -121,7 +164,7 @@ def size_of_failure(plan: SuitePlan, test: int, ring: Ring) -> tuple[Fraction | 
         rate = plan.levels[ring.level - 1] / NANO / bank.reach
         lower = rung - repeated_reach(rate, ring.number, -math.log(float(1 - plan.confidence) / plan.keys))
     upper = min(rung, threshold + offsets[ring.quiet - 1]) if ring.quiet else rung
-    return _in_rows(plan, test, lower, upper + plan.known)
+    return _of_rows(plan, test, *_in_rows(plan, test, lower, upper + plan.known))
 
 
 def _in_rows(

@@ -6,7 +6,7 @@ Tests whose statistics one row moves the same way are a bank and share a thresho
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal
@@ -36,9 +36,12 @@ class Tested:
     rate : Fraction or None
         The share p, if the limit is one.
     halves : bool
-        Whether the statistic moves by half rows (the fractional cover).
+        Whether the statistic is the fractional cover, which moves by half rows. It is a lower bound of the fewest rows
+        to delete, and at least half of them: a check fails by it, and passes by twice as much.
     name : str
         Of the check, for messages.
+    halved : bool
+        Whether `limit` and `rate` are half of the check's own (`for_certain_pass`).
     """
 
     low: Fraction
@@ -49,11 +52,29 @@ class Tested:
     rate: Fraction | None = None
     halves: bool = False
     name: str = ""
+    halved: bool = False
 
     @property
     def sign(self) -> int:
         """1 if the check fails above its limit, -1 if below: what the statistic and the limit are multiplied by."""
         return 1 if self.direction == "above" else -1
+
+    def for_certain_pass(self) -> Tested:
+        """Return what is tested where a pass shall be certain: of a fractional cover f against half the limit.
+
+        The fewest rows to delete are at most 2 f, so f <= limit / 2 shows that they are within the limit; likewise
+        f <= p n / 2. A share is rounded down to the lattice, so that twice it is at most p.
+
+        Sensitivity: of a unit of k rows f changes by 0 to k, and f - q n by -q k to k; where it is at most k (1 - p)
+        for p (every row in f is in n), it is at most k (1 - q) for q < p.
+        """
+        if not self.halves or self.halved:
+            return self
+        if self.rate is None or self.rate == 0:
+            return replace(self, limit=self.limit / 2, halved=True)
+        rate, rows = Fraction(int(self.rate * _SHARES) // 2, _SHARES), -self.low / self.rate
+        high = min(rows, self.high + (self.rate - rate) * rows)
+        return replace(self, rate=rate, low=-rate * rows, high=high, halved=True)
 
     def unit(self, lattice: int) -> int:
         """Return how many steps of the lattice lie between two values that the statistic may have."""

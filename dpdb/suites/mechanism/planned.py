@@ -58,6 +58,8 @@ def plan_suite(
         If a limit is not on the lattice, a pass cannot be certain at this epsilon, or epsilon is too small.
     """
     _check_numbers(tests, confidence, runs, keys, certain)
+    if certain == "pass":
+        tests = [test.for_certain_pass() for test in tests]
     beta = 1 - Fraction(confidence)
     lattice = steps_per_row(tests)
     banks = banks_of(tests, lattice)
@@ -137,8 +139,9 @@ def _check_passes(plan: SuitePlan, first: Fraction) -> None:
     log_chance = _log_of(len(plan.banks) * plan.keys / (1 - plan.confidence))
     name = f" of {test.name}" if test.name else ""
     margin = log_chance * plan.first_reach * NANO / plan.first_share / plan.lattice
+    half = "half " if test.halved else ""
     raise ParameterError(
-        f"the limit{name}, {float(test.limit):g} rows, is below {margin:.1f} rows, the margin of a certain pass "
+        f"{half}the limit{name}, {float(test.limit):g} rows, is below {margin:.1f} rows, the margin of a certain pass "
         f"at epsilon {format_epsilon(plan.epsilon)}: {_needed(limit, plan.first_reach, first, log_chance)}"
     )
 

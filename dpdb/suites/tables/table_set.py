@@ -247,7 +247,7 @@ class TableSet(Closing):
             self._refuse_change()
             return draw
 
-        return CheckResults.from_dict(json.loads(publish_suite(self._account, run, load, read)))
+        return run.shown(publish_suite(self._account, run, load, read))
 
     def check(self, **asked: Any) -> CheckResults:
         """Prepare a run and make it."""

@@ -42,6 +42,9 @@ def add_check(commands: Any) -> None:
     parser.add_argument(
         "--certain", choices=["fail", "pass"], default="fail", help="which verdict is never due to noise (fail)"
     )
+    parser.add_argument(
+        "--within", type=real, metavar="ROWS", help="by how many rows a pass may be beyond its limit; else `not shown`"
+    )
     parser.add_argument("--date", metavar="DAY", help="what {date} stands for in the suite, as YYYY-MM-DD")
     parser.add_argument("--keep", metavar="NAME", help="keep the suite: later runs under this name cost nothing")
     parser.add_argument("--runs", type=whole, metavar="H", help="with --keep: how often it will run (365)")
@@ -110,13 +113,13 @@ def _checked(
 
 
 _ASKED = (
-    "epsilon", "confidence", "certain", "where", "by", "keep", "runs", "run_id", "label", "who",
+    "epsilon", "confidence", "certain", "within", "where", "by", "keep", "runs", "run_id", "label", "who",
 )  # fmt: skip
 
 
 _STEPS_OF_SET = 40
 _OF_ONE_TABLE = ("where", "by", "keys", "private_parent", "max_children", "row_bound", "schema", "delimiter")
-_ASKED_OF_SET = ("epsilon", "confidence", "certain", "keep", "runs", "run_id", "label", "who")
+_ASKED_OF_SET = ("epsilon", "confidence", "certain", "within", "keep", "runs", "run_id", "label", "who")
 _LIMITS = ("memory_limit", "temp_directory", "threads", "gather_rows")
 _MOST_REASONS = 5
 

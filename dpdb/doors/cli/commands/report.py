@@ -104,7 +104,10 @@ def add_combine(commands: Any) -> None:
 
 
 def _combine(options: argparse.Namespace) -> int:
-    """Print verdicts by site, and sums with their intervals; exit code 1 if a check failed at a site."""
+    """Print verdicts by site, and sums with their intervals.
+
+    Exit code 1 if a check failed at a site, 5 if none did and one is not shown or undecided.
+    """
     from dpdb.doors.reports.sites import board_of, read_sites, totals_of
 
     sites = read_sites(options.sites)
@@ -114,8 +117,8 @@ def _combine(options: argparse.Namespace) -> int:
         show(json.dumps(_as_json(board, totals, left_out), indent=2))
     else:
         show("\n".join([*_board_lines(board), *_total_lines(totals), *(f"not added: {each}" for each in left_out)]))
-    failed = any(c.verdict == "fail" and c.severity == "fail" for line in board.lines for c in line.checks.values())
-    return 1 if failed else 0
+    found = {c.verdict for line in board.lines for c in line.checks.values() if c.severity == "fail"}
+    return 1 if "fail" in found else 0 if found <= {"pass"} else 5
 
 
 def _as_json(board: Board, totals: list[Total], left_out: list[str]) -> dict[str, Any]:

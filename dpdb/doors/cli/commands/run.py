@@ -56,7 +56,7 @@ def add_run(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run or plan a job; 1 if a gate or a check failed, 5 if none did and a check is undecided."""
+    """Run or plan a job; 1 if a gate or a check failed, 5 if none did and one is not shown or undecided."""
     from dpdb.doors.cli.job_output import JobOutput
     from dpdb.doors.cli.session import clear_bar, step_bar
     from dpdb.doors.jobs import load_job

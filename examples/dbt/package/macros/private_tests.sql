@@ -3,33 +3,33 @@
 
 {% test functional_dependency(
     model, depends_on, epsilon=none, column_name=none, dependent=none, fail_above=none, measure='repair',
-    confidence=0.95, theta=none
+    confidence=0.95, theta=none, gate='bounds'
 ) %}
-{{ config(fail_calc = 'cast(ceil(coalesce(max(value), 0)) as bigint)') }}
+{{ config(fail_calc = 'coalesce(max(failures), 0)') }}
 {{ dpdb.released_above(
-    model, dpdb.dependency_text(depends_on, dependent or column_name), epsilon, fail_above, measure, confidence, theta
+    model, dpdb.dependency_text(depends_on, dependent or column_name), epsilon, fail_above, measure, confidence, theta, gate
 ) }}
 {% endtest %}
 
 {% test denial_constraint(
-    model, constraint, epsilon=none, column_name=none, fail_above=none, measure='repair', confidence=0.95, theta=none
+    model, constraint, epsilon=none, column_name=none, fail_above=none, measure='repair', confidence=0.95, theta=none, gate='bounds'
 ) %}
-{{ config(fail_calc = 'cast(ceil(coalesce(max(value), 0)) as bigint)') }}
-{{ dpdb.released_above(model, constraint, epsilon, fail_above, measure, confidence, theta) }}
+{{ config(fail_calc = 'coalesce(max(failures), 0)') }}
+{{ dpdb.released_above(model, constraint, epsilon, fail_above, measure, confidence, theta, gate) }}
 {% endtest %}
 
 {% test unique_combination_of_columns(
-    model, combination_of_columns, epsilon=none, fail_above=none, measure='repair', confidence=0.95, theta=none
+    model, combination_of_columns, epsilon=none, fail_above=none, measure='repair', confidence=0.95, theta=none, gate='bounds'
 ) %}
-{{ config(fail_calc = 'cast(ceil(coalesce(max(value), 0)) as bigint)') }}
+{{ config(fail_calc = 'coalesce(max(failures), 0)') }}
 {{ dpdb.released_above(
-    model, dpdb.key_text(combination_of_columns), epsilon, fail_above, measure, confidence, theta
+    model, dpdb.key_text(combination_of_columns), epsilon, fail_above, measure, confidence, theta, gate
 ) }}
 {% endtest %}
 
 -- A suite of checks that the plugin has registered, or one check of it, by name. All tests of one invocation of dbt that
--- name a suite share one run of it: the first runs it, the others read its verdicts. What warns, warns; what fails or is
--- undecided fails, unless `undecided` is 'warn'. `date` is what {date} stands for in the suite.
+-- name a suite share one run of it: the first runs it, the others read its verdicts. What warns, warns; what fails, is
+-- not shown or undecided fails, unless `undecided` is 'warn'. `date` is what {date} stands for in the suite.
 {% test check(model, suite, check=none, epsilon=none, column_name=none, undecided='fail', date=none) %}
 {{ config(fail_calc = 'coalesce(max(outcome), 0)', warn_if = '= 1', error_if = '> 1') }}
 {% if not execute %}
@@ -51,7 +51,7 @@ with verdicts as materialized (
     )
 )
 select
-    case when severity = 'fail' and verdict in ('fail', {{ dpdb.text(undecided | replace('fail', 'undecided')) }})
+    case when severity = 'fail' and verdict in ('fail'{{ ", 'not shown', 'undecided'" if undecided == 'fail' }})
         then 2 else 1 end as outcome, *
 from verdicts
 where {{ of_check }} and verdict <> 'pass'
@@ -65,31 +65,33 @@ where not exists (from verdicts where {{ of_check }})
 {% endtest %}
 
 
--- The release, where its value is above the threshold.
-{% macro released_above(relation, constraint, epsilon, fail_above, measure, confidence, theta) %}
+-- The release, where its value is above the threshold, or not shown to be within: no upper bound is at most the threshold.
+-- `gate='value'` compares the value alone.
+{% macro released_above(relation, constraint, epsilon, fail_above, measure, confidence, theta, gate) %}
 {% if not execute %}
 select 0 as value
 {% else %}
 {% set where = config.get('where') %}
-{% do dpdb.check_private(constraint, epsilon, fail_above, measure, confidence, theta) %}
+{% do dpdb.check_private(constraint, epsilon, fail_above, measure, confidence, theta, gate) %}
 {% set table = dpdb.measured_table(relation) %}
 {% set asked = [table, constraint, measure, epsilon, where, confidence, theta] %}
 -- Two tests that ask the same of a table in one run are one release, paid once: the threshold is no part of its name.
 {% set run = 'dbt test ' ~ local_md5(tojson(asked))[:16] ~ ' ' ~ dpdb.run_name() %}
 select
     measure, value, lower, upper, confidence, epsilon, mechanism, theta, "where", release_id,
-    {{ dpdb.text(constraint) }} as constraints, {{ dpdb.text(run) }} as run_id
+    {{ dpdb.text(constraint) }} as constraints, {{ dpdb.text(run) }} as run_id,
+    {% if fail_above is none %}cast(ceil(value) as bigint){% else %}cast(greatest(1, ceil(value)) as bigint){% endif %} as failures
 from dp_inconsistency(
     {{ dpdb.text(table) }}, {{ dpdb.text(measure) }}, epsilon := {{ epsilon }}, where_clause := {{ dpdb.text(where) }},
     confidence := {{ confidence }}, theta := {{ 'NULL' if theta is none else theta }}, run_id := {{ dpdb.text(run) }},
     constraints := {{ dpdb.text(constraint) }}
 )
-{% if fail_above is not none %}where value > {{ fail_above }}{% endif %}
+{% if fail_above is not none %}where value > {{ fail_above }}{% if gate == 'bounds' %} or upper is null or upper > {{ fail_above }}{% endif %}{% endif %}
 {% endif %}
 {% endmacro %}
 
 
-{% macro check_private(constraint, epsilon, fail_above, measure, confidence, theta) %}
+{% macro check_private(constraint, epsilon, fail_above, measure, confidence, theta, gate) %}
 {% set measures = ['repair', 'problematic', 'minimal_inconsistency'] %}
 {% set thresholds = [config.get('warn_if', '!= 0'), config.get('error_if', '!= 0')] %}
 {% if epsilon is not number or epsilon is boolean %}
@@ -100,6 +102,8 @@ from dp_inconsistency(
     {{ dpdb.refuse('give fail_above, a public threshold (or warn_if and error_if): a noisy value is rarely 0') }}
 {% elif fail_above is not none and (fail_above is not number or fail_above is boolean or fail_above < 0) %}
     {{ dpdb.refuse('fail_above is a number of at least 0, got ' ~ fail_above) }}
+{% elif gate not in ['bounds', 'value'] %}
+    {{ dpdb.refuse("gate is 'bounds' or 'value', got " ~ gate) }}
 {% elif confidence is not number or confidence is boolean %}
     {{ dpdb.refuse('confidence is a number between 0 and 1, got ' ~ confidence) }}
 {% elif theta is not none and theta is not integer %}

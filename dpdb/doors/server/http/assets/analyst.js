@@ -101,12 +101,12 @@ function intervals(releases) {
 
 // -- suites ----------------------------------------------------------------------------------------------------------
 
-// Verdicts come in words; these are pass, FAIL, WARN and undecided.
-const SIGNS = { pass: "\u2713", FAIL: "\u2717", WARN: "!", undecided: "?" };
-const CLASSES = { pass: "good", FAIL: "bad", WARN: "warned", undecided: "open" };
+// Verdicts come in words; these are pass, FAIL, WARN, not shown and undecided.
+const SIGNS = { pass: "\u2713", FAIL: "\u2717", WARN: "!", "not shown": "~", undecided: "?" };
+const CLASSES = { pass: "good", FAIL: "bad", WARN: "warned", "not shown": "open", undecided: "open" };
 
 function checks(said) {
-  const place = (check) => ["FAIL", "WARN", "undecided", "pass"].indexOf(check.verdict);
+  const place = (check) => ["FAIL", "WARN", "undecided", "not shown", "pass"].indexOf(check.verdict);
   const rows = [...said].sort((one, other) => place(one) - place(other));
   const used = [...new Set(said.map((check) => check.population).filter(Boolean))].map((each) => `; ${each}`).join("");
   return grid(`${several(said.length, "check")}${used}`, ["Verdict", "Check", "How many", "Limit"], rows.map((check) => [
