@@ -50,7 +50,7 @@ def test_measure_in_words_names_bounds_cost_and_guarantee(
     assert main([*arguments, "--measure", "repair"]) == 0
     head, row, guarantee = capsys.readouterr().out.splitlines()
     assert head.split() == ["measure", "value", "bounds", "(95%", "sure)", "meaning", "cost"]
-    assert re.fullmatch("repair +50 +50 to 50 +rows to delete, at least +epsilon 1000", row)
+    assert re.fullmatch("repair +50 +50 to 100 +rows to delete, at least +epsilon 1000", row)
     assert guarantee.startswith("Guarantee: pure 1000-differential privacy for adding or removing one row")
     assert main([*arguments, "--measure", "repair", "--verbose"]) == 0
     out = capsys.readouterr().out
@@ -59,7 +59,7 @@ def test_measure_in_words_names_bounds_cost_and_guarantee(
     assert "differential privacy" in out
 
 
-@pytest.mark.parametrize(("threshold", "code"), [("50", 0), ("49.5", 1), ("51", 0)])
+@pytest.mark.parametrize(("threshold", "code"), [("100", 0), ("49.5", 1), ("51", 5)])
 def test_fail_above_compares_strictly(
     hospital: Path, hospital_constraints: Path, capsys: pytest.CaptureFixture[str], threshold: str, code: int
 ) -> None:

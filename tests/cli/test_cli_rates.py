@@ -51,12 +51,15 @@ def test_a_rate_in_words(measure: list[str], capsys: Captured) -> None:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize(("threshold", "code"), [("0.01", 1), ("0.0103", 0), ("1", 0), ("5", 2), ("-1", 2)])
+@pytest.mark.parametrize(("threshold", "code"), [("0.01", 1), ("0.0103", 5), ("1", 5), ("5", 2), ("-1", 2)])
 def test_a_gate_compares_the_rate(measure: list[str], capsys: Captured, threshold: str, code: int) -> None:
     options = ["--measure", "problematic", "--rate", "--fail-above", f"problematic={threshold}"]
     assert main([*measure, "--epsilon", CERTAIN, *options]) == code
     err = capsys.readouterr().err
     assert ("gate failed: problematic = 1.030% > 1.000%" in err) == (code == 1)
+    assert ("gate not shown to be within: problematic = 1.030%" in err) == (code == 5)
+    if code == 5:
+        assert main([*measure, "--epsilon", CERTAIN, *options, "--gate", "value"]) == 0
     assert ("share of the rows, from 0 to 1" in err) == (threshold == "5")
 
 

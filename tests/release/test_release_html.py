@@ -66,7 +66,7 @@ def test_every_text_is_escaped_and_nothing_is_loaded(html: str) -> None:
 def test_a_card_says_value_interval_and_cost() -> None:
     text = Elements(PLAIN._repr_html_()).text
     assert "1,234.5 rows" in text
-    assert "at least 1,000, at most 1,500 (95% sure)" in text
+    assert "at least 1,000, at most 3,000 (95% sure)" in text
     assert "whole table" in text
     assert "epsilon 1: pure" in text.partition("details")[0]
     assert "mechanism: fractional, noise scale 2" in text.partition("details")[2]

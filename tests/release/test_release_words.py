@@ -76,7 +76,7 @@ def test_the_first_answer_is_one_table_with_its_notes_once_below() -> None:
     assert table_of(first, second) == [
         "measure       value  bounds (95% sure)  meaning                         cost",
         "problematic  1.235%  at least 1.000% *  share of rows in some conflict  epsilon 1",
-        "repair           50  40 to 60.5         rows to delete, at least        epsilon 1",
+        "repair           50  40 to 121          rows to delete, at least        epsilon 1",
         "No upper end: the true number may be larger (examples/manual/mechanisms.md says why).",
         "* Many conflicts of few rows may be missing: more epsilon may show them.",
         "Guarantee: pure 1-differential privacy; it covers all that is shown.",

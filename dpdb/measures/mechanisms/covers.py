@@ -80,7 +80,7 @@ def _greedy(run: Run) -> Answer:
     """
     estimand = "size of the greedy vertex cover (Algorithm 5), plus self-conflicts; repair <= size <= 2 repair"
     answer = run.by_laplace(_size(run.statistics), _SENSITIVITY, estimand)
-    return replace(answer, lower=answer.lower / 2)
+    return replace(answer, lower=-(-answer.lower // 2))  # whole rows
 
 
 def _size(statistics: GraphStatistics) -> int:
