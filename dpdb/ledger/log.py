@@ -276,6 +276,21 @@ class LedgerLog:
             lines=tuple(lines),
         )
 
+    def salt(self, debit: LoggedDebit, name: str) -> str:
+        """Return the salt of one answer of a debit in receipts; made as the nonce of a leaf is, and in no leaf.
+
+        Whoever has one salt learns nothing of another: each is a mark under the ledger's key.
+
+        Parameters
+        ----------
+        debit
+            As the log states it.
+        name
+            Of the answer among those of the debit.
+        """
+        place = next(place for kind, place in debit.lines if kind in ("answer", "suite_answer"))
+        return self._mark("answer", json.dumps([place, name]))
+
     def last_place(self, number: int) -> int:
         """Return the place of the answer of a debit; of the debit itself if it has none by now."""
         with self._books.current():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.receipts.issue import Issuer as Issuer
+    from dpdb.receipts.issue import Issuer as Issuer, LedgerTree as LedgerTree
     from dpdb.receipts.keys import (
         SigningKey as SigningKey,
         load_key as load_key,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         open_receipt as open_receipt,
         read_receipts as read_receipts,
     )
+    from dpdb.receipts.statement import digest as digest
     from dpdb.receipts.verification import NOT_PROVEN as NOT_PROVEN, Verified as Verified, verify as verify
     from dpdb.receipts.witness import WitnessFile as WitnessFile, read_checkpoints as read_checkpoints
 else:

@@ -12,7 +12,7 @@ from dpdb.ledger import LedgerReading
 from dpdb.receipts.keys import SigningKey, signing
 from dpdb.receipts.merkle import Tree
 from dpdb.receipts.notes import Checkpoint, sign_checkpoint, signature
-from dpdb.receipts.statement import PAYLOAD_TYPE, canonical, envelope, pae, stated
+from dpdb.receipts.statement import PAYLOAD_TYPE, canonical, envelope, pae, salts, stated
 from dpdb.stopping import Closing
 
 
@@ -71,6 +71,38 @@ class LedgerTree(Closing):
                     "signed. Put the newest ledger back"
                 )
 
+    def found(
+        self, *, run_id: str | None = None, suite: str | None = None, release_id: str | None = None
+    ) -> tuple[int, str | None]:
+        """Return the debit of a run or of a release, and the run if it is one of a kept `suite`.
+
+        Raises
+        ------
+        LedgerError
+            There is none.
+        """
+        self.refresh()
+        found = self.log.debit_of(run_id=run_id, suite=suite, release_id=release_id)
+        if found is None:
+            raise LedgerError(f"{self.ledger.shown}: no debit of {run_id or release_id!r}, so there is no receipt")
+        return found
+
+    def salts(self, number: int, run: str | None = None, *, size: int | None = None) -> dict[str, str]:
+        """Return the salts of a debit's releases or other answer, by their names in its receipt.
+
+        For whoever may have the answer: with its salt an answer is found in the receipt, without it nothing is.
+
+        Parameters
+        ----------
+        number
+            Of the debit.
+        run
+            Of a kept suite, the run that is meant.
+        size
+            How many lines of the log count; by default all.
+        """
+        return salts(self.log, self.log.debit(number, self.tree.size if size is None else size, run))
+
     def close(self) -> None:
         """Close the ledger."""
         self.ledger.close()
@@ -111,22 +143,6 @@ class Issuer(LedgerTree):
             self.refuse_rollback(signed.last(self.origin), signed.path)
             signed.keep(self.newest)
             return self.newest, sign_checkpoint(self.newest, self._key.seed, self._key.public)
-
-    def found(
-        self, *, run_id: str | None = None, suite: str | None = None, release_id: str | None = None
-    ) -> tuple[int, str | None]:
-        """Return the debit of a run or of a release, and the run if it is one of a kept `suite`.
-
-        Raises
-        ------
-        LedgerError
-            There is none.
-        """
-        self.refresh()
-        found = self.log.debit_of(run_id=run_id, suite=suite, release_id=release_id)
-        if found is None:
-            raise LedgerError(f"{self.ledger.shown}: no debit of {run_id or release_id!r}, so there is no receipt")
-        return found
 
     def own_debit(self, analyst: str, **named: str) -> int | None:
         """Return the debit of an analyst with rights of his own, by `run_id` or `release_id`; None if it is not his."""

@@ -3,8 +3,11 @@
 The fields for guarantee, unit, mechanism, parameters and bounds have the names of OpenDP's deployments registry
 (`dp_flavor`, `privacy_loss`, `implementation`, `accounting`); the others are ours. Amounts are whole units of the
 ledger. Nothing names a person, a predicate or a value: region, request, run and asker are marks under the ledger's key,
-by which only the ledger's holder knows them again, and of the releases there are digests. A rationed analyst's sums are
-of his own debits, and times are cut to the minute, as in his history.
+by which only the ledger's holder knows them again, and of each release or other answer there is a salted digest. Its
+salt is a mark under the ledger's key, too (`LedgerLog.salt`), is in no receipt, and comes with the answer's own receipt
+to whoever has the answer. So a digest is guessed by nobody else, however few values an answer may have: with a random
+function for SHA-256 of 256 unknown bits, as many guesses as that. Receipts of older versions (`PLAIN`) have digests
+without a salt. A rationed analyst's sums are of his own debits, and times are cut to the minute, as in his history.
 
 An envelope (DSSE of secure-systems-lab, version 1.0) has a payload, its type, and signatures of both. Whoever reads a
 receipt without the ledger checks that it has the fields of one, and that they add up (`check_stated`).
@@ -105,7 +108,9 @@ def _decoded(text: object) -> bytes:
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
-PREDICATE_TYPE = "urn:dpdb:receipt:v1"
+PREDICATE_TYPE = "urn:dpdb:receipt:v2"
+PLAIN = "urn:dpdb:receipt:v1"
+"""The kind of receipts of older versions, whose digests have no salt; they are verified, and no longer made."""
 
 FLAVORS = {
     "pure": ("Pure DP", "max divergence", "1e-9 epsilon"),
@@ -141,7 +146,7 @@ def stated(
     """
     return {
         "_type": STATEMENT_TYPE,
-        "subject": subjects(origin, debit, leaf),
+        "subject": subjects(log, origin, debit, leaf),
         "predicateType": PREDICATE_TYPE,
         "predicate": {**claims(log, debit), "log": proofs},
     }
@@ -201,27 +206,61 @@ def claims(log: LedgerLog, debit: LoggedDebit) -> dict[str, Any]:
     }
 
 
-def subjects(origin: str, debit: LoggedDebit, leaf: bytes) -> list[dict[str, Any]]:
+def subjects(
+    log: LedgerLog, origin: str, debit: LoggedDebit, leaf: bytes, kind: str = PREDICATE_TYPE
+) -> list[dict[str, Any]]:
     """Return what a receipt is about, by SHA-256: the leaf of a debit, and the releases or other answer of its run.
 
-    A release is hashed as `canonical` writes its fields, so whoever has the release can find it in the receipt.
+    Whoever has a release, or another answer, and its salt finds it in the receipt by `digest`.
+
+    Parameters
+    ----------
+    log
+        The log, whose key makes the salts.
+    origin
+        The name of the log in checkpoints.
+    debit
+        As the log states it at some size.
+    leaf
+        The hash of the debit.
+    kind
+        Of the receipt: `PLAIN` for one of an older version.
     """
+    salted = salts(log, debit)
     found = [_subject(f"{origin}/{debit.lines[0][1]}", leaf.hex())]
-    answered = _answered(debit)
-    if isinstance(answered, list):
-        found += [_subject(one["release_id"], digest(one)) for one in answered]
-    else:
-        found.append(_subject("verdicts" if "checks" in answered else ANSWER, digest(answered)))
-    return found
+    return found + [
+        _subject(name, digest(value, None if kind == PLAIN else salted[name])) for name, value in _named(debit)
+    ]
 
 
-def digest(value: object) -> str:
-    """Return the SHA-256 of a value as `canonical` writes it."""
-    return hashlib.sha256(canonical(value)).hexdigest()
+def salts(log: LedgerLog, debit: LoggedDebit) -> dict[str, str]:
+    """Return the salt of each release or other answer of a debit, by its name; for whoever may have the answer."""
+    return {name: log.salt(debit, name) for name, _ in _named(debit)}
+
+
+def digest(value: object, salt: str | None) -> str:
+    """Return the SHA-256 of an answer's fields, with its salt where it has one.
+
+    Examples
+    --------
+    >>> digest({"value": 327}, None) == hashlib.sha256(b'{"value":327}').hexdigest()
+    True
+    >>> digest({"value": 327}, "5a") == hashlib.sha256(b'{"answer":{"value":327},"salt":"5a"}').hexdigest()
+    True
+    """
+    hashed = value if salt is None else {"answer": value, "salt": salt}
+    return hashlib.sha256(canonical(hashed)).hexdigest()
 
 
 def _subject(name: str, sha256: str) -> dict[str, Any]:
     return {"name": name, "digest": {"sha256": sha256}}
+
+
+def _named(debit: LoggedDebit) -> list[tuple[str, Any]]:
+    answered = _answered(debit)
+    if isinstance(answered, list):
+        return [(one["release_id"], one) for one in answered]
+    return [("verdicts" if "checks" in answered else ANSWER, answered)]
 
 
 def _mechanisms(debit: LoggedDebit) -> list[dict[str, str]]:
@@ -288,7 +327,7 @@ def shape_of(value: object, shape: Any = None) -> bool:
 def check_stated(statement: dict[str, Any]) -> list[str]:
     """Return what in a statement of the right shape does not add up or contradicts itself."""
     wrong = []
-    if (statement["_type"], statement["predicateType"]) != (STATEMENT_TYPE, PREDICATE_TYPE):
+    if statement["_type"] != STATEMENT_TYPE or statement["predicateType"] not in (PREDICATE_TYPE, PLAIN):
         wrong.append("it is of another kind")
     checks = (_lines, _guarantee, _sums, _scope, _answer)
     return wrong + [words for check in checks for words, holds in check(statement) if not holds]

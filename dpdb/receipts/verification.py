@@ -179,11 +179,27 @@ def _compare(good: list[tuple[str, Receipt]], result: Verified) -> None:
         same[receipt.place] = place, receipt
     for receipts in of.values():
         ordered = [receipts[at] for at in sorted(receipts)]
+        result.found.append(_how_many([receipt for _, receipt in ordered]))
         for (first, earlier), (second, later) in pairwise(ordered):
             pairs += 1
             if not _goes_on(earlier, later):
                 result.refused.append(f"the sums of {second} do not go on from those of {first}")
     result.found.append(f"sums that go on from one receipt to the next: {pairs} pairs")
+
+
+def _how_many(receipts: Sequence[Receipt]) -> str:
+    """Say how many of the debits that the newest receipt counts have a receipt here.
+
+    Parameters
+    ----------
+    receipts
+        One of each debit, of one log and one scope, in the order of the log.
+    """
+    newest = receipts[-1].claims["accounting"]
+    debits, lacking = newest["debits_before"] + 1, ""
+    if len(receipts) < debits:
+        lacking = "; of the others nothing is shown but their sum"
+    return f"receipts of {len(receipts)} of {debits} debits up to the newest ({newest['scope']}){lacking}"
 
 
 def _fixed(receipt: Receipt) -> object:
@@ -225,7 +241,9 @@ def _against(tree: LedgerTree, good: list[tuple[str, Receipt]], witnessed: list[
             wrong = _differing(tree, receipt)
             result.refused += [f"{place}: the ledger says otherwise of {field}" for field in wrong]
             derived += not wrong
-    result.found.append(f"{derived} receipts derived again from a ledger of {tree.tree.size} lines")
+    result.found.append(
+        f"{derived} receipts derived again from a ledger of {tree.tree.size} lines and {tree.log.debits} debits"
+    )
 
 
 def _differing(tree: LedgerTree, receipt: Receipt) -> list[str]:
@@ -245,7 +263,9 @@ def _differing(tree: LedgerTree, receipt: Receipt) -> list[str]:
     leaves = [(kind, place, tree.tree.leaf(place - 1).hex()) for kind, place in debit.lines]
     if leaves != receipt.lines:
         wrong.append("its lines")
-    elif subjects(tree.origin, debit, bytes.fromhex(leaves[0][2])) != receipt.statement["subject"]:
+    elif receipt.statement["subject"] != subjects(
+        tree.log, tree.origin, debit, bytes.fromhex(leaves[0][2]), receipt.statement["predicateType"]
+    ):
         wrong.append("its releases")
     return wrong
 

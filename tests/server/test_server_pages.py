@@ -197,7 +197,14 @@ def test_routes_answer_as_described(server: Server) -> None:
             said = operation["responses"].get(str(found.status_code))
             shape = schemas["Refusal"] if said is None else said["content"]["application/json"]["schema"]
             assert set(found.json()) == set(shape["properties"])
-            assert path in ("/v1/board/revoke", "/v1/board/rearm", "/v1/board/report", "/v1/receipts", "/mcp")
+            assert path in (
+                "/v1/board/revoke",
+                "/v1/board/rearm",
+                "/v1/board/report",
+                "/v1/receipts",
+                "/v1/receipts/salts",
+                "/mcp",
+            )
         elif path != "/metrics":
             schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
             schema = schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema

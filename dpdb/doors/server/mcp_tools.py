@@ -128,8 +128,7 @@ class Tools:
         if not all(isinstance(name, str) for _, name in named):
             raise RefusedError(Refusal("bad_request", "releases and runs are lists of texts"))
         found = await self._desk.receipts.of(asker, named, fields.get("if_receipt"))
-        lines = [{"receipt": one.line.decode().removesuffix("\n"), "if_receipt": one.shown} for one in found]
-        return {"receipts": lines}
+        return {"receipts": [one.values() for one in found]}
 
     def _cited(self, asker: Asker, answer: Answer) -> dict[str, Any]:
         """Return an answer with the ids under which `dpdb budget answers` finds its numbers, to be cited."""
@@ -157,6 +156,7 @@ TOOLS = {tool.name: tool for tool in (
          {"suite": str, **CHECK_OPTIONS, **_RUN}, ("suite",), True),
     Tool("receipt", Tools._receipt,
          "Return signed receipts of your releases and runs, by their ids: what each has cost, and where it stands "
-         "in the ledger. Keep every one in the very bytes that it has. May take some seconds. Free.",
+         "in the ledger. Keep every one in the very bytes that it has; its salts are for you alone. May take some "
+         "seconds. Free.",
          {"releases": list, "runs": list, **_SEEN}, (), False),
 )}  # fmt: skip

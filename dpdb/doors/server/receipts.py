@@ -29,10 +29,16 @@ _TRIES = 3
 
 
 class SignedReceipt(NamedTuple):
-    """A receipt as one line of JSON, and what it shows of the log as `If-Receipt` names it."""
+    """A receipt as one line of JSON, what it shows of the log as `If-Receipt` names it, and its answers' salts."""
 
     line: bytes
     shown: str
+    salts: Mapping[str, str]
+
+    def values(self) -> dict[str, Any]:
+        """Return it for its asker, who has the answers, with the salts by which they are found in it."""
+        line = self.line.decode().removesuffix("\n")
+        return {"receipt": line, "if_receipt": self.shown, "salts": self.salts}
 
 
 class Receipts:
@@ -139,7 +145,8 @@ class Receipts:
     def _signed(self, issuer: Issuer, number: int, after: list[Checkpoint]) -> SignedReceipt:
         size = self._shown[issuer]
         line = issuer.issue(number, None, after, size=size)
-        return SignedReceipt(line, issuer.at(size).text.strip().replace("\n", " "))
+        shown = issuer.at(size).text.strip().replace("\n", " ")
+        return SignedReceipt(line, shown, issuer.salts(number, size=size))
 
     def _follow(self) -> None:
         while not self._stopped.wait(max(0.0, self._next - time.monotonic())):

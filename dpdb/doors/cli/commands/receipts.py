@@ -12,13 +12,14 @@ from dpdb.doors.cli.streams import one_line, say, show
 from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
+    from dpdb.doors.cli.parser import Parser
     from dpdb.receipts import Receipt, Verified
 
 
 def add_receipts(commands: Any) -> None:
     """Add `dpdb receipts` and its actions."""
-    text = "make the key of receipts; issue receipts of what was spent"
-    command_of_actions(commands, "receipts", text, add_key, add_issue)
+    text = "make the key of receipts; issue receipts of what was spent, and the salts of their answers"
+    command_of_actions(commands, "receipts", text, add_key, add_issue, add_salts)
 
 
 def add_key(actions: Any) -> None:
@@ -43,22 +44,48 @@ def add_issue(actions: Any) -> None:
     text = "print the receipt of a run or of a release that was spent for before; spends nothing"
     example = "dpdb receipts issue visits.ledger --run-id monday --receipt-key keys/receipts.key"
     parser = command(actions, "issue", _issue, text, example)
-    parser.add_argument("ledger", metavar="LEDGER", help="file of the ledger")
+    _debit_options(parser)
     parser.add_argument("--receipt-key", metavar="KEY", required=True, help="private key of receipts")
-    parser.add_argument("--run-id", metavar="ID", help="the run")
-    parser.add_argument("--suite", metavar="NAME", help="the kept suite that the run is of")
-    parser.add_argument("--release", metavar="ID", help="the release")
     parser.add_repeated(
         "--after", metavar="FILE", help="receipts, or a witness's file: shown to be of the same log; repeatable"
     )
+
+
+def _debit_options(parser: Parser) -> None:
+    parser.add_argument("ledger", metavar="LEDGER", help="file of the ledger")
+    parser.add_argument("--run-id", metavar="ID", help="the run")
+    parser.add_argument("--suite", metavar="NAME", help="the kept suite that the run is of")
+    parser.add_argument("--release", metavar="ID", help="the release")
+
+
+def _named(options: argparse.Namespace) -> dict[str, str | None]:
+    if (options.run_id is None) == (options.release is None):
+        raise ParameterError("give --run-id ID or --release ID")
+    return {"run_id": options.run_id, "suite": options.suite, "release_id": options.release}
+
+
+def add_salts(actions: Any) -> None:
+    """Add `dpdb receipts salts`."""
+    text = "print the salts of a run's or a release's answers, with which whoever has these finds them in the receipt"
+    parser = command(actions, "salts", _salts, text, "dpdb receipts salts visits.ledger --run-id monday")
+    _debit_options(parser)
+
+
+def _salts(options: argparse.Namespace) -> None:
+    """Print the salts by the names of the answers in the receipt."""
+    from dpdb.ledger import open_to_read
+    from dpdb.receipts import LedgerTree
+
+    named = _named(options)
+    with open_to_read(options.ledger) as reading, LedgerTree(reading) as tree:
+        show(json.dumps(tree.salts(*tree.found(**named)), indent=2))
 
 
 def _issue(options: argparse.Namespace) -> None:
     """Print one receipt."""
     from dpdb.receipts import Issuer, load_key, load_public, open_receipt, read_checkpoints, read_receipts
 
-    if (options.run_id is None) == (options.release is None):
-        raise ParameterError("give --run-id ID or --release ID")
+    named = _named(options)
     key = load_key(options.receipt_key)
     known = [key.note_key, *map(load_public, key.earlier)]
     after = []
@@ -69,7 +96,7 @@ def _issue(options: argparse.Namespace) -> None:
         else:
             after += read_checkpoints(path, known)
     with Issuer(options.ledger, key) as issuer:
-        found = issuer.found(run_id=options.run_id, suite=options.suite, release_id=options.release)
+        found = issuer.found(**named)
         show(issuer.issue(*found, after).decode().removesuffix("\n"))
 
 

@@ -38,7 +38,8 @@ from dpdb.doors.server.exchange import (
     checked_fields,
     json_bytes,
 )
-from dpdb.doors.server.http.openapi import ANSWER, ARROW, PLAN, ApiRoute, answer_of, openapi_document
+from dpdb.doors.server.http.openapi import ANSWER, ARROW, MANY, PLAN, ApiRoute, answer_of, openapi_document
+from dpdb.doors.server.receipts import SignedReceipt
 from dpdb.doors.server.refusals import FAILED, NOT_FOUND, UNAUTHORIZED, Refusal
 from dpdb.errors import OWNER_LOG
 
@@ -170,9 +171,16 @@ async def _history(call: _Call) -> dict[str, Any]:
 
 
 async def _receipts(call: _Call) -> Response:
+    return Response(b"".join(one.line for one in await _signed(call)), media_type=_LINES, headers=_HEADERS)
+
+
+async def _receipt_salts(call: _Call) -> dict[str, Any]:
+    return {"receipts": [one.values() for one in await _signed(call)]}
+
+
+async def _signed(call: _Call) -> list[SignedReceipt]:
     asked = [pair for pair in call.request.query_params.multi_items() if pair[0] in ("run", "release")]
-    found = await call.desk.receipts.of(call.asker, asked, call.seen)
-    return Response(b"".join(one.line for one in found), media_type=_LINES, headers=_HEADERS)
+    return await call.desk.receipts.of(call.asker, asked, call.seen)
 
 
 async def _report(call: _Call) -> Response:
@@ -312,6 +320,9 @@ ROUTES = (
     ApiRoute("GET", "/v1/receipts", _receipts,
              "Signed receipts of the asker's own runs and releases, one for each debit.",
              _LINES, parameters=("run", "release", "If-Receipt")),
+    ApiRoute("GET", "/v1/receipts/salts", _receipt_salts,
+             "The same receipts with the salts of their answers, by which the asker finds his answers in them.",
+             answer_of("receipts", receipts=MANY), parameters=("run", "release", "If-Receipt")),
     ApiRoute("GET", "/v1/schema", lambda call: call.desk.schema(), "Say what is public.",
              answer_of("tables public words")),
     ApiRoute("GET", "/v1/board", lambda call: call.desk.board(call.asker), "For owners: who has spent what.",

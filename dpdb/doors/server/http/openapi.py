@@ -10,7 +10,7 @@ from dpdb.doors.server.exchange import fields_schema
 
 ARROW = "application/vnd.apache.arrow.stream"
 _TEXT: dict[str, Any] = {"type": "string"}
-_MANY: dict[str, Any] = {"type": "array", "items": {"type": "object"}}
+MANY: dict[str, Any] = {"type": "array", "items": {"type": "object"}}
 _PARAMETERS: Mapping[str, dict[str, Any]] = {
     "Idempotency-Key": {
         "in": "header",
@@ -49,7 +49,7 @@ _RESULT = {"columns": _COLUMNS, "rows": {"type": "array", "items": {"type": "arr
 _COST = {"epsilon": {"type": "number"}, "cost": _TEXT}
 _SCHEMAS = {
     "Refusal": answer_of("error message", error=_TEXT, message=_TEXT),
-    "Answer": answer_of("columns rows epsilon cost releases checks", **_RESULT, **_COST, releases=_MANY, checks=_MANY),
+    "Answer": answer_of("columns rows epsilon cost releases checks", **_RESULT, **_COST, releases=MANY, checks=MANY),
     "Plan": answer_of("epsilon cost columns rows", **_RESULT, **_COST),
 }
 _RPC_ERROR = answer_of("jsonrpc id error", jsonrpc=_TEXT, error=answer_of("code message", message=_TEXT))
