@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from dpdb.suites.check import CheckRun as CheckRun, prepare_check as prepare_check, run_check as run_check
     from dpdb.suites.mechanism.bounds import (
         Verdict as Verdict,
-        bound_of_undecided as bound_of_undecided,
+        bound_of_quiet as bound_of_quiet,
         size_of_failure as size_of_failure,
         verdicts as verdicts,
     )
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     )
     from dpdb.suites.planning import (
         Numbers as Numbers,
-        deciding_epsilon as deciding_epsilon,
         deciding_words as deciding_words,
         epsilon_for as epsilon_for,
         numbers_instead as numbers_instead,

@@ -1,4 +1,4 @@
-"""What a suite can be expected to say, in numbers and words; what would decide what a run left undecided. Public."""
+"""What a suite can be expected to say, in numbers and words; what would test what a run did not. Public."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from dpdb.release import Epsilon
 from dpdb.suites.counted import tests_without_table
 from dpdb.suites.mechanism.plan import Certain, SuitePlan, Tested
 from dpdb.suites.mechanism.planned import plan_suite
-from dpdb.suites.result import CheckResult
 from dpdb.suites.results import CheckResults
 from dpdb.suites.suite import Suite
 
@@ -38,7 +37,7 @@ class Numbers:
         With Gaussian noise, at the promise (epsilon, 10^-6).
     better_on_zcdp : bool
         Whether the numbers of the zCDP ledger say more of a check that passes than the suite does: one that is
-        surely within its limit plus `2 zcdp`, against the limit plus `unsure_rows`. They also leave nothing undecided.
+        surely within its limit plus `2 zcdp`, against the limit plus `unsure_rows`, however many fail.
     """
 
     pure: int
@@ -64,8 +63,7 @@ def surely_found(plan: SuitePlan, test: int, rows: int | Fraction, *, others_dec
     Notes
     -----
     As rho <= `known`, a statistic of at least T + o_l + `known` rings at level l whatever the noise, so each of these
-    checks costs at most level l's amount c. They are run at that level while c and the last level's amount are left;
-    what is left then pays rings at the last level.
+    checks costs at most level l's amount, and is run there while that is left.
 
     Parameters
     ----------
@@ -76,7 +74,7 @@ def surely_found(plan: SuitePlan, test: int, rows: int | Fraction, *, others_dec
     rows : int or Fraction
         By how much each of them is over its limit (or under it, where it fails below).
     others_decided : bool
-        Whether a test at the last level shall be left for all others, which are undecided without it.
+        Whether a test at the last level shall be left for all others, which pass within wider bounds without it.
     """
     limit = int(plan.tests[test].limit * plan.lattice) * plan.tests[test].sign
     excess = limit + math.floor(rows * plan.lattice) - plan.thresholds[test] - plan.known
@@ -88,8 +86,7 @@ def surely_found(plan: SuitePlan, test: int, rows: int | Fraction, *, others_dec
     cost = plan.levels[level]
     if others_decided:
         return max(0, left - last) // cost
-    found = 0 if level == len(offsets) - 1 else max(0, left - last) // cost
-    return found + (left - found * cost) // last
+    return left // cost
 
 
 def epsilon_for(tests: Sequence[Tested], rows: int | Fraction, confidence: Decimal | Fraction, **options: Any) -> int:
@@ -266,7 +263,7 @@ def _found(plan: SuitePlan) -> Iterator[str]:
             return
         if found is not None:
             size = f"{rows:,} row{'s' * (rows > 1)}{of}"
-            yield f"{found:,} failures by {size} are surely found; {decided:,} leave none undecided"
+            yield f"{found:,} failures by {size} are surely found; {decided:,} leave all others tested to the end"
 
 
 def _numbers(plan: SuitePlan) -> Iterator[str]:
@@ -277,7 +274,7 @@ def _numbers(plan: SuitePlan) -> Iterator[str]:
         f"ledger at rho {rho:g}, {numbers.approximate:,} with Gaussian noise at delta 1e-6"
     )
     if numbers.better_on_zcdp:
-        yield "numbers on a zCDP ledger say more than these verdicts, and leave nothing undecided"
+        yield "numbers on a zCDP ledger say more than these verdicts, however many fail"
 
 
 def _rows(rows: Fraction) -> str:
@@ -288,64 +285,15 @@ def _short(epsilon: int) -> str:
     return f"{epsilon / NANO:.2g}"
 
 
-_TIMES = (1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 100)
+def deciding_words(plan: SuitePlan, results: CheckResults) -> str | None:
+    """Return what would test to the end what was not and is no pass; None if there is none, or nothing failed.
 
-
-def deciding_words(plan: SuitePlan, results: CheckResults) -> str:
-    """Return the command that would decide the undecided checks."""
-    epsilon = deciding_epsilon(plan, results)
-    failed = results.count("fail")
-    fewer = f"a suite without the {'rule' if failed == 1 else f'{failed} rules'} that failed"
-    if results.name is not None:
-        fewer = f"Close {results.name!r}, and keep {fewer}"
-        return f"{fewer}." if epsilon is None else f"{fewer}, or this one with --epsilon {format_epsilon(epsilon)}."
-    if epsilon is None:
-        return f"Run {fewer}."
-    return f"--epsilon {format_epsilon(epsilon)} decides them, if no other check fails; or run {fewer}."
-
-
-def deciding_epsilon(plan: SuitePlan, results: CheckResults) -> int | None:
-    """Return nano-epsilon that would have sufficed, if no other check fails; None if a hundred times as much would not.
-
-    With it the failures of every slice, each at the level at which its published bound surely rings it (as in
-    `surely_found`), leave a ring at the last level, up to which all other checks are tested then.
-
-    Parameters
-    ----------
-    plan
-        Of the suite.
-    results
-        Its verdicts: in the order of the tests, slice after slice.
+    True whatever the rows are: without the rules that failed, and with as much epsilon, every other check is tested at
+    the last level until one of them fails, because only failures cost anything.
     """
-    slices = [results[start : start + len(plan.tests)] for start in range(0, len(results), len(plan.tests))]
-    for times in _TIMES:
-        epsilon = math.ceil(plan.epsilon * times)
-        try:
-            larger = plan_suite(
-                plan.tests, epsilon, plan.confidence, certain=plan.certain, runs=plan.runs, keys=plan.keys
-            )
-        except ParameterError:
-            return None
-        spent = larger.first_share + max(_cost_of_failures(larger, checks) for checks in slices)
-        if spent + larger.levels[-1] <= epsilon:
-            return epsilon
-    return None
-
-
-def _cost_of_failures(plan: SuitePlan, checks: tuple[CheckResult, ...]) -> int:
-    return sum(
-        plan.ring_cost(test, _surely_rings(plan, test, check))
-        for test, check in enumerate(checks)
-        if check.verdict == "fail"
-    )
-
-
-def _surely_rings(plan: SuitePlan, test: int, check: CheckResult) -> int:
-    """Return the first level at which a failure rings whatever the noise; the last one if that is not known."""
-    sign = plan.tests[test].sign
-    bound = check.lower if sign > 0 else check.upper
-    if bound is None:
-        return len(plan.levels)
-    excess = math.floor(sign * Fraction(bound) * plan.lattice) - plan.thresholds[test] - plan.known
-    offsets = plan.offsets[plan.bank_of[test]]
-    return next((level for level, offset in enumerate(offsets, 1) if offset <= excess), len(offsets))
+    failed, last = results.count("fail"), len(plan.levels)
+    if not failed or all(check.level == last or check.verdict in ("pass", "fail") for check in results):
+        return None
+    fewer = f"a suite without the {'rule' if failed == 1 else f'{failed} rules'} that failed"
+    fewer = f"Run {fewer}" if results.name is None else f"Close {results.name!r}, and keep {fewer}"
+    return f"{fewer}: it tests the others to the end, as long as none of them fails."

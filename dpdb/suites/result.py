@@ -26,7 +26,7 @@ class CheckResult:
         Of the check, as its file names and writes it.
     verdict : str
         ``pass``, ``fail``, ``not shown`` (to be within its limit: a pass whose bound is beyond what was asked), or
-        ``undecided`` where epsilon did not suffice for a test.
+        ``undecided`` where epsilon did not suffice for any test (with certain passes: for one at the last level).
     severity : str
         ``fail`` or ``warn``.
     limit : float
@@ -128,7 +128,7 @@ def undecided_words(checks: Sequence[CheckResult]) -> str | None:
     failures, them = f"{failed} failure{'s' * (failed != 1)}", "it" if undecided == 1 else "them"
     return (
         f"{undecided} undecided, which may fail or pass: the {failures} found before left too little epsilon to test "
-        f"{them} to the end."
+        f"{them}."
     )
 
 

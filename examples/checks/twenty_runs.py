@@ -53,17 +53,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 if one["unit"] == "rows":
                     upper = truth[place] if one["upper"] is None else one["upper"]
                     outside += not (one["lower"] or 0) <= truth[place] <= upper
-    heads = ("check", "limit", "true", "", "failed", "passed", "undecided")
+    heads = ("check", "limit", "true", "", "failed", "passed", "not shown", "undecided")
     lines = [heads]
     for check, count, bad, found in zip(CHECKS, truth, broken, verdicts, strict=True):
-        said = (str(found[verdict]) for verdict in ("fail", "pass", "undecided"))
+        said = (str(found[verdict]) for verdict in ("fail", "pass", "not shown", "undecided"))
         lines.append((check.name, check.limit_words, f"{count:,}", "broken" if bad else "", *said))
     print(in_columns(lines))
     false_fails = sum(found["fail"] for found, bad in zip(verdicts, broken, strict=True) if not bad)
     missed = sum(found["pass"] for found, bad in zip(verdicts, broken, strict=True) if bad)
     print(
         f"{options.runs} runs of {len(CHECKS)} checks: {false_fails} failed within their limits, {missed} passed "
-        f"beyond them, {outside} bounds wrong, {sum(found['undecided'] for found in verdicts)} undecided; epsilon "
+        f"beyond them, {outside} bounds wrong, {sum(found['not shown'] for found in verdicts)} not "
+        f"shown, {sum(found['undecided'] for found in verdicts)} undecided; epsilon "
         f"{min(costs):.3f} to {max(costs):.3f}"
     )
     return 1 if false_fails or outside else 0

@@ -30,7 +30,7 @@ HOSPITAL = Path(__file__).resolve().parents[1] / "data" / "hospital.parquet"
 
 
 class Year:
-    """The days so far: when each check was broken, when it was said to fail, and since when it is undecided."""
+    """The days so far: when each check was broken, when it was said to fail, and since when it is not shown."""
 
     def __init__(self, folder: Path, epsilon: str, days: int) -> None:
         self.table, self.suite, self.ledger = folder / "hospital.parquet", folder / "suite.txt", folder / "year.ledger"
@@ -40,7 +40,7 @@ class Year:
             command("budget", "create", self.ledger, "--epsilon", epsilon)
         self.broken: dict[int, int] = {}
         self.failed: dict[int, tuple[int, str, int]] = {}
-        self.undecided: dict[int, int] = {}
+        self.not_shown: dict[int, int] = {}
         self.codes = Counter[int]()
         self.false_fails = self.wrong_bounds = 0
 
@@ -62,9 +62,9 @@ class Year:
             if one["verdict"] == "fail" and place not in self.failed:
                 self.failed[place] = (day, f"{one['lower'] or 0:,.0f} to {one['upper']:,.0f}", count)
                 self.false_fails += place not in self.broken
-            if one["verdict"] == "undecided":
-                self.undecided.setdefault(place, day)
-            if one["verdict"] == "pass" and one["unit"] == "rows":
+            if one["verdict"] in ("not shown", "undecided"):
+                self.not_shown.setdefault(place, day)
+            if one["verdict"] in ("pass", "not shown") and one["unit"] == "rows":
                 self.wrong_bounds += not (one["lower"] or 0) <= count <= (one["upper"] or count)
 
     def show(self) -> None:
@@ -79,8 +79,8 @@ class Year:
         print(f"{len(CHECKS) - len(lines) + 1} checks were never broken and never failed.")
         print(f"Failed within the limit: {self.false_fails}. Wrong bounds of passes: {self.wrong_bounds}.")
         print("Days by exit code: " + ", ".join(f"{count} of {code}" for code, count in sorted(self.codes.items())))
-        if self.undecided:
-            print(f"Undecided in the end: {len(self.undecided)} checks, from day {min(self.undecided.values())} on.")
+        if self.not_shown:
+            print(f"Not shown at times: {len(self.not_shown)} checks, from day {min(self.not_shown.values())} on.")
         print(command("budget", "suites", self.ledger)[1].splitlines()[0])
 
 

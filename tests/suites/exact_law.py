@@ -155,9 +155,11 @@ class Given:
 
 def small_plan(
     tests: Sequence[object], first: int, amounts: Sequence[int], offsets: Sequence[int], *,
-    lattice: int = 1, keys: int = 1, runs: int = 1, rings: int = 9,
+    lattice: int = 1, keys: int = 1, runs: int = 1, rings: int = 9, purse: int | None = None,
 ) -> SuitePlan:  # fmt: skip
     """Return a plan with thresholds at the limits, rates in TAU per step, and so many rings at the last level.
+
+    Or with a purse of so many TAU for a unit that moves every statistic by one step.
 
     `first` and `amounts` are rates; those of a bank with a smaller R than others are as many times larger.
     """
@@ -167,7 +169,7 @@ def small_plan(
     costs = tuple(amount * TAU * reach for amount in amounts)
     return SuitePlan(
         tests=tuple(tests),
-        epsilon=first * TAU * first_reach + rings * costs[-1],
+        epsilon=first * TAU * first_reach + (rings * costs[-1] if purse is None else purse * TAU * reach),
         confidence=Fraction(99, 100),
         certain="fail",
         runs=runs,
@@ -306,6 +308,7 @@ def charge(plan: SuitePlan, records: Sequence[str], code: Code) -> int:
         state = _next(plan, state, code.own).after(plan, LevelVerdicts.from_json(record))
     amount = code.spent(plan, state)
     assert amount % TAU == 0
+    assert amount <= plan.epsilon or code.own
     return amount // TAU
 
 
@@ -315,6 +318,7 @@ class Losses:
 
     worst: dict[int, Fraction]
     is_infinite: bool
+    ratios: int = 0
 
     @property
     def holds(self) -> bool:
@@ -344,7 +348,7 @@ def losses(
         return laws[name]
 
     worst: dict[int, Fraction] = defaultdict(Fraction)
-    infinite = False
+    infinite, ratios = False, 0
     for one, other in pairs:
         first, second = law(one), law(other)
         for transcript in first.keys() | second.keys():
@@ -352,7 +356,8 @@ def losses(
             if p == 0 or q == 0:
                 infinite |= p != q
                 continue
+            ratios += 2
             allowed = Z ** -max(charge(plan, records, code) for records in transcript[:keys])
             rings = sum(len(LevelVerdicts.from_json(record).rings) for record in transcript[0])
             worst[rings] = max(worst[rings], max(p / q, q / p) / allowed)
-    return Losses(dict(worst), infinite)
+    return Losses(dict(worst), infinite, ratios)

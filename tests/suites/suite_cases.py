@@ -83,6 +83,12 @@ CASES = {
     "a count and twice as much below": lambda: Case(
         small_plan([count(), count(2, direction="below")], 1, (1,), (0,)), [(FAR, 0), (-2,)], [(0, 1), (0, 2)]
     ),
+    "no reserve: what is left pays a ring at the first level alone": lambda: Case(
+        small_plan([count()] * 2, 1, (1, 4), (2, 0), purse=5), [(-3, 0), (-1, 0, 1)], [(0, 1)] * 2
+    ),
+    "no reserve: the last level can never be paid": lambda: Case(
+        small_plan([count(), count(2)], 1, (1, 3), (3, 0), purse=2), [(-3, 0), (0,)], [(0, 1), (0, 2)], attained=()
+    ),
     "one ring only": lambda: Case(
         small_plan([count(severity="warn"), count()], 1, (1, 2), (1, 0), rings=1), [(-1, 0), (-1, 0)], [(0, 1)] * 2
     ),
@@ -99,6 +105,15 @@ CASES = {
 }
 
 SLOW_CASES = {
+    "no reserve: two checks, every table": lambda: Case(
+        small_plan([count()] * 2, 1, (1, 4), (2, 0), purse=5), [range(-4, 2)] * 2, [(0, 1)] * 2
+    ),
+    "no reserve: three checks, every table": lambda: Case(
+        small_plan([count()] * 3, 1, (1, 3), (3, 0), purse=4), [(-3, -1, 0)] * 3, [(0, 1)] * 3
+    ),
+    "no reserve: three levels, every table": lambda: Case(
+        small_plan([count()] * 2, 1, (1, 2, 6), (4, 2, 0), purse=7), [range(-4, 2)] * 2, [(0, 1)] * 2
+    ),
     "three counts, three levels": lambda: Case(
         small_plan([count()] * 3, 1, (1, 1, 2), (2, 1, 0)),
         [(0,), (0,), (FAR,)],

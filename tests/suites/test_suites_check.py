@@ -266,7 +266,10 @@ def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     Path("many.txt").write_text("clean: UNIQUE(id)\n" + many)  # each ring costs about .05 of the .3 that are left
     assert main(["check", "t.parquet", "many.txt", "--quiet", "--epsilon", "0.4"]) == 1
     said = capsys.readouterr().out
-    assert "undecided" in said  # but for a threshold noise of 130 rows: below 1e-6
+    assert "not shown  clean  at most " in said  # but for a threshold noise of 130 rows: below 1e-6
+    Path("clean.txt").write_text("UNIQUE(id)  fail above 300\n" + many.replace("fail", "warn"))
+    assert main(["check", "t.parquet", "clean.txt", "--quiet", "--epsilon", "0.4"]) == 5
+    assert main(["check", "t.parquet", "clean.txt", "--quiet", "--epsilon", "0.4", "--within", "100000"]) == 0
 
 
 def test_undecided_is_no_success() -> None:

@@ -1,7 +1,8 @@
-"""What would decide the checks that are undecided: how many, why, and an epsilon that does."""
+"""What is said of checks that are not shown to pass: how many, why, and what takes or tests them."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import duckdb
@@ -12,9 +13,8 @@ import dpdb
 from dpdb.doors.cli import main
 from dpdb.errors import ParameterError
 from dpdb.ledger import Ledger
-from dpdb.privacy import NANO
 from dpdb.privacy.noise import replaced_noise
-from dpdb.suites import deciding_epsilon, deciding_words, prepare_check, run_check
+from dpdb.suites import CheckResults, SuitePlan, deciding_words, not_shown_words, prepare_check, run_check
 
 
 # Three close failures take all of epsilon .3, and what comes after them is not tested at the last level.
@@ -32,34 +32,47 @@ def table(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("limit", "slices"), [(250, {}), (100, {"by": "half", "keys": [0, 1]})])
-def test_the_epsilon_that_is_named_decides_all(table: Path, limit: int, slices: dict[str, object]) -> None:
-    """Without noise, every failure costs at most what its published bound says."""
-    checks = suite(limit)
-    rules = [line for line in checks.splitlines() if "row_count" not in line]
+def test_what_is_advised_takes_all_for_passes_and_tests_them_to_the_end(
+    table: Path, limit: int, slices: dict[str, object]
+) -> None:
+    """The advice is followed, without noise: also where its condition fails, because another check fails then."""
+    checks, times = suite(limit), 2 if slices else 1
+    rules = ["CHECK (k < 600)", *(line for line in checks.splitlines() if "row_count" not in line)]
     with dpdb.open(table, constraints=rules) as session, replaced_noise(Nothing()):
-        prepared = prepare_check(session, checks, epsilon=0.3, **slices)  # type: ignore[arg-type]
-        results = run_check(session, prepared)
-        of_one = ["fail"] * 3 + ["undecided"] * 2
-        assert [check.verdict for check in results] == of_one * (2 if slices else 1)
-        assert "undecided" in results._repr_html_()
-        named = deciding_epsilon(prepared.plan, results)
-        assert named is not None
-        assert named > 0.3 * NANO
-        larger = prepare_check(session, checks, epsilon=named / NANO, **slices)  # type: ignore[arg-type]
-        decided = run_check(session, larger)
-        assert decided.count("undecided") == 0
-        times = 2 if slices else 1
-        assert repr(decided).startswith(
-            f"<dpdb.CheckResults: {5 * times} checks: {2 * times} passed, {3 * times} failed; epsilon "
+
+        def check(text: str, **options: object) -> tuple[SuitePlan, CheckResults]:
+            prepared = prepare_check(session, text, epsilon=0.3, **slices, **options)  # type: ignore[arg-type]
+            return prepared.plan, run_check(session, prepared)
+
+        plan, results = check(checks)
+        assert [one.verdict for one in results] == (["fail"] * 3 + ["not shown"] * 2) * times
+        assert "not shown" in results._repr_html_()
+        said = not_shown_words(results)
+        assert said is not None
+        found = re.fullmatch(
+            rf"{2 * times} are not shown to be within their limits and do not count as passed. "
+            rf"--within (\d+) takes {2 * times} of them for passes.",
+            said,
         )
-        assert deciding_words(prepared.plan, results) == (
-            f"--epsilon {named / NANO:g} decides them, if no other check fails; or run a suite without the {3 * times} "
-            "rules that failed."
+        assert found is not None
+        rows = int(found[1])
+        assert [one.verdict for one in results.asked_within(rows)] == (["fail"] * 3 + ["pass"] * 2) * times
+        assert "not shown" in {one.verdict for one in results.asked_within(rows - 1)}
+        assert deciding_words(plan, results) == (
+            f"Run a suite without the {3 * times} rules that failed: it tests the others to the end, as long as none "
+            "of them fails."
         )
+        fewer = "\n".join(checks.splitlines()[3:])
+        plan, others = check(fewer)
+        assert {(one.verdict, one.level) for one in others} == {("pass", len(plan.levels))}
+        assert deciding_words(plan, others) is None
+        plan, others = check(f"close: CHECK (k < 600)  fail above {limit}\n{fewer}")
+        assert {one.verdict for one in others} == {"fail", "pass"}
+        assert {one.level for one in others if one.verdict == "pass"} == {len(plan.levels)}
 
 
 @pytest.mark.heavy(family="long")
-def test_the_command_says_how_many_why_and_what_decides(
+def test_the_command_says_how_many_why_and_what_tests_them(
     table: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(table.parent)
@@ -68,13 +81,12 @@ def test_the_command_says_how_many_why_and_what_decides(
     with replaced_noise(Nothing()):
         assert main([*asked, "--ledger", "t.ledger"]) == 1
         said = capsys.readouterr().out
-        assert "5 checks: 3 failed, 2 undecided. With 99%" in said
-        why = "which may fail or pass: the 3 failures found before left too little epsilon to test them to the end."
-        assert f"2 undecided, {why} --epsilon " in said
+        assert "5 checks: 3 failed, 2 not shown. With 99%" in said
+        assert "\n2 are not shown to be within their limits and do not count as passed. --within " in said
         assert "Cost: epsilon 0.3 of 0.3.\n" in said
         assert main([*asked, "--ledger", "t.ledger", "--keep", "nightly", "--runs", "1"]) == 1
         said = capsys.readouterr().out
-        assert " Close 'nightly', and keep a suite without the 3 rules that failed, or this one with --epsilon " in said
+        assert "\nClose 'nightly', and keep a suite without the 3 rules that failed: it tests the others" in said
 
 
 def test_paid_verdicts_are_not_lost(

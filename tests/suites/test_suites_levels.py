@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -54,20 +55,39 @@ def test_a_plain_failure_pays_the_first_level():
     assert failed.lower <= FAR <= failed.upper
 
 
-def test_three_close_failures_fit_and_a_fourth_is_undecided():
+def test_three_close_failures_fit_and_a_fourth_passes_within_the_bound_of_its_last_level():
     plan = plan_of(*[count()] * 6)
     state, _, _ = run(plan, [plan.thresholds[0]] * 6)
-    assert [verdict.verdict for verdict in verdicts(plan, state)] == ["fail"] * 3 + ["undecided"] * 3
+    assert [verdict.verdict for verdict in verdicts(plan, state)] == ["fail"] * 3 + ["pass"] * 3
     assert spent(plan, state) == NANO
-    undecided = verdicts(plan, state)[3]
-    assert undecided.level == LEVELS - 1
-    assert undecided.upper == plan.thresholds[3] + plan.offsets[0][-2] + plan.known
+    passed = verdicts(plan, state)[3]
+    assert passed.level == LEVELS - 1
+    assert passed.upper == passed.within == plan.thresholds[3] + plan.offsets[0][-2] + plan.known
+    assert passed.aim == plan.thresholds[3] + plan.known < passed.within
+
+
+def test_where_a_pass_is_certain_what_was_not_quiet_at_the_last_level_is_undecided():
+    plan = plan_of(*[count(limit=Fraction(500))] * 6, certain="pass")
+    state, _, _ = run(plan, [plan.thresholds[0]] * 6)
+    found = verdicts(plan, state)
+    assert [verdict.verdict for verdict in found] == ["fail"] * 3 + ["undecided"] * 3
+    assert [verdict.within for verdict in found] == [None] * 6
+    assert {verdict.aim for verdict in found} == {0}
+
+
+def test_what_was_never_tested_is_undecided():
+    plan = plan_of(*[count()] * 2, epsilon=NANO)
+    state = replace(SuiteState.start(plan), left=0)
+    state, _, _ = run(plan, [FAR, 0], state)
+    assert [(verdict.verdict, verdict.upper, verdict.within) for verdict in verdicts(plan, state)] == [
+        ("undecided", None, None)
+    ] * 2
 
 
 def test_errors_are_tested_before_warnings():
     plan = plan_of(*[count(severity="warn")] * 3, *[count()] * 3)
     state, _, _ = run(plan, [plan.thresholds[0]] * 6)
-    assert [verdict.verdict for verdict in verdicts(plan, state)] == ["undecided"] * 3 + ["fail"] * 3
+    assert [verdict.verdict for verdict in verdicts(plan, state)] == ["pass"] * 3 + ["fail"] * 3
 
 
 def test_plain_failures_are_found_before_close_ones_crowd_them_out():
@@ -75,17 +95,16 @@ def test_plain_failures_are_found_before_close_ones_crowd_them_out():
     state, _, _ = run(plan, [plan.thresholds[0]] * 5 + [10**5] * 20)
     found = [verdict.verdict for verdict in verdicts(plan, state)]
     assert found[5:] == ["fail"] * 20
-    assert found[:5] == ["fail"] * 2 + ["undecided"] * 3
+    assert found[:5] == ["fail"] * 2 + ["pass"] * 3
 
 
 @pytest.mark.parametrize("purse", [0, 1])
-def test_a_test_is_run_only_while_a_ring_there_and_one_at_the_last_level_are_left(purse):
-    plan = plan_of(count())
+def test_a_test_is_run_while_its_own_ring_can_be_paid(purse):
+    plan = plan_of(count(), count(2))
     state = SuiteState.start(plan)
-    last = plan.levels[-1]
-    for level, amount in enumerate(plan.levels[:-1], start=1):
-        assert state.is_due(plan, 0, level, amount + last - purse) == (purse == 0)
-    assert state.is_due(plan, 0, LEVELS, last - purse) == (purse == 0)
+    for test in (0, 1):
+        for level in range(1, LEVELS + 1):
+            assert state.is_due(plan, test, level, plan.ring_cost(test, level) - purse) == (purse == 0)
 
 
 def test_what_is_charged_never_exceeds_epsilon():
@@ -207,7 +226,7 @@ def test_money_of_its_own_pays_the_next_ring_alone():
     close = plan.thresholds[0]
     state, _, _ = run(plan, [close] * 3 + [0])
     assert state.left == 0
-    assert verdicts(plan, state)[3].verdict == "undecided"
+    assert verdicts(plan, state)[3].verdict == "pass"
     state = next_run(state).rearmed(plan, 0, plan.levels[-1])
     state, _, _ = run(plan, [close, None, None, 0], state)
     assert verdicts(plan, state)[0].verdict == "fail"

@@ -19,7 +19,7 @@ from dpdb.suites import (
     Ring,
     SuitePlan,
     SuiteState,
-    bound_of_undecided,
+    bound_of_quiet,
     draw_secret,
     plan_suite,
     run_level,
@@ -53,7 +53,7 @@ def test_the_margins_of_the_design(checks, margin):
 
 
 def test_a_pass_of_25_checks_says_at_most_48_rows():
-    assert bound_of_undecided(suite(25), 0, 23) == (None, 48)
+    assert bound_of_quiet(suite(25), 0, 23) == (None, 48)
 
 
 @pytest.mark.parametrize(

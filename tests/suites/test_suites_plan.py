@@ -12,7 +12,7 @@ from suite_runs import plan_of
 from dpdb.errors import ParameterError
 from dpdb.privacy import NANO, as_fraction
 from dpdb.privacy.noise import laplace_scale
-from dpdb.suites import bound_of_undecided, plan_suite
+from dpdb.suites import bound_of_quiet, plan_suite
 
 PERMILLE = Fraction(1, 1000)
 
@@ -87,7 +87,7 @@ def test_thresholds_below_are_negated():
     below = count(direction="below", limit=Fraction(1000))
     plan = plan_of(below)
     assert plan.thresholds == (-1000 + plan.margins[0],)
-    assert bound_of_undecided(plan, 0, 23) == (1000 - plan.margins[0] - plan.known, None)
+    assert bound_of_quiet(plan, 0, 23) == (1000 - plan.margins[0] - plan.known, None)
 
 
 def test_two_banks_and_slices_share_beta():
@@ -101,7 +101,7 @@ def test_two_banks_and_slices_share_beta():
 def test_a_certain_pass_has_its_threshold_below_the_limit():
     plan = plan_of(count(limit=Fraction(40)), certain="pass")
     assert plan.thresholds == (22,)
-    assert bound_of_undecided(plan, 0, 23) == (None, 40)
+    assert bound_of_quiet(plan, 0, 23) == (None, 40)
 
 
 def test_a_limit_that_no_pass_can_meet_is_refused_with_what_would_do():

@@ -96,7 +96,7 @@ _SHORTEST = 60
 def checks_text(results: CheckResults, plan: SuitePlan | None = None) -> str:
     """Return one line a check, in the order of the file, and what holds for all of them.
 
-    With the suite's plan also what would decide those that are undecided.
+    With the suite's plan also what would test to the end what was not.
     """
     return "\n".join([*_verdict_table(results), *_verdict_notes(results, plan)]) + "\n"
 
@@ -127,12 +127,8 @@ def _verdict_notes(results: CheckResults, plan: SuitePlan | None) -> Iterator[st
     )
 
     yield f"{counts_words(results)}. {results.certainty}"
-    not_shown = not_shown_words(results)
-    if not_shown is not None:
-        yield not_shown
-    undecided = undecided_words(results)
-    if undecided is not None:
-        yield undecided if plan is None else f"{undecided} {deciding_words(plan, results)}"
+    decides = None if plan is None else deciding_words(plan, results)
+    yield from filter(None, (not_shown_words(results), undecided_words(results), decides))
     yield from populations(check.population for check in results)
     if results.count("fail"):
         yield WHERE_IT_IS

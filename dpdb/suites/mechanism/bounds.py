@@ -42,7 +42,8 @@ class Verdict:
     Attributes
     ----------
     verdict : str
-        `pass`, `fail`, or `undecided` if it was not tested (where a pass is certain: not at the last level).
+        `pass`, `fail`, or `undecided` if it was not tested; where a pass shall be certain, also if it was not quiet at
+        the last level.
     level : int
         Where it failed; otherwise the last level at which it was quiet, 0 if none.
     lower, upper : Fraction or None
@@ -79,9 +80,9 @@ def _verdict(plan: SuitePlan, state: SuiteState, test: int) -> Verdict:
     aim = _beyond(plan, test, *_quiet_bound(plan, test, len(plan.levels)))
     if ring is not None:
         return Verdict("fail", ring.level, *size_of_failure(plan, test, ring), ring.run, aim=aim)
-    if quiet != len(plan.levels):
-        return Verdict("undecided", quiet, *bound_of_undecided(plan, test, quiet), aim=aim)
-    bounds = bound_of_undecided(plan, test, quiet)
+    bounds = bound_of_quiet(plan, test, quiet)
+    if quiet == 0 or (plan.certain == "pass" and quiet != len(plan.levels)):
+        return Verdict("undecided", quiet, *bounds, aim=aim)
     return Verdict("pass", quiet, *bounds, within=_within(plan, test, bounds), aim=aim)
 
 
@@ -99,11 +100,13 @@ def _beyond(plan: SuitePlan, test: int, lower: Fraction | None, upper: Fraction 
     return Fraction(0) if upper is None else max(Fraction(0), upper - limit)
 
 
-def bound_of_undecided(plan: SuitePlan, test: int, quiet: int) -> tuple[Fraction | None, Fraction | None]:
+def bound_of_quiet(plan: SuitePlan, test: int, quiet: int) -> tuple[Fraction | None, Fraction | None]:
     """Return the bounds of a check whose last quiet level was `quiet`: f < T + o + ln(n / beta) / e1, all together.
 
-    A pass, quiet at every level, has at most (or, where it fails below, at least) so many rows; nothing is known of the
-    other bound.
+    It has at most (or, where it fails below, at least) so many rows; nothing is known of the other bound.
+
+    Proof. A quiet test gives f - T - o < rho, and rho < ln(n / beta) / e1 in all n banks (or keys) with probability
+    1 - beta: one event for all quiet tests of all levels and days. QED
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ def draw_secret(plan: SuitePlan) -> str:
 def run_level(
     plan: SuitePlan, secret: str, level: int, statistics: Sequence[int | None], state: SuiteState, *, key: int = 0
 ) -> LevelVerdicts:
-    """Test every check that is due at a level, in public order, each with fresh noise.
+    """Test every check that is due at a level (`SuiteState.is_due`), in public order, each with fresh noise.
 
     As many noises are drawn as the suite has tests, whatever rings or is not run. A run goes through all levels, also
     when no test is due any more, so that how long it takes says nothing either.

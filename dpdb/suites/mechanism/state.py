@@ -181,14 +181,15 @@ class SuiteState:
     def is_due(self, plan: SuitePlan, test: int, level: int, left: int) -> bool:
         """Return whether a test is run at a level, with `left` nano-epsilon left of the suite.
 
-        Below the last level it is run while a ring there and one at the last level are left; at the last level while
-        one is. So a test that starts can always be paid, and close failures never find an empty purse.
+        It is while a ring of its own can be paid, there and then. Nothing is kept for later levels: what is quiet at
+        some level passes within the bound of that level, whether or not it can be tested further.
+
+        Proof. A ring is only possible where it can be paid, so rings never cost more than was reserved. The rule reads
+        the plan and earlier verdicts alone, and Theorem 5 lets order and later tests depend on those. QED
         """
         if self.rings[test] is not None:
             return False
-        last = plan.levels[-1]
-        needed = last if level == len(plan.levels) else plan.levels[level - 1] + last
-        return (self.own[test] or left) >= needed
+        return (self.own[test] or left) >= plan.ring_cost(test, level)
 
 
 def state_of(plan: SuitePlan, levels: Iterable[LevelVerdicts]) -> SuiteState:
