@@ -20,6 +20,7 @@ from dpdb.constraints.denial import (
     OPERATORS as OPERATORS,
     Constant as Constant,
     DenialConstraint as DenialConstraint,
+    Moment as Moment,
     Operator as Operator,
     Predicate as Predicate,
 )

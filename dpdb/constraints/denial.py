@@ -240,11 +240,20 @@ _SIGNS = {
 _BY_SIGNS = {signs: operator for operator, signs in _SIGNS.items()}
 
 
+class Moment(str):
+    """The text of a date or time that was written as one: `DATE '2020-01-31'`, or `2020-01-31` in a denial constraint.
+
+    It is equal to the same text. Beside a column of text the difference counts: what was meant is no text.
+    """
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Constant:
     """A number, truth value or text that a column is compared with.
 
-    Dates and timestamps are text here: they are cast to the column's type when the constraint is compiled.
+    Dates and timestamps are text here (`Moment`): they are cast to the column's type when the constraint is compiled.
     Two constants are equal when they are written alike: `1`, `1.0`, `TRUE` and `'1'` are four constants.
 
     Parameters

@@ -29,7 +29,7 @@ import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
-from dpdb.errors import OWNER_LOG, EngineError, OutOfMemoryError, ParameterError
+from dpdb.errors import OWNER_LOG, EngineError, OutOfMemoryError, ParameterError, SourceError
 from dpdb.files.new_file import WorkFolder
 from dpdb.names import in_double_quotes
 from dpdb.stopping import Closing
@@ -51,6 +51,13 @@ _LEAST_MEMORY = 256 << 20
 _TOO_LITTLE_MEMORY = (
     "memory does not suffice, even with what spills to disk: allow more (--memory-limit, memory_limit), fewer threads, "
     "or give the temporary directory room; the details are in the owner's log"
+)
+
+# After these DuckDB gives up the whole database: every later query fails.
+_FATAL = (duckdb.FatalException, duckdb.InternalException)
+_FAILED = (
+    "the database of this session failed inside and is closed; nothing more is spent: open a new session (the reason "
+    "is in the owner's log)"
 )
 
 # More than any one machine has; DuckDB would start as many as it is told.
@@ -100,6 +107,7 @@ class Database(Closing):
         self.constants: dict[tuple[str, str], tuple[Any, ...]] = {}
         self._named: Counter[str] = Counter()
         self._trace: list[Statement] | None = None
+        self._has_failed = False
         self._directory = folder.path
         self._connection = duckdb.connect(":memory:")
         # Runs at close(), when an abandoned Database is collected, and at interpreter exit.
@@ -265,7 +273,8 @@ class Database(Closing):
         try:
             yield
         finally:
-            self._connection.unregister(name)
+            with suppress(duckdb.FatalException):  # a failure is being told
+                self._connection.unregister(name)
 
     def reads(self, field: pa.Field) -> bool:
         """Return whether DuckDB reads a column of this Arrow type at all."""
@@ -278,13 +287,21 @@ class Database(Closing):
                 return False
             raise
 
+    def refuse_failure(self) -> None:
+        """Raise `SourceError` if DuckDB has failed inside: it answers nothing more, whatever it is asked."""
+        if self._has_failed:
+            raise SourceError(_FAILED)
+
     @contextmanager
     def _errors(self, query: str | exp.Expr) -> Iterator[None]:
+        self.refuse_failure()
         try:
             yield
         # Streams fail with Arrow's errors, and messages that quote texts which are not UTF-8 cannot be made.
         except (duckdb.Error, pa.ArrowException, OSError, UnicodeDecodeError) as error:
             OWNER_LOG.error("%s\n%s", error, _text(query))
+            if isinstance(error, _FATAL):
+                self._has_failed = True
             if isinstance(error, duckdb.OutOfMemoryException):
                 raise OutOfMemoryError(_TOO_LITTLE_MEMORY) from error
             raise EngineError(str(error)) from error

@@ -179,6 +179,8 @@ class Table(AbstractContextManager["Table"], Protocol):
     def refuse_change(self, *, all_rows: bool = False) -> None:
         """Raise `SourceError` if what is read may be of several tables: the rows are not those of the opening.
 
+        Or if nothing can be read, because our own database has failed inside.
+
         Of files that every query reads anew their state is looked at. Where the rows have to be read for it, nothing is
         done if nothing was read since it was called last and found nothing, or if only one state of them can be read.
         With `all_rows` it is also raised if somebody who opens the table now finds other rows, read or not.

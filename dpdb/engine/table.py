@@ -383,8 +383,9 @@ class LocalTable(BoundTable):
         What was copied when it was opened (all but Parquet files and tables of DuckDB files; parents, too) is what it
         was, whatever becomes of its files. Nor does it matter for an answer what lies beside the files now, because no
         query reads it. In both cases the next opening finds other rows, and a ledger must know that: it asks for
-        `all_rows`.
+        `all_rows`. After a failure inside our database nothing can be read: that is refused, too.
         """
+        self.database.refuse_failure()
         source, of = self._source, ""
         changed = source.files is not None and source.files.state() != source.state
         if all_rows and not changed:

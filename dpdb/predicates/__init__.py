@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.predicates.bind import refuse_unknown_parts as refuse_unknown_parts
+    from dpdb.predicates.bind import literal_value as literal_value, refuse_unknown_parts as refuse_unknown_parts
     from dpdb.predicates.nodes import (
         TRUE as TRUE,
         And as And,
@@ -51,15 +51,18 @@ if TYPE_CHECKING:
         data_type as data_type,
         in_type as in_type,
         literal_sql as literal_sql,
+        parse as parse,
         term_sql as term_sql,
     )
     from dpdb.predicates.terms import (
         LONGEST_ENUM as LONGEST_ENUM,
+        cast_advice as cast_advice,
         enum_type as enum_type,
         enum_values as enum_values,
         equality_type as equality_type,
         is_enum as is_enum,
         orders_alike as orders_alike,
+        text_problem as text_problem,
         type_words as type_words,
     )
     from dpdb.predicates.value_sets import Cut as Cut, ValueSet as ValueSet

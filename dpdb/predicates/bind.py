@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol
 
 from sqlglot import exp
 
-from dpdb.constraints import OPERATORS, Operator, shortened
+from dpdb.constraints import OPERATORS, Moment, Operator, shortened
 from dpdb.errors import PredicateError
 from dpdb.predicates.nodes import (
     NULL,
@@ -35,6 +35,7 @@ from dpdb.predicates.terms import (
     arithmetic,
     call,
     cast,
+    cast_advice,
     cast_target,
     equality_type,
     first_known,
@@ -42,6 +43,7 @@ from dpdb.predicates.terms import (
     number_literal,
     orders_alike,
     term_words,
+    text_problem,
     type_words,
 )
 
@@ -248,6 +250,7 @@ class _Binder:
             raise PredicateError(
                 f"where: cannot {'compare' if common is None else 'order'} {term_words(left)!r} "
                 f"({type_words(left.type)}) with {term_words(right)!r} ({type_words(right.type)})"
+                + cast_advice((term_words(left), left.type), (term_words(right), right.type))
             )
         return TermComparison(operator, left, right, common)
 
@@ -379,6 +382,9 @@ class _Binder:
         values = [_value(node) for node in nodes]
         for value in values:
             self._check(term, operator, value)
+            problem = text_problem(term_words(term), term.type, value)
+            if problem is not None:
+                raise PredicateError(f"where: {problem}")
         bound = []
         kind = term.type if operator.is_order else equality_type(term.type)
         for node, literal in zip(nodes, self._types.literals(values, kind), strict=True):
@@ -410,6 +416,11 @@ def _is_literal(node: exp.Expr) -> bool:
     )
 
 
+def literal_value(node: exp.Expr) -> LiteralValue | None:
+    """Return the value of a part of a predicate that is a literal; None for other parts, NULL and intervals."""
+    return _value(node) if _is_literal(node) and not isinstance(node, (exp.Null, exp.Interval)) else None
+
+
 def _value(node: exp.Expr) -> LiteralValue:
     if isinstance(node, exp.Boolean):
         return bool(node.this)
@@ -425,7 +436,7 @@ def _value(node: exp.Expr) -> LiteralValue:
         except InvalidOperation:
             raise refused(node) from None
     if isinstance(node, exp.Cast) and not negative and _is_temporal_literal(node):
-        return str(node.this.this)  # DATE '2020-01-31'
+        return Moment(node.this.this)  # DATE '2020-01-31'
     if isinstance(node, exp.Interval) and isinstance(node.this, exp.Literal):
         unit = node.args.get("unit")
         return f"{node.this.this} {unit.name}" if isinstance(unit, exp.Var) else str(node.this.this)

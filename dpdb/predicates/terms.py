@@ -21,13 +21,15 @@ from itertools import permutations
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from dpdb.constraints import Moment
 from dpdb.errors import PredicateError
-from dpdb.predicates.nodes import Arithmetic, Call, Column, Literal, Term, parts_of
+from dpdb.predicates.nodes import Arithmetic, Call, Column, Literal, LiteralValue, Term, parts_of
 
 WHOLE = frozenset(f"{u}{name}" for u in ("", "U") for name in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"))
 _FLOATS = frozenset(["FLOAT", "DOUBLE"])
 _MOMENTS = frozenset(["DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"])
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MOST_DIGITS = 38
 _MOST_EXPONENT = 400
 _PARTS = ("year", "month", "day")
@@ -290,6 +292,51 @@ def orders_alike(left: str, right: str) -> bool:
         Names of the types of both sides.
     """
     return left == right or not (is_enum(left) or is_enum(right))
+
+
+def text_problem(words: str, kind: str, value: LiteralValue) -> str | None:
+    """Say why text may not be compared with a value that is no text, with the remedy; None if it may.
+
+    Compared as texts, '10' is below '9' and '9' is not 9.0, which nobody means who writes a number.
+
+    Parameters
+    ----------
+    words
+        What is compared, as it is written.
+    kind
+        Its type.
+    value
+        What it is compared with.
+    """
+    if equality_type(kind) != "VARCHAR" or (isinstance(value, str) and not isinstance(value, Moment)):
+        return None
+    target = None if isinstance(value, bool) else "DOUBLE"
+    if isinstance(value, str):
+        target = "DATE" if _DATE.fullmatch(value) else "TIMESTAMP" if _DATE.match(value) else None
+    shown = str(value).lower() if isinstance(value, bool) else str(value)
+    why = f"{shown} is none" + (" (as text '10' is below '9')" if target == "DOUBLE" else "")
+    other = "" if target is None else f"CAST({words} AS {target}) to compare what it says, or "
+    return f"{words!r} is text, and {why}; write {other}'{shown}' to compare texts"
+
+
+def cast_advice(left: tuple[str, str], right: tuple[str, str]) -> str:
+    """Advise a cast where one of two terms is text and the other one a number or a date, which never compare.
+
+    Parameters
+    ----------
+    left, right
+        Each as it is written, with its type.
+
+    Returns
+    -------
+    str
+        To be added to a message; empty for other types.
+    """
+    for (words, kind), (_, beside) in ((left, right), (right, left)):
+        target = "DOUBLE" if _is_number(beside) else beside if beside in ("DATE", "TIMESTAMP") else None
+        if equality_type(kind) == "VARCHAR" and target is not None:
+            return f"; write CAST({words} AS {target}) to compare what it says"
+    return ""
 
 
 def type_words(kind: str) -> str:

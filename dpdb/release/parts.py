@@ -29,7 +29,18 @@ from dpdb.engine import (
 )
 from dpdb.errors import ParameterError, PredicateError
 from dpdb.measures import Answer, counted, noisy_count
-from dpdb.predicates import TRUE, Column, Comparison, Literal, LiteralValue, Region, all_of, covered, covered_groups
+from dpdb.predicates import (
+    TRUE,
+    Column,
+    Comparison,
+    Literal,
+    LiteralValue,
+    Region,
+    all_of,
+    covered,
+    covered_groups,
+    equality_type,
+)
 from dpdb.privacy import as_float, check_samplers, rho_as_float
 from dpdb.release.ask import Ask, Key
 from dpdb.release.costs import Charge
@@ -325,7 +336,10 @@ def parse_slices(table: Table, where: str | None, by: str | None, keys: Sequence
         return Slices((base,), None, rows, None if base is None else base.text)
     column = comparable_column(by, table.schema, "by")
     for key in keys:
-        problem = untyped_problem(table.schema[column.name], _literal_value(key, column))
+        value = _literal_value(key, column)
+        problem = untyped_problem(table.schema[column.name], value)
+        if problem is None and equality_type(column.type) == "VARCHAR" and not isinstance(value, str):
+            problem = f"column {column.name!r} is text; write the key as the text that the column has, in quotes"
         if problem is not None:
             raise ParameterError(f"key {_named(key)}: {problem}")
     literals = _key_literals(table, column, keys)

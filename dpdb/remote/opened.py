@@ -326,6 +326,7 @@ class GatheredTable(BoundTable):
         differ from query to query are no such table: which rows are in conflict would be decided on other rows than
         those that come.
         """
+        self.database.refuse_failure()
         if not all_rows and (self._remote.is_fixed or not self._has_asked.is_set()):
             return
         opened = self.opened_content(), self._first._opened_beside

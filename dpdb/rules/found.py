@@ -11,6 +11,7 @@ from dpdb.names import LONGEST_NAME, in_double_quotes, is_one_word
 from dpdb.predicates import refuse_unknown_parts
 from dpdb.rules.limits import ZERO, Allowed
 from dpdb.rules.options import Options
+from dpdb.rules.text_columns import is_text, refuse_numbers
 from dpdb.rules.texts import comment, readable_line
 
 # Reasons to leave a check out that several tools give.
@@ -82,11 +83,12 @@ class LeftOut:
 
 @dataclass
 class Found:
-    """The results of the importers so far, in the order of the file; `primary_keys` has columns by table."""
+    """The results of the importers so far, in the order of the file; `primary_keys` and `text_columns` are by table."""
 
     rules: list[ImportedRule] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
     primary_keys: dict[str, list[str]] = field(default_factory=dict)
+    text_columns: dict[str, set[str]] = field(default_factory=dict)
     _places: dict[tuple[str, str, str], int] = field(default_factory=dict)
     _names: dict[tuple[str, str], int] = field(default_factory=dict)
 
@@ -142,6 +144,11 @@ class TableRules:
     found: Found
     name: str
 
+    def declare(self, column: str, declared: object) -> None:
+        """Keep in mind that a column is text, if its type as the file has it says so: no number is compared with it."""
+        if is_text(declared):
+            self.found.text_columns.setdefault(self.name, set()).add(column.casefold())
+
     def take(
         self,
         write: Callable[[], str | Sequence[str]],
@@ -174,7 +181,8 @@ class TableRules:
 
         def rules() -> list[ImportedRule]:
             written = write()
-            texts = [_readable(text) for text in ([written] if isinstance(written, str) else written)]
+            known = self.found.text_columns.get(self.name, ())
+            texts = [_readable(text, known) for text in ([written] if isinstance(written, str) else written)]
             if any(len(text) > MAX_LENGTH - _LONGEST_NOTE for text in texts):
                 raise ParameterError("it is too long for a line")
             kept = allowed.kept(texts)
@@ -251,16 +259,19 @@ def _names_of(rule: ImportedRule) -> tuple[str | None, str]:
     return first.name, first.text or rule.text
 
 
-def _readable(text: str) -> str:
-    """Return the text as a line that dpdb's own parser reads; refuse SQL that dpdb refuses for every table."""
+def _readable(text: str, text_columns: Collection[str]) -> str:
+    """Return the text as a line that dpdb's own parser reads; refuse SQL that dpdb refuses for every such table."""
     try:
-        for constraint in parse_constraint(text):
+        constraints = parse_constraint(text)
+        for constraint in constraints:
             for computed in constraint.computed:
                 part = computed.expression
                 if isinstance(part, RowExpression):
                     called: dict[Across, str] = {member: member.written() for member in part.members}
                     refuse_unknown_parts(part.sql(called), is_condition=part.is_condition)
-        return readable_line(text)
+        line = readable_line(text)
     except (ConstraintSyntaxError, ParameterError, PredicateError) as error:
         said = str(error).splitlines()[0].removeprefix("where: ")
         raise ParameterError(f"dpdb cannot read {text}: {said}") from None
+    refuse_numbers(constraints, text_columns)
+    return line

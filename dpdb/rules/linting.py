@@ -27,7 +27,8 @@ from dpdb.constraints import (
     load_constraints,
     order_dependency,
 )
-from dpdb.errors import ParameterError
+from dpdb.engine import Table
+from dpdb.errors import ConstraintTypeError, ParameterError
 
 _MOST_PAIRS = 1_000_000  # pairs of constraints over the same columns to compare; takes about five seconds
 
@@ -39,7 +40,7 @@ class Finding:
     Attributes
     ----------
     kind : str
-        `duplicate`, `implied`, `contradiction` or `quadratic`.
+        `duplicate`, `implied`, `contradiction`, `quadratic` or `type`.
     rules : tuple of int
         Positions of its constraints, from 1; the first is the one to look at.
     message : str
@@ -51,10 +52,13 @@ class Finding:
     message: str
 
 
-def lint(constraints: ConstraintsLike, columns: Sequence[str] | None = None) -> tuple[Finding, ...]:
+def lint(
+    constraints: ConstraintsLike, columns: Sequence[str] | None = None, *, table: Table | None = None
+) -> tuple[Finding, ...]:
     """Find duplicates, implied rules, contradictions and rules that compare every row with every other one.
 
-    Reads no row, spends nothing. If a constraint compiles to several, each of them has its own position.
+    Of a table also rules that its columns' types do not bear, such as a number beside text. Reads no row, spends
+    nothing. If a constraint compiles to several, each of them has its own position.
 
     Parameters
     ----------
@@ -62,13 +66,15 @@ def lint(constraints: ConstraintsLike, columns: Sequence[str] | None = None) -> 
         As `dpdb.open` takes them.
     columns
         The table's columns, to resolve names; None takes names as they are written.
+    table
+        A table, opened without constraints.
 
     Raises
     ------
     ConstraintSyntaxError, UnknownColumnError, ParameterError
         As `load_constraints` does.
     """
-    rules = load_constraints(constraints, columns)
+    rules = load_constraints(constraints, columns if table is None else table.schema.names)
     twins = list(_duplicates(rules))
     repeated = {finding.rules[0] for finding in twins}
     kept = {number: dc for number, dc in enumerate(rules, 1) if number not in repeated}
@@ -76,6 +82,7 @@ def lint(constraints: ConstraintsLike, columns: Sequence[str] | None = None) -> 
     sound = {number: dc for number, dc in kept.items() if (number,) not in {finding.rules for finding in hopeless}}
     implied = list(_implied(sound))
     found = [*twins, *hopeless, *implied, *_transitive(sound, implied), *_opposite_orders(sound), *_quadratic(kept)]
+    found += [] if table is None else _without_meaning(kept, table)
     return tuple(sorted(found, key=lambda finding: finding.rules))
 
 
@@ -199,6 +206,14 @@ def _quadratic(rules: dict[int, DenialConstraint]) -> Iterator[Finding]:
         if compares_every_pair(dc):
             message = f"{dc.label} compares every row with every other one; it needs a public --row-bound"
             yield Finding("quadratic", (number,), message)
+
+
+def _without_meaning(rules: dict[int, DenialConstraint], table: Table) -> Iterator[Finding]:
+    for number, dc in rules.items():
+        try:
+            table.with_constraints([dc])
+        except ConstraintTypeError as error:
+            yield Finding("type", (number,), str(error))
 
 
 def entails(special: DenialConstraint, general: DenialConstraint) -> bool:

@@ -11,6 +11,7 @@ from sqlglot import exp
 from dpdb.database import BATCH_ROWS
 from dpdb.errors import SourceError
 from dpdb.predicates import is_enum
+from dpdb.schema import refuse_duplicate_names
 from dpdb.sources.source import choose_table, reason_in_log, refuse_table_name
 from dpdb.sources.stream_source import Stream, StreamSource
 
@@ -34,13 +35,32 @@ class DuckDBRelation(StreamSource):
         return _run("DuckDB relation", source, rows=rows)
 
 
+# What an Arrow stream of DuckDB gives as another type, most of it with other values: HUGEINT as decimals of 38 digits,
+# of which it has more, times without their zone, bits as bytes, intervals with nanoseconds of 64 bits, which wrap.
+_FORGOTTEN = ("HUGEINT", "UHUGEINT", "UUID", "BIT", "TIME WITH TIME ZONE", "INTERVAL")
+
+
 def _run(description: str, relation: duckdb.DuckDBPyRelation, *, rows: bool) -> Stream:
-    """Run a relation, with LIMIT 0 where no rows are wanted; its stream of rows forgets its enumerations."""
-    kinds = zip(relation.columns, map(str, relation.types), strict=True)
-    enums = {name: kind for name, kind in kinds if is_enum(kind)}
+    """Run a relation, with LIMIT 0 where no rows are wanted.
+
+    Its stream of rows forgets enumerations, and the types of `_FORGOTTEN`, which so come as texts.
+    """
+    refuse_duplicate_names(relation.columns)
+    kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    forgotten = {name for name, kind in kinds.items() if kind in _FORGOTTEN}
+    texts = {name: kind for name, kind in kinds.items() if name in forgotten or is_enum(kind)}
     with reason_in_log(f"{description}: running its query failed", duckdb.Error):
-        reader = (relation if rows else relation.limit(0)).to_arrow_reader(BATCH_ROWS)
-    return Stream(description, reader, enums=enums)
+        wanted = relation if rows else relation.limit(0)
+        if forgotten:
+            wanted = wanted.project(", ".join(_shown(name, is_text=name in forgotten) for name in kinds))
+        reader = wanted.to_arrow_reader(BATCH_ROWS)
+    return Stream(description, reader, texts=texts)
+
+
+def _shown(name: str, *, is_text: bool) -> str:
+    cell: exp.Expr = exp.column(name, quoted=True)
+    shown = exp.alias_(exp.cast(cell, "VARCHAR", dialect="duckdb"), name, quoted=True) if is_text else cell
+    return shown.sql("duckdb")
 
 
 _FILE = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"

@@ -46,8 +46,9 @@ class Stream:
         All its rows. What fails while it is read may print values.
     untyped : frozenset of str
         Columns that are text because Python objects became text.
-    enums : mapping of str to str
-        The types of columns whose categories are in order, by their types and not by their rows.
+    texts : mapping of str to str
+        The types of columns that come as text, and are none: of enumerations, whose order is in their types and not in
+        their rows, and of values that Arrow has no type for.
     unordered : frozenset of str
         Columns of text whose categories are in no order that is known.
     """
@@ -55,7 +56,7 @@ class Stream:
     description: str
     reader: pa.RecordBatchReader
     untyped: frozenset[str] = frozenset()
-    enums: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
     unordered: frozenset[str] = frozenset()
 
     def of(self, columns: Sequence[str]) -> pa.RecordBatchReader:
@@ -143,19 +144,19 @@ def copied_stream(database: Database, stream: Stream) -> Source:
 
 def _schema(known: TableSchema, names: Sequence[str], foreign: dict[str, str], stream: Stream) -> TableSchema:
     of_arrow = {each.name for each in stream.reader.schema if has_ordered_categories(each.type)}
-    lost = (stream.unordered | of_arrow) - set(stream.enums)
+    lost = (stream.unordered | of_arrow) - set(stream.texts)
     origins = dict.fromkeys(lost, TypeOrigin.CATEGORIES) | dict.fromkeys(stream.untyped, TypeOrigin.OBJECTS)
     columns = [Column(name, foreign[name]) if name in foreign else known[name] for name in names]
     return TableSchema(tuple(replace(column, origin=origins.get(column.name, column.origin)) for column in columns))
 
 
 def _in_order(stream: Stream, names: Sequence[str]) -> exp.Expr:
-    """Read the columns of known categories as enumerations, which Arrow does not know."""
-    if not stream.enums:
+    """Read the columns that come as text, and are none, in their types."""
+    if not stream.texts:
         return _STREAM
     cells = [exp.column(name, quoted=True) for name in names]
     typed = [
-        exp.alias_(in_type(cell, "VARCHAR", stream.enums.get(cell.name, "VARCHAR")), cell.name, quoted=True)
+        exp.alias_(in_type(cell, "VARCHAR", stream.texts.get(cell.name, "VARCHAR")), cell.name, quoted=True)
         for cell in cells
     ]
     return exp.select(*typed).from_(_STREAM.copy()).subquery("typed_row")
@@ -182,7 +183,7 @@ class ArrowStream(StreamSource):
         columns = None if rows else getattr(source, "schema", None)
         if isinstance(columns, pa.Schema):
             return Stream(kind, pa.RecordBatchReader.from_batches(columns, []))
-        return Stream(kind, arrow_stream(source, kind), enums=_enums_of_polars(source))
+        return Stream(kind, arrow_stream(source, kind), texts=_enums_of_polars(source))
 
 
 def _enums_of_polars(source: Any) -> dict[str, str]:

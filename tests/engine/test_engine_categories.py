@@ -147,13 +147,15 @@ def test_numbers_and_times_in_order_stay_what_they_are_and_other_categories_are_
         "free": "BIGINT",
     }
     for text, expected in {
-        "CHECK (turned <= 2)": 1,
-        "CHECK (turned = 3)": 2,
+        "CHECK (turned <= '2')": 1,
+        "CHECK (turned = '3')": 2,
         "CHECK (cut < '(10, 100]')": 1,
         "CHECK (free < 10)": 1,
         "CHECK (grade < 3)": 1,
     }.items():
         assert exact_measures(frame, text, non_private=True).problematic == expected, text
+    with pytest.raises(ConstraintTypeError, match=r"'turned' is text, and 2 is none"):
+        exact_measures(frame, "CHECK (turned <= 2)", non_private=True)
 
 
 @pytest.mark.heavy(family="long")

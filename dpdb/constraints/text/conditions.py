@@ -18,7 +18,7 @@ from sqlglot.generators.duckdb import DuckDBGenerator
 
 from dpdb.bounded_parser import parse_condition
 from dpdb.constraints.column_ref import ColumnRef, ConditionAcross, Member, RowExpression, computed
-from dpdb.constraints.denial import COMPARISONS, OPERATORS, Constant, Operator, Predicate
+from dpdb.constraints.denial import COMPARISONS, OPERATORS, Constant, Moment, Operator, Predicate
 from dpdb.constraints.text.cursor import Cursor, TupleNames
 from dpdb.constraints.text.lexer import Kind, shortened
 from dpdb.constraints.text.sql_fragment import (
@@ -302,7 +302,7 @@ class _Reader:
         if isinstance(tree, exp.Null):
             raise self.error("a constant other than NULL (a comparison with NULL is never true; write IS NULL)", "NULL")
         if type(tree) is exp.Cast and isinstance(tree.this, exp.Literal) and tree.this.is_string:
-            return Constant(str(tree.this.this))  # DATE '2020-01-31': nothing else is read as a cast of a literal
+            return Constant(Moment(tree.this.this))  # DATE '2020-01-31': nothing else is read as a cast of a literal
         return None
 
     # -- columns and their tuples ------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
 from dpdb.constraints.column_ref import ColumnRef
-from dpdb.constraints.denial import MAX_PREDICATES, Constant, DenialConstraint, Operator, Predicate
+from dpdb.constraints.denial import MAX_PREDICATES, Constant, DenialConstraint, Moment, Operator, Predicate
 from dpdb.constraints.text.cursor import Cursor, TupleNames, normal_tuple_name
 from dpdb.constraints.text.lexer import Kind, Token
 from dpdb.constraints.text.sql_fragment import TIME_WORDS, is_dotted_column, is_rich
@@ -168,6 +168,7 @@ def _constant(cursor: Cursor) -> Constant:
         raise cursor.error("a constant other than NULL (a comparison with NULL is never true)")
     if cursor.at_word(*TIME_WORDS) and cursor.at(Kind.TEXT, ahead=1):
         cursor.take()
+        return Constant(Moment(cursor.expect(Kind.TEXT, _OPERAND).content))
     return Constant(cursor.expect(Kind.TEXT, _OPERAND).content)
 
 
@@ -185,7 +186,7 @@ def _date(cursor: Cursor) -> Constant:
         date.fromisoformat(token.text)
     except ValueError:
         raise cursor.error("a date that exists (YYYY-MM-DD)", token) from None
-    return Constant(token.text)
+    return Constant(Moment(token.text))
 
 
 _OF_ONE_ROW = (

@@ -31,7 +31,17 @@ from dpdb.database import Database
 from dpdb.engine.sql.comparison import bind_literals, common_type, typing_advice, untyped_problem
 from dpdb.engine.sql.input_rows import ComputedColumn
 from dpdb.errors import ConstraintTypeError
-from dpdb.predicates import Literal, LiteralValue, equality_type, in_type, literal_sql, orders_alike, type_words
+from dpdb.predicates import (
+    Literal,
+    LiteralValue,
+    cast_advice,
+    equality_type,
+    in_type,
+    literal_sql,
+    orders_alike,
+    text_problem,
+    type_words,
+)
 from dpdb.schema import Column, TableSchema
 
 
@@ -163,10 +173,11 @@ def _bind_predicate(
         right_type = _column_type(dc, columns[right.column])
         kind = common_type(left_type, right_type)
         if kind is None or (ordered and not orders_alike(left_type, right_type)):
-            untyped = [f"; {typing_advice(column)}" for column in compared if column.is_untyped]
+            advice = [f"; {typing_advice(column)}" for column in compared if column.is_untyped]
+            advice.append(cast_advice((left.column, left_type), (right.column, right_type)))
             raise ConstraintTypeError(
                 f"{dc.label}: cannot {'compare' if kind is None else 'order'} {left.column!r} "
-                f"({type_words(left_type)}) with {right.column!r} ({type_words(right_type)})" + "".join(untyped[:1])
+                f"({type_words(left_type)}) with {right.column!r} ({type_words(right_type)})" + advice[0]
             )
         return BoundPredicate(
             Operand(left.tuple_index, left.column, left_type, kind),
@@ -174,6 +185,9 @@ def _bind_predicate(
             Operand(right.tuple_index, right.column, right_type, kind),
         )
     _refuse_untyped(dc, _told_types(columns[left.column]), right.value, ordered=ordered)
+    problem = text_problem(left.column, left_type, right.value)
+    if problem is not None:
+        raise ConstraintTypeError(f"{dc.label}: {problem}")
     [bound] = bind_literals(database, [right.value], left_type if ordered else equality_type(left_type))
     if bound is None:
         raise ConstraintTypeError(

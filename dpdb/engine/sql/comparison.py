@@ -18,6 +18,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from dpdb.constraints import Moment
 from dpdb.database import Database
 from dpdb.errors import EngineError
 from dpdb.names import is_encodable
@@ -247,6 +248,15 @@ def _whole_and_scale(kind: str) -> tuple[int, int]:
     return (int(match[1]) - int(match[2]), int(match[2])) if match else (_DIGITS[kind], 0)
 
 
+def largest_decimal(kind: str) -> str | None:
+    """Write the largest number of a decimal type; None for another type."""
+    match = _DECIMAL.fullmatch(kind)
+    if match is None:
+        return None
+    digits, scale = int(match[1]), int(match[2])
+    return f"{'9' * (digits - scale)}.{'9' * scale}"
+
+
 _FRAME_TYPES = {"INTEGER": "Int64", "BIGINT": "Int64", "DOUBLE": "float64", "BOOLEAN": "boolean"}
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
@@ -255,7 +265,8 @@ def untyped_problem(column: Column, value: LiteralValue | None = None, *, ordere
     """Say why a column may not be compared so, with the remedy; None if it may.
 
     Text that nobody has declared is most likely something else: as text '10' is below '9', and '5' is not '05'. So
-    neither its order nor a number or truth value beside it is what the user means. Equal texts are equal cells.
+    neither its order nor a number, a truth value or a date beside it is what the user means. Equal texts are equal
+    cells.
 
     Parameters
     ----------
@@ -269,7 +280,8 @@ def untyped_problem(column: Column, value: LiteralValue | None = None, *, ordere
             f"the categories of column {column.name!r} have no order that its source tells; make it a DuckDB ENUM, an "
             "ordered categorical of pandas or an Enum of Polars, with the categories in order, or text"
         )
-    if not column.is_untyped or not (ordered or isinstance(value, (bool, int, Decimal))):
+    is_text = value is None or (isinstance(value, str) and not isinstance(value, Moment))
+    if not column.is_untyped or (is_text and not ordered):
         return None
     why = "as text '10' is below '9'" if ordered else f"{value} is no text"
     advice = typing_advice(column, value)

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from dpdb.constraints import Across, DenialConstraint, RowExpression
 from dpdb.database import Database
-from dpdb.engine.sql.comparison import is_known
+from dpdb.engine.sql.comparison import is_known, largest_decimal
 from dpdb.engine.sql.where import TableTypes, WherePredicate, parse_condition, parse_term
 from dpdb.errors import ConstraintTypeError, PredicateError, UnknownColumnError
 from dpdb.predicates import Constant, Node, Term, columns_in, columns_of, condition, in_type, is_enum, term_sql
@@ -35,8 +35,8 @@ def read_columns(
 ) -> None:
     """Copy columns of the source into a new table of the comparison types, which also drops collations.
 
-    Every release reads its rows through here. Times that DuckDB's calendar does not reach are NULL: casts to another
-    time type, even TRY_CAST, fail on them. Of a column that cannot be compared it is read whether it is NULL.
+    Every release reads its rows through here. What is no value of its column's type is NULL, because casts fail on it,
+    even TRY_CAST: see `_possible`. Of a column that cannot be compared it is read whether it is NULL.
 
     Computed columns are generated ones of the new table: they see its types and calendar, and no collation. So do those
     that say whether a row is an orphan, which are written in the end, members first.
@@ -112,7 +112,7 @@ def _typed(column: Column) -> exp.Expr:
 
 def _read(column: Column) -> exp.Expr:
     value = exp.column(column.name, quoted=True)
-    return presence(column.name) if column.type is None else _in_calendar(value, column.type)
+    return presence(column.name) if column.type is None else _possible(value, column.type)
 
 
 def _stored_and_computed(
@@ -148,13 +148,28 @@ def beside_members(schema: TableSchema, columns: set[str]) -> tuple[tuple[str, .
     return tuple(column.name for column in stored), TableSchema(tuple(known))
 
 
-def _in_calendar(column: exp.Expr, kind: str | None) -> exp.Expr:
-    if kind not in _NARROW_TIMES:
+def _possible(column: exp.Expr, kind: str) -> exp.Expr:
+    """Read as NULL what a column holds beyond its type.
+
+    These are times that DuckDB's calendar does not reach, and decimals of more digits than are declared. Writers of
+    Arrow and Parquet give the bits of a value, and nobody compares them with the type: 128 of them reach beyond 38
+    digits, and the least, -2^127, has no opposite, so that whatever shows it ends the database.
+    """
+    if kind in _NARROW_TIMES:
+        low, high = (_constant(text, kind) for text in _CALENDAR)
+        ends = [_constant(text, kind) for text in ("-infinity", "infinity")]
+        known = exp.or_(
+            exp.Between(this=column.copy(), low=low, high=high), exp.In(this=column.copy(), expressions=ends)
+        )
+    elif (most := largest_decimal(kind)) is not None:
+        known = exp.Between(this=column.copy(), low=_constant(f"-{most}", kind), high=_constant(most, kind))
+    else:
         return column
-    low, high = (exp.cast(exp.Literal.string(text), kind, dialect="duckdb") for text in _CALENDAR)
-    ends = [exp.cast(exp.Literal.string(text), kind, dialect="duckdb") for text in ("-infinity", "infinity")]
-    known = exp.or_(exp.Between(this=column.copy(), low=low, high=high), exp.In(this=column.copy(), expressions=ends))
     return exp.Case(ifs=[exp.If(this=known, true=column)])
+
+
+def _constant(text: str, kind: str) -> exp.Expr:
+    return exp.cast(exp.Literal.string(text), kind, dialect="duckdb")
 
 
 def in_schema_order(names: set[str], schema: TableSchema) -> tuple[str, ...]:

@@ -83,6 +83,8 @@ def import_schema(document: object, found: Found) -> None:
         resource = mapping(item)
         table = found.table(str(resource.get("name", "")))
         table.leave_unknown(resource, _SILENT_OF_RESOURCE, "")
+        for entry in sequence(resource.get("columns")):
+            table.declare(str(_get(entry, "name") or ""), _get(entry, "data_type"))
         for test in _tests(resource):
             _test(test, None, table, source)
         for constraint in sequence(resource.get("constraints")):

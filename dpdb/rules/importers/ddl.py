@@ -95,6 +95,9 @@ def _table(statement: exp.Create, found: Found) -> None:
         return
     table = found.table(schema.this.name)
     for part in schema.expressions:
+        if isinstance(part, exp.ColumnDef) and part.kind is not None:
+            table.declare(part.name, part.kind.sql())
+    for part in schema.expressions:
         if isinstance(part, exp.ColumnDef):
             for constraint in part.constraints:
                 _constraint(constraint.kind, [part.name], table, constraint.name)

@@ -61,6 +61,8 @@ def import_contract(document: object, found: Found) -> None:
         properties = [mapping(item) for item in sequence(entry.get("properties"))]
         _primary_key(properties, table)
         for each in properties:
+            table.declare(_physical(each), each.get("physicalType") or each.get("logicalType"))
+        for each in properties:
             _property(each, table, names)
         for quality in sequence(entry.get("quality")):
             _quality(quality, None, table)

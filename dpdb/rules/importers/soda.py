@@ -180,6 +180,9 @@ def _contract(file: Mapping[str, Any], table: TableRules) -> None:
     whole = Options(spaced(file), _SILENT_OF_CONTRACT)
     strange, where = whole.unread(), whole.shown("filter")
     for entry in sequence(file.get("columns")):
+        said = Options(spaced(entry))
+        table.declare(str(said.shown("name") or ""), said.shown("data type"))
+    for entry in sequence(file.get("columns")):
         column = Options(spaced(entry), _SILENT_OF_COLUMN)
         beside = {name: column.shown(name) for name in column.unread()}
         for check in sequence(mapping(entry).get("checks")):

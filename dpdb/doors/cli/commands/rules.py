@@ -19,6 +19,7 @@ from dpdb.doors.cli.options import (
     format_option,
     given,
     setting_options,
+    shape_options,
     source_options,
 )
 from dpdb.doors.cli.parser import whole
@@ -134,16 +135,27 @@ def _day(text: str | None) -> date | None:
 def add_lint(actions: Any) -> None:
     """Add `dpdb rules lint`."""
     text = "find duplicate, implied, contradicting and quadratic rules; reads no row; exit code 1 if there are any"
-    parser = command(actions, "lint", _lint, text, "dpdb rules lint rules.txt")
+    parser = command(actions, "lint", _lint, text, "dpdb rules lint rules.txt --source visits.parquet")
     parser.add_argument("constraints", metavar="FILE_OR_TEXT", nargs="+", help="constraints files or texts")
+    parser.add_argument("--source", metavar="SOURCE", help="a table: also find rules that its columns do not bear")
+    shape_options(parser, constraints=False)
     format_option(parser)
 
 
 def _lint(options: argparse.Namespace) -> int:
     """Print the findings."""
+    from dpdb.doors.cli.options import table_settings
+    from dpdb.opening import open_table
     from dpdb.rules import lint
 
-    findings = lint(options.constraints)
+    settings = {name: value for name, value in table_settings(options).items() if name != "constraints"}
+    if options.source is None:
+        if any(settings.values()):
+            raise ParameterError("options of a table need one: give --source, too")
+        findings = lint(options.constraints)
+    else:
+        with open_table(options.source, rows=False, **settings) as table:
+            findings = lint(options.constraints, table=table)
     if options.format == "json":
         show(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
