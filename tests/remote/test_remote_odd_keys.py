@@ -11,7 +11,7 @@ from case_share import fifth
 from helpers_postgres import Server
 from helpers_remote import closed_forms
 
-from dpdb.errors import ConstraintTypeError
+from dpdb.errors import ConstraintTypeError, PredicateError
 from dpdb.opening import open_table
 
 _REAL = ["0.0", "'-0.0'", "'nan'", "'-Infinity'", "'Infinity'", "0.1", "9007199254740993", "NULL"]
@@ -108,3 +108,28 @@ def test_keys_of_odd_types_meet_as_in_our_own_engine(odd: Server) -> None:
 @pytest.mark.slow
 def test_keys_of_all_odd_types_meet_as_in_our_own_engine(odd: Server) -> None:
     _compare(odd, PAIRS)
+
+
+def test_text_beside_a_number_is_refused_there_too(postgres: Server) -> None:
+    """Text says what it is in PostgreSQL, so `amt > 9` would be an order of texts: '10' is below '9'."""
+    postgres.run(
+        "CREATE TABLE amounts AS SELECT * FROM (VALUES ('10', 1), ('9', 2), ('100', 3), ('2', 4)) AS v(amt, n)"
+    )
+    with open_table(postgres.address, table="amounts", constraints="UNIQUE(n)") as table:
+        for condition in (
+            "amt > 9",
+            "amt = 9.0",
+            "amt IN (1.0)",
+            "lower(amt) > 10",
+            "amt > DATE '2024-01-01'",
+            "amt < n",
+        ):
+            with pytest.raises(PredicateError, match=r"CAST\("):
+                table.where(condition)
+            with pytest.raises(ConstraintTypeError, match=r"CAST\("):
+                table.with_constraints(f"CHECK ({condition})")
+        with pytest.raises(ConstraintTypeError, match=r"CAST\(amt AS DOUBLE\)"):
+            table.with_constraints("not(t1.amt<t2.n)")
+        with pytest.raises(PredicateError, match="compute it in a view of the table"):  # as of any text that is cast
+            table.where("CAST(amt AS DOUBLE) > 9")
+        assert table.count_rows([table.where("amt = '9'"), table.where("amt IN ('9', '2', '9.0')")]) == [1, 2]
