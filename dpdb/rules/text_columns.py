@@ -15,7 +15,8 @@ from dpdb.errors import ParameterError
 from dpdb.predicates import LiteralValue, literal_value, parse, text_problem
 
 _TEXT = re.compile(
-    r"(n?(var)?char2?|(national )?character|bpchar|(tiny|medium|long|ci|n)?text|string|n?clob|enum)\b(?!.*\[)", re.IGNORECASE
+    r"(n?(var)?char2?|(national )?character|bpchar|(tiny|medium|long|ci|n)?text|string|n?clob|enum)\b(?!.*\[)",
+    re.IGNORECASE,
 )
 _FUNCTIONS = (exp.Lower, exp.Upper, exp.Trim)
 

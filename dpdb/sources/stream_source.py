@@ -133,13 +133,25 @@ def copied_stream(database: Database, stream: Stream) -> Source:
             raise SourceError(
                 f"{stream.description}: column {place} has a name that SQL cannot take ({name!r}): rename it"
             )
-    foreign = {field.name: str(field.type) for field in columns if not database.reads(field)}
+    foreign = {field.name: str(field.type) for field in columns if _is_unsafe(field.type) or not database.reads(field)}
     readable = [name for name in columns.names if name not in foreign]
     if not readable:
         raise nothing_usable(stream.description)
     with database.arrow_table(_STREAM.name, stream.of(readable)):
         found = scanned(database, stream.description, _in_order(stream, readable))
         return copied(database, replace(found, schema=_schema(found.schema, columns.names, foreign, stream)))
+
+
+# Types of DuckDB's own to which any bits of their storage belong.
+_OF_ANY_BITS = ("hugeint", "uhugeint")
+
+
+def _is_unsafe(kind: pa.DataType) -> bool:
+    """Say whether a type is one of DuckDB's own whose bits it takes on trust: BIT, TIMETZ.
+
+    Nothing here can check them, and a query that meets other bits ends the database.
+    """
+    return isinstance(kind, pa.OpaqueType) and kind.vendor_name == "DuckDB" and kind.type_name not in _OF_ANY_BITS
 
 
 def _schema(known: TableSchema, names: Sequence[str], foreign: dict[str, str], stream: Stream) -> TableSchema:

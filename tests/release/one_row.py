@@ -145,6 +145,15 @@ def _of_texts() -> Iterator[Attack]:
         ))  # fmt: skip
     yield Attack("dictionary", "no such word", pa.DictionaryArray.from_arrays(
         pa.array([7, 0, 0], pa.int8()), pa.array(["a"]), safe=False))  # fmt: skip
+    for kind, storage, odd in (
+        ("bit", pa.binary(), (b"", b"\xff", b"\x07", b"\x09\xff")),
+        ("time_tz", pa.binary(8), (b"\xff" * 8, b"\0" * 7 + b"\x80")),
+        ("hugeint", pa.binary(16), (b"\xff" * 16, b"\0" * 15 + b"\x80")),
+    ):
+        plain = b"\x07\xff" if kind == "bit" else bytes(storage.byte_width)
+        for bits in odd:
+            column = pa.array([bits, plain, plain], storage)
+            yield Attack(kind, bits.hex(), pa.ExtensionArray.from_storage(pa.opaque(storage, kind, "DuckDB"), column))
     yield Attack("bool8", "5", pa.ExtensionArray.from_storage(pa.bool8(), pa.array([5, 0, 1], pa.int8())))
     yield Attack("uuid", "ones", pa.ExtensionArray.from_storage(
         pa.uuid(), pa.array([b"\xff" * 16, b"\0" * 16, b"\1" * 16], pa.binary(16))))  # fmt: skip

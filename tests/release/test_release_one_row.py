@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,7 +16,7 @@ from one_row import CONDITIONS, HOLDERS, Attack, Tried
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb.errors import EngineError, SourceError
+from dpdb.errors import ConstraintTypeError, EngineError, PredicateError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise
 
@@ -140,3 +141,30 @@ def test_after_a_failure_inside_the_database_nothing_is_debited(tmp_path: Path) 
             with pytest.raises(SourceError, match="failed inside and is closed; nothing more is spent"):
                 ask()
         assert session.spent() == 1
+
+
+@pytest.mark.parametrize("kind", ["bit", "time_tz"])
+def test_types_of_duckdb_whose_bits_nobody_checks_are_refused_by_name(kind: str) -> None:
+    """Of BIT and TIMETZ in an Arrow table one row of other bits ended the database, after the debit."""
+    storage = pa.binary() if kind == "bit" else pa.binary(8)
+    column = pa.ExtensionArray.from_storage(pa.opaque(storage, kind, "DuckDB"), pa.array([b"\xff" * 8] * 2, storage))
+    rows = pa.table({"v": column, "k": [1, 1]})
+    with pytest.raises(ConstraintTypeError, match=rf"column 'v' has type .*type_name={kind}"):
+        dpdb.open(rows, constraints="v -> k")
+    with replaced_noise(StubNoise()), dpdb.open(rows, constraints="UNIQUE(k)", budget=9) as session:
+        assert session.dp_inconsistency("repair", 1).value == 1  # type: ignore[union-attr]
+        with pytest.raises(PredicateError, match="cannot be compared"):
+            session.dp_count(1, where="v = v")
+
+
+def test_times_of_day_beyond_the_day_are_null() -> None:
+    """What Arrow gives as a time of day DuckDB keeps as it is; shown, such a one ends the database."""
+    bits = np.array([2**62, -1, 86_400_000_000, 0], dtype="int64")
+    column = pa.Array.from_buffers(pa.time64("us"), 4, [None, pa.py_buffer(bits.tobytes())])
+    connection = duckdb.connect()
+    connection.register("rows_of_arrow", pa.table({"v": column, "k": [1, 2, 3, 4]}))
+    connection.execute("CREATE TABLE t AS FROM rows_of_arrow")
+    with replaced_noise(StubNoise()), dpdb.open(connection, constraints="v -> k", table="t", budget=9) as session:
+        for where, expected in {"v IS NULL": 2, "v >= '00:00:00'": 2, "v = '24:00:00'": 1}.items():
+            assert session.dp_count(1, where=where).value == expected, where  # type: ignore[union-attr]
+        assert session.dp_count(1, by="v", keys=["00:00:00"])[0].value == 1

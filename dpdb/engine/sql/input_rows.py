@@ -151,9 +151,9 @@ def beside_members(schema: TableSchema, columns: set[str]) -> tuple[tuple[str, .
 def _possible(column: exp.Expr, kind: str) -> exp.Expr:
     """Read as NULL what a column holds beyond its type.
 
-    These are times that DuckDB's calendar does not reach, and decimals of more digits than are declared. Writers of
-    Arrow and Parquet give the bits of a value, and nobody compares them with the type: 128 of them reach beyond 38
-    digits, and the least, -2^127, has no opposite, so that whatever shows it ends the database.
+    These are times that DuckDB's calendar does not reach, times of day beyond 24:00, and decimals of more digits than
+    are declared. Writers of Arrow and Parquet give the bits of a value, and nobody compares them with the type: 128 of
+    them reach beyond 38 digits, and the least, -2^127, has no opposite, so that whatever shows it ends the database.
     """
     if kind in _NARROW_TIMES:
         low, high = (_constant(text, kind) for text in _CALENDAR)
@@ -161,6 +161,8 @@ def _possible(column: exp.Expr, kind: str) -> exp.Expr:
         known = exp.or_(
             exp.Between(this=column.copy(), low=low, high=high), exp.In(this=column.copy(), expressions=ends)
         )
+    elif kind == "TIME":
+        known = exp.Between(this=column.copy(), low=_constant("00:00:00", kind), high=_constant("24:00:00", kind))
     elif (most := largest_decimal(kind)) is not None:
         known = exp.Between(this=column.copy(), low=_constant(f"-{most}", kind), high=_constant(most, kind))
     else:
