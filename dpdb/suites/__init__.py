@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         rules_of as rules_of,
     )
     from dpdb.suites.result import (
+        COVER as COVER,
         WHERE_IT_IS as WHERE_IT_IS,
         CheckResult as CheckResult,
         check_words as check_words,
@@ -70,5 +71,6 @@ if TYPE_CHECKING:
         load_suite as load_suite,
     )
     from dpdb.suites.tables.table_set import TableSet as TableSet
+    from dpdb.suites.truth import ExactCheck as ExactCheck
 else:
     __getattr__, __all__ = lazy_names(__name__)

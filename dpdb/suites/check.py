@@ -110,7 +110,9 @@ def prepare_check(
         **table.unit.public,
         **({"public_parents": table.opened.public_keys} if table.opened.public_keys else {}),
     }
-    return asked.prepared(counted, slices, request, rows=table.unit.rows, rule_set=table.constraints_sha256)
+    recorded = None if asked.keep is None else session.kept_suite(asked.keep)
+    rows, rule_set = table.unit.rows, table.constraints_sha256
+    return asked.prepared(counted, slices, request, rows=rows, rule_set=rule_set, recorded=recorded)
 
 
 @dataclass(frozen=True)
@@ -161,8 +163,9 @@ class RunOptions:
         *,
         rows: int,
         rule_set: str,
+        recorded: str | None = None,
     ) -> CheckRun:
-        """Return a run with its plan and charge.
+        """Return a run with its plan and charge; of a suite that an older version keeps, with the plan of that.
 
         Parameters
         ----------
@@ -174,7 +177,25 @@ class RunOptions:
             How many rows one unit may have in a table.
         rule_set
             Digest of the rules, for the history.
+        recorded
+            With which the suite is kept (`CheckRun.spec`), if it is.
         """
+        run = self._planned(counted, slices, request, rows, rule_set)
+        if recorded is not None and recorded != run.spec:
+            older = self._planned(counted, slices, request, rows, rule_set, halves_limits=False)
+            run = older if older.spec == recorded else run
+        refuse_same_names(name for names in run.names for name in names)
+        return run
+
+    def _planned(
+        self,
+        counted: CountedSuite | CountedSet,
+        slices: Slices,
+        request: Mapping[str, Any],
+        rows: int,
+        rule_set: str,
+        **options: Any,
+    ) -> CheckRun:
         epsilon = parse_epsilon(self.epsilon)
         plan = plan_suite(
             [each.tested for each in counted.limits],
@@ -183,6 +204,7 @@ class RunOptions:
             certain=self.certain,
             runs=self.runs if self.runs is not None else 1 if self.keep is None else _RUNS_KEPT,
             keys=len(slices.predicates),
+            **options,
         )
         request = {
             **request,
@@ -197,9 +219,7 @@ class RunOptions:
             (epsilon,), rows, slices.charged, request, run_id, rule_set=rule_set, label=self.label, who=self.who
         )
         within = None if self.within is None else checked_within(self.within)
-        run = CheckRun(charge, self.keep, counted, plan, slices, within)
-        refuse_same_names(name for names in run.names for name in names)
-        return run
+        return CheckRun(charge, self.keep, counted, plan, slices, within)
 
 
 def _exact(confidence: float) -> Fraction:

@@ -10,11 +10,12 @@ from dpdb import release
 from dpdb.errors import ParameterError
 from dpdb.suites.check import prepare_check, run_check
 from dpdb.suites.results import CheckResults
-from dpdb.suites.suite import Suite
+from dpdb.suites.suite import Suite, SuiteLike
 
 if TYPE_CHECKING:
     from dpdb.diagnosis import Diagnosis
     from dpdb.rules import DiscoveredRules
+    from dpdb.suites.truth import ExactCheck
 
 
 class Session(release.Session):
@@ -46,6 +47,32 @@ class Session(release.Session):
             `EngineError`: after the debit; the same run id finishes the run.
         """
         return run_check(self, prepare_check(self, suite, epsilon=epsilon, **options))
+
+    def exact_checks(self, suite: Suite | SuiteLike, *, non_private: bool = False, **options: Any) -> list[ExactCheck]:
+        """Return the true statistic and verdict of each limit of a suite. For the owner only: it is not private.
+
+        Parameters
+        ----------
+        suite : path, text or Suite
+            As of `check`.
+        non_private : bool
+            Must be True: the owner states that exact values may be shown.
+        **options
+            `where`, or `by` and `keys`, and `day`, as of `check`.
+
+        Raises
+        ------
+        ParameterError
+            Without `non_private`; else as `check`.
+        """
+        from dpdb.suites.truth import exact_checks  # few sessions tell the truth
+
+        if non_private is not True:
+            raise ParameterError(
+                "exact values are not private; only the owner of the data may ask, with --non-private "
+                "(non_private=True)"
+            )
+        return list(exact_checks(prepare_check(self, suite, **options), self._private))
 
     def diagnose(
         self,

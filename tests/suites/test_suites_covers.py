@@ -18,6 +18,7 @@ from suite_cases import count, share
 import dpdb
 from dpdb import suites
 from dpdb.doors.cli.main import main
+from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise
 from dpdb.suites import CheckResults, plan_suite
 
@@ -127,3 +128,55 @@ def test_a_cover_is_tested_against_half_its_limit_where_a_pass_is_certain() -> N
     least = replace(tests[1], rate=Fraction(1, 10**6), low=-Fraction(3, 10**6), high=Fraction(3)).for_certain_pass()
     assert (least.rate, least.low, least.high) == (0, 0, 3)
     assert plan_suite(plan.tests, 10**9, Fraction(99, 100), certain="pass") == plan
+
+
+@pytest.mark.usefixtures("in_folder")
+def test_a_suite_that_was_kept_before_goes_on_with_its_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passes were to be certain, and covers were tested against whole limits: so a quiet one is not shown to pass."""
+    table = pa.table({name: list(range(400)) for name in "abc"})
+    suite = f"far: {FAR}  fail above 500\nfew: row_count  fail above 5000\n"
+    Ledger.create("t.ledger", 2).close()
+
+    def run(**options: object) -> CheckResults:
+        with dpdb.open(table, constraints=FAR, row_bound=1_000, ledger="t.ledger") as session:
+            return session.check(suite, epsilon=1, certain="pass", keep="old", runs=4, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(suites.Tested, "for_certain_pass", lambda tested: tested)  # as it was
+        run(run_id="monday")
+    found = run(run_id="tuesday")
+    assert [each.verdict for each in found] == ["not shown", "pass"]
+    assert found[0].upper is not None
+    assert found[0].upper >= 399
+    assert run(run_id="wednesday", within=600).exit_code == 0
+    with Ledger.open("t.ledger") as ledger:
+        assert ledger.summary().spent == 1
+        ledger.close_suite("old")
+        assert ledger.summary().spent == 0.25
+
+
+@pytest.mark.usefixtures("in_folder")
+def test_the_truth_stands_beside_each_limit(capsys: pytest.CaptureFixture[str]) -> None:
+    """71 rows to delete are 71 here, however many pairs they are; all numbers are counted apart."""
+    groups = [k // 10 for k in range(1_000)]
+    city = [f"c{g}" if k % 10 or g >= 71 else "other" for k, g in enumerate(groups)]
+    ages = [None if k < 100 else -1 if k < 140 else 7 for k in range(1_000)]
+    pq.write_table(pa.table({"zip": groups, "city": city, "age": ages}), "t.parquet")
+    Path("s.txt").write_text(
+        "fd: zip -> city  warn above 70, fail above 71\nage: not(t1.age < 0)  fail above 4% of non-null\n"
+        "many: row_count WHERE zip < 5  fail below 51\n"
+    )
+    asked = ["exact", "t.parquet", "--suite", "s.txt", "--format", "json"]
+    assert main(asked) == 2
+    assert "not private" in capsys.readouterr().err
+    assert main([*asked, "--non-private"]) == 0
+    found = json.loads(capsys.readouterr().out)["checks"]
+    wanted = {"verdict": ["fail", "pass", "fail", "fail"], "value": [71, 71, 40, 50], "rows": [None, None, 900, None]}
+    assert {name: [each[name] for each in found] for name in wanted} == wanted
+    assert found[2]["share"] == 40 / 900
+    assert main([*asked[:-2], "--non-private"]) == 0
+    assert [line.split()[:3] for line in capsys.readouterr().out.splitlines()[2:]] == [
+        ["WARN", "fd", "71"], ["pass", "fd", "71"], ["FAIL", "age", "40"], ["FAIL", "many", "50"],
+    ]  # fmt: skip
+    assert main([*asked, "--non-private", "--constraints", "zip -> city"]) == 2
+    assert main(["exact", "t.parquet", "--non-private"]) == 2

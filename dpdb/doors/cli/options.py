@@ -101,13 +101,17 @@ def declared_options(parser: Parser) -> None:
     setting_options(parser, [name for name in SETTINGS if name not in {*_SHAPE, *LIMITS}])
 
 
-def table_options(parser: Parser) -> None:
-    """Add the options for the table and all that its owner declares of it."""
-    source_options(parser)
+def table_options(parser: Parser, *, required: bool = True) -> None:
+    """Add the options for the table and all that its owner declares of it; `required`: its constraints are."""
+    source_options(parser, constraints=required)
+    if not required:
+        setting_options(parser, _SHAPE[:1], required=False)
     declared_options(parser)
 
 
-def setting_options(parser: Parser, names: Iterable[str], words: Mapping[str, str] | None = None) -> None:
+def setting_options(
+    parser: Parser, names: Iterable[str], words: Mapping[str, str] | None = None, *, required: bool = True
+) -> None:
     """Add options for settings of a table.
 
     Parameters
@@ -118,13 +122,15 @@ def setting_options(parser: Parser, names: Iterable[str], words: Mapping[str, st
         Names of the settings in `SETTINGS`.
     words
         Help by name of the setting; a setting that is not in it keeps its own.
+    required
+        Whether constraints are.
     """
     for name in names:
         setting, words_of = SETTINGS[name], words or {}
         several = setting.kind in {"constraints", "parents"}
         form: dict[str, Any] = {"type": whole} if setting.kind == "whole" else {"action": "append"} if several else {}
         if setting.kind == "constraints":
-            form["required"] = True
+            form["required"] = required
         text = words_of.get(name, setting.words)
         form |= {"metavar": setting.letter, "default": setting.default, "harmless": setting.is_harmless}
         parser.add_argument(option_of(setting), help=text, **form)

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes, urlsplit, urlunsplit
 
 from dpdb._version import __version__
+from dpdb.doors.jobs.changes import Earlier, changed_words
 from dpdb.errors import OWNER_LOG, ParameterError
 from dpdb.release import GateResult, Release
-from dpdb.suites import check_words
 
 if TYPE_CHECKING:
     from dpdb.diagnosis import Diagnosis
@@ -35,7 +35,8 @@ class Outcome:
     """One part of a run, published: a release with the results of its gates, a suite with its verdicts, or a diagnosis.
 
     `time` is when the run's first release was debited, the same for all of the run and its retries: the times at which
-    the others were answered would tell how long private work took. `receipt` is a line of the job's file of receipts.
+    the others were answered would tell how long private work took. `receipt` is a line of the job's file of receipts,
+    `before` the run before of the suite, with which verdicts are compared.
     """
 
     name: str
@@ -45,6 +46,12 @@ class Outcome:
     checks: CheckResults | None = None
     diagnosis: Diagnosis | None = None
     receipt: str | None = None
+    before: Earlier | None = None
+
+    @property
+    def changes(self) -> list[str]:
+        """What changed in the verdicts of a suite since the run before, in lines; one for what stands."""
+        return [] if self.checks is None else list(changed_words(self.checks, self.before))
 
 
 _CODES = {"passed": 0, "failed": 1, "not shown": 5}
@@ -104,13 +111,14 @@ class Alert:
             return None
         lines = [str(result) for outcome in outcomes for result in outcome.gates]
         checks = [(found.name, check) for found in outcomes for check in found.checks or ()]
-        missed = [f"{suite}: {check_words(check)}" for suite, check in checks if check.verdict != "pass"]
-        message = message_of(job, run_id, status, [*([error] if error else []), *lines, *missed])
+        changes = [f"{outcome.name}: {line}" for outcome in outcomes for line in outcome.changes]
+        message = message_of(job, run_id, status, [*([error] if error else []), *lines, *changes])
         releases = [{"name": found.name, **release.to_dict()} for found in outcomes for release in found.releases]
         document: dict[str, Any] = {"job": job, "run_id": run_id, "status": status, "error": error}
         document |= {"gates": lines, "releases": releases}
         if checks:
             document["checks"] = [{"suite": suite, **check.to_dict()} for suite, check in checks]
+            document["changes"] = changes
         if self.format == "slack":
             document = {"text": _slack_text(message)}
         url = (os.environ.get(self.url[1:], "") if self.url.startswith("$") else self.url).strip()

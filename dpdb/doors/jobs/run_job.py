@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dpdb.diagnosis import run_diagnosis
+from dpdb.doors.jobs.changes import Earlier, earlier_run
 from dpdb.doors.jobs.checks import (
     check_run,
     job_charges,
@@ -48,7 +49,7 @@ from dpdb.doors.jobs.results import (
     result_table,
     verdict_table,
 )
-from dpdb.doors.jobs.stored import StoredRows, open_stored
+from dpdb.doors.jobs.stored import StoredRows, open_stored, read_beside
 from dpdb.doors.jobs.toml_keys import explained
 from dpdb.engine import Progress, no_progress
 from dpdb.errors import BudgetExceededError, DpdbError
@@ -56,7 +57,7 @@ from dpdb.ledger import Ledger
 from dpdb.names import in_html
 from dpdb.release import Release, Session, check_gates, releases_table
 from dpdb.stopping import reached
-from dpdb.suites import check_words, run_check
+from dpdb.suites import run_check
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -174,7 +175,16 @@ class _Run:
     def _verdicts(self, check: JobCheck, verdicts: CheckResults, began: datetime) -> Outcome:
         common = self._common(began, check.where) | {"run_id": self.run_id, "suite": check.name}
         self._append(VERDICTS, verdict_table(verdicts, common))
-        return Outcome(check.name, began, checks=verdicts)
+        return Outcome(check.name, began, checks=verdicts, before=self._before(check, common))
+
+    def _before(self, check: JobCheck, common: dict[str, Any]) -> Earlier | None:
+        """Return the run before of a suite; None if there is none, or the results cannot be read as ours."""
+        try:
+            rows = read_beside(self.job.results, self.job.results_table, VERDICTS)
+            at = (common["day"], common["time"])
+            return earlier_run(rows, self.job.name, check.name, run_id=self.run_id, at=at)
+        except (DpdbError, TypeError):
+            return None
 
     def _diagnosis(self, one: JobDiagnosis, named: Diagnosis, began: datetime) -> Outcome:
         common = self._common(began, one.ask.where) | {"run": self.run_id, "diagnosis": one.name}
@@ -253,7 +263,7 @@ class Outcomes(tuple[Outcome, ...]):
             else releases_table([release for _, release in shown], ("release",), [(name,) for name, _ in shown])
         )
         said = [str(result) for outcome in self for result in outcome.gates]
-        said += [check_words(check) for outcome in self for check in outcome.checks or ()]
+        said += [line for outcome in self for line in outcome.changes]
         return table + "".join(f"<div>{in_html(line)}</div>" for line in said)
 
 

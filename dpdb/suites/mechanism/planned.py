@@ -30,6 +30,7 @@ def plan_suite(
     levels: int = LEVELS,
     first: Fraction = _QUARTER,
     last: Fraction = _QUARTER,
+    halves_limits: bool = True,
 ) -> SuitePlan:
     """Return how a suite is tested.
 
@@ -51,6 +52,9 @@ def plan_suite(
         How many; their amounts fall by the square root of 2.
     first, last : Fraction
         Shares of epsilon for the threshold noises and for a ring at the last level.
+    halves_limits : bool
+        Whether fractional covers are tested against half of their limits where a pass shall be certain. False for a
+        suite that was kept before they were: what is quiet of it is within its limit by the cover, and not shown to be.
 
     Raises
     ------
@@ -58,7 +62,7 @@ def plan_suite(
         If a limit is not on the lattice, a pass cannot be certain at this epsilon, or epsilon is too small.
     """
     _check_numbers(tests, confidence, runs, keys, certain)
-    if certain == "pass":
+    if certain == "pass" and halves_limits:
         tests = [test.for_certain_pass() for test in tests]
     beta = 1 - Fraction(confidence)
     lattice = steps_per_row(tests)

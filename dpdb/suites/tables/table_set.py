@@ -221,7 +221,9 @@ class TableSet(Closing):
             "public_parents": [table.public_keys for table in self._read],
         }
         slices = Slices((None,), None, Region(), None)
-        return asked.prepared(self._counted_set, slices, request, rows=self._max_rows or 1, rule_set=digest)
+        recorded = None if asked.keep is None else self._account.kept_suite(asked.keep)
+        rows = self._max_rows or 1
+        return asked.prepared(self._counted_set, slices, request, rows=rows, rule_set=digest, recorded=recorded)
 
     def _digest(self) -> str:
         """The SHA-256 of the checks, each with its table: one that moves to another table is another check."""

@@ -7,15 +7,18 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.options import command, csv_line, format_option, given, limit_options, table_options, table_settings
 from dpdb.doors.cli.parser import positive
 from dpdb.doors.cli.streams import show
 from dpdb.errors import ParameterError
+from dpdb.names import aligned
 
 if TYPE_CHECKING:
     from dpdb.owner import ExactMeasures
+    from dpdb.suites import ExactCheck
 
 _STEPS = 4
 
@@ -25,7 +28,9 @@ def add_exact(commands: Any) -> None:
     text = "print the true values, which are not private: for the owner of the data only"
     example = "dpdb exact hospital.parquet --constraints hospital.dcs.txt --non-private --format json"
     parser = command(commands, "exact", run, text, example)
-    table_options(parser)
+    table_options(parser, required=False)
+    parser.add_argument("--suite", metavar="FILE", help="instead: the truth beside each limit of this suite")
+    parser.add_argument("--date", metavar="DAY", help="with --suite: what {date} stands for in it, as YYYY-MM-DD")
     parser.add_argument("--where", metavar="SQL", help="predicate that selects the slice")
     parser.add_argument("--non-private", action="store_true", help="yes, exact values may be shown")
     parser.add_argument("--measure", metavar="M", action="append", help="compute only this measure; may be repeated")
@@ -53,6 +58,11 @@ def run(options: argparse.Namespace) -> None:
     from dpdb.doors.cli.session import step_bar
     from dpdb.owner import exact_measures
 
+    if options.suite is not None:
+        _show_checks(options)
+        return
+    if not options.constraints:
+        raise ParameterError("exact needs --constraints, or --suite FILE for the truth of its checks")
     files = (options.violations, options.repair_rows, options.suggest, options.materialize)
     measures = exact_measures(
         options.source,
@@ -78,6 +88,48 @@ def _digits_without_limit() -> Iterator[None]:
         yield
     finally:
         sys.set_int_max_str_digits(limit)
+
+
+_OF_MEASURES = (
+    "constraints",
+    "measure",
+    "by_constraint",
+    "violations",
+    "repair_rows",
+    "suggest",
+    "columns",
+    "materialize",
+)
+
+
+def _show_checks(options: argparse.Namespace) -> None:
+    """Print the true statistic, verdict and share beside each limit of a suite."""
+    from dpdb.constraints import written_lines
+    from dpdb.doors.cli.session import step_bar
+    from dpdb.suites import COVER, Session, load_suite
+
+    for name in _OF_MEASURES:
+        if getattr(options, name) not in (None, False, []):
+            raise ParameterError(f"--{name.replace('_', '-')} is of measures; --suite has its own rules and statistics")
+    written = written_lines(options.suite)
+    settings = table_settings(options) | {"constraints": load_suite(written, date=options.date).rules}
+    with Session(options.source, **settings, progress=step_bar(options, _STEPS)) as session:
+        found = session.exact_checks(written, non_private=options.non_private, where=options.where, day=options.date)
+    if options.format == "json":
+        show(json.dumps({"non_private": True, "checks": [asdict(each) for each in found]}, indent=2))
+        return
+    rows = [("verdict", "check", "true", "share", "limit"), *map(_cells, found)]
+    covers = "Of a fractional cover (c) up to twice as many rows have to go."
+    notes = [covers] if any(each.statistic == COVER for each in found) else []
+    show("\n".join(["NOT PRIVATE: exact values, for the owner of the data only", *aligned(rows, "llrr"), *notes]))
+
+
+def _cells(each: ExactCheck) -> tuple[str, ...]:
+    from dpdb.suites import COVER
+
+    said = each.verdict if each.verdict != "fail" else "FAIL" if each.severity == "fail" else "WARN"
+    share = "" if each.share is None else f"{100 * each.share:.6g}%"
+    return said, each.name, f"{each.value:,}{' (c)' if each.statistic == COVER else ''}", share, each.limit
 
 
 def _names(text: str | None) -> tuple[str, ...]:

@@ -94,6 +94,12 @@ def _import_dqd(options: argparse.Namespace) -> None:
         raise ParameterError("it has checks of several tables: name one with --table, or a folder for all with --out")
 
 
+_GROWS = (
+    'of a table that grows check each day by itself: [[check]] with where = "day = {date}" in a job (jobs.md); '
+    "all days cost one epsilon"
+)
+
+
 def _write(folder: Path, imported: tuple[ImportedRules, ...]) -> None:
     """Write a suite file for each table that has a rule, all or none; none of them may exist."""
     from dpdb.files.new_file import new_file
@@ -112,6 +118,7 @@ def _write(folder: Path, imported: tuple[ImportedRules, ...]) -> None:
             partial.write_text(each.text(), encoding="utf-8")
     taken, left_out = sum(len(each.rules) for each in imported), sum(len(each.left_out) for each in imported)
     say(f"suites written to {folder}: {len(written)}; checks: {taken}, left out: {left_out}; the files say why")
+    say(_GROWS)
 
 
 def _show(imported: list[ImportedRules] | tuple[ImportedRules, ...], form: str) -> None:
@@ -120,6 +127,7 @@ def _show(imported: list[ImportedRules] | tuple[ImportedRules, ...], form: str) 
         show(json.dumps(found[0] if len(found) == 1 else found, indent=2))
     else:
         show(imported[0].text().rstrip("\n"))
+        say(_GROWS)
     if any(each.left_out for each in imported):
         taken, left_out = sum(len(each.rules) for each in imported), sum(len(each.left_out) for each in imported)
         say(f"rules taken: {taken}, checks left out: {left_out}; the output says why")

@@ -113,13 +113,10 @@ def _show_plan(plan: JobPlan, form: str) -> int:
 
 
 def _lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Give a line for each gate, for each warning that is due, and for each check that did not pass."""
-    from dpdb.suites import check_words
-
+    """Give a line for each gate, for each warning that is due, and for what changed in the verdicts of a suite."""
     for outcome in outcomes:
         yield from (str(result) for result in outcome.gates if not (result.warns and result.passed))
-        missed = [check for check in outcome.checks or () if check.verdict != "pass"]
-        yield from (f"{outcome.name}: {check_words(check)}" for check in missed)
+        yield from (f"{outcome.name}: {line}" for line in outcome.changes)
 
 
 def _tell(job: Job, run_id: str, outcomes: Sequence[Outcome], junit: str | None, error: str | None = None) -> None:
