@@ -64,7 +64,6 @@ if TYPE_CHECKING:
         SHARE as SHARE,
         arrow_fields as arrow_fields,
         bounds_words as bounds_words,
-        is_within_noise as is_within_noise,
         measured_words as measured_words,
         missing_words as missing_words,
         noise_words as noise_words,
@@ -80,6 +79,7 @@ if TYPE_CHECKING:
         value_words as value_words,
         words_of as words_of,
     )
+    from dpdb.release.published.too_noisy import too_noisy_words as too_noisy_words, would_do_words as would_do_words
     from dpdb.release.session import Session as Session
     from dpdb.release.statistics import FewestDeletions as FewestDeletions, PrivateSlices as PrivateSlices
 else:

@@ -48,13 +48,13 @@ from dpdb.sources import SourceLike
 if TYPE_CHECKING:
     from dpdb.release.edge_way import EdgeWay
 
-_ALL = Ask("all")
+_DEFAULT = Ask()
 
 
 def explain(
     source: SourceLike,
     constraints: ConstraintsLike,
-    ask: Ask = _ALL,
+    ask: Ask = _DEFAULT,
     *,
     table: str | None = None,
     rows: int | None = None,

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from dpdb.doors.cli import main
+from dpdb.doors.cli.main import build_parser
+from dpdb.release import Ask
 
 RELEASE_FIELDS = [
     "measure", "estimand", "value", "lower", "upper", "confidence", "epsilon", "mechanism", "theta", "noise_scale",
@@ -29,8 +31,9 @@ def test_measure_all_prints_one_json_document_whose_epsilons_add_up(
     hospital: Path, hospital_constraints: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = main(
-        ["measure", str(hospital), "--constraints", str(hospital_constraints), "--epsilon", "1", "--format", "json"]
-    )
+        ["measure", str(hospital), "--constraints", str(hospital_constraints), "--measure", "all", "--epsilon", "1",
+         "--format", "json"]
+    )  # fmt: skip
     out, err = capsys.readouterr()
     releases = json.loads(out)["releases"]
     assert (code, err) == (0, "dpdb: no --ledger: nothing adds up what this command and others spend on this table\n")
@@ -141,9 +144,18 @@ def test_explain_prints_sql_and_cost_and_no_count(
     assert not any(number in text for number in ("10000", "10,000", "1325", "974", "103"))
 
 
-def test_demo_releases_three_measures_of_the_hospital_table(capsys: pytest.CaptureFixture[str]) -> None:
+def test_demo_releases_the_default_measure_of_the_hospital_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo"]) == 0
     out = capsys.readouterr().out
     (head,) = (number for number, line in enumerate(out.splitlines()) if line.startswith("measure "))
-    measures = [line.split()[0] for line in out.splitlines()[head + 1 : head + 4]]
-    assert measures == ["minimal_inconsistency", "problematic", "repair"]
+    measure, value, lower, _, upper = out.splitlines()[head + 1].split()[:5]
+    assert (measure, out.splitlines()[head + 2].split()[0]) == ("repair", "Guarantee:")
+    # tau* is 50 on this table, and the noise scale 1: 20 away once in a thousand million
+    assert 30 < float(value) < 70
+    assert float(lower) < float(value) < float(upper)
+
+
+def test_the_default_is_one_measure_in_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """That of Python and SQL: `all` would share epsilon by three."""
+    for command in ("measure", "explain"):
+        assert build_parser().below[command].options["--measure"].default == Ask.measure == "repair"

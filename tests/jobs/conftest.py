@@ -18,6 +18,7 @@ results = "results.duckdb"
 
 [[release]]
 name = "overall"
+measure = "all"
 epsilon = 0.3
 [release.gate]
 repair = 1000000000

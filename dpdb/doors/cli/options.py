@@ -140,10 +140,10 @@ def release_options(parser: Parser, *, required: bool = True) -> None:
     """Add the options of a release: its measure, its mechanism, its cost."""
     parser.add_argument(
         "--measure",
-        default="all",
+        default="repair",
         metavar="M",
         harmless=True,
-        help="minimal_inconsistency, problematic, repair, or all (all)",
+        help="repair, problematic, minimal_inconsistency, or all, which share epsilon (repair)",
     )
     slice_options(parser, required=required, epsilon="1")
     parser.add_argument(

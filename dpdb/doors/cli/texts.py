@@ -10,15 +10,17 @@ from dpdb.names import aligned
 from dpdb.release import (
     SHARE,
     Release,
-    is_within_noise,
     measured_words,
     missing_words,
     number_words,
+    population_of,
     promise_words,
     releases_words,
     sure_words,
+    too_noisy_words,
     value_words,
     words_of,
+    would_do_words,
 )
 
 if TYPE_CHECKING:
@@ -68,8 +70,9 @@ def _cells(release: Release) -> tuple[str, ...]:
 
 
 def _meaning(release: Release) -> str:
-    if is_within_noise(release):
-        return "perhaps nothing but noise"
+    if noisy := too_noisy_words(release):
+        rows = population_of(release)
+        return noisy if rows is None else f"{noisy} ({rows})"
     short = words_of(release).short
     return f"share of {short}" if release.quantity == SHARE else short
 
@@ -86,6 +89,9 @@ def _notes(releases: Sequence[Release]) -> Iterator[str]:
         yield "No upper end: the true number may be larger (examples/manual/mechanisms.md says why)."
     for missing in dict.fromkeys(filter(None, map(missing_words, releases))):  # one call has one source of thetas
         yield f"* {missing[0].upper()}{missing[1:]}."
+    for release in releases:
+        if would_do := would_do_words(release):
+            yield f"Too noisy: {measured_words(release)}; {would_do}."
     yield f"Guarantee: {promise_words(releases[0].guarantee)}; it covers all that is shown."
 
 

@@ -244,7 +244,6 @@ def _release(path: Path, values: Mapping[str, Any], place: str) -> JobRelease:
     keys = TomlKeys(values, place, _RELEASE_KEYS)
     name = keys.name_of_part()
     asked = _options(keys, _ASKED, theta=lambda key: keys.whole_or(key, _KEEP))
-    asked.setdefault("measure", "all")
     keeps_theta = asked.get("theta") == _KEEP
     if keeps_theta:
         del asked["theta"]

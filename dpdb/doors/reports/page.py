@@ -29,7 +29,6 @@ from dpdb.release import (
     Release,
     bounds_words,
     constraints_digest,
-    is_within_noise,
     missing_words,
     noise_words,
     number_words,
@@ -37,6 +36,7 @@ from dpdb.release import (
     promise_words,
     quantity_words,
     theta_words,
+    too_noisy_words,
     value_words,
     words_of,
 )
@@ -44,10 +44,8 @@ from dpdb.suites import WHERE_IT_IS, limit_words
 
 
 def latest_words(release: Release) -> str:
-    """Return the interval, and a warning if the noise is larger than the value, or conflicts may be missing."""
-    noisy = "; the value is smaller than its noise" if is_within_noise(release) else ""
-    missing = missing_words(release)
-    return bounds_words(release) + noisy + (f"; {missing}" if missing else "")
+    """Return the interval, and a warning if the value is too noisy, or conflicts may be missing."""
+    return "; ".join(filter(None, [bounds_words(release), too_noisy_words(release), missing_words(release)]))
 
 
 def gate_words(row: ResultRow) -> str:

@@ -272,11 +272,6 @@ def words_of(release: ReleaseFields) -> Words:
     return known.words_of(release.mechanism).among(population_of(release))
 
 
-def is_within_noise(release: ReleaseFields) -> bool:
-    """Return whether the value is smaller than its noise, so that it may be noise alone."""
-    return release.noise_scale > release.value
-
-
 def promise_words(guarantee: str) -> str:
     """Return a guarantee without the list of what it covers, which is everything that is released."""
     return guarantee.partition("; covers ")[0]
@@ -358,8 +353,10 @@ def _row(release: ReleaseFields) -> tuple[str, ...]:
 
 
 def _meaning(release: ReleaseFields) -> str:
-    if is_within_noise(release):
-        return "too small to tell apart from the noise at this epsilon"
+    from dpdb.release.published.too_noisy import noisy_meaning  # it speaks with the words of this module
+
+    if noisy := noisy_meaning(release):
+        return noisy
     words = words_of(release)
     of_rate = release.quantity == SHARE and words.of_rate is not None
     return str(words.of_rate if of_rate else words.meaning).format(value=value_words(release))

@@ -16,14 +16,14 @@ _PACKAGE = Path(__file__).resolve().parents[3]
 def add_demo(commands: Any) -> None:
     """Add `dpdb demo`."""
     parser = command(
-        commands, "demo", run, "release the three measures of the bundled real hospital table", "dpdb demo --epsilon 1"
+        commands, "demo", run, "release how many rows of the bundled hospital table must go", "dpdb demo --epsilon 1"
     )
-    parser.add_argument("--epsilon", default="1", metavar="E", help="privacy cost of the three together (1)")
+    parser.add_argument("--epsilon", default="1", metavar="E", help="privacy cost (1)")
     quiet_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Release the three measures of the hospital table."""
+    """Release the default measure of the hospital table."""
     from dpdb.doors.cli.session import step_bar
     from dpdb.doors.cli.texts import releases_text
     from dpdb.release import Session
@@ -38,11 +38,12 @@ def run(options: argparse.Namespace) -> None:
             progress=step_bar(options, 5),
         ) as session,
     ):
-        releases = session.dp_inconsistency("all", options.epsilon)
+        releases = [session.dp_inconsistency(epsilon=options.epsilon)]
         output.show(
             "US Hospital Compare: 15 columns, 7 functional dependencies, real errors. Its rows stay private.\n\n"
             f"{releases_text(releases, 'text')}\n"
-            "Run it again and the noise differs; the owner may compare with:\n"
+            "Run it again and the noise differs. `dpdb measure` releases other measures, too. The owner may compare "
+            "with:\n"
             f"  dpdb exact {folder / 'hospital.parquet'} --constraints {folder / 'hospital.dcs.txt'} --non-private\n",
             releases,
         )

@@ -28,7 +28,7 @@ _STEPS = 5  # opening, reading, ranking, joining, drawing; more of a table in an
 
 def add_measure(commands: Any) -> None:
     """Add `dpdb measure`."""
-    text = "release one measure, or all three, under differential privacy"
+    text = "release one measure (repair), or all three, under differential privacy"
     example = "dpdb measure hospital.parquet --constraints hospital.dcs.txt --measure repair --epsilon 1"
     parser = command(commands, "measure", run, text, example)
     table_options(parser)
