@@ -29,11 +29,11 @@ def test_a_board_has_a_line_for_each_check_and_a_column_for_each_day_newest_firs
     html = report_page(Results((), verdicts(10)), generated=START)
     found = cells(html)
     assert [[kind for kind, _ in line] for line in found] == [
-        ["fail"] * 6 + ["ok"] * 4, ["ok"] * 10, ["open"] * 10, ["warn"] * 10,
+        ["fail"] * 6 + ["ok"] * 4, ["open"] * 10, ["warn"] * 10, ["ok"] * 10,
     ]  # fmt: skip
     assert [found[line][0][1] for line in range(4)] == [
-        "failed on 2026-08-05, not re-armed", "passed, at most 66 rows", "undecided, at most 66 rows",
-        "warned, 31 to 66 rows",
+        "failed on 2026-08-05, not re-armed", "undecided, at most 66 rows", "warned, 31 to 66 rows",
+        "passed, at most 66 rows",
     ]  # fmt: skip
     assert found[0][5][1] == "failed, 31 to 66 rows"
     page = Page(html)
@@ -43,6 +43,41 @@ def test_a_board_has_a_line_for_each_check_and_a_column_for_each_day_newest_firs
     assert "40 verdicts of 10 runs, 2026-08-01 to 2026-08-10" in page.text
     assert "All verdicts are pure 0.25-differentially private." in page.text
     assert "Each dot" not in page.text
+
+
+def test_what_failed_and_what_changed_stand_first_with_short_names_and_bounds_by_day() -> None:
+    long = "a check of many words that nobody would want to read " * 3
+    rows = [
+        replace(row, check=replace(row.check, name=long if row.check.name == "age" else row.check.name))
+        for row in verdicts(4)
+    ]
+    today = rows[-1].day
+    new = {"volume": "not shown", long: "pass", "phone": "pass"}
+    rows = [
+        replace(row, check=replace(row.check, verdict=new.get(row.check.name, "pass"))) if row.day == today else row
+        for row in rows
+    ]
+    html = report_page(Results((), tuple(rows)), generated=START)
+    names = re.findall(r'<th scope="row"(?: title="([^"]*)")?>(.*?)<span', html)
+    assert [short for _, short in names] == ["volume", "phone", "zip_city", f"{long[:47]}…"]
+    assert names[3][0] == long
+    assert [line[0][0] for line in cells(html)] == ["unsure", "ok", "ok", "ok"]
+    pictures = re.findall(r'<svg class="chart bounds"[^>]*aria-label="([^"]*)">(.*?)</svg>', html)
+    assert [bars.count("<rect") for _, bars in pictures] == [4] * 4
+    assert pictures[0][0] == "bounds of 4 days, the last: at most 66 rows"
+    assert "bounds" not in "".join(re.findall("<svg.*?</svg>", report_page(Results((), verdicts(1)), generated=START)))
+
+
+def test_a_failure_that_stands_is_of_the_day_whose_data_it_was_seen_in() -> None:
+    """The ledger knows the day of the run, here a month later."""
+    late = [
+        replace(
+            row, check=replace(row.check, since=row.check.since and "2026-09-30"), time=row.time + timedelta(days=31)
+        )
+        for row in verdicts(10)
+    ]
+    found = cells(report_page(Results((), tuple(late)), generated=START))
+    assert found[0][0][1] == "failed on 2026-08-05, not re-armed"
 
 
 def test_a_page_without_verdicts_has_nothing_of_boards() -> None:

@@ -30,15 +30,16 @@ class Board:
         The rows of its last run, in the order of the suite.
     days : tuple of date
         The days of its runs, newest first.
-    lines : tuple of tuple of (VerdictRow or None)
-        For each check its row of each of those days, from the day's last run.
+    lines : tuple of Line
+        For each check its row of each of those days, from the day's last run: what failed first, then what changed
+        since the day before, then what is not shown or undecided, then the others, each in the order of the suite.
     more : int
         How many earlier days are left out.
     """
 
     last: tuple[VerdictRow, ...]
     days: tuple[date, ...]
-    lines: tuple[tuple[VerdictRow | None, ...], ...]
+    lines: tuple[Line, ...]
     more: int
 
     @property
@@ -59,6 +60,89 @@ class Board:
         return [(sign, f"{kinds.count(kind):,} {_SAID[kind]}") for kind, sign in signs.items() if kind in kinds]
 
 
+@dataclass(frozen=True)
+class Line:
+    """One check by days, newest first.
+
+    Attributes
+    ----------
+    rows : tuple of (VerdictRow or None)
+    """
+
+    rows: tuple[VerdictRow | None, ...]
+
+    @property
+    def found(self) -> list[VerdictRow]:
+        """Its rows, newest first; at least one."""
+        return [row for row in self.rows if row is not None]
+
+    @property
+    def name(self) -> str:
+        """The name of the check and its slice, in full."""
+        check = self.found[0].check
+        return check.name if check.key is None else f"{check.name} [{check.key}]"
+
+    @property
+    def short(self) -> str:
+        """The name, cut where it is long."""
+        name = self.name
+        return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
+
+    @property
+    def changed(self) -> bool:
+        """Whether the verdict of its last day is another one than that before."""
+        kinds = [cell_kind(row.check) for row in self.found[:2]]
+        return len(set(kinds)) > 1
+
+    @property
+    def rank(self) -> tuple[int, ...]:
+        """By which lines are ordered: see `Board.lines`."""
+        if self.rows[0] is None:
+            return (len(_RANKS), 1)
+        kind = _RANKS.index(cell_kind(self.rows[0].check))
+        return (kind, not self.changed) if kind == 0 else (1, not self.changed, kind)
+
+    @property
+    def bounds(self) -> str:
+        """The bounds of its days as a small picture, oldest first, with its limit as a line; empty for one day."""
+        return bounds_picture([row.check for row in reversed(self.found)])
+
+
+_RANKS = ("fail", "open", "unsure", "warn", "ok")
+_LONGEST_NAME = 48
+_BAR, _BARS, _TALL = 4, 40, 22
+
+
+def bounds_picture(checks: Sequence[CheckResult]) -> str:
+    """Return the bounds of a check over time as inline SVG: a bar a day, the limit as a line; escaped, no script.
+
+    A share has bounds of what is above that share of the rows, so its line is 0. A side that is not known is open: the
+    bar reaches the picture's end. Empty where no two days have bounds.
+    """
+    known = [check for check in checks if check.upper is not None or check.lower][-_BARS:]
+    if len(known) < 2:
+        return ""
+    lines = [check.limit if check.unit == "rows" else 0.0 for check in known]
+    ends = [end for check in known for end in (check.lower, check.upper) if end is not None]
+    low, high = min(0.0, *lines, *ends), max(1.0, *lines, *ends) * 1.1
+
+    def y(value: float) -> float:
+        return _TALL - (value - low) / (high - low) * _TALL
+
+    bars = "".join(
+        f'<rect class="interval" x="{_BAR * place}" width="{_BAR - 1}" y="{y(top):.1f}" '
+        f'height="{max(1.0, y(bottom) - y(top)):.1f}"/>'
+        for place, check in enumerate(known)
+        for top, bottom in [(high if check.upper is None else check.upper, low if check.lower is None else check.lower)]
+    )
+    line = "".join(f"{'M' if k == 0 else 'L'}{_BAR * k} {y(v):.1f}h{_BAR}" for k, v in enumerate(lines))
+    said = f"bounds of {len(known)} days, the last: {how_many(known[-1])}"
+    return (
+        f'<svg class="chart bounds" viewBox="0 0 {_BAR * len(known)} {_TALL}" width="{_BAR * len(known)}" '
+        f'height="{_TALL}" role="img" aria-label="{in_html(said)}">{bars}<path class="gate" d="{line}"/></svg>'
+    )
+
+
 def boards_of(verdicts: Iterable[VerdictRow]) -> list[Board]:
     """Return a board for each suite of a job, in the order of their names."""
     suites: dict[str, list[VerdictRow]] = {}
@@ -77,9 +161,25 @@ def _board(rows: Sequence[VerdictRow]) -> Board:
     days = sorted(of_day, reverse=True)
     shown = days[:_MOST_DAYS]
     keys = dict.fromkeys(key for day in shown for key in of_day[day])
-    lines = tuple(tuple(of_day[day].get(key) for day in shown) for key in keys)
+    found = [_dated([of_day[day].get(key) for day in days], len(shown)) for key in keys]
+    lines = tuple(sorted(found, key=lambda line: line.rank))
     last = sorted(of_day[days[0]].values(), key=lambda row: row.place)
     return Board(tuple(last), tuple(shown), lines, len(days) - len(shown))
+
+
+def _dated(rows: Sequence[VerdictRow | None], shown: int) -> Line:
+    """Return the line of a check, newest day first; a failure that stands is of the day whose data it was seen in.
+
+    A ledger knows when the run was made, which may be long after that day.
+    """
+    failed: date | None = None
+    dated: list[VerdictRow | None] = []
+    for row in reversed(rows):
+        stands = row is not None and row.check.since is not None and failed is not None
+        if row is not None and row.check.verdict == "fail" and row.check.since is None:
+            failed = row.day
+        dated.append(replace(row, check=replace(row.check, since=f"{failed}")) if row is not None and stands else row)
+    return Line(tuple(dated[::-1][:shown]))
 
 
 def _key(row: VerdictRow) -> tuple[str, str, str | None]:
