@@ -134,11 +134,23 @@ function board(releases) {
     for (const check of run.words) {
       const name = `${check.name}, ${check.limit.replace(/ (of )?used rows$/, "")}`; // as before its rows were named
       if (!lines.has(name)) lines.set(name, Array(runs.length).fill(null));
-      lines.get(name)[at] = check.verdict;
+      lines.get(name)[at] = check;
     }
-  const day = (verdict, run) => verdict === null ? element("span", { className: "day" })
-    : element("span", { className: `day ${CLASSES[verdict]}`, title: `${run.at}: ${verdict}`, role: "img", "aria-label": `${run.at}: ${verdict}` }, SIGNS[verdict]);
-  const rows = [...lines].map(([name, days]) => [name, element("span", { className: "days" }, ...days.map((verdict, at) => day(verdict, runs[at])))]);
+  const date = (run) => (run.run_id ?? "").match(/\d{4}-\d{2}-\d{2}/)?.[0] ?? run.at; // that of the data, where the run id names it
+  const day = (check, run) => {
+    if (check === null) return element("span", { className: "day" });
+    const said = `${date(run)}: ${check.verdict}, ${check.how_many}`;
+    return element("span", { className: `day ${CLASSES[check.verdict]}`, title: said, role: "img", "aria-label": said }, SIGNS[check.verdict]);
+  };
+  // What failed stands first, then what changed since the run before, then what is not shown.
+  const rank = (days) => {
+    const [last, before] = days.filter((check) => check !== null).reverse();
+    const changed = before !== undefined && before.verdict !== last.verdict;
+    return last.verdict === "FAIL" ? (changed ? 0 : 1) : changed ? 2 : last.verdict === "pass" ? 4 : 3;
+  };
+  const short = (name) => element("span", { title: name }, name.length > 48 ? `${name.slice(0, 47)}\u2026` : name);
+  const rows = [...lines].sort((one, other) => rank(one[1]) - rank(other[1]))
+    .map(([name, days]) => [short(name), element("span", { className: "days" }, ...days.map((check, at) => day(check, runs[at])))]);
   $("days").replaceChildren(grid(`Your last ${several(runs.length, "run")}, the latest at the right`, ["Check", "Verdicts"], rows));
 }
 
