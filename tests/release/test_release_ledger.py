@@ -256,7 +256,8 @@ _COLUMNS = {
     "when": pa.array([None, 0, 1, 86_400_000_000, 10**15, 10**15 + 1], pa.timestamp("us")),
     "e": pa.array([None, "x", "y", "x", "z", "y"], pa.dictionary(pa.int8(), pa.string())),
 }
-_LITERALS = ["0", "1", "-1", "0.1", "1.5", "''", "'1'", "'CA'", "'x'", "true", "'1970-01-02'", "DATE '2020-01-01'"]
+_LITERALS = ["0", "1", "-1", "0.1", "1.5", "''", "'1'", "'CA'", "'x'", "true", "'1970-01-02'", "DATE '2020-01-01'",
+             "'0'", "'-1'", "'1.5'"]  # fmt: skip
 
 
 def _as_key(value: object) -> object:

@@ -96,9 +96,11 @@ def test_a_slice_is_the_induced_subgraph(session: dpdb.Session) -> None:
 def test_literals_are_cast_at_compile_time_and_never_show_a_value() -> None:
     with (
         replaced_noise(StubNoise()),
-        dpdb.open(TABLE, constraints="not(t1.city=5&t2.city!=5&t1.age<t2.age)") as session,
+        dpdb.open(TABLE, constraints="not(t1.city='5'&t2.city!='5'&t1.age<t2.age)") as session,
     ):
         assert session.dp_inconsistency("repair").value == 0  # text is compared with the text '5'
+    with pytest.raises(dpdb.DpdbError, match=r"'city' is text, and 5 is none .*CAST\(city AS DOUBLE\)"):
+        dpdb.open(TABLE, constraints="not(t1.city=5&t2.city!=5&t1.age<t2.age)")
     with pytest.raises(dpdb.DpdbError) as caught:
         dpdb.open(TABLE, constraints="not(t1.age='five')")
     assert "alice" not in "".join(traceback.format_exception(caught.value))
