@@ -76,10 +76,11 @@ if TYPE_CHECKING:
         releases_words as releases_words,
         sure_words as sure_words,
         theta_words as theta_words,
+        too_noisy_words as too_noisy_words,
         value_words as value_words,
         words_of as words_of,
+        would_do_words as would_do_words,
     )
-    from dpdb.release.published.too_noisy import too_noisy_words as too_noisy_words, would_do_words as would_do_words
     from dpdb.release.session import Session as Session
     from dpdb.release.statistics import FewestDeletions as FewestDeletions, PrivateSlices as PrivateSlices
 else:

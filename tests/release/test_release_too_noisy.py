@@ -14,7 +14,7 @@ import pytest
 import dpdb
 from dpdb.doors.cli.texts import releases_text
 from dpdb.release import Release, Releases
-from dpdb.release.published.too_noisy import Enough, enough, noisy_meaning, too_noisy_words, would_do_words
+from dpdb.release.published.release_fields import Enough, enough, noisy_meaning, too_noisy_words, would_do_words
 
 HOSPITAL, RULES = "examples/data/hospital.parquet", "examples/data/hospital.dcs.txt"
 PAIRS, ROWS = 1325, 103  # in conflict, as `dpdb exact` counts them
