@@ -47,6 +47,7 @@ from dpdb.constraints.shape import (
     is_key as is_key,
     is_symmetric as is_symmetric,
     key_columns as key_columns,
+    known_rows as known_rows,
     never_null as never_null,
     order_dependency as order_dependency,
     places_among_distinct as places_among_distinct,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression
 from dpdb.constraints.denial import DenialConstraint, Operator, Predicate
-from dpdb.names import quoted_name
+from dpdb.names import in_double_quotes, quoted_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +119,11 @@ def equality_columns(dc: DenialConstraint) -> frozenset[str]:
         for predicate in dc.predicates
         if predicate.op is Operator.EQ and predicate.joins_one_column
     )
+
+
+def known_rows(dc: DenialConstraint) -> str:
+    """Return the condition, in SQL, of the rows that have a value in every column that a constraint reads of them."""
+    return " AND ".join(f"{in_double_quotes(name)} IS NOT NULL" for name in dc.table_columns)
 
 
 def never_null(dc: DenialConstraint) -> str | None:

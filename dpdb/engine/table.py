@@ -169,7 +169,7 @@ class BoundTable(Closing):
 
     @property
     def faults(self) -> Faults | None:
-        """What became NULL while text cells (CSV) were read. Private."""
+        """What was not read of text cells (CSV). Private."""
         return self._source.faults
 
     # -- without reading a row ------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
@@ -11,7 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.constraints import ConstraintsLike
+from dpdb.constraints import ConstraintsLike, known_rows
 from dpdb.engine import Progress, Slice, Table, TableSettings, TableSpec, WherePredicate, export_edges, no_progress
 from dpdb.errors import ParameterError
 from dpdb.graph import BlockGraph, EdgeGraph, count_maximal_independent_sets, minimum_vertex_cover
@@ -20,7 +21,7 @@ from dpdb.opening import is_remote, open_local_table, open_table
 from dpdb.owner.listing import Listing
 from dpdb.release import FewestDeletions
 from dpdb.release.conflict_graph import conflict_graph
-from dpdb.sources import SourceLike
+from dpdb.sources import Faults, SourceLike
 
 # The exact repair and maximal_consistency hold the graph in memory; beyond this many edges they are not tried.
 _LARGEST_IN_MEMORY = 20_000_000
@@ -108,8 +109,7 @@ def exact_measures(
         found, cover = _measures(
             part, time_limit, wanted, FewestDeletions(opened, predicate), with_cover=repair_rows is not None
         )
-        if opened.faults is not None:
-            found = replace(found, not_of_type=opened.faults.not_of_type)
+        found = replace(found, faults=opened.faults, judged=_judged(opened, where))
         listing.write_repair(part, cover, progress)
         if of_each is None:
             return found
@@ -130,6 +130,7 @@ def _remote_measures(
         predicate = None if where is None else opened.where(where)
         counted = FewestDeletions(opened, predicate)
         found, _ = _measures(opened.slice(predicate), time_limit, of_all, counted, with_cover=False)
+        found = replace(found, judged=_judged(opened, where))
         if of_each is None:
             return found
 
@@ -137,6 +138,18 @@ def _remote_measures(
             return opened.slice(predicate, position=position)
 
         return replace(found, by_constraint=_of_each(opened, predicate, under, of_each, time_limit))
+
+
+def _judged(opened: Table, where: str | None) -> dict[str, int]:
+    """Count for each constraint as it was written, but those that ask for NULL, the rows that it can judge."""
+    constraints = [bound.constraint for bound in opened.constraints]
+    asked = {
+        text: known_rows(constraints[place])
+        for text, place in opened.written
+        if _ASKS_FOR_NULL.search(text) is None and constraints[place].table_columns
+    }
+    known = [opened.where(text if where is None else f"({where}) AND {text}") for text in asked.values()]
+    return dict(zip(asked, opened.count_rows(known) if known else [], strict=True))
 
 
 def _known(measures: Sequence[str]) -> tuple[str, ...]:
@@ -241,6 +254,8 @@ def _half(value: Fraction) -> float:
     return int(value) if value.denominator == 1 else float(value)
 
 
+_ASKS_FOR_NULL = re.compile(r"\b(?:NULL|COALESCE)\b", re.IGNORECASE)
+
 EXACT_MEASURES = {
     "drastic": ("drastic",),
     "minimal_inconsistency": ("minimal_inconsistency",),
@@ -275,8 +290,11 @@ class ExactMeasures:
         The measures of each written constraint by itself.
     measures : tuple of str
         The requested measures.
-    not_of_type : dict of str to int
-        For each column of text cells (CSV) with a declared type: cells that are NULL because they have no value of it.
+    faults : Faults, optional
+        What was not read of a source whose cells are text (CSV), by column and by file.
+    judged : dict of str to int
+        For each constraint as it was written, the rows that have a value in every column of it: the others violate
+        nothing. Constraints that ask whether a column is NULL judge every row, and are left out.
     """
 
     rows: int
@@ -292,18 +310,26 @@ class ExactMeasures:
     reasons: dict[str, str] = field(default_factory=dict)
     by_constraint: tuple[RuleMeasures, ...] | None = None
     measures: tuple[str, ...] = tuple(EXACT_MEASURES)
-    not_of_type: dict[str, int] = field(default_factory=dict)
+    faults: Faults | None = None
+    judged: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def not_of_type(self) -> dict[str, int]:
+        """For each column with a declared type: cells that are NULL because they are not written as a value of it."""
+        return {} if self.faults is None else self.faults.not_of_type
 
     def to_dict(self) -> dict[str, Any]:
         """Return the requested fields, ready for JSON."""
-        fields = asdict(replace(self, by_constraint=None))
-        del fields["measures"], fields["by_constraint"]
+        fields = asdict(replace(self, by_constraint=None, faults=None))
+        del fields["measures"], fields["by_constraint"], fields["faults"]
         for name, own in EXACT_MEASURES.items():
             if name not in self.measures:
                 for unasked in own:
                     del fields[unasked]
-        if not self.not_of_type:
-            del fields["not_of_type"]
+        if not self.judged:
+            del fields["judged"]
+        if self.faults:
+            fields |= {name: found for name, found in self.faults.to_dict().items() if found}
         if self.by_constraint is not None:
             fields["by_constraint"] = [rule.to_dict() for rule in self.by_constraint]
         return fields

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Unpack
 
 from dpdb.engine import LocalTable, TableSettings, count_cells
@@ -84,9 +84,9 @@ class ProposedSchema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and both spellings, ready for JSON."""
-        fields = asdict(self)
+        fields = asdict(replace(self, faults=None))
         if self.faults is not None:
-            del fields["faults"]["not_of_type"]  # no column has a type yet
+            fields["faults"] = {"files": self.faults.to_dict()["files"]}
         return {"non_private": True} | fields | {"schema": self.option, "toml": self.toml}
 
     def _pairs(self) -> list[tuple[str, str]]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
+    from dpdb.sources.cells.faults import Faults as Faults
     from dpdb.sources.cells.typed import typed as typed
-    from dpdb.sources.csv_lines import Faults as Faults
     from dpdb.sources.duckdb_connection import are_of_one_database as are_of_one_database
     from dpdb.sources.files import Files as Files
     from dpdb.sources.json_lines import member_names as member_names

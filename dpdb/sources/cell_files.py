@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate
+from typing import ClassVar
 
 import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.database import Database
 from dpdb.errors import OWNER_LOG, SourceError
+from dpdb.names import in_double_quotes
 from dpdb.schema import TableSchema
+from dpdb.sources.cells.faults import Faults
 from dpdb.sources.cells.typed import reading, typed
-from dpdb.sources.csv_lines import Faults
 from dpdb.sources.files import Files
 from dpdb.sources.kinds import FileSource
 from dpdb.sources.source import Source, Wanted, copied, declared_types, text_column, unreadable, without_rows
@@ -22,7 +26,15 @@ _STREAM = exp.to_table("source_stream")
 
 
 class CellFiles(FileSource):
-    """A kind of files whose rows come as texts, one for each column; what does not convert to its type is NULL."""
+    """A kind of files whose rows come as texts, one for each column; what is no value of its type is NULL.
+
+    Attributes
+    ----------
+    rows_are : str
+        What a line must be to be a row, for messages.
+    """
+
+    rows_are: ClassVar[str] = ""
 
     @abstractmethod
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
@@ -60,15 +72,16 @@ class CellFiles(FileSource):
             exp.alias_(typed(exp.column(name, quoted=True), kinds.get(name)), name, quoted=True)
             for name in source.schema.names
         ]
-        written = dict.fromkeys(kinds, 0)
         scan = exp.select(*cells).from_(_STREAM.copy()).subquery("cell_row")
 
         def batches() -> Iterator[pa.RecordBatch]:
             try:
                 for batch in self.batches(files, source.schema, wanted, faults):
-                    for name in written:
-                        written[name] += len(batch) - batch.column(name).null_count
+                    faults.current.rows += len(batch)
+                    for name in kinds:
+                        faults.current.written[name] += len(batch) - batch.column(name).null_count
                     yield batch
+                _refuse_without_rows(files, faults, self.rows_are)
             except SourceError as error:
                 refusals.append(error)
                 raise
@@ -80,20 +93,56 @@ class CellFiles(FileSource):
                 copy = copied(database, replace(source, scan=scan))
         except SourceError:
             raise (refusals[0] if refusals else unreadable(source)) from None
-        faults.not_of_type = _lost(database, copy, written)
-        if faults != Faults():
-            OWNER_LOG.warning("%s: read as NULL, by the rules for bad lines and cells: %s", files.place, faults)
+        _count_lost(database, copy, faults)
+        if faults:
+            OWNER_LOG.warning("%s: not read: %s", files.place, "; ".join(faults.words()))
         return replace(source, scan=copy.scan, faults=faults)
 
 
-def _lost(database: Database, copy: Source, written: Mapping[str, int]) -> dict[str, int]:
-    """Return for each typed column how many of its cells have no value in the copy, where there are such."""
-    if not any(written.values()):
-        return {}
-    counts = [exp.Count(this=exp.column(name, quoted=True)) for name in written]
-    [kept] = database.rows(exp.select(*counts).from_(copy.scan.copy()))
-    lost = {name: cells - int(found) for (name, cells), found in zip(written.items(), kept, strict=True)}
-    return {name: cells for name, cells in lost.items() if cells}
+def _refuse_without_rows(files: Files, faults: Faults, rows_are: str) -> None:
+    found = [name for name, file in faults.files.items() if file.has_no_row]
+    if found:
+        OWNER_LOG.error("%s: no line is a row: %s", files.place, "; ".join(faults.words()))
+        raise no_row(files.place, rows_are, is_one=len(files.paths) == 1)
+
+
+def no_row(place: str, rows_are: str, *, is_one: bool) -> SourceError:
+    """Make the error of a file that has lines, none of which is a row: it is no such file, or damaged.
+
+    Parameters
+    ----------
+    place, rows_are
+        What messages call the source, and what a line must be.
+    is_one
+        Whether it is the only file.
+    """
+    which = "no line of it is a row" if is_one else "of one of its files no line is a row"
+    return SourceError(f"{place}: {which}: {rows_are}; what its lines are is in the owner's log")
+
+
+def _count_lost(database: Database, copy: Source, faults: Faults) -> None:
+    """Count, of each file and typed column, the cells that have no value in the copy, whose rows are in their order."""
+    files = [file for file in faults.files.values() if file.rows]
+    names = sorted({name for file in files for name, cells in file.written.items() if cells})
+    if not names:
+        return
+    starts = [0, *accumulate(file.rows for file in files)][:-1]
+    # Rows of the copy are in the order of the stream, by which its files are told apart.
+    cells = ", ".join(f"{in_double_quotes(name)} AS c{at}" for at, name in enumerate(names))
+    counts = ", ".join(f"count(c{at})" for at in range(len(names)))
+    listed = ", ".join(f"({place}, {start})" for place, start in enumerate(starts))
+    rows = f"(SELECT {cells}, row_number() OVER () - 1 AS r FROM {copy.scan.sql('duckdb')})"
+    found = database.rows(
+        f"SELECT place, {counts} FROM {rows} AS copy_row ASOF JOIN (VALUES {listed}) AS file(place, start) "
+        "ON r >= start GROUP BY place"
+        if len(files) > 1
+        else f"SELECT 0, {counts} FROM {rows} AS copy_row"
+    )
+    for place, *kept in found:
+        file = files[place]
+        file.not_of_type = Counter(
+            {name: lost for name, cells in zip(names, kept, strict=True) if (lost := file.written[name] - int(cells))}
+        )
 
 
 def declared_source(

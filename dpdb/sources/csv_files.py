@@ -6,7 +6,7 @@ guessed from the rows; `csv_lines` has the rule by which a text is rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
@@ -19,7 +19,8 @@ from dpdb.database import Database
 from dpdb.errors import OWNER_LOG, SourceError
 from dpdb.schema import TableSchema, refuse_duplicate_names
 from dpdb.sources.cell_files import CellFiles, declared_source
-from dpdb.sources.csv_lines import LONGEST, CsvLines, Faults, UnreadableError, delimiter_of, first_row, named_delimiter
+from dpdb.sources.cells.faults import Faults, FileFaults
+from dpdb.sources.csv_lines import LONGEST, CsvLines, UnreadableError, delimiter_of, first_row, named_delimiter
 from dpdb.sources.files import DAMAGED, FileColumns, Files, opened
 from dpdb.sources.source import Source, Wanted, named_columns, reason_in_log, refuse_table_name
 
@@ -88,9 +89,10 @@ def csv_batches(
     schema = pa.schema([(name, pa.string()) for name in (*columns.own, *columns.folders)])
     for path, partition in zip(files.paths, files.partitions, strict=True):
         values = [partition[files.keys.index(key)] for key in columns.folders]
+        own = faults.begin(files.name_of(path))
         try:
             with reason_in_log(f"{files.place}: is cut short or damaged", *DAMAGED, where=path):
-                for cells in _ahead(_cells(files.place, path, len(columns.own), faults, wanted)):
+                for cells in _ahead(_cells(files.place, path, columns.own, own, wanted)):
                     folders = [pa.repeat(pa.scalar(value, pa.string()), cells.num_rows) for value in values]
                     yield from pa.table([*cells.columns, *folders], schema=schema).to_batches()
         except UnreadableError as error:
@@ -101,16 +103,16 @@ def csv_batches(
             ) from None
 
 
-def _cells(place: str, path: str, columns: int, faults: Faults, wanted: Wanted) -> Iterator[pa.Table]:
+def _cells(place: str, path: str, columns: Sequence[str], faults: FileFaults, wanted: Wanted) -> Iterator[pa.Table]:
     """Read the rows of one file, without the header line, as tables of text columns."""
     with opened(path) as stream:
         header = _header(stream, place, path, wanted)
-        lines = CsvLines(header.delimiter, header.end, columns, faults, header.next_line)
+        lines = CsvLines(header.delimiter, header.end, len(columns), faults, header.next_line)
         rest = b""
         for block in chain([header.rest], iter(lambda: stream.read(_BLOCK), b"")):
             rows, rest = lines.split(rest + block)
-            yield from _tables(rows, lines)
-        yield from _tables(lines.last(rest), lines)
+            yield from _tables(rows, lines, columns)
+        yield from _tables(lines.last(rest), lines, columns)
 
 
 def _ahead(items: Iterator[pa.Table]) -> Iterator[pa.Table]:
@@ -122,20 +124,20 @@ def _ahead(items: Iterator[pa.Table]) -> Iterator[pa.Table]:
             yield item
 
 
-def _tables(rows: bytes, lines: CsvLines) -> Iterator[pa.Table]:
+def _tables(rows: bytes, lines: CsvLines, columns: Sequence[str]) -> Iterator[pa.Table]:
     """Read complete rows, into one table or none."""
     if b'"' in rows or b"\r" in rows or len(rows) > LONGEST:
-        found = _read(lines.mended(rows), lines)
+        found = _read(lines.mended(rows), lines, columns)
     else:
         try:  # Arrow refuses rows of another number of cells, and nothing else can be wrong here
-            found = _read(rows, lines)
+            found = _read(rows, lines, columns)
         except pa.ArrowInvalid:
-            found = _read(lines.mended(rows), lines)
+            found = _read(lines.mended(rows), lines, columns)
     lines.line += rows.count(lines.end)
     yield from found
 
 
-def _read(rows: bytes, lines: CsvLines) -> list[pa.Table]:
+def _read(rows: bytes, lines: CsvLines, columns: Sequence[str]) -> list[pa.Table]:
     """Read rows that have the right number of cells each."""
     one = lines.columns == 1
     if not (rows if one else rows.strip(b"\r\n")):  # empty lines only
@@ -160,17 +162,19 @@ def _read(rows: bytes, lines: CsvLines) -> list[pa.Table]:
     try:
         return [read(pa.string())]
     except pa.ArrowInvalid:  # some cell is not UTF-8
-        return [pa.table([_texts(column, lines.faults) for column in read(pa.binary()).columns], names=names)]
+        cells = zip(columns, read(pa.binary()).columns, strict=True)
+        return [pa.table([_texts(name, column, lines.faults) for name, column in cells], names=names)]
 
 
-def _texts(column: pa.ChunkedArray, faults: Faults) -> pa.ChunkedArray:
+def _texts(name: str, column: pa.ChunkedArray, faults: FileFaults) -> pa.ChunkedArray:
     """Decode cells; those that are not UTF-8 become NULL."""
     try:
         return column.cast(pa.string())
     except pa.ArrowInvalid:
         texts = [None if cell is None else _text(cell) for cell in column.to_pylist()]
         decoded = pa.chunked_array([pa.array(texts, pa.string())])
-        faults.not_utf8 += decoded.null_count - column.null_count
+        if lost := decoded.null_count - column.null_count:
+            faults.not_utf8[name] += lost
         return decoded
 
 
@@ -204,7 +208,7 @@ def _header(stream: BinaryIO, place: str, path: str, wanted: Wanted) -> _Header:
             found = first_row(text.removeprefix(_MARK))
         row, end, rest = found or (text.removeprefix(_MARK).rstrip(b"\r\n"), b"\n", b"")
         delimiter = delimiter_of(path, row, wanted.delimiter, wanted.likely_delimiter)
-        cells = CsvLines(delimiter, end, 1, Faults()).cells(row)
+        cells = CsvLines(delimiter, end, 1, FileFaults()).cells(row)
         names = tuple(cell.decode() for cell in cells or ())
     except (*DAMAGED, UnicodeDecodeError):
         names = ("\0",)
@@ -225,6 +229,7 @@ class CsvFiles(CellFiles):
     known_by_name = True
     endings = " (.csv, .tsv, also .gz, .zst)"
     takes_delimiter = True
+    rows_are = "each has more cells than the first line, or quotes out of place"
 
     def is_named(self, path: str) -> bool:
         """Say whether the name ends in .csv or .tsv, also compressed."""

@@ -33,6 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpdb.errors import ParameterError
+from dpdb.sources.cells.faults import FileFaults
 from dpdb.sources.files import without_compression
 
 # Bytes of one row. A quote that is never closed would otherwise fill the memory before the end of the file tells.
@@ -45,29 +46,6 @@ _Positions = npt.NDArray[np.intp]
 
 class UnreadableError(Exception):
     """A text cannot be read as rows; for the file's owner, with the line."""
-
-
-@dataclass
-class Faults:
-    """Counts of what became NULL while text was read; exact and so for the owner only.
-
-    Attributes
-    ----------
-    short, unreadable : int
-        Rows that lacked cells, and rows that are NULLs because of too many cells or quotes out of place.
-    not_utf8 : int
-        Cells that are NULL because they are not UTF-8.
-    first_line : int or None
-        Of the first row with such a fault, from 1.
-    not_of_type : dict of str to int
-        By column: cells that are NULL because they are no values of its declared type, or NaN.
-    """
-
-    short: int = 0
-    unreadable: int = 0
-    not_utf8: int = 0
-    first_line: int | None = None
-    not_of_type: dict[str, int] = field(default_factory=dict)
 
 
 def first_row(text: bytes) -> tuple[bytes, bytes, bytes] | None:
@@ -100,7 +78,7 @@ class CsvLines:
     delimiter: bytes
     end: bytes
     columns: int
-    faults: Faults
+    faults: FileFaults
     line: int = 1
     _quoted: re.Pattern[bytes] = field(init=False)
     _plain: re.Pattern[bytes] = field(init=False)
@@ -226,18 +204,20 @@ class CsvLines:
         if self.end == b"\n":
             row = row.removesuffix(b"\r")
         cells = self.cells(row)
-        short = cells is not None and len(cells) < self.columns
-        unreadable = cells is None or any(cells[self.columns :])
-        if short or unreadable:
+        fault = self._fault(cells)
+        if fault is not None:
             line = self.line + rows.count(self.end, 0, start)
             if self.end in row:
                 what = "quotes out of place" if cells is None else "too few or too many cells"
                 raise UnreadableError(f"line {line}: a row of several lines has {what}")
-            self.faults.short += short
-            self.faults.unreadable += unreadable
-            if self.faults.first_line is None:
-                self.faults.first_line = line
-        return self.delimiter.join(self._written(cells if cells is not None and not unreadable else []))
+            self.faults.add(fault, line)
+        return self.delimiter.join(self._written(cells if cells is not None and fault in (None, "short") else []))
+
+    def _fault(self, cells: list[bytes] | None) -> str | None:
+        """Return what is wrong with a row, as `FileFaults` calls it."""
+        if cells is None:
+            return "unreadable"
+        return "long" if any(cells[self.columns :]) else "short" if len(cells) < self.columns else None
 
     def _written(self, cells: list[bytes]) -> Iterator[bytes]:
         for number in range(self.columns):

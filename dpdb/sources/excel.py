@@ -12,7 +12,7 @@ from dpdb.database import Database
 from dpdb.errors import SourceError
 from dpdb.schema import TableSchema, refuse_duplicate_names
 from dpdb.sources.cell_files import CellFiles, declared_source, text_batch
-from dpdb.sources.csv_lines import Faults
+from dpdb.sources.cells.faults import Faults
 from dpdb.sources.files import Files
 from dpdb.sources.source import Source, Wanted, named_columns, needed, reason_in_log
 from dpdb.sources.workbook import UnreadableWorkbookError, sheet_rows
@@ -60,7 +60,7 @@ class ExcelFile(CellFiles):
         files, schema, wanted, faults
             As of `CellFiles.batches`.
         """
-        del faults
+        faults.begin(files.place)
         with _reading(files, wanted.table) as (names, left, found):
             cells = (row[left : left + len(names)] for row in found)
             rows = (row for row in cells if any(cell is not None for cell in row))

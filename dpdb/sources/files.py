@@ -67,6 +67,13 @@ class Files:
         """The path whose state is that of the rows, None for copies of what lies elsewhere."""
         return None if self.is_fetched else self.place
 
+    def name_of(self, path: str) -> str:
+        """Return the name by which the owner knows one of the files, which may be our copy of it."""
+        if len(self.paths) == 1:
+            return self.place
+        root = os.path.commonpath(self.paths)
+        return f"{self.place}: {Path(path).relative_to(root)}" if self.is_fetched else path
+
     def state(self) -> str | None:
         """Describe the state of these files, see `state_of_files`; None for our own copies, which nobody changes."""
         return None if self.is_fetched else state_of_files(self.place, self.paths)

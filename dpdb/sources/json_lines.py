@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 
 from dpdb.database import Database
-from dpdb.errors import SourceError
+from dpdb.errors import OWNER_LOG, SourceError
 from dpdb.names import is_encodable
 from dpdb.schema import TableSchema
-from dpdb.sources.cell_files import CellFiles, declared_source, text_batch
-from dpdb.sources.csv_lines import LONGEST, Faults
+from dpdb.sources.cell_files import CellFiles, declared_source, no_row, text_batch
+from dpdb.sources.cells.faults import Faults, FileFaults
+from dpdb.sources.csv_lines import LONGEST
 from dpdb.sources.files import DAMAGED, Files, listed, opened, without_compression
 from dpdb.sources.source import Source, SourceLike, Wanted, reason_in_log, refuse_table_name
 
@@ -37,6 +37,7 @@ class JsonLines(CellFiles):
     title = "JSON lines"
     known_by_name = True
     endings = " (.jsonl, .ndjson, also .gz, .zst)"
+    rows_are = "JSON lines are one object each, in UTF-8, and no array"
 
     def is_named(self, path: str) -> bool:
         """Say whether the name ends in .jsonl or .ndjson, also compressed."""
@@ -69,7 +70,8 @@ class JsonLines(CellFiles):
         """
         members = _members(files, wanted)
         for path, partition in zip(files.paths, files.partitions, strict=True):
-            for rows in _batched(_lines(files.place, path), members, faults):
+            own = faults.begin(files.name_of(path))
+            for rows in _batched(_lines(files.place, path), members, own):
                 yield text_batch(schema, rows, partition)
 
 
@@ -78,8 +80,16 @@ def member_names(source: SourceLike) -> list[str]:
     if not isinstance(source, (str, os.PathLike)) or not without_compression(os.fspath(source)).endswith(_ENDINGS):
         return []
     place = os.fspath(source)
-    objects = (_parsed(line) for path in listed(place, JsonLines().is_named) for line in _lines(place, path))
-    return list(dict.fromkeys(chain.from_iterable(found for found in objects if found is not None)))
+    lines = (line for path in listed(place, JsonLines().is_named) for line in _lines(place, path) if line.strip())
+    objects = [0, 0]
+    names: dict[str, None] = {}
+    for found in map(_parsed, lines):
+        objects[found is not None] += 1
+        names |= dict.fromkeys(found or ())
+    if objects[0] and not objects[1]:
+        OWNER_LOG.error("%s: none of %d lines is a JSON object", place, objects[0])
+        raise no_row(place, JsonLines.rows_are, is_one=True)
+    return list(names)
 
 
 def _members(files: Files, wanted: Wanted) -> tuple[str, ...]:
@@ -87,15 +97,14 @@ def _members(files: Files, wanted: Wanted) -> tuple[str, ...]:
     return tuple(name for name in wanted.types if name not in files.keys)
 
 
-def _batched(lines: Iterator[bytes], members: tuple[str, ...], faults: Faults) -> Iterator[list[list[str | None]]]:
+def _batched(lines: Iterator[bytes], members: tuple[str, ...], faults: FileFaults) -> Iterator[list[list[str | None]]]:
     rows: list[list[str | None]] = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         found = _parsed(line)
         if found is None:
-            faults.unreadable += 1
-            faults.first_line = faults.first_line or number
+            faults.add("no_object", number)
             found = {}
         rows.append([_cell(found.get(name)) for name in members])
         if len(rows) == _BATCH:

@@ -23,7 +23,7 @@ from dpdb.names import listed_names
 from dpdb.schema import Column, TableSchema, TypeOrigin, comparison_type, free_name
 
 if TYPE_CHECKING:
-    from dpdb.sources.csv_lines import Faults
+    from dpdb.sources.cells.faults import Faults
     from dpdb.sources.files import Files
 
 _COPY = exp.to_table("source_row")
@@ -68,7 +68,7 @@ class Source:
         The files that every query reads anew; None if the rows were copied, or are those of no file. A table is one
         state of them: see `Table.refuse_change`.
     faults : Faults, optional
-        What became NULL while text was read. Private.
+        What was not read of text. Private.
     read_as : str
         How text is cut into rows, where the schema does not tell; see `CsvColumns`.
     reading : str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -17,8 +17,8 @@ from dpdb.errors import SourceError
 from dpdb.names import in_double_quotes
 from dpdb.schema import Column, TableSchema
 from dpdb.sources.cell_files import CellFiles, text_batch
+from dpdb.sources.cells.faults import Faults, FileFaults
 from dpdb.sources.cells.typed import reading
-from dpdb.sources.csv_lines import Faults
 from dpdb.sources.files import Files
 from dpdb.sources.source import Source, Wanted, choose_table, declared_types, reason_in_log, text_column, without_rows
 
@@ -98,19 +98,19 @@ class SQLiteFile(CellFiles):
         files, schema, wanted, faults
             As of `CellFiles.batches`.
         """
+        own = faults.begin(files.place)
         with _reading(files) as connection:
             table, is_view = _table(connection, files.place, wanted.table)
             patience = _Patience(files) if is_view else None
             connection.set_progress_handler(patience, _STEPS_AT_ONCE)
             names = ", ".join(map(_selected, schema.names))
-            writes = [_digits if (one.type or "").startswith("DECIMAL(") else repr for one in schema.columns]
+            writes = [
+                (one.name, _digits if (one.type or "").startswith("DECIMAL(") else repr) for one in schema.columns
+            ]
             try:
                 rows = connection.execute(f"SELECT {names} FROM {in_double_quotes(table)}")
                 while some := rows.fetchmany(_BATCH):
-                    yield text_batch(
-                        schema,
-                        [[_text(value, faults, each) for value, each in zip(row, writes, strict=True)] for row in some],
-                    )
+                    yield text_batch(schema, [_texts(row, writes, own) for row in some])
             except sqlite3.OperationalError:
                 if patience is not None and patience.is_over:
                     raise SourceError(
@@ -186,7 +186,18 @@ def _digits(value: float) -> str:
     return f"{Decimal(repr(value)):f}"
 
 
-def _text(value: Any, faults: Faults, number: Callable[[float], str]) -> str | None:
+def _texts(
+    row: Sequence[Any], writes: Sequence[tuple[str, Callable[[float], str]]], faults: FileFaults
+) -> list[str | None]:
+    """Write the values of a row as text, numbers as their columns want them."""
+    texts = [_text(value, number) for value, (_, number) in zip(row, writes, strict=True)]
+    for text, value, (name, _) in zip(texts, row, writes, strict=True):
+        if text is None and value is not None:
+            faults.not_utf8[name] += 1
+    return texts
+
+
+def _text(value: Any, number: Callable[[float], str]) -> str | None:
     match value:
         case None:
             return None
@@ -196,7 +207,6 @@ def _text(value: Any, faults: Faults, number: Callable[[float], str]) -> str | N
             try:
                 return value.decode()
             except UnicodeDecodeError:
-                faults.not_utf8 += 1
                 return None
         case _:
             return str(value)

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpdb.constraints import ROW_COUNT, DenialConstraint, Limit
+from dpdb.constraints import ROW_COUNT, DenialConstraint, Limit, known_rows
 from dpdb.engine import RuleStatistic, WherePredicate, load_counting
 from dpdb.errors import ParameterError, PredicateError, UnknownColumnError
-from dpdb.names import in_double_quotes
 from dpdb.predicates import TRUE, Node, all_of
 from dpdb.release import PrivateSlices, PublicTable, load_kernels
 from dpdb.suites.mechanism.plan import Tested
@@ -260,11 +259,6 @@ def _counted(table: PublicTable, line: SuiteLine, places: RulePlaces) -> _Counte
     if any(limit.unit == "share of non-null" for limit in line.limits):
         known = opened.where(known_rows(line.rule))
     return _Counted(position, statistic, None, known, None if line.where is None else _where(table, line))
-
-
-def known_rows(rule: DenialConstraint) -> str:
-    """Return the condition of the rows that have a value in every column of a rule."""
-    return " AND ".join(f"{in_double_quotes(name)} IS NOT NULL" for name in rule.table_columns)
 
 
 def _where(table: PublicTable, line: SuiteLine) -> WherePredicate:

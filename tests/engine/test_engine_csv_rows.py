@@ -14,7 +14,7 @@ from csv_reference import REFUSED, Row, rows_of
 
 from dpdb.errors import SourceError
 from dpdb.sources import csv_files as csv_rows, csv_lines
-from dpdb.sources.csv_lines import Faults
+from dpdb.sources.cells.faults import Faults
 from dpdb.sources.open import find_files
 
 PARTS = [
@@ -197,7 +197,9 @@ def test_faults_are_counted_with_the_line_of_the_first(tmp_path: Path, monkeypat
     files = find_files(str(tmp_path / "x.csv"))
     faults = Faults()
     list(csv_rows.csv_batches(files, csv_rows.csv_columns(files), faults))
-    assert faults == Faults(short=2, unreadable=2, not_utf8=2, first_line=6)
+    [found] = faults.files.values()
+    assert (found.short, found.long, found.unreadable, found.first_line) == (2, 1, 1, 6)
+    assert found.not_utf8 == {"a\nb": 1, "c": 1}
 
 
 DAMAGED: dict[str, Callable[[bytes], bytes]] = {

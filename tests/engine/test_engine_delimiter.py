@@ -19,7 +19,7 @@ from dpdb.errors import LedgerError, ParameterError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.owner import exact_measures, propose_schema
 from dpdb.sources import csv_files as csv_rows
-from dpdb.sources.csv_lines import Faults
+from dpdb.sources.cells.faults import Faults
 from dpdb.sources.open import find_files, open_source, opened_content
 from dpdb.sources.source import Wanted
 

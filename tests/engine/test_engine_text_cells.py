@@ -99,7 +99,7 @@ def test_the_owner_is_told_of_cells_that_have_no_value(
     with caplog.at_level(logging.WARNING, "dpdb.owner"), dpdb.open(path, csv_schema=types, budget=1) as session:
         told = [record.getMessage() for record in caplog.records]
         assert len(told) == 1
-        assert "not_of_type={'c0': 2}" in told[0]
+        assert "column 'c0': 2 cells are no values of its type, so NULL" in told[0]
         assert "secret" not in told[0]
         assert "not_of_type" not in json.dumps(session.dp_count(epsilon=0.5).to_dict())
     found = exact_measures(path, ["c1 -> c2"], non_private=True, csv_schema=types)

@@ -103,7 +103,7 @@ def test_the_owner_reads_where_a_file_is_bad(tmp_path: Path, owner_log: list[str
     owner_log.clear()
     with dpdb.open(csv(tmp_path, b"1,2,3\n"), constraints=RULE):
         pass
-    assert any("unreadable=1" in line and "first_line=492" in line for line in owner_log)
+    assert any("1 line with more cells" in line and "line 492" in line for line in owner_log)
 
 
 # -- what is refused when it is opened, and never after a debit ---------------------------------------------------

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import cast
 
-from dpdb.constraints import Limit, Statistic
+from dpdb.constraints import Limit, Statistic, known_rows
 from dpdb.engine import OwnerQuestion, Table, WherePredicate, unit_column
 from dpdb.errors import ParameterError
 from dpdb.release import PrivateSlices
-from dpdb.suites.counted import CheckedLimit, CountedSuite, RulePlaces, as_tested, known_rows
+from dpdb.suites.counted import CheckedLimit, CountedSuite, RulePlaces, as_tested
 from dpdb.suites.suite import Suite, SuiteLine
 
 UNITS = "units"

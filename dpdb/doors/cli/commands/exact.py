@@ -146,11 +146,18 @@ def _text(measures: ExactMeasures) -> str:
     fields = measures.to_dict()
     reasons = fields.pop("reasons")
     by_constraint = fields.pop("by_constraint", [])
-    not_of_type = fields.pop("not_of_type", {})
+    judged = fields.pop("judged", {})
+    for name in ("not_of_type", "not_utf8", "files"):
+        fields.pop(name, None)
     lines = ["NOT PRIVATE: exact values, for the owner of the data only"]
     lines += [f"{name:22} {'-' if value is None else value}" for name, value in fields.items()]
     lines += [f"{name}: {reason}" for name, reason in reasons.items()]
-    lines += [f"column {name!r}: {n:,} cells are no values of its type, so NULL" for name, n in not_of_type.items()]
+    lines += [] if measures.faults is None else measures.faults.words()
+    lines += [
+        f"{rule}: judged {rows:,} of {measures.rows:,} rows, those without NULL in its columns"
+        for rule, rows in judged.items()
+        if rows != measures.rows
+    ]
     return "\n".join([*lines, *_of_each(by_constraint)])
 
 

@@ -12,7 +12,6 @@ from dpdb.doors.cli.streams import show
 
 if TYPE_CHECKING:
     from dpdb.owner import ProposedSchema
-    from dpdb.sources import Faults
 
 _WIDTH = 120
 
@@ -42,8 +41,8 @@ def _text(proposed: ProposedSchema) -> str:
 
     lines = ["NOT PRIVATE: read from the rows, for the owner of the data to confirm"]
     faults = proposed.faults
-    if faults is not None and (faults.short or faults.unreadable or faults.not_utf8):
-        lines.append(_faults(faults))
+    if faults is not None:
+        lines += faults.words()
     if not proposed.columns:
         return "\n".join([*lines, "every column has its type from the source: there is nothing to declare"])
     shown = {
@@ -57,11 +56,3 @@ def _text(proposed: ProposedSchema) -> str:
     if not proposed.option:
         return "\n".join([*lines, "no column looks like anything but text: there is nothing to declare"])
     return "\n".join([*lines, "", f"--schema {shlex.quote(proposed.option)}", "", proposed.toml])
-
-
-def _faults(faults: Faults) -> str:
-    return (
-        f"lines with too few cells (the others are NULL): {faults.short:,}; with too many, or with quotes out of place "
-        f"(rows of NULLs): {faults.unreadable:,}; cells that are not UTF-8 (NULL): {faults.not_utf8:,}"
-        + ("" if faults.first_line is None else f"; the first such line is {faults.first_line:,}")
-    )
