@@ -25,6 +25,7 @@ from dpdb.engine.sql.comparison import is_known
 from dpdb.engine.table import LocalTable
 from dpdb.errors import SourceError
 from dpdb.files.new_file import new_file
+from dpdb.predicates import data_type
 from dpdb.schema import free_name
 from dpdb.sources import typed
 
@@ -343,4 +344,4 @@ def _in_type(name: str, wanted: str | None) -> exp.Expr:
     column = exp.column(name, quoted=True)
     if wanted is None:
         return column
-    return exp.alias_(exp.cast(column, exp.DataType.build(wanted, dialect="duckdb")), name, quoted=True)
+    return exp.alias_(exp.Cast(this=column, to=data_type(wanted)), name, quoted=True)

@@ -55,7 +55,12 @@ if TYPE_CHECKING:
         term_sql as term_sql,
     )
     from dpdb.predicates.terms import (
+        IN_NANOSECONDS as IN_NANOSECONDS,
         LONGEST_ENUM as LONGEST_ENUM,
+        MOMENTS as MOMENTS,
+        NANOSECONDS as NANOSECONDS,
+        ZONED as ZONED,
+        ZONED_NANOSECONDS as ZONED_NANOSECONDS,
         cast_advice as cast_advice,
         enum_type as enum_type,
         enum_values as enum_values,

@@ -33,6 +33,7 @@ from dpdb.predicates.nodes import (
     Term,
     TermComparison,
 )
+from dpdb.predicates.terms import IN_NANOSECONDS, MOMENTS, NANOSECONDS, ZONED, ZONED_NANOSECONDS
 
 
 def condition(tree: Node) -> exp.Expr:  # noqa: C901, PLR0911 - one line per kind of node
@@ -83,10 +84,50 @@ def in_type(operand: exp.Expr, current: str, wanted: str) -> exp.Expr:
     wanted
         The type to compare it in.
     """
-    return operand if current == wanted else exp.TryCast(this=operand, to=data_type(wanted))
+    if current == wanted:
+        return operand
+    if current in MOMENTS and wanted == NANOSECONDS:
+        return _nanoseconds(operand, current)
+    if current in IN_NANOSECONDS and wanted in MOMENTS:
+        return _in_microseconds(operand, wanted)
+    return exp.TryCast(this=operand, to=data_type(wanted))
 
 
-ZONED_NANOSECONDS = "TIMESTAMPTZ_NS"  # a type that sqlglot does not know: it takes the name as it is
+def _nanoseconds(moment: exp.Expr, kind: str) -> exp.Expr:
+    """Count the nanoseconds since 1970, in UTC, in 128 bits: exact, and in the order of the moments.
+
+    The ends of time, of which the engine has no count, lie beyond all others.
+    """
+    if kind not in (*IN_NANOSECONDS, ZONED):
+        moment, kind = in_type(moment, kind, "TIMESTAMP"), "TIMESTAMP"
+    in_kind = kind in IN_NANOSECONDS
+    count = (
+        _count("epoch_ns", moment) if in_kind else exp.Mul(this=_count("epoch_us", moment), expression=_number(1_000))
+    )
+    ends = [
+        exp.If(this=moment.copy().eq(exp.Cast(this=exp.Literal.string(end), to=data_type(kind))), true=_number(far))
+        for end, far in (("infinity", _FAR), ("-infinity", -_FAR))
+    ]
+    return exp.Case(ifs=ends, default=count)
+
+
+def _in_microseconds(moment: exp.Expr, wanted: str) -> exp.Expr:
+    """Convert a moment of nanoseconds to another type: the microsecond or day in which it lies; a cast would round."""
+    shift = 10**19  # which makes every count positive: then integer division rounds down
+    count = _count("epoch_ns", moment)
+    whole = exp.IntDiv(this=exp.paren(count + _number(1_000 * shift)), expression=_number(1_000)) - _number(shift)
+    made = exp.Anonymous(this="make_timestamp", expressions=[exp.cast(exp.paren(whole), "BIGINT", dialect="duckdb")])
+    value = made if wanted == "TIMESTAMP" else exp.TryCast(this=made, to=data_type(wanted))
+    endless = exp.TryCast(this=moment.copy(), to=data_type(wanted))
+    return exp.Case(ifs=[exp.If(this=count.copy().is_(exp.null()), true=endless)], default=value)
+
+
+def _count(function: str, moment: exp.Expr) -> exp.Expr:
+    return exp.cast(exp.Anonymous(this=function, expressions=[moment.copy()]), NANOSECONDS, dialect="duckdb")
+
+
+def _number(value: int) -> exp.Expr:
+    return exp.cast(exp.Literal.string(str(value)), NANOSECONDS, dialect="duckdb")
 
 
 def data_type(name: str) -> exp.DataType:
@@ -165,6 +206,8 @@ def _operand(term: Term, kind: str) -> exp.Expr:
     """Write a term in a type. Casts of times fail beyond the calendar, even TRY_CAST: columns do not reach there."""
     if isinstance(term, Column) or term.type == kind:
         return in_type(term_sql(term), term.type, kind)
+    if term.type in MOMENTS and kind == NANOSECONDS:
+        return _total(in_type(term_sql(term), term.type, kind))
     return _total(exp.Cast(this=term_sql(term), to=data_type(kind)))
 
 
@@ -181,6 +224,7 @@ SIGNS: dict[type[exp.Expr], str] = {
     exp.IntDiv: "//",
     exp.Mod: "%",
 }
+_FAR = 10**30  # nanoseconds, more than any type of moments reaches
 _OF_SIGN = {sign: kind for kind, sign in SIGNS.items()}
 
 

@@ -27,7 +27,12 @@ from dpdb.predicates.nodes import Arithmetic, Call, Column, Literal, LiteralValu
 
 WHOLE = frozenset(f"{u}{name}" for u in ("", "U") for name in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"))
 _FLOATS = frozenset(["FLOAT", "DOUBLE"])
-_MOMENTS = frozenset(["DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"])
+ZONED = "TIMESTAMP WITH TIME ZONE"
+ZONED_NANOSECONDS = "TIMESTAMPTZ_NS"
+IN_NANOSECONDS = ("TIMESTAMP_NS", ZONED_NANOSECONDS)
+MOMENTS = frozenset(["DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", ZONED, *IN_NANOSECONDS])
+NANOSECONDS = "HUGEINT"
+"""The type in which moments of two types compare if one counts nanoseconds: no type of moments has all of both."""
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MOST_DIGITS = 38
@@ -93,7 +98,7 @@ def call(function: str, argument: Term) -> Call:
     kind = argument.type
     if function == "abs" and (taken := _absolute(kind)) is not None:
         return Call(function, (argument,), taken, taken)
-    if function in _PARTS and kind in _MOMENTS:
+    if function in _PARTS and kind in MOMENTS:
         return Call(function, (argument,), "DATE" if kind == "DATE" else "TIMESTAMP", "BIGINT")
     if function in OF_TEXT and equality_type(kind) == "VARCHAR":
         return Call(function, (argument,), "VARCHAR", "BIGINT" if function == "length" else "VARCHAR")
@@ -129,7 +134,7 @@ def first_known(terms: Sequence[Term], common: Callable[[str, str], str | None])
     kind = equality_type(terms[0].type)
     for term in terms[1:]:
         taken = common(kind, equality_type(term.type))
-        if taken is None:
+        if taken is None or (kind in MOMENTS and taken not in MOMENTS):  # a count of nanoseconds is no moment
             raise PredicateError(
                 f"where: coalesce needs values of one kind; {term_words(terms[0])!r} is {type_words(terms[0].type)}, "
                 f"{term_words(term)!r} is {type_words(term.type)}"
@@ -162,7 +167,7 @@ def cast(term: Term, wanted: str) -> Term:
     numbers = _is_number(kind) and _is_number(wanted)
     read = kind == "VARCHAR" and (_is_number(wanted) or wanted in ("DATE", "TIMESTAMP"))
     shown = wanted == "VARCHAR" and (_scale(kind) is not None or kind in ("DATE", "TIMESTAMP", "BOOLEAN"))
-    moments = kind in _MOMENTS and wanted in ("DATE", "TIMESTAMP")
+    moments = kind in MOMENTS and wanted in ("DATE", "TIMESTAMP")
     if not (numbers or read or shown or moments):
         raise PredicateError(
             f"where: nothing is cast from {type_words(kind)} to {wanted}, which is what {term_words(term)!r} would take"
@@ -207,13 +212,13 @@ def _numbers(sign: str, left: str, right: str) -> tuple[str, str, str] | None:
 
 def _times(sign: str, left: str, right: str) -> tuple[str, str, str] | None:
     """The same for a date or time on the left."""
-    if sign not in ("+", "-") or left not in _MOMENTS:
+    if sign not in ("+", "-") or left not in MOMENTS:
         return None
     if right == "INTERVAL":
         return "TIMESTAMP", "INTERVAL", "TIMESTAMP"
     if left == "DATE" and right in WHOLE:
         return "DATE", "INTEGER", "DATE"
-    if sign == "-" and right in _MOMENTS:
+    if sign == "-" and right in MOMENTS:
         days = left == right == "DATE"
         return ("DATE", "DATE", "BIGINT") if days else ("TIMESTAMP", "TIMESTAMP", "INTERVAL")
     return None
@@ -221,7 +226,7 @@ def _times(sign: str, left: str, right: str) -> tuple[str, str, str] | None:
 
 def _problem(sign: str, left: Term, right: Term) -> str:
     words = repr(f"{term_words(left)} {sign} {term_words(right)}")
-    if any(kind in _MOMENTS and _is_number(other) for kind, other in permutations((left.type, right.type))):
+    if any(kind in MOMENTS and _is_number(other) for kind, other in permutations((left.type, right.type))):
         return f"{words} adds a number to a time; write what is meant, such as INTERVAL '1 day'"
     return f"{words} is not defined for {left.type} and {right.type}"
 

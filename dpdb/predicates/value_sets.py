@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 
 from dpdb.constraints import Operator
 from dpdb.predicates.nodes import Literal, Value
-from dpdb.predicates.terms import WHOLE, enum_values, is_enum
+from dpdb.predicates.terms import IN_NANOSECONDS, WHOLE, enum_values, is_enum
 
 
 @total_ordering
@@ -436,7 +436,7 @@ _PLACES: dict[str, Callable[[str], Key | None]] = {
     "VARCHAR": str,
     "DATE": _moment,
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP WITH TIME ZONE"), _moment),
-    "TIMESTAMP_NS": lambda text: _moment(text, digits=9),
+    **dict.fromkeys(IN_NANOSECONDS, lambda text: _moment(text, digits=9)),
     "TIME": _time_of_day,
     "UUID": str.lower,
     "BLOB": _bytes,

@@ -46,7 +46,7 @@ from dpdb.sources.files import (
     state_of_files,
 )
 from dpdb.sources.kinds import FileSource, file_kinds, kind_of
-from dpdb.sources.source import Reading, Source, SourceLike, Wanted, presence
+from dpdb.sources.source import Reading, Source, SourceLike, Wanted, null_of, presence
 
 
 def open_source(
@@ -121,7 +121,7 @@ def declared_schema(database: Database, types: Mapping[str, str]) -> TableSchema
     columns = []
     for name, declared in types.items():
         try:
-            ((_, kind),) = database.describe(exp.select(exp.cast(exp.null(), declared, dialect="duckdb")))
+            ((_, kind),) = database.describe(exp.select(null_of(declared)))
         except (EngineError, SqlglotError, ValueError):
             raise SourceError(f"schema: column {name!r}: {declared!r} is not a SQL type") from None
         columns.append(Column(name, kind, TypeOrigin.DECLARED))

@@ -20,6 +20,7 @@ from sqlglot import exp, tokenize
 from dpdb.database import Database
 from dpdb.errors import OWNER_LOG, EngineError, SourceError
 from dpdb.names import listed_names
+from dpdb.predicates import ZONED_NANOSECONDS, data_type
 from dpdb.schema import Column, TableSchema, TypeOrigin, comparison_type, free_name
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def presence(name: str) -> exp.Expr:
 def without_rows(schema: TableSchema) -> exp.Expr:
     """Return a table expression of a schema that gives no row."""
     columns = [
-        exp.alias_(exp.cast(exp.null(), column.type or "VARCHAR", dialect="duckdb"), column.name, quoted=True)
+        exp.alias_(exp.Cast(this=exp.null(), to=data_type(column.type or "VARCHAR")), column.name, quoted=True)
         for column in schema.columns
     ]
     return exp.select(*columns).where(exp.false()).subquery("no_row")
@@ -234,13 +235,20 @@ def declared_types(
     kinds = {}
     for name, declared in types.items():
         try:
-            kind = database.describe(exp.select(exp.cast(exp.null(), declared, dialect="duckdb")))[0][1]
+            kind = database.describe(exp.select(null_of(declared)))[0][1]
         except Exception:
             kind = ""
         if comparison_type(kind) is None:
             raise SourceError(f"{place}: column {name!r}: {declared!r} is not a SQL type that constraints can compare")
         kinds[name] = kind
     return kinds
+
+
+def null_of(declared: str) -> exp.Expr:
+    """Return NULL in a type as its owner spells it. Raises what sqlglot raises for what is no type."""
+    if declared.strip().upper() == ZONED_NANOSECONDS:
+        return exp.Cast(this=exp.null(), to=data_type(ZONED_NANOSECONDS))
+    return exp.cast(exp.null(), declared, dialect="duckdb")
 
 
 def column_definition(name: str, kind: str) -> str:

@@ -23,7 +23,7 @@ RELEASE_FIELDS = [
 ]  # fmt: skip
 EXACT_FIELDS = [
     "rows", "self_conflicts", "drastic", "minimal_inconsistency", "problematic", "repair_fractional", "repair_lower",
-    "repair_upper", "maximal_consistency", "max_degree", "reasons",
+    "repair_upper", "maximal_consistency", "max_degree", "reasons", "judged",
 ]  # fmt: skip
 
 

@@ -139,7 +139,7 @@ def test_one_measure_alone_has_the_value_that_it_has_among_all(name: str) -> Non
     everything = exact_measures(table, RULES, non_private=True).to_dict()
     alone = exact_measures(table, RULES, non_private=True, measures=[name]).to_dict()
     assert alone.items() <= everything.items()
-    assert set(alone) == {"rows", "self_conflicts", "max_degree", "reasons", *EXACT_MEASURES[name]}
+    assert set(alone) == {"rows", "self_conflicts", "max_degree", "reasons", "judged", *EXACT_MEASURES[name]}
 
 
 @pytest.mark.parametrize(

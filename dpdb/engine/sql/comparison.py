@@ -22,7 +22,18 @@ from dpdb.constraints import Moment
 from dpdb.database import Database
 from dpdb.errors import EngineError
 from dpdb.names import is_encodable
-from dpdb.predicates import Literal, LiteralValue, Value, data_type, equality_type, literal_sql
+from dpdb.predicates import (
+    IN_NANOSECONDS,
+    MOMENTS,
+    NANOSECONDS,
+    ZONED,
+    Literal,
+    LiteralValue,
+    Value,
+    data_type,
+    equality_type,
+    literal_sql,
+)
 from dpdb.schema import Column, TypeOrigin
 from dpdb.sources import column_definition
 
@@ -31,8 +42,6 @@ _UNSIGNED = ("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT")
 _DIGITS = dict(zip(_SIGNED + _UNSIGNED, (3, 5, 10, 19, 39, 3, 5, 10, 20, 39), strict=True))
 _BITS = dict(zip(_SIGNED + _UNSIGNED, 2 * (8, 16, 32, 64, 128), strict=True))
 _FLOATS = ("FLOAT", "DOUBLE")
-_ZONED = "TIMESTAMP WITH TIME ZONE"
-_TIMES = ("DATE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP", _ZONED)
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _MAX_DIGITS = 38
 _MAX_EXPONENT = 1_000
@@ -44,7 +53,8 @@ _LONGEST_REMEMBERED = 100
 def common_type(left: str, right: str) -> str | None:
     """Return the type in which values of two types compare, or None if they are not comparable.
 
-    Numbers compare with numbers (exactly where a common exact type exists, else as DOUBLE), dates with timestamps,
+    Numbers compare with numbers (exactly where a common exact type exists, else as DOUBLE), dates with timestamps (by
+    their count of nanoseconds, where one type has these and the other not; see `dpdb.predicates.in_type`),
     enumerations with text and other enumerations as texts, which have no common order (`orders_alike`); everything else
     only with its own type.
     """
@@ -52,8 +62,10 @@ def common_type(left: str, right: str) -> str | None:
         return left
     if _is_number(left) and _is_number(right):
         return _common_number(left, right)
-    if left in _TIMES and right in _TIMES:
-        return _ZONED if _ZONED in (left, right) else "TIMESTAMP"
+    if left in MOMENTS and right in MOMENTS:
+        if left in IN_NANOSECONDS or right in IN_NANOSECONDS:
+            return NANOSECONDS
+        return ZONED if ZONED in (left, right) else "TIMESTAMP"
     return "VARCHAR" if equality_type(left) == equality_type(right) == "VARCHAR" else None
 
 
@@ -80,7 +92,16 @@ def bind_literals(database: Database, values: Sequence[LiteralValue], column_typ
     written = [_written(value, column_type) for value in values]
     asked = [literal for literal in written if literal is not None]
     shown = iter(_remembered(database, asked, lambda kind, text: (shown_as(kind, _cast(text, kind)),)))
-    return [None if literal is None else _read(*literal, *next(shown)) for literal in written]
+    found = [None if literal is None else _read(*literal, *next(shown)) for literal in written]
+    return _beyond_nanoseconds(database, values, found, column_type) if column_type in IN_NANOSECONDS else found
+
+
+def _beyond_nanoseconds(
+    database: Database, values: Sequence[LiteralValue], found: Sequence[Literal | None], column_type: str
+) -> list[Literal | None]:
+    """Type moments that lie outside the years 1677 to 2262, as 9999-12-31: they compare in microseconds."""
+    wider = bind_literals(database, values, "TIMESTAMP" if column_type == "TIMESTAMP_NS" else ZONED)
+    return [literal or other for literal, other in zip(found, wider, strict=True)]
 
 
 def _written(value: LiteralValue, column_type: str) -> tuple[str, str] | None:

@@ -24,7 +24,7 @@ Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 _IN_64_BITS = re.compile(
-    r"U?(TINYINT|SMALLINT|INTEGER)|BIGINT|FLOAT|DOUBLE|DATE|TIME|TIMESTAMP(_S|_MS|_NS)?|TIMESTAMP WITH TIME ZONE"
+    r"U?(TINYINT|SMALLINT|INTEGER)|BIGINT|FLOAT|DOUBLE|DATE|TIME|TIMESTAMP(_S|_MS|_NS|TZ_NS)?|TIMESTAMP WITH TIME ZONE"
 )
 """Types whose values come as integers of 64 bits in their order (`_in_64_bits`); of other values ranks come."""
 

@@ -93,7 +93,8 @@ _TYPES = {
     "USMALLINT": "int4", "BIGINT": "int8", "UINTEGER": "int8", "HUGEINT": "numeric", "UHUGEINT": "numeric",
     "UBIGINT": "numeric", "FLOAT": "float4", "DOUBLE": "float8", "DATE": "date", "TIME": "time",
     "TIMESTAMP": "timestamp", "TIMESTAMP_S": "timestamp", "TIMESTAMP_MS": "timestamp", "TIMESTAMP_NS": "timestamp",
-    "TIMESTAMP WITH TIME ZONE": "timestamptz", "UUID": "uuid", "BLOB": "bytea", "INTERVAL": "interval",
+    "TIMESTAMP WITH TIME ZONE": "timestamptz", "TIMESTAMPTZ_NS": "timestamptz",
+    "UUID": "uuid", "BLOB": "bytea", "INTERVAL": "interval",
 }  # fmt: skip
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _MOST_KEPT = 500
