@@ -20,7 +20,7 @@ from sqlglot import exp, tokenize
 from dpdb.database import Database
 from dpdb.errors import OWNER_LOG, EngineError, SourceError
 from dpdb.names import listed_names
-from dpdb.predicates import ZONED_NANOSECONDS, data_type
+from dpdb.predicates import ZONED_NANOSECONDS
 from dpdb.schema import Column, TableSchema, TypeOrigin, comparison_type, free_name
 
 if TYPE_CHECKING:
@@ -178,10 +178,7 @@ def presence(name: str) -> exp.Expr:
 
 def without_rows(schema: TableSchema) -> exp.Expr:
     """Return a table expression of a schema that gives no row."""
-    columns = [
-        exp.alias_(exp.Cast(this=exp.null(), to=data_type(column.type or "VARCHAR")), column.name, quoted=True)
-        for column in schema.columns
-    ]
+    columns = [exp.alias_(null_of(column.type or "VARCHAR"), column.name, quoted=True) for column in schema.columns]
     return exp.select(*columns).where(exp.false()).subquery("no_row")
 
 
@@ -246,9 +243,9 @@ def declared_types(
 
 def null_of(declared: str) -> exp.Expr:
     """Return NULL in a type as its owner spells it. Raises what sqlglot raises for what is no type."""
-    if declared.strip().upper() == ZONED_NANOSECONDS:
-        return exp.Cast(this=exp.null(), to=data_type(ZONED_NANOSECONDS))
-    return exp.cast(exp.null(), declared, dialect="duckdb")
+    # sqlglot does not know this type, and takes its name as it is.
+    is_unknown = declared.strip().upper() == ZONED_NANOSECONDS
+    return exp.Cast(this=exp.null(), to=exp.DataType.build(declared, dialect="duckdb", udt=is_unknown))
 
 
 def column_definition(name: str, kind: str) -> str:

@@ -67,7 +67,7 @@ def test_another_schema_is_another_state_of_the_rows(source: Path, ledger: Path)
 
 def test_another_delimiter_is_so_too(tmp_path: Path, ledger: Path) -> None:
     path = tmp_path / "one.csv"
-    path.write_text("a\n1|2\n")
+    path.write_text("a\n1|2\n1\n")
     with dpdb.open(path, ledger=ledger, delimiter=",") as session:
         session.dp_count(epsilon=1, where="a = '1|2'")
     with dpdb.open(path, ledger=ledger, delimiter="|") as session, pytest.raises(LedgerError, match="budget epoch"):

@@ -22,13 +22,13 @@ from dpdb.engine.sql.comparison import is_known, largest_decimal
 from dpdb.engine.sql.where import TableTypes, WherePredicate, parse_condition, parse_term
 from dpdb.errors import ConstraintTypeError, PredicateError, UnknownColumnError
 from dpdb.predicates import (
+    ZONED_NANOSECONDS,
     Constant,
     Node,
     Term,
     columns_in,
     columns_of,
     condition,
-    data_type,
     in_type,
     is_enum,
     term_sql,
@@ -115,7 +115,7 @@ def _typed(column: Column) -> exp.Expr:
     if column.type is None:
         return value
     if column.declared_type != kind or is_enum(kind):  # types of one spelling may have names
-        value = exp.Cast(this=value, to=data_type(kind))
+        value = exp.Cast(this=value, to=_data_type(kind))
     if kind == "VARCHAR":
         return exp.Collate(this=value, expression=exp.to_identifier("binary", quoted=True))
     return value
@@ -192,7 +192,11 @@ def in_schema_order(names: set[str], schema: TableSchema) -> tuple[str, ...]:
 
 def column_def(name: str, kind: str) -> exp.ColumnDef:
     """Define a column of a table of our own database."""
-    return exp.ColumnDef(this=exp.to_identifier(name, quoted=True), kind=data_type(kind))
+    return exp.ColumnDef(this=exp.to_identifier(name, quoted=True), kind=_data_type(kind))
+
+
+def _data_type(kind: str) -> exp.DataType:
+    return exp.DataType.build(kind, dialect="duckdb", udt=kind == ZONED_NANOSECONDS)
 
 
 def _computed_def(column: ComputedColumn) -> str:
