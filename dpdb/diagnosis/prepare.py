@@ -240,7 +240,7 @@ def prepare_diagnosis(
     )
     whole = counted(table, None)
     each = tuple(counted(table, position) for position in range(len(table.bound))) if ask.rules else ()
-    if any(one.parts > 1 for one in (whole, *each)):
+    if any(one.brings_rows for one in (whole, *each)):
         table.opened.admit_graph()
     charge = _charge(table, ask, columns, rows, who, names_run=names_run and session.has_ledger)
     shares = shares_of(ask, parse_share(ask.charged, table.unit.rows))
@@ -447,6 +447,11 @@ class Counted:
     def parts(self) -> int:
         """Steps of one row: a fractional cover is counted in halves."""
         return 1 if self.statistic is not None else 2
+
+    @property
+    def brings_rows(self) -> bool:
+        """Whether rows of another engine's table come here."""
+        return self.statistic is None or not self.statistic.by_aggregates
 
     def load(self) -> None:
         """Load its kernels. Reads no row."""

@@ -23,7 +23,13 @@ if TYPE_CHECKING:
         SteppedForm as SteppedForm,
         exact_statistic as exact_statistic,
     )
-    from dpdb.engine.count_all import key_histogram as key_histogram, load_counting as load_counting, of_key as of_key
+    from dpdb.engine.count_all import (
+        count_gathered as count_gathered,
+        counted_in_any_case as counted_in_any_case,
+        key_histogram as key_histogram,
+        load_counting as load_counting,
+        of_key as of_key,
+    )
     from dpdb.engine.count_classes import HASH as HASH, Hashes as Hashes, histogram_of as histogram_of
     from dpdb.engine.dependency_counts import (
         DependencyCounts as DependencyCounts,

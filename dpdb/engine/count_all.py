@@ -20,7 +20,7 @@ from dpdb.engine.sql.bind import BoundConstraint, not_alone, self_conflict
 from dpdb.engine.sql.class_histograms import CLASS_ROWS, ClassHistogram
 from dpdb.engine.sql.coded_rows import integer_column
 from dpdb.engine.sql.rule_counts import count_stepped, group_count
-from dpdb.engine.sql.sorted_rows import numbered, sorted_rows
+from dpdb.engine.sql.sorted_rows import is_reversed, numbered, sorted_rows
 from dpdb.engine.sql.where import WherePredicate
 from dpdb.graph import (
     deletions_of_chain,
@@ -75,6 +75,25 @@ def count_all(
         alone = counting.alone(list(dict.fromkeys(each.alone for each in asked if each.alone)))
         groups = {key: counting.groups(*key) for key in dict.fromkeys(map(_key, asked)) if key is not None}
     return [_found(each, alone, groups) for each in asked]
+
+
+def count_gathered(database: Database, rows: Rows, asked: RuleStatistic, *, name: str) -> int:
+    """Count an exact statistic of rows that have come from another engine; see `count_all`. Private."""
+    [found] = count_all(database, rows, None, [asked], name=name)
+    return found
+
+
+def counted_in_any_case(form: Form | None, row: str) -> list[exp.Expr]:
+    """Return the conditions of rows that a form may count although no other row is in conflict with them.
+
+    Parameters
+    ----------
+    form
+        Of constraints over two tuples.
+    row
+        What a row is called.
+    """
+    return [is_reversed(form.bound, form.shape, row)] if isinstance(form, SortedForm) and form.reversed_go else []
 
 
 def load_counting(constraints: Iterable[BoundConstraint]) -> None:

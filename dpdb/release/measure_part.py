@@ -127,6 +127,13 @@ class MeasurePart(Part):
         """Whether a conflict graph is built."""
         return not self.by_rule and not self.on_one_row and not self.is_counted
 
+    def brings_rows(self, table: Table) -> bool:
+        """Return whether rows of another engine's table come here. Public."""
+        if self.reads_graph or not self.is_counted:
+            return self.reads_graph
+        found = table.exact_statistic(self.rules)
+        return found is not None and not found.by_aggregates
+
     @property
     def shares(self) -> tuple[Share, ...]:
         """The nano-epsilon that each measure spends per row."""

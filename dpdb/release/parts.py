@@ -95,6 +95,11 @@ class Part(ABC):
         """Whether a conflict graph is built."""
         return False
 
+    def brings_rows(self, table: Table) -> bool:
+        """Return whether rows of another engine's table come here: for a graph, or a closed form that needs them."""
+        del table
+        return self.reads_graph
+
     @property
     def on_one_row(self) -> bool:
         """Whether the rows that violate a single-tuple constraint are counted: one number for all measures."""

@@ -177,7 +177,7 @@ class Session(Verbs, Closing):
         """
         self._refuse_closed()
         prepared = prepare(self.public, ask, who=who)
-        if any(part.reads_graph for part in prepared.parts):
+        if any(part.brings_rows(self._table) for part in prepared.parts):
             self._table.admit_graph()
         self._refuse_run_id_without_ledger(ask.run_id)
         return prepared

@@ -9,6 +9,11 @@ than the constraint, never narrower:
 - Two ordered columns, among rows equal in X: a row conflicts only if some row of a smaller first value has too large a
   second one, or some row of a larger first value too small a one. Extremes of groups of equal (X, first), then windows
   over these, say so for each row.
+- One column against another, not(t1.x > t2.y), among rows equal in X: a row conflicts only if its x is above the least
+  y of its group, or its y below the greatest x.
+- Overlapping intervals, not(t1.s < t2.e & t2.s < t1.e): of two of them one begins first, or both at once. So a row
+  conflicts only if an interval that begins before it ends after its beginning, if one that begins after it begins
+  before its end, or if another one begins with it; also where rows end before they begin.
 - What is equal across two columns (t1.A = t2.B) conflicts only if the value occurs in the other column.
 - Where nothing is equal and nothing is known, every row comes.
 
@@ -22,8 +27,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dpdb.constraints import COMPARISONS, BlockShape, Operator
-from dpdb.engine.sql import BoundConstraint, CrossTerm, GroupTerm, degree_terms, is_known
+from dpdb.constraints import COMPARISONS, BlockShape, Operator, SortedKind, SortedShape, sorted_shape
+from dpdb.engine.sql import BoundConstraint, CrossTerm, GroupTerm, degree_terms, is_known, sorted_columns
 from dpdb.remote.asking import TUPLES, counted_if
 
 ROW = "row"
@@ -38,7 +43,9 @@ class Join:
     may_conflict: exp.Expr
 
 
-def rows_in_conflict(tuples: exp.Query, constraints: Sequence[BoundConstraint], columns: Sequence[str]) -> exp.Select:
+def rows_in_conflict(
+    tuples: exp.Query, constraints: Sequence[BoundConstraint], columns: Sequence[str], besides: Sequence[exp.Expr] = ()
+) -> exp.Select:
     """Select columns of the rows that may be in conflict.
 
     Parameters
@@ -47,13 +54,17 @@ def rows_in_conflict(tuples: exp.Query, constraints: Sequence[BoundConstraint], 
         The rows of the slice that do not conflict with themselves, with all constrained columns and `columns`.
     constraints
         Those over one tuple are passed over.
+    besides
+        Conditions on rows, called `ROW`, that come in any case.
     """
     pairwise = [dc for dc in constraints if not dc.constraint.is_single_tuple]
     joins = [join for place, dc in enumerate(pairwise) for join in conflict_joins(dc, place)]
-    return joined(exp.select(*map(row_column, columns)), joins, tuples)
+    return joined(exp.select(*map(row_column, columns)), joins, tuples, besides)
 
 
-def joined(selected: exp.Select, joins: Sequence[Join], tuples: exp.Query) -> exp.Select:
+def joined(
+    selected: exp.Select, joins: Sequence[Join], tuples: exp.Query, besides: Sequence[exp.Expr] = ()
+) -> exp.Select:
     """Select of the rows that may be in conflict through one of some joins.
 
     Parameters
@@ -64,11 +75,14 @@ def joined(selected: exp.Select, joins: Sequence[Join], tuples: exp.Query) -> ex
         Of `ROW`, with what may conflict with it.
     tuples
         The rows.
+    besides
+        Conditions on rows that are selected without a join.
     """
     query = selected.from_(exp.alias_(TUPLES.copy(), ROW, table=True))
     for join in joins:
         query = query.join(join.query, on=join.on, join_type="left")
-    found = exp.or_(*(exp.paren(join.may_conflict) for join in joins)) if joins else exp.false()
+    conditions = [*(join.may_conflict for join in joins), *besides]
+    found = exp.or_(*map(exp.paren, conditions)) if conditions else exp.false()
     return query.where(found).with_(TUPLES.name, as_=tuples)
 
 
@@ -80,6 +94,9 @@ def conflict_joins(dc: BoundConstraint, place: int) -> list[Join]:
         return [order_join(dc, shape, alias)]
     if shape is not None:
         return [_group(shape.equal, _group_conflicts(dc, shape), takes_part(dc, shape), alias)]
+    in_order = sorted_shape(dc.constraint)
+    if in_order is not None:
+        return [_sorted(dc, in_order, alias)]
     (term,) = degree_terms([dc]).terms
     if isinstance(term, CrossTerm):
         return _crossed(term, alias)
@@ -159,12 +176,8 @@ def order_join(dc: BoundConstraint, shape: BlockShape, alias: str) -> Join:
     keys = [row_column(name) for name in (*shape.equal, order.first)]
     names = [f"key_{n}" for n in range(len(keys))]
     part = takes_part(dc, shape)
-    ends = exp.select(
-        *(exp.alias_(key, name) for key, name in zip(keys, names, strict=True)),
-        exp.alias_(exp.Min(this=row_column(order.second)), "lowest"),
-        exp.alias_(exp.Max(this=row_column(order.second)), "highest"),
-    )
-    ends = ends.from_(exp.alias_(TUPLES.copy(), ROW, table=True)).where(part).group_by(*(key.copy() for key in keys))
+    second = row_column(order.second)
+    ends = _grouped(keys, part, lowest=exp.Min(this=second), highest=exp.Max(this=second.copy()))
     above, below = ("highest", "lowest") if order.opposite else ("lowest", "highest")
     reached = {
         "before": _extreme(above, names, descending=False, ties=order.first_ties, largest=order.opposite),
@@ -198,6 +211,53 @@ def _extreme(column: str, names: Sequence[str], *, descending: bool, ties: bool,
     )
 
 
+# -- two columns that are compared with each other ------------------------------------------------------------------
+
+
+def _sorted(dc: BoundConstraint, shape: SortedShape, alias: str) -> Join:
+    group, first, second = sorted_columns(dc, shape, ROW)
+    met = [dc.predicates[place].over((ROW, ROW)) for place in shape.conditions]
+    part = exp.and_(exp.true(), *map(is_known, group), *met)
+    of_kind = _of_intervals if shape.kind is SortedKind.INTERVALS else _of_two_columns
+    return of_kind(group, first, second, part, alias, ties=shape.first_ties)
+
+
+def _of_two_columns(
+    group: Sequence[exp.Expr], first: exp.Expr, second: exp.Expr, part: exp.Expr, alias: str, *, ties: bool
+) -> Join:
+    found = _grouped(group, part, greatest=exp.Max(this=first), least=exp.Min(this=second))
+    greatest, least = (exp.column(name, table=alias) for name in ("greatest", "least"))
+    above, below = _beyond(ties=ties)
+    beyond = exp.or_(above(this=first.copy(), expression=least), below(this=second.copy(), expression=greatest))
+    may_conflict = exp.and_(exp.paren(part.copy()), exp.paren(beyond))
+    return Join(found.subquery(alias), equal_keys(group, alias), may_conflict)
+
+
+def _of_intervals(
+    group: Sequence[exp.Expr], first: exp.Expr, second: exp.Expr, part: exp.Expr, alias: str, *, ties: bool
+) -> Join:
+    part, keys = exp.and_(part, is_known(first), is_known(second)), [*group, first]
+    names = [f"key_{n}" for n in range(len(keys))]
+    ends = _grouped(keys, part, last_end=exp.Max(this=second), together=exp.Count(this=exp.Star()))
+    reached = {
+        "before": _extreme("last_end", names, descending=False, ties=False, largest=True),
+        "after": _extreme(names[-1], names, descending=True, ties=False, largest=False),
+    }
+    windows = exp.select(*names, "together", *(exp.alias_(window, name) for name, window in reached.items()))
+    before, after, together = (exp.column(name, table=alias) for name in (*reached, "together"))
+    above, below = _beyond(ties=ties)
+    overlaps = exp.or_(
+        below(this=first.copy(), expression=before), above(this=second.copy(), expression=after), together > 1
+    )
+    may_conflict = exp.and_(exp.paren(part.copy()), exp.paren(overlaps))
+    return Join(windows.from_(ends.subquery("ends")).subquery(alias), equal_keys(keys, alias), may_conflict)
+
+
+def _beyond(*, ties: bool) -> tuple[type[exp.Binary], type[exp.Binary]]:
+    above, below = (Operator.GE, Operator.LE) if ties else (Operator.GT, Operator.LT)
+    return COMPARISONS[above], COMPARISONS[below]
+
+
 # -- equal across two columns ---------------------------------------------------------------------------------------
 
 
@@ -217,6 +277,14 @@ def _crossed(term: CrossTerm, alias: str) -> list[Join]:
 # -- parts ----------------------------------------------------------------------------------------------------------
 
 
+def _grouped(keys: Sequence[exp.Expr], part: exp.Expr, **aggregates: exp.Expr) -> exp.Select:
+    """Group the rows that meet a condition by keys, which become key_0, ...; without keys all are one group."""
+    found = exp.select(*(exp.alias_(key.copy(), f"key_{number}") for number, key in enumerate(keys)))
+    found = found.select(*(exp.alias_(value.copy(), name) for name, value in aggregates.items()))
+    found = found.from_(exp.alias_(TUPLES.copy(), ROW, table=True)).where(part.copy())
+    return found.group_by(*(key.copy() for key in keys)) if keys else found
+
+
 def row_column(name: str) -> exp.Expr:
     """Name a column of the rows."""
     return exp.column(name, table=ROW, quoted=True)
@@ -224,5 +292,5 @@ def row_column(name: str) -> exp.Expr:
 
 def equal_keys(keys: Sequence[exp.Expr], alias: str) -> exp.Expr:
     """Join condition; without keys there is one group."""
-    pairs = [key.eq(exp.column(f"key_{number}", table=alias)) for number, key in enumerate(keys)]
+    pairs = [key.copy().eq(exp.column(f"key_{number}", table=alias)) for number, key in enumerate(keys)]
     return exp.and_(*pairs) if pairs else exp.true()

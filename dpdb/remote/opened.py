@@ -7,17 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from threading import Event
-from types import NoneType
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from dpdb.constraints import sorted_shape
 from dpdb.database import Database
 from dpdb.engine import (
     AcrossColumn,
     BoundTable,
     OwnerQuestion,
-    SortedForm,
     count_dependencies,
     disjoint_pairs,
     holds,
@@ -58,7 +57,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from dpdb.constraints import ConstraintsLike
-    from dpdb.engine import DependencyCounts, ParentTable, Progress, RuleStatistic, StatisticKind, TableSpec
+    from dpdb.engine import DependencyCounts, ParentTable, Progress, RuleStatistic, TableSpec
     from dpdb.remote.parents import RemoteParents
     from dpdb.remote.table import RemoteTable
     from dpdb.schema import TableSchema
@@ -180,13 +179,6 @@ class GatheredTable(BoundTable):
                 f"directory has {free / 1e9:,.1f} GB; name another with --temp-directory"
             )
 
-    def exact_statistic(
-        self, constraints: Sequence[BoundConstraint], kind: StatisticKind = "violations", *, reversed_go: bool = False
-    ) -> RuleStatistic | None:
-        """Return the exact statistic that aggregates there can count: none that needs rows in order, or a matching."""
-        found = super().exact_statistic(constraints, kind, reversed_go=reversed_go)
-        return found if found is not None and found.by_aggregates else None
-
     def why_not_grouped(self, name: str) -> str | None:
         """Say why rows are not grouped by a column there; see the base class."""
         kind = self.schema[name].type
@@ -213,7 +205,7 @@ class GatheredTable(BoundTable):
         return part.self_conflicts, part.class_histograms()
 
     def count_all(self, where: WherePredicate | None, asked: Sequence[RuleStatistic]) -> list[int]:
-        """Count exact statistics of rules there: no row comes. Private."""
+        """Count exact statistics of rules: there, or of the rows in conflict here where rows are needed. Private."""
         asking = self._asking
         found = [0] * len(asked)
         single = [place for place, each in enumerate(asked) if each.form is None]
@@ -226,14 +218,9 @@ class GatheredTable(BoundTable):
                 found[place] = int(count)
         for place, each in enumerate(asked):
             if each.form is not None:
-                found[place] = self._count_groups(where, each)
+                read = RemoteSlice(asking, each.constraints, where, name=self._next_name(), progress=self._progress)
+                found[place] = read.count(each)
         return found
-
-    def _count_groups(self, where: WherePredicate | None, asked: RuleStatistic) -> int:
-        part = RemoteSlice(self._asking, asked.constraints, where, name=self._next_name(), progress=self._progress)
-        assert not isinstance(asked.form, (SortedForm, NoneType)), "`exact_statistic` of this table gives none"
-        alone = part.self_conflicts if asked.alone else 0
-        return alone + part.count_groups(asked.form)[asked.kind]
 
     def count_rows(self, slices: Sequence[WherePredicate | None]) -> list[int]:
         """Count the rows of many slices in one query. Private."""
@@ -379,7 +366,7 @@ def _parents(spec: TableSpec, remote: RemoteTable) -> RemoteParents | None:
 
 def needs_every_row(dc: BoundConstraint) -> bool:
     """Say whether no aggregate narrows down the rows in conflict. Public: a constraint's shape."""
-    shapeless = not dc.constraint.is_single_tuple and dc.shape is None
+    shapeless = not dc.constraint.is_single_tuple and dc.shape is None and sorted_shape(dc.constraint) is None
     return shapeless and degree_terms([dc]).covers_all_rows
 
 

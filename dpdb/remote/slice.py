@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,11 +18,14 @@ from sqlglot import exp
 from dpdb.engine import (
     HASH,
     Edges,
+    GroupForm,
     Hashes,
     LocalSlice,
     Progress,
     SteppedForm,
     Thinning,
+    count_gathered,
+    counted_in_any_case,
     group_count,
     histogram_of,
     key_histogram,
@@ -43,7 +46,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from dpdb.engine import ClassHistogram, GroupForm, StatisticKind
+    from dpdb.engine import ClassHistogram, RuleStatistic
 
 _BITS = 2**40 - 1
 """What is left of a hash: that is what is shuffled. Of a billion rows one in a thousand shares it by chance."""
@@ -141,14 +144,37 @@ class RemoteSlice:
         rows = self._tuples().subquery()
         return [self._histogram(each, rows) for each in class_histograms(self.constraints, self._asking.schema)]
 
-    def count_groups(self, form: GroupForm | SteppedForm) -> dict[StatisticKind, int]:
-        """Count what must go of the groups of a form; see `dpdb.engine.count_all`. Private."""
-        asking, rows = self._asking, self._tuples().subquery()
+    def count(self, asked: RuleStatistic) -> int:
+        """Count an exact statistic of the slice's constraints: the rows that violate one alone, then the others."""
+        alone = self.self_conflicts if asked.alone else 0
+        return alone + (self._count_groups(asked) if asked.by_aggregates else self._count_gathered(asked))
+
+    def _count_groups(self, asked: RuleStatistic) -> int:
+        """Count there what must go of the groups of a form; see `dpdb.engine.count_all`."""
+        asking, form, rows = self._asking, asked.form, self._tuples().subquery()
         if isinstance(form, SteppedForm):
-            return {"violations": int(asking.value(stepped_count(form, rows)))}
+            return int(asking.value(stepped_count(form, rows)))
+        assert isinstance(form, GroupForm), "no other form is counted by aggregates"
         if form.is_key and form.equal:
-            return of_key(self._histogram(key_histogram(form), rows))
-        return {"violations": int(asking.value(group_count(form, rows)))}
+            return of_key(self._histogram(key_histogram(form), rows))[asked.kind]
+        return int(asking.value(group_count(form, rows)))
+
+    def _count_gathered(self, asked: RuleStatistic) -> int:
+        """Count here what must go of the rows in conflict: their closed form needs them in order, or a matching.
+
+        It is that of all rows. A row without conflict is in every largest set of rows without conflict, so that with it
+        or without it equally many rows are outside such a set; and which rows are in conflict does not change by the
+        rows that are left out. Intervals that end before they begin come in any case where each of them counts. Fewer
+        rows do not do: what `RemoteThinning` proves of some of them is a fractional cover.
+        """
+        self._progress("gathering the rows in conflict")
+        asking = self._asking
+        pairwise = tuple(bound for bound in asked.constraints if not bound.constraint.is_single_tuple)
+        columns = asking.stored_columns(pairwise)
+        tuples = self._tuples(columns)
+        query = rows_in_conflict(tuples, pairwise, columns, besides=counted_in_any_case(asked.form, ROW))
+        with fetched(asking, self._name, columns, in_parts(asking, query, columns)) as rows:
+            return count_gathered(asking.database, rows, replace(asked, constraints=pairwise), name=self._name)
 
     def _histogram(self, histogram: ClassHistogram, rows: exp.Subquery) -> pa.Table:
         """Count classes; a key by its hashes, unless each query chose the rows of units again, which is slower."""

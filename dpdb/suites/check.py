@@ -98,7 +98,7 @@ def prepare_check(
     counted = counted_suite(table, suite)
     if asked.keep is None or session.kept_suite(asked.keep) is None:  # one that was opened before goes on
         refuse_unsaid(suite, counted.limits)
-    if counted.needs_graph:
+    if counted.brings_rows:
         table.opened.admit_graph()
     slices = parse_slices(table.opened, where, by, keys)
     request = {

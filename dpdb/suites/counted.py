@@ -99,6 +99,12 @@ class CountedSuite:
         return any(counted.is_cover for counted in self._lines)
 
     @property
+    def brings_rows(self) -> bool:
+        """Whether rows of another engine's table come here: for a cover, or a closed form that needs them."""
+        closed = [counted.statistic for counted in self._lines if counted.statistic is not None]
+        return self.needs_graph or not all(each.by_aggregates for each in closed)
+
+    @property
     def protects(self) -> str:
         """The table's unit, in words."""
         return self.table.unit.words

@@ -398,14 +398,34 @@ def test_exact_values_do_not_leave_out_parents_in_silence() -> None:
         exact_measures(AskedThere(ROWS), ["zip IN zips.zip"], non_private=True, public_parents={"zips": ROWS})
 
 
+ORDER = "not(t1.zip > t2.zip & t1.who < t2.who)"
+KEYS = ["UNIQUE(zip)", "UNIQUE(city)"]
+
+
 @pytest.mark.heavy(family="long")
-def test_what_needs_rows_in_order_is_not_counted_there() -> None:
-    """A public fact of engine and rules: the fractional cover is released, as by other engines before."""
-    rules = ["not(t1.zip > t2.zip & t1.who < t2.who)", "zip -> city"]
-    counted = []
-    for source in (ROWS, AskedThere(ROWS)):
-        with dpdb.open(source, constraints=rules[:1], gather_rows=None if source is ROWS else 4) as session:
-            counted.append(session.dp_inconsistency("repair", 1).mechanism)
-        with open_table(source, constraints=rules) as table:  # type: ignore[arg-type]
-            counted.append([table.exact_statistic([bound]) is not None for bound in table.constraints])
-    assert counted == ["fewest_deletions", [True, True], "fractional", [False, True]]
+@pytest.mark.parametrize("rules", [[ORDER], ["not(t1.zip > t2.who)"], KEYS, [ORDER, "NOT NULL(city)"]], ids=str)
+def test_one_question_has_one_statistic_on_every_engine(rules: list[str]) -> None:
+    """Which one is a public fact of the rules; what needs rows in order or a matching is counted of those that come."""
+    rows = pa.table({"who": [3, 1, 2, None], "zip": [1, 2, 2, 4], "city": ["a", "b", "c", "c"]})
+    found = []
+    for source in (rows, AskedThere(rows)):
+        with dpdb.open(source, constraints=rules, gather_rows=None if source is rows else 4) as session:
+            repair = session.dp_inconsistency("repair", 1_000)
+            check = session.check("\n".join(f"{rule}  fail above 0" for rule in rules), epsilon=1_000)
+            found.append((repair.mechanism, repair.estimand, repair.value, [each.verdict for each in check.checks]))
+    assert found[0] == found[1]
+    assert found[0][0] == "fewest_deletions"
+
+
+def test_a_closed_form_that_needs_rows_says_how_many_may_come() -> None:
+    """As a graph does, before anything is asked; one that aggregates count needs no such word."""
+    with dpdb.open(AskedThere(ROWS), constraints=[ORDER.replace("who", "city"), "zip -> city"], budget=9) as session:
+        for ask in (
+            lambda one: one.dp_inconsistency("repair", 1),
+            lambda one: one.check("not(t1.zip > t2.zip & t1.city < t2.city)  fail above 0"),
+            lambda one: one.diagnose(rules=True),
+        ):
+            with pytest.raises(ParameterError, match="say how many may be expected with --gather-rows N"):
+                ask(session)
+        assert session.spent() == 0
+        assert session.with_constraints("zip -> city").dp_inconsistency("repair", 1).mechanism == "fewest_deletions"

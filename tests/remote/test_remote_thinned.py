@@ -261,10 +261,10 @@ def test_a_failure_in_the_middle_leaves_nothing_lent(monkeypatch: pytest.MonkeyP
         with monkeypatch.context() as broken:
             broken.setattr(DuckDBRemote, "ask", failing(after))
             with pytest.raises(EngineError, match="after its budget was debited") as failure:
-                session.dp_inconsistency("repair", 1)
+                session.dp_inconsistency("repair", 1, mechanism="fractional")
         assert "Alice" not in str(failure.value)
         assert not lent
-        assert session.dp_inconsistency("repair", 1_000_000).value == 2
+        assert session.dp_inconsistency("repair", 1_000_000, mechanism="fractional").value == 2
     assert not lent
 
 
@@ -310,6 +310,6 @@ def test_progress_does_not_tell_whether_more_rows_had_to_come(monkeypatch: pytes
         with dpdb.open(
             AskedThere(orders(300)), constraints="not(t1.x<t2.x&t1.y>t2.y)", gather_rows=300, progress=steps.append
         ) as session:
-            session.dp_inconsistency("repair", 1)
+            session.dp_inconsistency("repair", 1, mechanism="fractional")
         told.append(steps)
     assert told[0] == told[1] != []

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         read_columns as read_columns,
     )
     from dpdb.engine.sql.joins import CrossTerm as CrossTerm, GroupTerm as GroupTerm, degree_terms as degree_terms
+    from dpdb.engine.sql.sorted_rows import sorted_columns as sorted_columns
     from dpdb.engine.sql.where import WherePredicate as WherePredicate
 else:
     __getattr__, __all__ = lazy_names(__name__)

@@ -50,10 +50,7 @@ def sorted_rows(
     conditions : sequence of exp.Expr
         Which rows are meant, called `CLASS_ROWS`.
     """
-    group = [_operand(bound, name, crossed=False) for name in shape.equal]
-    first, second = (
-        _operand(bound, name, crossed=shape.kind is not SortedKind.ORDER) for name in (shape.first, shape.second)
-    )
+    group, first, second = _operands(bound, shape)
     needed = group if shape.kind is SortedKind.CROSS else [*group, first, second]
     met = [bound.predicates[place].over((CLASS_ROWS, CLASS_ROWS)) for place in shape.conditions]
     # Intervals need not know where a group begins.
@@ -73,6 +70,34 @@ def sorted_rows(
     if shape.kind is SortedKind.ORDER:
         return _order(chosen, names, shape)
     return _cross(chosen, names, shape) if shape.kind is SortedKind.CROSS else _intervals(chosen, names, shape)
+
+
+def is_reversed(bound: BoundConstraint, shape: SortedShape, row: str) -> exp.Expr:
+    """Return the condition of an interval that ends before it begins.
+
+    Parameters
+    ----------
+    bound, shape
+        A constraint and its shape.
+    row
+        What a row is called.
+    """
+    _, first, second = sorted_columns(bound, shape, row)
+    return exp.GT(this=first, expression=second)
+
+
+def sorted_columns(bound: BoundConstraint, shape: SortedShape, row: str) -> tuple[list[exp.Expr], exp.Expr, exp.Expr]:
+    """Return the values of a row, as they are compared: of the columns of equality, and of the two that are ordered.
+
+    Parameters
+    ----------
+    bound, shape
+        A constraint and its shape.
+    row
+        What a row is called.
+    """
+    group, first, second = _operands(bound, shape)
+    return [one.over((row, row)) for one in group], first.over((row, row)), second.over((row, row))
 
 
 def numbered(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[Flags, Numbers]]:
@@ -138,6 +163,12 @@ def _numbers(ends: exp.Select, names: Sequence[exp.Column], kinds: int) -> exp.S
 
 
 # -- values ------------------------------------------------------------------------------------------------------
+
+
+def _operands(bound: BoundConstraint, shape: SortedShape) -> tuple[list[Operand], Operand, Operand]:
+    crossed = shape.kind is not SortedKind.ORDER
+    first, second = (_operand(bound, name, crossed=crossed) for name in (shape.first, shape.second))
+    return [_operand(bound, name, crossed=False) for name in shape.equal], first, second
 
 
 def _operand(bound: BoundConstraint, column: str, *, crossed: bool) -> Operand:

@@ -155,6 +155,7 @@ class TableSet(Closing):
         counted = RowsUsed(*(counted_suite(PublicTable(each, known), member.suite) for each in (read, empty)))
         if counted.counted.needs_graph:
             read.admit(None)
+        if counted.counted.brings_rows:
             read.admit_graph()
         return counted
 
