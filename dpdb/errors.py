@@ -56,6 +56,10 @@ class SourceError(DpdbError):
     """The table cannot be found or read, or its schema is not usable."""
 
 
+class UnansweredError(SourceError):
+    """Another engine does not answer what a release asks, as was found by asking it of no rows; nothing was spent."""
+
+
 class StatementRefusedError(DpdbError, ValueError):
     """The SQL front end does not run a statement; nothing was spent. The message has the reason and what to write.
 

@@ -130,6 +130,15 @@ class PreparedDiagnosis:
         for each in (self.whole, *self.each):
             each.load()
 
+    def rehearse(self, slices: PrivateSlices) -> None:
+        """Ask what the draw will ask, of a table without rows: all of the first slice, the predicates of the others."""
+        asked = [one for _, slices_of in self.columns for one in slices_of.predicates]
+        if asked:
+            slices.counts(asked)
+            self.whole.rehearse(slices, asked[0])
+        for each in self.each:
+            each.rehearse(slices, self.rows.predicates[0])
+
     def draw(self, slices: PrivateSlices, progress: Progress = no_progress) -> str:
         """Count, draw all noise once, and return the answer as JSON."""
         scores = [self._scores(slices, one.predicates) for _, one in self.columns]
@@ -459,6 +468,12 @@ class Counted:
             load_counting(self.rules)
         else:
             load_kernels(self.rules, ["twice_fractional_cover"], lists_edges=self.lists_edges)
+
+    def rehearse(self, slices: PrivateSlices, where: WherePredicate | None) -> None:
+        """Ask what `count` will ask, of a table without rows."""
+        self.count(slices, where, self.parts)
+        if self.statistic is None:
+            slices.statistics(where, self.position).rehearse(["twice_fractional_cover"])
 
     def count(self, slices: PrivateSlices, where: WherePredicate | None, parts: int) -> int:
         """Return the exact count in a slice, in steps of 1 / parts. Private."""

@@ -173,6 +173,13 @@ class Table(AbstractContextManager["Table"], Protocol):
             If that fails.
         """
 
+    def without_rows(self) -> Table | None:
+        """Return the same table as if it and its parents had no row; None where our own database answers.
+
+        Another engine may not know all that it is asked. Asked of no rows before a debit, that is found for public
+        reasons alone.
+        """
+
     def opened_content(self) -> str:
         """Describe the state of the rows when the table was opened. Private: a ledger keeps it under its own key."""
 

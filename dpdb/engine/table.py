@@ -258,6 +258,9 @@ class LocalTable(BoundTable):
             self.database, self._source, spec, parents=self._parents, progress=self._progress, opened=opened
         )
 
+    def without_rows(self) -> None:
+        """Return nothing: our own database answers what it is asked."""
+
     def admit_graph(self) -> None:
         """Admit every conflict graph: the rows are here."""
 

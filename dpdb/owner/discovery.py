@@ -166,6 +166,10 @@ class Discovery:
 
         check_samplers(gaussian=False)
 
+    def rehearse(self, slices: PrivateSlices) -> None:
+        """Count no pairs."""
+        slices.dependencies(self.candidates.columns, self.candidates.pairs)
+
     def draw(self, slices: PrivateSlices, progress: Progress) -> str:
         """Count all pairs, choose names, and return these as JSON."""
         counts = slices.dependencies(self.candidates.columns, self.candidates.pairs)

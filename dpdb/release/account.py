@@ -303,6 +303,9 @@ class SuiteRun(Protocol):
     def load(self) -> None:
         """Load and compile the code of its statistics and noises. Reads no row."""
 
+    def rehearse(self, slices: PrivateSlices) -> None:
+        """Ask what `read` will ask, of a table without rows."""
+
     def make_secret(self) -> str:
         """Draw the hidden thresholds; once in the life of a suite."""
 
@@ -324,6 +327,9 @@ class AnswerRun(Protocol):
 
     def load(self) -> None:
         """Load the code of the draw. Reads no row."""
+
+    def rehearse(self, slices: PrivateSlices) -> None:
+        """Ask what the draw will ask, of a table without rows."""
 
     def draw(self, slices: PrivateSlices, progress: Progress) -> str:
         """Read private rows and draw noise, once; the answer is a JSON object, and public."""

@@ -243,11 +243,25 @@ class MeasurePart(Part):
             read = [mechanism.reads for _, mechanism in self.measures if not mechanism.has_closed_form]
             load_kernels(self.rules, read, lists_edges=self.lists_edges, again=again)
 
+    def _statistics(self, slices: PrivateSlices) -> SliceStatistics:
+        """Return the statistics of the slice. What needs no graph reads no more of its statistics than they have."""
+        read = slices.by_rule if self.by_rule else slices.counted if self.is_counted else slices.statistics
+        return cast("SliceStatistics", read(self.predicate, self.position))
+
+    def rehearse(self, slices: PrivateSlices) -> None:
+        """Ask what the draw will ask, of no rows."""
+        statistics, shares = self._statistics(slices), self.shares
+        if any(mechanism.has_closed_form for _, mechanism in self.measures):
+            statistics.fewest_deletions()
+        if any(share.count for share in shares):
+            _ = statistics.row_count
+        if not self.by_rule and not self.is_counted:
+            read = [mechanism.reads for _, mechanism in self.measures if not mechanism.has_closed_form]
+            statistics.rehearse(read if self.reads_graph else (), capped=any(share.cap for share in shares))
+
     def draw(self, slices: PrivateSlices, progress: Progress) -> list[Answer]:
         """Compute the statistics of the slice, then answer."""
-        # What needs no graph reads no more of its statistics than they have.
-        read = slices.by_rule if self.by_rule else slices.counted if self.is_counted else slices.statistics
-        statistics = cast("SliceStatistics", read(self.predicate, self.position))
+        statistics = self._statistics(slices)
         if any(mechanism.has_closed_form for _, mechanism in self.measures):
             statistics.fewest_deletions()  # so that noise is the last step that is shown
         return self.answers(statistics, progress)

@@ -114,6 +114,10 @@ class Part(ABC):
         """Load and compile the code of the draw. Reads constraint shapes only. `again`: see `load_kernels`."""
 
     @abstractmethod
+    def rehearse(self, slices: PrivateSlices) -> None:
+        """Ask what the draw will ask, of a table without rows, and draw nothing."""
+
+    @abstractmethod
     def draw(self, slices: PrivateSlices, progress: Progress) -> list[Answer]:
         """Read private rows and draw the noise, once."""
 
@@ -159,6 +163,13 @@ class Prepared:
         self.table.opened.rehearse(self.slices.predicates, counts=self.ask.counts_rows)
         for part in self.parts:
             part.load(again=again)
+
+    def rehearse(self, slices: PrivateSlices) -> None:
+        """Ask what the draw will ask, of a table without rows: all of the first slice, the predicates of the others."""
+        if len(self.slices.predicates) > 1 and not self.ask.counts_rows:
+            slices.counts(self.slices.predicates)
+        for part in self.parts[: -(-len(self.parts) // len(self.slices.predicates))]:  # slice by slice
+            part.rehearse(slices)
 
     def draw(self, slices: PrivateSlices, progress: Progress = no_progress) -> Releases:
         """Draw the noise of all parts, once, and return the releases."""
@@ -248,6 +259,10 @@ class CountPart(Part):
     def costs(self) -> tuple[int, ...]:
         """The cost of one slice: the other slices have other rows."""
         return () if self.epsilon is None else (self.epsilon,)
+
+    def rehearse(self, slices: PrivateSlices) -> None:
+        """Count no rows."""
+        slices.counts(self.predicates)
 
     def draw(self, slices: PrivateSlices, progress: Progress) -> list[Answer]:
         """Count the rows of all slices and draw a noise for each."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar, Unpack
 
 from dpdb.constraints import ConstraintsLike
 from dpdb.engine import Progress, TableSettings, TableSpec, no_progress, with_settings
-from dpdb.errors import LittleBudgetWarning, ParameterError
+from dpdb.errors import EngineError, LittleBudgetWarning, ParameterError, SourceError, UnansweredError
 from dpdb.opening import open_table
 from dpdb.release.account import Budget, as_budget
 from dpdb.release.ask import OPTIONS, Ask, Epsilon, EveryMeasureOption, Key, Measure
@@ -119,6 +119,7 @@ class Session(Verbs, Closing):
         self.public = PublicTable(table, protected, spec.sizes.max_group)
         self.constraints = self.public.constraints
         self._private = PrivateSlices(table)
+        self._without_rows: PrivateSlices | None = None
 
     def with_constraints(self, constraints: ConstraintsLike | None) -> Self:
         """Return a session of the same rows and the same budget under other constraints.
@@ -147,6 +148,7 @@ class Session(Verbs, Closing):
         prepared = self.prepare(ask, who=who)
         return self._publish_compared(
             lambda: prepared.load(again=len(self._private) > 0),
+            prepared.rehearse,
             lambda: prepared.draw(self._private, self._progress),
             lambda load, draw: publish(self._account, prepared.charge, load, draw),
         )
@@ -157,6 +159,7 @@ class Session(Verbs, Closing):
         self._refuse_run_id_without_ledger(run.charge.run_id)
         return self._publish_compared(
             run.load,
+            run.rehearse,
             lambda: run.draw(self._private, self._progress),
             lambda load, draw: publish_answer(self._account, run.charge, load, draw),
         )
@@ -166,6 +169,7 @@ class Session(Verbs, Closing):
         self._refuse_closed()
         return self._publish_compared(
             run.load,
+            run.rehearse,
             lambda held: run.read(self._private, held, self._progress),
             lambda load, read: publish_suite(self._account, run, load, read),
         )
@@ -185,10 +189,14 @@ class Session(Verbs, Closing):
     def _publish_compared(
         self,
         load: Callable[[], object],
+        rehearse: Callable[[PrivateSlices], object],
         read: Callable[_Given, _Read],
         publish: Callable[[Callable[[], object], Callable[_Given, _Read]], _Answer],
     ) -> _Answer:
-        """Publish what `load` and `read` make, with the table compared before the debit and when it was read."""
+        """Publish what `load` and `read` make, with the table compared before the debit and when it was read.
+
+        What `read` will ask another engine is asked of no rows before the debit, too, by `rehearse`.
+        """
         if not self._reads_rows:
             raise ParameterError("this session was opened without rows (rows=False): it rehearses releases only")
         with ExitStack() as since_read:
@@ -196,6 +204,7 @@ class Session(Verbs, Closing):
             def load_compared() -> None:
                 self._table.refuse_change(all_rows=self._compares_rows)
                 load()
+                self._ask_of_no_rows(rehearse)
 
             def read_compared(*args: _Given.args, **named: _Given.kwargs) -> _Read:
                 since_read.enter_context(self._private.forgotten_if_unpublished())
@@ -206,6 +215,27 @@ class Session(Verbs, Closing):
             answer = publish(load_compared, read_compared)
         self._warn_of_little()
         return answer
+
+    def _ask_of_no_rows(self, rehearse: Callable[[PrivateSlices], object]) -> None:
+        """Ask another engine of no rows what a draw will ask of the rows.
+
+        Raises
+        ------
+        UnansweredError
+            If it does not answer. Its reason may be said to the owner alone, whose engine it is.
+        """
+        if self._without_rows is None:
+            empty = self._table.without_rows()
+            if empty is None:
+                return
+            self._without_rows = PrivateSlices(empty)  # with what was asked before: that is not asked again
+        try:
+            rehearse(self._without_rows)
+        except (EngineError, SourceError) as error:
+            raise UnansweredError(
+                f"{self._table.description}: its engine does not answer all that this asks, as asking it of no rows "
+                f"has shown, and nothing was spent ({error})"
+            ) from None
 
     def _warn_of_little(self) -> None:
         """Warn, once a session, that a ledger has little left."""
@@ -290,6 +320,8 @@ class Session(Verbs, Closing):
             self._beside.pop().close()
         if self._origin is not None:
             self._private.forget()  # the database that has them stays
+            if self._without_rows is not None:
+                self._without_rows.forget()
             with suppress(ValueError):
                 self._origin._beside.remove(self)
         self._account.close()

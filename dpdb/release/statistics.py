@@ -235,6 +235,25 @@ class SliceStatistics:
             self._greedy_cover = self.graph.greedy_cover_size()
         return self._greedy_cover
 
+    def rehearse(self, read: Iterable[str], *, capped: bool = False) -> None:
+        """Ask all that some mechanisms may read of the slice, of a table without rows.
+
+        Parameters
+        ----------
+        read
+            What the mechanisms read; see `Mechanism.reads`.
+        capped
+            Whether they read the degree bound.
+        """
+        _ = self.self_conflicts
+        if capped:
+            self.degree_bound()
+        read = set(read)
+        if "twice_fractional_cover" in read:
+            self.twice_fractional_cover()  # of some rows, which may not do
+        if read:
+            _ = self.graph
+
     def fewest_deletions(self) -> int:
         """Fewest rows to delete, of rules with a closed form: not from the graph."""
         assert self._counted is not None, "who counts gives what is counted"

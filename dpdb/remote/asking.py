@@ -29,6 +29,7 @@ from dpdb.engine.sql import (
     self_conflict,
 )
 from dpdb.remote.foreign_spelling import ForeignSpelling
+from dpdb.remote.table import WithoutRows
 from dpdb.schema import Column, TableSchema
 from dpdb.sources import Source
 
@@ -69,6 +70,11 @@ class Asking:
     schema: TableSchema
     gather_rows: int
     has_asked: Event
+
+    @property
+    def sees_rows(self) -> bool:
+        """Whether it asks of the table's rows, and not of none before a debit."""
+        return not isinstance(self.table, WithoutRows)
 
     def ask(self, tree: exp.Expr) -> pa.Table:
         """Ask in the engine's own SQL."""
@@ -188,7 +194,7 @@ def in_parts(asking: Asking, query: exp.Select, columns: Sequence[str]) -> Itera
     found = query.subquery("found")
     row_hash = asking.spelling.row_hash([exp.column(name, quoted=True) for name in columns])
     part = exp.func("abs", exp.paren(row_hash) % parts)
-    for number in range(parts):
+    for number in range(parts if asking.sees_rows else 1):
         chosen = part.eq(number)
         yield asking.ask(exp.select("*").from_(found.copy()).where(chosen))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from threading import Event
@@ -25,6 +26,7 @@ from dpdb.engine import (
     kept_rows,
     key_of,
     limited_keys,
+    no_progress,
     questions_columns,
     sharing_queries,
 )
@@ -50,6 +52,7 @@ from dpdb.remote.asking import (
 )
 from dpdb.remote.slice import RemoteSlice
 from dpdb.remote.spelling import SPELLINGS
+from dpdb.remote.table import WithoutRows
 from dpdb.schema import free_name
 from dpdb.sources import Source, without_rows
 
@@ -92,7 +95,6 @@ class GatheredTable(BoundTable):
         self._opened: str | None = None
         self._opened_beside = ""
         self._has_asked: Event = Event() if opened is None else opened._has_asked
-        self._is_empty = False
         self._refuse_foreign()
 
     # -- without reading a row ------------------------------------------------------------------------------------
@@ -103,9 +105,10 @@ class GatheredTable(BoundTable):
         return GatheredTable(self.database, self._remote, spec, self._progress, self._first)
 
     def without_rows(self) -> GatheredTable:
-        """Return the same table there, of whose rows queries see none: what fails of them fails for public reasons."""
-        made = GatheredTable(self.database, self._remote, self._spec, self._progress, self._first)
-        made._is_empty = True
+        """Return the same table there, of which queries see no row, nor of its parents; see the base class."""
+        made = copy(self)
+        made._remote, made._has_asked, made._progress = WithoutRows(self._remote), Event(), no_progress
+        made._origin = self._origin or self
         return made
 
     def where(self, text: str) -> WherePredicate:
@@ -302,7 +305,7 @@ class GatheredTable(BoundTable):
         return found
 
     def rehearse(self, slices: Sequence[WherePredicate | None], *, counts: bool) -> None:
-        """Count without rows; see the base class. What parents decide is asked for there, and not rehearsed here."""
+        """Count without rows; see the base class. What parents decide is asked for there (`without_rows`)."""
         if counts or not self.inclusions:
             super().rehearse(slices, counts=counts)
 
@@ -335,8 +338,6 @@ class GatheredTable(BoundTable):
 
     def _used_rows(self) -> exp.Expr:
         rows: exp.Expr = self._remote.rows()
-        if self._is_empty:
-            rows = exp.select("*").from_(rows).where(exp.false()).subquery("no_row")
         if self._kept is None:
             return rows
         row_hash = self._spelling.row_hash

@@ -86,6 +86,15 @@ class _RemoteKeys:
         return self.asking.ask(query).cast(HISTOGRAM)
 
 
+class _RehearsedKeys(_RemoteKeys):
+    """Hashes of no rows, of which one is said to be shared: then all is asked that may be (`histogram_of`)."""
+
+    def hashes(self, query: exp.Select) -> Hashes:
+        """Let the hashes be grouped, and make one up."""
+        super().hashes(query)
+        return Hashes(pa.array([0], pa.int64()), _BITS)
+
+
 class RemoteSlice:
     """The conflict graph of one slice of a remote table (implements `dpdb.engine.Slice`).
 
@@ -178,8 +187,10 @@ class RemoteSlice:
 
     def _histogram(self, histogram: ClassHistogram, rows: exp.Subquery) -> pa.Table:
         """Count classes; a key by its hashes, unless each query chose the rows of units again, which is slower."""
-        there = _RemoteKeys(self._asking)
+        there = (_RemoteKeys if self._asking.sees_rows else _RehearsedKeys)(self._asking)
         if self._asking.spelling.hashes_keys and isinstance(self._asking.rows, exp.Table):
+            if not self._asking.sees_rows:
+                there.grouped(class_histogram(histogram, rows))  # asked where too many hashes are shared
             return histogram_of(there, histogram, rows)
         return there.grouped(class_histogram(histogram, rows))
 

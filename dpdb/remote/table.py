@@ -100,6 +100,65 @@ class RemoteTable(BesideTable, Protocol):
         """Drop everything that was made in the engine. May be called twice."""
 
 
+class WithoutRows:
+    """A table in another engine whose queries see none of its rows, and none of the tables beside it.
+
+    It implements `RemoteTable`. What is lent has its rows: it is ours.
+
+    Parameters
+    ----------
+    remote : RemoteTable
+        Which answers.
+    """
+
+    def __init__(self, remote: RemoteTable) -> None:
+        self._remote = remote
+        self.dialect, self.is_fixed = remote.dialect, remote.is_fixed
+        self.description, self.place = remote.description, remote.place
+        self._lent: set[str] = set()
+
+    def schema(self) -> TableSchema:
+        """Names and types."""
+        return self._remote.schema()
+
+    def rows(self) -> exp.Table:
+        """Name the rows, of which queries see none."""
+        return self._remote.rows()
+
+    def beside(self, name: str) -> BesideTable:
+        """Open another table."""
+        return self._remote.beside(name)
+
+    def ask(self, tree: exp.Expr) -> pa.Table:
+        """Run a query over no rows. Errors as the table itself."""
+        from sqlglot import exp
+
+        asked = exp.Paren(this=tree.copy())
+        ours = self._lent | {each.alias for each in asked.find_all(exp.CTE)}
+        for table in [each for each in asked.find_all(exp.Table) if each.name not in ours]:
+            bare = table.copy()
+            bare.set("alias", None)
+            table.replace(exp.select("*").from_(bare).where(exp.false()).subquery(table.alias_or_name))
+        return self._remote.ask(asked.this)
+
+    def lend(self, name: str, table: pa.Table) -> exp.Table:
+        """Lend a table, with its rows."""
+        self._lent.add(name)
+        return self._remote.lend(name, table)
+
+    def take_back(self, name: str) -> None:
+        """Drop a table that was lent."""
+        self._lent.discard(name)
+        self._remote.take_back(name)
+
+    def version(self) -> str:
+        """Name the engine's hash."""
+        return self._remote.version()
+
+    def close(self) -> None:
+        """Leave the table open, which is not this one's."""
+
+
 class RemoteSet(ABC):
     """A schema of a database, or a folder: tables that lie beside one another.
 

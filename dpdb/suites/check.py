@@ -278,6 +278,10 @@ class CheckRun:
         self.counted.rehearse(self.slices.predicates[0])  # every slice counts as many
         self.counted.load()
 
+    def rehearse(self, slices: PrivateSlices) -> None:
+        """Ask what `read` will ask, of a table without rows."""
+        self.counted.ask_of_no_rows(slices, self.slices.predicates)
+
     def make_secret(self) -> str:
         """Draw the hidden thresholds."""
         return draw_secret(self.plan)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -112,6 +112,24 @@ class CountedSuite:
     def rehearse(self, where: WherePredicate | None) -> None:
         """Count the rows of its limits over none."""
         self.table.opened.rehearse(self.counted_rows(where), counts=True)
+
+    def ask_of_no_rows(self, slices: PrivateSlices, predicates: Sequence[WherePredicate | None]) -> None:
+        """Ask what `counts` will ask, of a table without rows: all of the first slice, the predicates of the others.
+
+        Parameters
+        ----------
+        slices
+            Of that table.
+        predicates
+            Of the run's slices.
+        """
+        first = predicates[0]
+        if len(predicates) > 1:
+            slices.counts(predicates)
+        self.counts(slices, first)
+        for counted in self._lines:
+            if counted.is_cover:
+                slices.statistics(first, counted.position).rehearse(["twice_fractional_cover"])
 
     def load(self) -> None:
         """Load the kernels of its statistics. Reads no row."""

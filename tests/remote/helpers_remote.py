@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 from helpers_engine import Table
+from sqlglot import exp
 from strategies_engine import VALUES
 
 from dpdb.engine import Partners, StatisticKind, Table as OpenTable
@@ -111,6 +112,18 @@ def closed_forms(table: OpenTable, where: str | None = None) -> dict[tuple[int, 
     }
     counted = table.count_all(None if where is None else table.where(where), list(asked.values()))
     return dict(zip(asked, counted, strict=True))
+
+
+def reads_rows(tree: exp.Expr) -> bool:
+    """Whether a query reads rows of a table, of `AskedThere`, and not of none."""
+    return any(
+        not (isinstance(table.parent_select, exp.Select) and table.parent_select.args.get("where") == _NOTHING)
+        for table in tree.find_all(exp.Table)
+        if table.name == "remote_row"
+    )
+
+
+_NOTHING = exp.Where(this=exp.false())
 
 
 def compare(

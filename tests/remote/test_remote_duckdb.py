@@ -12,7 +12,7 @@ import pytest
 from asked_there import AskedThere, DuckDBRemote
 from case_share import examples, fifth
 from helpers_engine import Table
-from helpers_remote import compare, random_question, statistics
+from helpers_remote import compare, random_question, reads_rows, statistics
 from hypothesis import given, settings
 from strategies_engine import questions
 
@@ -134,10 +134,12 @@ def test_rules_across_tables_of_two_databases_are_refused_in_one_line() -> None:
 # -- releases -------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_asked_before_the_debit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_asked_of_a_row_before_the_debit(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     ask = DuckDBRemote.ask
-    monkeypatch.setattr(DuckDBRemote, "ask", lambda self, tree: asked.append(tree) or ask(self, tree))
+    monkeypatch.setattr(
+        DuckDBRemote, "ask", lambda self, tree: (reads_rows(tree) and asked.append(tree)) or ask(self, tree)
+    )
     with dpdb.open(AskedThere(ROWS), constraints="zip -> city", budget=1, gather_rows=10) as session:
         session.dp_inconsistency("repair", 1, where="city <> 'a'")
         before = len(asked)

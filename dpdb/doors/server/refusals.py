@@ -76,6 +76,11 @@ _SAID: tuple[tuple[type[DpdbError], str, str], ...] = (
     ),
     (errors.LedgerError, "unavailable", f"the ledger cannot be used now, and nothing was released{_LOGGED}"),
     (UnauditedError, "unavailable", f"the audit cannot be written now, and nothing was released{_LOGGED}"),
+    (
+        errors.UnansweredError,
+        "unavailable",
+        f"the engine that has the table does not answer this request, and nothing was spent{_LOGGED}",
+    ),
     (errors.SourceError, "unavailable", f"the table cannot be read as it was when the server opened it{_LOGGED}"),
     (
         errors.EngineError,

@@ -47,7 +47,11 @@ class RowsUsed:
     def rehearse(self) -> None:
         """Count over no row."""
         self.counted.load()
-        self.empty.counts(PrivateSlices(self.empty.table.opened), None)
+        slices = PrivateSlices(self.empty.table.opened)
+        try:
+            self.empty.ask_of_no_rows(slices, [None])
+        finally:
+            slices.forget()
 
 
 @dataclass(frozen=True)
@@ -171,6 +175,9 @@ class CountedSet:
         _refuse_slices(where)
         for table in self._tables:
             table.rehearse()
+
+    def ask_of_no_rows(self, slices: PrivateSlices, predicates: Sequence[WherePredicate | None]) -> None:
+        """Ask nothing more: the rehearsal of each table has."""
 
     def load(self) -> None:
         """Load nothing more: the rehearsal has."""
