@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from helpers_postgres import NotStartedError, Server, why_no_postgres
+from helpers_sail import Sail, why_no_sail
 from helpers_spark import FOR_FEW_ROWS, SETTINGS, why_no_spark
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "engine"))
@@ -37,6 +38,17 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def sail() -> Iterator[Any]:
+    """A session of Sail: Spark's protocol, in a second."""
+    reason = why_no_sail()
+    if reason is not None:
+        pytest.skip(reason)
+    server = Sail()
+    yield server.session
+    server.stop()
 
 
 @pytest.fixture(scope="module")

@@ -123,6 +123,11 @@ def reads_rows(tree: exp.Expr) -> bool:
     )
 
 
+def of_no_rows(tree: exp.Expr) -> bool:
+    """Whether a query is asked of no rows, before a debit."""
+    return any(where == _NOTHING for where in tree.find_all(exp.Where))
+
+
 _NOTHING = exp.Where(this=exp.false())
 
 

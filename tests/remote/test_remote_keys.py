@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from asked_there import AskedThere, DuckDBRemote
-from helpers_remote import histograms, random_question
+from helpers_remote import histograms, of_no_rows, random_question
 from helpers_spelling import COLUMNS, rows as rows_of_all_types
 
 import dpdb
@@ -204,16 +204,18 @@ def test_a_stop_between_the_two_queries_leaves_nothing_and_is_paid_once(
 ) -> None:
     Ledger.create(tmp_path / "t.ledger", epsilon=3)
     lent: set[str] = set()
+    calls: list[str] = []
 
     def asked(self: Any, tree: Any) -> pa.Table:
-        if " IN (SELECT" in tree.sql():
+        if " IN (SELECT" in tree.sql() and not of_no_rows(tree):
             raise failure
         return ask(self, tree)
 
     def lends(self: Any, name: str, table: pa.Table) -> Any:
         lent.add(name)
+        calls.append(name)
         made = lend(self, name, table)
-        if place == "lend":
+        if place == "lend" and len(calls) == 2:  # the first one is for a query of no rows
             raise failure
         return made
 
@@ -245,7 +247,7 @@ class _OtherRows(DuckDBRemote):
     is_fixed = False
 
     def ask(self, tree: Any) -> pa.Table:
-        if " IN (SELECT" in tree.sql():
+        if " IN (SELECT" in tree.sql() and not of_no_rows(tree):
             self._database.execute("UPDATE remote_row SET k = 1 WHERE k = 0")
         return super().ask(tree)
 

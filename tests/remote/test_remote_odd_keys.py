@@ -69,7 +69,7 @@ def _counts(source: Any, rules: list[str]) -> Any:
     """Return the numbers of rules; None if one is refused."""
     try:
         with open_table(source, table="t", constraints=rules, public_parents=["p"]) as opened:
-            return closed_forms(opened, aggregates_only=True)
+            return closed_forms(opened)
     except ConstraintTypeError:
         return None
 

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from helpers_postgres import Server
+from helpers_remote import of_no_rows
 
 import dpdb
 from dpdb.doors.cli.main import main
@@ -282,6 +283,8 @@ def test_a_timeout_after_the_debit_is_one_message_and_paid_once(
         ask, asked = PostgresTable.ask, []
 
         def timed(table: PostgresTable, tree: object) -> pa.Table:
+            if of_no_rows(tree):  # type: ignore[arg-type]
+                return ask(table, tree)  # type: ignore[arg-type]
             asked.append(tree)
             table._transaction.run(f"SET LOCAL statement_timeout = {1 if len(asked) == 2 else 0}")
             rows = table._select
@@ -343,7 +346,8 @@ def test_a_server_that_stops_in_the_middle_of_a_query(
     stopping = Thread(target=postgres.stop_during_sleep)
 
     def stopped(table: PostgresTable, tree: object) -> pa.Table:
-        asked.append(tree)
+        if not of_no_rows(tree):  # type: ignore[arg-type]
+            asked.append(tree)
         if len(asked) == 2:  # after the content, that is after the debit
             table._select = table._select.where("pg_sleep(3600) IS NOT NULL", dialect="postgres")
             stopping.start()

@@ -139,10 +139,9 @@ def test_what_an_engine_lacks_costs_nothing(lacking: str, monkeypatch: pytest.Mo
         with monkeypatch.context() as broken:
             broken.setattr(DuckDBRemote, "ask", fails)
             for _ in range(2):
-                with pytest.raises(
-                    UnansweredError, match="does not answer all that this asks.*nothing was spent"
-                ) as said:
+                with pytest.raises(UnansweredError, match="does not answer all that this asks") as said:
                     release(session)
+                assert "nothing was spent" in str(said.value)
                 assert "\n" not in str(said.value)
         assert failed
         assert not any(map(reads_rows, failed))

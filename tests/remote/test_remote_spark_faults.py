@@ -15,7 +15,7 @@ import os, random, signal, subprocess, sys, threading, time, warnings
 warnings.simplefilter("ignore")
 sys.path[:0] = {FOLDERS!r}
 import pyarrow as pa
-from helpers_remote import compare, random_question, statistics
+from helpers_remote import compare, of_no_rows, random_question, statistics
 from pyspark.sql import SparkSession
 import dpdb
 from dpdb.opening import open_table
@@ -80,7 +80,7 @@ for round in range(2):
     asked = []
 
     def stopped(table, tree):
-        asked.append(tree)
+        asked.extend([] if of_no_rows(tree) else [tree])
         if len(asked) == 3:  # the content when it is opened, again before the debit, then a release's first query
             spark.stop()
         return ask(table, tree)
