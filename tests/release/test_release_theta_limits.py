@@ -42,6 +42,7 @@ name = "pairs"
 measure = "minimal_inconsistency"
 epsilon = 1
 gate = {{ minimal_inconsistency = 500 }}
+gate_by = "value"
 """
 
 
