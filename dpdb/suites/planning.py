@@ -291,7 +291,7 @@ def deciding_words(plan: SuitePlan, results: CheckResults) -> str | None:
     True whatever the rows are: without the rules that failed, and with as much epsilon, every other check is tested at
     the last level until one of them fails, because only failures cost anything.
     """
-    failed, last = results.count("fail"), len(plan.levels)
+    failed, last = len({check.name for check in results if check.verdict == "fail"}), len(plan.levels)
     if not failed or all(check.level == last or check.verdict in ("pass", "fail") for check in results):
         return None
     fewer = f"a suite without the {'rule' if failed == 1 else f'{failed} rules'} that failed"

@@ -59,7 +59,7 @@ def test_what_is_advised_takes_all_for_passes_and_tests_them_to_the_end(
         assert [one.verdict for one in results.asked_within(rows)] == (["fail"] * 3 + ["pass"] * 2) * times
         assert "not shown" in {one.verdict for one in results.asked_within(rows - 1)}
         assert deciding_words(plan, results) == (
-            f"Run a suite without the {3 * times} rules that failed: it tests the others to the end, as long as none "
+            "Run a suite without the 3 rules that failed: it tests the others to the end, as long as none "
             "of them fails."
         )
         fewer = "\n".join(checks.splitlines()[3:])
