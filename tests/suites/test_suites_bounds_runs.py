@@ -1,4 +1,4 @@
-"""Real runs whose failures leave too little for the others: how often bounds of passes break, or checks fail falsely."""
+"""Real runs whose failures leave too little for the others: how often bounds of passes break or checks fail falsely."""
 
 from __future__ import annotations
 

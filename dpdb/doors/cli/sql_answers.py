@@ -102,6 +102,6 @@ def release_words(releases: Iterable[Release], checks: Iterable[CheckResults] = 
         columns = ["measure", "value", "lower", "upper", "epsilon", "where", "release_id"]
         words = f"these releases were made and are paid for:\n{as_text(table.select(columns), _PIPE_WIDTH)}\n"
     for results in checks:
-        table = results.to_arrow().select(["verdict", "name", "severity", "lower", "upper"])
+        table = results.to_arrow().select(["verdict", "name", "severity", "lower", "upper", "within"])
         words += f"these checks were run, as {results.run_id!r}:\n{as_text(table, _PIPE_WIDTH)}\n"
     return words

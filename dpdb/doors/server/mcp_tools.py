@@ -152,7 +152,8 @@ TOOLS = {tool.name: tool for tool in (
          "Answer a SQL statement over releases. Spends what explain says; under a run_id a repetition is free.",
          {**STATEMENT, **_RUN}, ("statement",), True),
     Tool("check", Tools._check,
-         "Run a suite of checks that the owner has registered. Spends at most what the owner has set.",
+         "Run a suite of checks that the owner has registered. Spends at most what the owner has set. Only `pass` is a "
+         "pass, and within its bounds; `not shown` (to be within its limit) and `undecided` are none.",
          {"suite": str, **CHECK_OPTIONS, **_RUN}, ("suite",), True),
     Tool("receipt", Tools._receipt,
          "Return signed receipts of your releases and runs, by their ids: what each has cost, and where it stands "
