@@ -30,7 +30,7 @@
 -- A suite of checks that the plugin has registered, or one check of it, by name. All tests of one invocation of dbt that
 -- name a suite share one run of it: the first runs it, the others read its verdicts. What warns, warns; what fails, is
 -- not shown or undecided fails, unless `undecided` is 'warn'. `date` is what {date} stands for in the suite.
-{% test check(model, suite, check=none, epsilon=none, column_name=none, undecided='fail', date=none) %}
+{% test check(model, suite, check=none, epsilon=none, column_name=none, undecided='fail', date=none, within=none) %}
 {{ config(fail_calc = 'coalesce(max(outcome), 0)', warn_if = '= 1', error_if = '> 1') }}
 {% if not execute %}
 select 0 as outcome
@@ -40,12 +40,15 @@ select 0 as outcome
 {{ dpdb.refuse("undecided is 'fail' or 'warn', got " ~ undecided) }}
 {% elif epsilon is not none and (epsilon is not number or epsilon is boolean) %}
 {{ dpdb.refuse('epsilon is a number, got ' ~ epsilon) }}
+{% elif within is not none and (within is not number or within is boolean) %}
+{{ dpdb.refuse('within is a number of rows, got ' ~ within) }}
 {% else %}
 {% set of_check = 'true' if check is none else 'name = ' ~ dpdb.text(check) %}
 {% set run = 'dbt check ' ~ suite ~ ('' if date is none else ' ' ~ date) ~ ' ' ~ dpdb.run_name('invocation') %}
 with verdicts as materialized (
     select * from dp_check(
         {{ dpdb.text(suite) }}, {% if epsilon is not none %}epsilon := {{ epsilon }},{% endif %}
+        {% if within is not none %}within := {{ within }},{% endif %}
 
         date := {{ 'NULL' if date is none else dpdb.text(date) }}, run_id := {{ dpdb.text(run) }}, table_name := {{ dpdb.text(dpdb.measured_table(model)) }}
     )
