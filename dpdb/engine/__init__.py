@@ -15,6 +15,14 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
+    from dpdb.engine.broken import (
+        BrokenCounts as BrokenCounts,
+        OwnersBroken as OwnersBroken,
+        Told as Told,
+        columns_of as columns_of,
+        of_owners as of_owners,
+        of_rows as of_rows,
+    )
     from dpdb.engine.closed_forms import (
         GroupForm as GroupForm,
         RuleStatistic as RuleStatistic,

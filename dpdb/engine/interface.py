@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpdb.constraints import ConstraintsLike
+    from dpdb.engine.broken import BrokenCounts, Told
     from dpdb.engine.closed_forms import RuleStatistic, StatisticKind
     from dpdb.engine.dependency_counts import DependencyCounts
     from dpdb.engine.owners import OwnerQuestion
@@ -150,6 +151,14 @@ class Table(AbstractContextManager["Table"], Protocol):
 
         What reads the same rows in the same way is counted together, so that many rules need few scans.
         """
+
+    def count_broken(self, where: WherePredicate | None, rules: Sequence[BoundConstraint]) -> BrokenCounts:
+        """Count rows of a slice by how many rules on single rows they break; see `count_broken`. Private."""
+
+    def broken_by_owner(
+        self, where: WherePredicate | None, rules: Sequence[BoundConstraint], owner: str, told: Told
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Return the owners of a slice's rows who break rules on single rows; see `broken_by_owner`. Private."""
 
     def count_owners(self, owner: str, asked: Sequence[OwnerQuestion]) -> list[int]:
         """Count the owners (values of a column) for whom each question is true; see `count_owners`. Private."""

@@ -45,6 +45,7 @@ from dpdb.stopping import Closing, if_it_fails
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from dpdb.engine.broken import BrokenCounts, Told
     from dpdb.engine.closed_forms import RuleStatistic, StatisticKind
     from dpdb.engine.dependency_counts import DependencyCounts
     from dpdb.engine.owners import OwnerQuestion
@@ -366,6 +367,36 @@ class LocalTable(BoundTable):
 
         with self._counting("counting owners"):
             return count_owners(self.database, self.rows, owner, asked, name=self._next_name())
+
+    def count_broken(self, where: WherePredicate | None, rules: Sequence[BoundConstraint]) -> BrokenCounts:
+        """Count rows by how many rules on single rows they break; see `count_broken`. Private.
+
+        Raises
+        ------
+        SourceError
+            If files have changed.
+        """
+        from dpdb.engine.broken import count_broken
+
+        with self._counting("counting what rows break"):
+            return count_broken(self.database, self.rows, where, rules, name=self._next_name())
+
+    def broken_by_owner(
+        self, where: WherePredicate | None, rules: Sequence[BoundConstraint], owner: str, told: Told
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Return the owners who break rules on single rows; see `broken_by_owner`. Private.
+
+        Raises
+        ------
+        SourceError
+            If files have changed.
+        """
+        from dpdb.engine.broken import broken_by_owner
+
+        with self._counting("counting what owners break"):
+            yield from broken_by_owner(
+                self.database, self.rows, where, rules, owner=owner, told=told, name=self._next_name()
+            )
 
     @contextmanager
     def _counting(self, step: str) -> Iterator[None]:

@@ -28,7 +28,7 @@ from dpdb.ledger.store.seals import SourceMark, new_key
 from dpdb.ledger.store.state import insert
 from dpdb.ledger.store.suite_lines import REARM, KnownSuite, SuiteAnswerLine, SuiteLine
 from dpdb.predicates import Region, region_from_text, region_to_text
-from dpdb.privacy import PURE
+from dpdb.privacy import GDP, ZCDP
 from dpdb.stopping import reached, unbroken
 
 _SLACK = timedelta(minutes=1)  # by which a clock may be behind the suite's newest line
@@ -102,11 +102,10 @@ def open_suite(
     """
     run_id, name = asked.run_id, opened.name
     assert run_id is not None
-    if books.state.terms.notion is not PURE:
-        raise LedgerError(
-            f"{books.file.shown}: a {books.state.terms.notion.name} ledger takes no suite of checks; only a pure one "
-            "does; nothing was spent"
-        )
+    notion = books.state.terms.notion
+    if notion is GDP or (notion is ZCDP and name is not None):
+        what = "suite of checks; only a pure or zcdp one does" if notion is GDP else "kept suite; only a pure one does"
+        raise LedgerError(f"{books.file.shown}: a {notion.name} ledger takes no {what}; nothing was spent")
     lock = RunLock(books.file, run_id, wait) if name is None else RunLock(books.file, name, wait, "suite")
     with ExitStack() as held:
         held.enter_context(lock)

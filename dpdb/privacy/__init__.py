@@ -40,11 +40,15 @@ if TYPE_CHECKING:
         split as split,
     )
     from dpdb.privacy.noise import (
+        bounded_range_max as bounded_range_max,
         check_samplers as check_samplers,
         discrete_gaussian as discrete_gaussian,
+        discrete_gaussians as discrete_gaussians,
         discrete_laplace as discrete_laplace,
         discrete_laplaces as discrete_laplaces,
+        gaussian_scale as gaussian_scale,
         gaussian_tail as gaussian_tail,
+        gumbel_scale as gumbel_scale,
         laplace_difference_tail as laplace_difference_tail,
         laplace_scale as laplace_scale,
         laplace_sum_tail as laplace_sum_tail,

@@ -49,6 +49,9 @@ class Noise(Protocol):
             Whether the smallest score is wanted.
         """
 
+    def gumbel_max(self, scores: Sequence[int], scale: float) -> int:
+        """Return the index of the noisily largest score, with Gumbel noise of the given scale."""
+
 
 class _OpenDPNoise:
     """Exact sampling, entropy from the operating system."""
@@ -64,6 +67,12 @@ class _OpenDPNoise:
 
     def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool) -> int:
         return int(_noisy_max(scale, negate)(list(scores)))
+
+    def gumbel_max(self, scores: Sequence[int], scale: float) -> int:
+        return int(_gumbel_max(scale)(list(scores)))
+
+    def gaussians(self, count: int, scale: float) -> list[int]:
+        return list(_gaussians(scale)([0] * count))
 
 
 _noise: ContextVar[Noise] = ContextVar("dpdb_noise", default=_OpenDPNoise())  # noqa: B039 - stateless
@@ -159,6 +168,56 @@ def gaussian_scale(sensitivity: int, rho: int) -> float:
     return _certified(_gaussian, math.sqrt(Fraction(sensitivity) ** 2 / (2 * target)), sensitivity, target)
 
 
+def discrete_gaussians(count: int, sensitivity: int, rho: int) -> list[int]:
+    """Return independent draws of the noise of `discrete_gaussian`, for a vector of statistics that is released whole.
+
+    Parameters
+    ----------
+    count : int
+        How many draws.
+    sensitivity : int
+        By how much one row changes the vector in l2 at most.
+    rho : int
+        Pico-rho of the whole vector (Canonne, Kamath and Steinke 2020, Theorem 14).
+    """
+    noise, scale = _noise.get(), gaussian_scale(sensitivity, rho)
+    if isinstance(noise, _OpenDPNoise):
+        return noise.gaussians(count, scale)
+    return [noise.gaussian(0, scale) for _ in range(count)]
+
+
+def bounded_range_max(scores: Sequence[int], low: int, high: int, rho: int) -> int:
+    """Return the index of a noisily largest score; rho-zCDP if one more row changes each score by `low` to `high`.
+
+    Report-noisy-max with Gumbel noise is the exponential mechanism: index i with probability proportional to exp(s_i /
+    scale). With R = high - low its log-ratio at a neighbour lies, for all indices, in one interval of length eta = R /
+    scale, so its range is bounded by eta and it is eta^2 / 8-zCDP (Dong, Durfee and Rogers 2020; Cesar and Rogers
+    2021). Exponential noise has no such range: it costs eta^2 / 2.
+
+    As in `noisy_max` only the range counts, so changes by `low` to `high` are changes by 0 to R, which OpenDP certifies
+    as monotonic, for any signs: adding a number to all scores changes no choice.
+
+    Parameters
+    ----------
+    scores : sequence of int
+        The exact scores, at least one; the list of candidates must be public.
+    low, high : int
+        Least and greatest change of any score by one more row, low <= 0 <= high, low < high.
+    rho : int
+        Pico-rho spent.
+    """
+    assert low <= 0 <= high
+    assert low < high
+    return _noise.get().gumbel_max(scores, gumbel_scale(high - low, rho))
+
+
+@cache
+def gumbel_scale(width: int, rho: int) -> float:
+    """Return the smallest scale found, rounding up, that OpenDP certifies for changes in a range of this width."""
+    target = rho_as_fraction(rho)
+    return _certified(_gumbel_max, width / math.sqrt(8 * target), width, target)
+
+
 def noisy_min(scores: Sequence[int], sensitivity: int, epsilon: int) -> int:
     """Return the index of a noisily smallest score; epsilon-DP for scores that each change by at most `sensitivity`.
 
@@ -216,6 +275,8 @@ def check_samplers(*, gaussian: bool) -> None:
         noise.noisy_extreme([0, 1], 1.0, negate=negate)
     if gaussian:
         noise.gaussian(0, 1.0)
+        noise.gaussians(1, 1.0)
+        noise.gumbel_max([0, 1], 1.0)
 
 
 def _extreme(scores: Sequence[int], width: int, epsilon: int, *, negate: bool) -> int:
@@ -287,6 +348,28 @@ def _noisy_max(scale: float, negate: bool) -> Any:
         dp.measures.max_divergence(),
         scale=scale,
         negate=negate,
+    )
+
+
+@cache
+def _gaussians(scale: float) -> Any:
+    dp = _opendp()
+    return dp.measurements.make_gaussian(
+        dp.domains.vector_domain(dp.domains.atom_domain(T=_I64)),
+        dp.metrics.l2_distance(T=_I64),
+        scale=scale,
+        MO="ZeroConcentratedDivergence",
+    )
+
+
+@cache
+def _gumbel_max(scale: float) -> Any:
+    dp = _opendp()
+    return dp.measurements.make_noisy_max(
+        dp.domains.vector_domain(dp.domains.atom_domain(T=_I64)),
+        dp.metrics.linf_distance(T=_I64, monotonic=True),  # all changes from 0 to the width; see `bounded_range_max`
+        dp.measures.zero_concentrated_divergence(),
+        scale=scale,
     )
 
 

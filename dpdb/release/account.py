@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpdb.engine import Progress
+    from dpdb.privacy import Notion
     from dpdb.release.statistics import PrivateSlices
 
 __all__ = [
@@ -48,6 +49,10 @@ class Account(Protocol):
     @property
     def has_debited(self) -> bool:
         """Whether the newest `debit` or `open_suite` has spent anything, not an earlier try of its run."""
+
+    @property
+    def notion(self) -> Notion:
+        """The notion in which it counts."""
 
     def will_draw(self, charge: Charge) -> bool:
         """Return whether a debit will be followed by a draw: not if the run has a recorded answer."""
@@ -132,6 +137,13 @@ class Budget:
     """
 
     has_debited = True  # a budget remembers no runs
+
+    @property
+    def notion(self) -> Notion:
+        """Pure: a budget is of epsilon."""
+        from dpdb.privacy import PURE  # the notions are loaded for ledgers and suites
+
+        return PURE
 
     def __init__(self, total: float | int | str | Decimal | None) -> None:
         self._total = None if total is None else parse_epsilon(total, name="budget")
@@ -310,9 +322,12 @@ class SuiteRun(Protocol):
         """Draw the hidden thresholds; once in the life of a suite."""
 
     def read(
-        self, slices: PrivateSlices, held: SuiteReservation, progress: Progress
+        self, slices: PrivateSlices, held: SuiteReservation, progress: Progress, compare: Callable[[], None]
     ) -> Callable[[], SuiteLevel | None]:
-        """Read private rows once, if there is a level to draw; the result draws the next one, None after the last."""
+        """Read private rows, if there is a level to draw; the result draws the next one, None after the last.
+
+        It calls `compare` whenever it has read rows once more: they must be those of the opening.
+        """
 
     def answer(self, held: SuiteReservation) -> str:
         """Return the verdicts of all recorded levels, as JSON."""

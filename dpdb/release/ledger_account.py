@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dpdb.errors import OWNER_LOG, ParameterError
 from dpdb.ledger import Ledger, SourceMark, rows_of
 from dpdb.overlap import maximum_overlap
-from dpdb.privacy import PURE
+from dpdb.privacy import PURE, Notion
 from dpdb.release.account import Budget, Reservation, SuiteReservation, as_budget
 from dpdb.release.costs import Charge
 from dpdb.release.privacy_unit import PrivacyUnit
@@ -75,6 +75,11 @@ class LedgerAccount:
         except BaseException:
             self._ledger.close()
             raise
+
+    @property
+    def notion(self) -> Notion:
+        """The ledger's notion."""
+        return self._ledger.notion
 
     def will_draw(self, charge: Charge) -> bool:
         """Return whether the ledger has no recorded answer of the run."""
@@ -148,11 +153,6 @@ class LedgerAccount:
         """Debit the ledger and keep the secret there; see `Ledger.open_suite`. If either budget refuses, nothing is."""
         charge = run.charge
         units = self._units(charge)
-        if self._ledger.notion is not PURE:
-            raise ParameterError(
-                f"checks need a pure ledger, and this one is {self._ledger.notion.name}: what they did not need could "
-                "not be given back; measure instead, or make a ledger of the pure notion"
-            )
         opens = self.opens_suite(run)
         if opens and self.will_draw(charge):
             self._budget.check(charge.epsilon)

@@ -26,6 +26,7 @@ from dpdb.stopping import Closing
 
 if TYPE_CHECKING:
     from dpdb.engine import Table
+    from dpdb.privacy import Notion
     from dpdb.release.account import Account, AnswerRun, SuiteRun
 
 _Given = ParamSpec("_Given")
@@ -170,7 +171,7 @@ class Session(Verbs, Closing):
         return self._publish_compared(
             run.load,
             run.rehearse,
-            lambda held: run.read(self._private, held, self._progress),
+            lambda held: run.read(self._private, held, self._progress, self._compare_rows),
             lambda load, read: publish_suite(self._account, run, load, read),
         )
 
@@ -202,14 +203,14 @@ class Session(Verbs, Closing):
         with ExitStack() as since_read:
 
             def load_compared() -> None:
-                self._table.refuse_change(all_rows=self._compares_rows)
+                self._compare_rows()
                 load()
                 self._ask_of_no_rows(rehearse)
 
             def read_compared(*args: _Given.args, **named: _Given.kwargs) -> _Read:
                 since_read.enter_context(self._private.forgotten_if_unpublished())
                 made = read(*args, **named)
-                self._table.refuse_change(all_rows=self._compares_rows)
+                self._compare_rows()
                 return made
 
             answer = publish(load_compared, read_compared)
@@ -236,6 +237,14 @@ class Session(Verbs, Closing):
                 f"{self._table.description}: its engine does not answer all that this asks, as asking it of no rows "
                 f"has shown, and nothing was spent ({error})"
             ) from None
+
+    @property
+    def notion(self) -> Notion:
+        """The notion in which its account counts."""
+        return self._account.notion
+
+    def _compare_rows(self) -> None:
+        self._table.refuse_change(all_rows=self._compares_rows)
 
     def _warn_of_little(self) -> None:
         """Warn, once a session, that a ledger has little left."""

@@ -33,7 +33,7 @@ from dpdb.thresholds import THINNED_ROUNDS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from dpdb.engine import DependencyCounts
+    from dpdb.engine import BoundConstraint, BrokenCounts, DependencyCounts, Told
 
 ROUNDS = (Partners(3, 8), Partners(6, 32))
 """The partners of a row that each round loads, before all rows in conflict are loaded."""
@@ -351,6 +351,16 @@ class PrivateSlices:
     def exact(self, predicate: WherePredicate | None, asked: Sequence[RuleStatistic]) -> Sequence[int]:
         """Return exact statistics of rules in a slice, counted together; no graph is built for them."""
         return self._table.count_all(predicate, asked) if asked else []
+
+    def broken(self, predicate: WherePredicate | None, rules: Sequence[BoundConstraint]) -> BrokenCounts:
+        """Return the rows of a slice by how many rules on single rows they break."""
+        return self._table.count_broken(predicate, rules)
+
+    def broken_by_owner(
+        self, predicate: WherePredicate | None, rules: Sequence[BoundConstraint], owner: str, told: Told
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Return the owners of a slice's rows who break rules on single rows."""
+        return self._table.broken_by_owner(predicate, rules, owner, told)
 
     def dependencies(self, columns: Sequence[str], pairs: Sequence[tuple[str, str]]) -> DependencyCounts:
         """Return the counts of columns and pairs of them, over all rows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -17,7 +17,10 @@ from dpdb.database import Database
 from dpdb.engine import (
     AcrossColumn,
     BoundTable,
+    BrokenCounts,
     OwnerQuestion,
+    Told,
+    columns_of,
     count_dependencies,
     disjoint_pairs,
     holds,
@@ -27,6 +30,8 @@ from dpdb.engine import (
     key_of,
     limited_keys,
     no_progress,
+    of_owners,
+    of_rows,
     questions_columns,
     sharing_queries,
 )
@@ -245,6 +250,29 @@ class GatheredTable(BoundTable):
         """
         self._progress("counting owners there")
         return count_owners(self._asking, owner, asked)
+
+    def count_broken(self, where: WherePredicate | None, rules: Sequence[BoundConstraint]) -> BrokenCounts:
+        """Count rows there by how many rules on single rows they break: no row comes. Private."""
+        self._progress("counting what rows break there")
+        asking = self._asking
+        rows = asking.selected(columns_of(rules, None), where).subquery(ROWS.name)
+
+        def ask(query: exp.Select) -> Iterator[tuple[int, ...]]:
+            return zip(*asking.ask(query).to_pydict().values(), strict=True)
+
+        return of_rows(rules, ask, rows, [], row=ROWS.name)
+
+    def broken_by_owner(
+        self, where: WherePredicate | None, rules: Sequence[BoundConstraint], owner: str, told: Told
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Return the owners who break rules on single rows, by aggregates there; see `broken_by_owner`. Private."""
+        self._progress("counting what owners break there")
+        asking = self._asking
+        for part in in_queries(asking.schema, [columns_of([rule], where) for rule in rules]):
+            asked = [rules[place] for place in part]
+            rows = asking.selected(columns_of(asked, None) | {owner}, where).subquery(ROWS.name)
+            for batch in asking.ask(of_owners(asked, owner, told, rows, [], row=ROWS.name)).to_batches():
+                yield part[0], batch
 
     def count_dependencies(
         self, columns: Sequence[str], pairs: Sequence[tuple[str, str]], *, spread: bool = False

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.suites.check import CheckRun as CheckRun, prepare_check as prepare_check, run_check as run_check
+    from dpdb.suites.check import CheckRun as CheckRun, run_check as run_check
     from dpdb.suites.mechanism.bounds import (
         Verdict as Verdict,
         bound_of_quiet as bound_of_quiet,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         spent as spent,
         state_of as state_of,
     )
+    from dpdb.suites.numbers import CappedCount as CappedCount
     from dpdb.suites.planning import (
         Numbers as Numbers,
         deciding_words as deciding_words,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         surely_found as surely_found,
         unsure_rows as unsure_rows,
     )
+    from dpdb.suites.prepare import prepare_check as prepare_check
     from dpdb.suites.registered import (
         RegisteredSuite as RegisteredSuite,
         SuiteAsk as SuiteAsk,
@@ -47,7 +49,9 @@ if TYPE_CHECKING:
         COVER as COVER,
         WHERE_IT_IS as WHERE_IT_IS,
         CheckResult as CheckResult,
+        capped_words as capped_words,
         check_words as check_words,
+        cost_words as cost_words,
         counts_words as counts_words,
         how_many as how_many,
         limit_words as limit_words,
@@ -72,5 +76,6 @@ if TYPE_CHECKING:
     )
     from dpdb.suites.tables.table_set import TableSet as TableSet
     from dpdb.suites.truth import ExactCheck as ExactCheck
+    from dpdb.suites.worst_run import WorstRun as WorstRun, worst_words as worst_words
 else:
     __getattr__, __all__ = lazy_names(__name__)

@@ -11,43 +11,35 @@ re-armed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
-from decimal import Decimal
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from dpdb.engine import Progress, WherePredicate
-from dpdb.errors import ParameterError
 from dpdb.ledger import RecordedLevel, RecordedRearm, SuiteReservation
-from dpdb.privacy import as_float, check_samplers, format_epsilon, parse_epsilon
+from dpdb.privacy import (
+    as_float,
+    check_samplers,
+    format_epsilon,
+)
 from dpdb.release import (
     Charge,
-    Epsilon,
-    Key,
     PrivateSlices,
     Session,
     Slices,
     SuiteLevel,
-    checked_keys,
-    new_run_id,
-    parse_slices,
 )
-from dpdb.suites.counted import CountedSuite, counted_suite, refuse_same_names, refuse_unsaid
+from dpdb.suites.counted import CountedSuite
 from dpdb.suites.mechanism.bounds import verdicts
 from dpdb.suites.mechanism.levels import draw_secret, run_level
-from dpdb.suites.mechanism.plan import Certain, SuitePlan
-from dpdb.suites.mechanism.planned import plan_suite
+from dpdb.suites.mechanism.plan import SuitePlan
 from dpdb.suites.mechanism.state import LevelVerdicts, SuiteState, spent
+from dpdb.suites.numbers import capped_counts, drawn_numbers, numbers_level, recorded_numbers
 from dpdb.suites.result import COVER, CheckResult
-from dpdb.suites.results import CheckResults, checked_within, result_of
-from dpdb.suites.suite import Suite, SuiteLike, load_suite
+from dpdb.suites.results import CheckResults, result_of
 
 if TYPE_CHECKING:
     from dpdb.suites.tables.counted_set import CountedSet
-
-_RUNS_KEPT = 365
 
 
 def run_check(session: Session, run: CheckRun) -> CheckResults:
@@ -61,174 +53,6 @@ def run_check(session: Session, run: CheckRun) -> CheckResults:
     return run.shown(session.run_suite(run))
 
 
-def prepare_check(
-    session: Session,
-    suite: Suite | SuiteLike,
-    *,
-    where: str | None = None,
-    by: str | None = None,
-    keys: Sequence[Key] | None = None,
-    day: date | str | None = None,
-    **options: Any,
-) -> CheckRun:
-    """Check everything public about a run of a suite; the result has its plan and charge.
-
-    Reads no row, draws nothing, spends nothing.
-
-    Parameters
-    ----------
-    session : Session
-        Its constraints have all rules of the suite.
-    suite : path, text or Suite
-        Rules with limits.
-    where, by, keys
-        The rows that are checked, as for releases; by keys a suite for each.
-    day : date or str, optional
-        What ``{date}`` stands for.
-    **options
-        The fields of `RunOptions`.
-    """
-    asked, table = RunOptions(**options), session.public
-    if not isinstance(suite, Suite):
-        suite = load_suite(suite, table.opened.schema.names, date=day)
-    keys = checked_keys(by, keys)
-    if asked.keep is not None and by is not None:
-        raise ParameterError("a kept suite has no slices; keep one suite for each key (--where)")
-    asked.refuse_run_id(has_ledger=session.has_ledger)
-    counted = counted_suite(table, suite)
-    if asked.keep is None or session.kept_suite(asked.keep) is None:  # one that was opened before goes on
-        refuse_unsaid(suite, counted.limits)
-    if counted.brings_rows:
-        table.opened.admit_graph()
-    slices = parse_slices(table.opened, where, by, keys)
-    request = {
-        "suite": suite.digest,
-        "where": where,
-        "by": by,
-        "keys": slices.keys,
-        "constraints_sha256": table.constraints_sha256,
-        **table.unit.public,
-        **({"public_parents": table.opened.public_keys} if table.opened.public_keys else {}),
-    }
-    recorded = None if asked.keep is None else session.kept_suite(asked.keep)
-    rows, rule_set = table.unit.rows, table.constraints_sha256
-    return asked.prepared(counted, slices, request, rows=rows, rule_set=rule_set, recorded=recorded)
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """The options of a run that every suite has, on a table or on a set of tables.
-
-    Attributes
-    ----------
-    epsilon : number
-        To reserve.
-    confidence : float
-        Of all verdicts together.
-    certain : str
-        ``fail`` or ``pass``: the verdict that is not due to noise.
-    within : number, optional
-        By how many rows a pass may be beyond its limit, and else is `not shown`; as many as the suite aims at. It
-        decides only what is said.
-    keep : str, optional
-        A name under which later runs are free.
-    runs : int, optional
-        How many runs of a kept suite there will be; 365.
-    run_id, label, who : str, optional
-        As for releases.
-    """
-
-    epsilon: Epsilon = 1
-    confidence: float = 0.99
-    certain: Certain = "fail"
-    within: float | None = None
-    keep: str | None = None
-    runs: int | None = None
-    run_id: str | None = None
-    label: str | None = None
-    who: str | None = None
-
-    def refuse_run_id(self, *, has_ledger: bool) -> None:
-        """Refuse a number of runs without a name, and a run id without a ledger."""
-        if self.runs is not None and self.keep is None:
-            raise ParameterError("runs is for a suite that is kept: give keep= (--keep NAME)")
-        if self.run_id is not None and not has_ledger:
-            raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
-
-    def prepared(
-        self,
-        counted: CountedSuite | CountedSet,
-        slices: Slices,
-        request: Mapping[str, Any],
-        *,
-        rows: int,
-        rule_set: str,
-        recorded: str | None = None,
-    ) -> CheckRun:
-        """Return a run with its plan and charge; of a suite that an older version keeps, with the plan of that.
-
-        Parameters
-        ----------
-        counted, slices
-            The checks that are counted, and the slices.
-        request
-            All other public values of the call.
-        rows
-            How many rows one unit may have in a table.
-        rule_set
-            Digest of the rules, for the history.
-        recorded
-            With which the suite is kept (`CheckRun.spec`), if it is.
-        """
-        run = self._planned(counted, slices, request, rows, rule_set)
-        if recorded is not None and recorded != run.spec:
-            older = self._planned(counted, slices, request, rows, rule_set, halves_limits=False)
-            run = older if older.spec == recorded else run
-        refuse_same_names(name for names in run.names for name in names)
-        return run
-
-    def _planned(
-        self,
-        counted: CountedSuite | CountedSet,
-        slices: Slices,
-        request: Mapping[str, Any],
-        rows: int,
-        rule_set: str,
-        **options: Any,
-    ) -> CheckRun:
-        epsilon = parse_epsilon(self.epsilon)
-        plan = plan_suite(
-            [each.tested for each in counted.limits],
-            epsilon,
-            _exact(self.confidence),
-            certain=self.certain,
-            runs=self.runs if self.runs is not None else 1 if self.keep is None else _RUNS_KEPT,
-            keys=len(slices.predicates),
-            **options,
-        )
-        request = {
-            **request,
-            "epsilon": format_epsilon(epsilon),
-            "confidence": self.confidence,
-            "certain": self.certain,
-            "runs": plan.runs,
-            **({} if self.keep is None else {"keep": self.keep}),
-        }
-        run_id = self.run_id or new_run_id("check")
-        charge = Charge(
-            (epsilon,), rows, slices.charged, request, run_id, rule_set=rule_set, label=self.label, who=self.who
-        )
-        within = None if self.within is None else checked_within(self.within)
-        return CheckRun(charge, self.keep, counted, plan, slices, within)
-
-
-def _exact(confidence: float) -> Fraction:
-    """Return the confidence of all verdicts as an exact number; refuse what is none."""
-    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0.5 <= confidence < 1:
-        raise ParameterError(f"confidence must be at least 0.5 and below 1, got {confidence!r}")
-    return Fraction(Decimal(repr(confidence)))
-
-
 @dataclass(frozen=True)
 class CheckRun:
     """A run of a suite, checked and ready for its debit (implements `dpdb.release.account.SuiteRun`)."""
@@ -239,6 +63,11 @@ class CheckRun:
     plan: SuitePlan
     slices: Slices
     within: float | None = None
+
+    @property
+    def deciding(self) -> SuitePlan | None:
+        """The plan that says what would decide what is undecided; None if more would not."""
+        return self.plan
 
     @property
     def names(self) -> list[list[str]]:
@@ -254,7 +83,7 @@ class CheckRun:
 
         A run of the same suite elsewhere, or by another version, must have all of it.
         """
-        plan, lines = self.plan, self.counted.suite.lines
+        lines = self.counted.suite.lines
         checks = [
             {
                 "name": each.name,
@@ -266,11 +95,14 @@ class CheckRun:
             }
             for each in self.counted.limits
         ]
-        fields = ("lattice", "first_share", "first_reach", "levels", "offsets", "thresholds")
-        mechanism = {name: getattr(plan, name) for name in fields}
         return json.dumps(
-            {**self.charge.request, "checks": checks, "mechanism": mechanism}, sort_keys=True, default=str
+            {**self.charge.request, "checks": checks, "mechanism": self.mechanism()}, sort_keys=True, default=str
         )
+
+    def mechanism(self) -> dict[str, object]:
+        """Return all that decides what a gap, a level and the hidden thresholds mean."""
+        fields = ("lattice", "first_share", "first_reach", "levels", "offsets", "thresholds")
+        return {name: getattr(self.plan, name) for name in fields}
 
     def load(self) -> None:
         """Load the samplers and the kernels of the statistics. Reads no row."""
@@ -287,25 +119,36 @@ class CheckRun:
         return draw_secret(self.plan)
 
     def read(
-        self, slices: PrivateSlices, held: SuiteReservation, progress: Progress
+        self, slices: PrivateSlices, held: SuiteReservation, progress: Progress, compare: Callable[[], None]
     ) -> Callable[[], SuiteLevel | None]:
-        """Read the rows of every slice, unless all levels are recorded; the result draws level after level. Private.
+        """Read the rows of every slice, unless all is recorded; the result draws level after level. Private.
 
-        Each level is of every slice together, and is to be recorded before the next.
+        Each level is of every slice together, and is to be recorded before the next. Numbers of what is open follow the
+        last level, from one more reading of the rows; or, where nothing is open, what starved goes on.
         """
         now, names = self._standing(held), self.names
         states = now.states
         exact: list[list[int]] = [[]] * len(states)  # by slice and test, in steps
-        if states[0].level < len(self.plan.levels):
+        if next_record(self.plan, states) not in (None, len(self.plan.levels) + 1):
             exact = [self._statistics(slices, predicate) for predicate in self.slices.predicates]
 
-        def draw() -> SuiteLevel | None:
-            """Test what is due at the next level, in every slice; return None after the last level."""
+        def numbers() -> SuiteLevel:
+            """Draw numbers of what is open."""
             nonlocal states
-            level = states[0].level + 1
-            if level > len(self.plan.levels):
+            drawn = drawn_numbers(self.plan, self.counted, states, slices, self.slices.predicates)
+            compare()
+            level, states = numbers_level(self.plan, names, drawn, states, now.reading)
+            return level
+
+        def draw() -> SuiteLevel | None:
+            """Test what is due at the next level, in every slice; return None after the last one."""
+            nonlocal states
+            level = next_record(self.plan, states)
+            if level is None:
                 return None
             progress("drawing noise")
+            if level == len(self.plan.levels) + 1:
+                return numbers()
             found = [
                 run_level(self.plan, held.secret, level, counts, state, key=key)
                 for key, (counts, state) in enumerate(zip(exact, states, strict=True))
@@ -349,6 +192,7 @@ class CheckRun:
             run=None if self.name is None else now.states[0].run,
             runs=None if self.name is None else self.plan.runs,
             certain=self.plan.certain,
+            capped=capped_counts(now.states, keys, owned=self.counted.row_local.owned),
             guarantee=f"what is shown tells at most epsilon {format_epsilon(paid)} about adding or removing "
             f"{self.counted.protects} (pure differential privacy; the loss is that of what was published), for any "
             "unknown number of rows",
@@ -426,6 +270,12 @@ def standing(
         if record.level == 0:  # a run's answer
             continue
         run = runs.setdefault(record.run_id, len(runs) + 1)
+        drawn = recorded_numbers(record.answer)
+        if drawn is not None:
+            states = [state.with_numbers(plan, drawn, key) for key, state in enumerate(states)]
+            earlier = begun[record.run_id]
+            begun[record.run_id] = earlier._replace(slices=tuple((state.level, state.quiet) for state in states))
+            continue
         found, reading = recorded_verdicts(record.answer)
         earlier = begun.get(record.run_id, fresh)
         if reading != earlier.reading:
@@ -438,6 +288,24 @@ def standing(
     states = _of_run(states, runs.get(run_id, len(runs) + 1), now)
     since = {test: at for test, (run, at) in failed.items() if run != run_id}
     return Standing(tuple(states), since, now.reading)
+
+
+def next_record(plan: SuitePlan, states: Sequence[SuiteState]) -> int | None:
+    """Return the number of the next record of a run; None if there is none.
+
+    After the levels come numbers of what is open in some slice, and in slices where nothing is, a second sweep of the
+    levels: for tests that were not run because something was kept.
+    """
+    level, last = states[0].level, len(plan.levels)
+    if level < last:
+        return level + 1
+    if level == last and any(state.open_statistics(plan) for state in states) and plan.row_local:
+        return last + 1
+    if level == 2 * last + 1 or not plan.row_local:
+        return None
+    if level > last + 1 or any(state.starved(plan) for state in states):
+        return max(level, last + 1) + 1
+    return None
 
 
 def _of_run(states: Sequence[SuiteState], run: int, begun: _Begun) -> list[SuiteState]:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
+from itertools import groupby
+from typing import TYPE_CHECKING
 
 from dpdb.constraints import ROW_COUNT, DenialConstraint, Limit, known_rows
-from dpdb.engine import RuleStatistic, WherePredicate, load_counting
+from dpdb.engine import BoundConstraint, OwnersBroken, RuleStatistic, WherePredicate, load_counting
 from dpdb.errors import ParameterError, PredicateError, UnknownColumnError
 from dpdb.predicates import TRUE, Node, all_of
 from dpdb.release import PrivateSlices, PublicTable, load_kernels
+from dpdb.suites.mechanism.capped import CappedSums, Cell
 from dpdb.suites.mechanism.plan import Tested
+from dpdb.suites.numbers import RowLocal
 from dpdb.suites.suite import Suite, SuiteLine
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,11 @@ class _Counted:
     selected: WherePredicate | None = None
 
     @property
+    def is_single(self) -> bool:
+        """Whether the statistic is the rows that violate a rule on single rows."""
+        return self.statistic is not None and self.statistic.kind == "violations" and self.statistic.form is None
+
+    @property
     def is_cover(self) -> bool:
         """Whether the statistic is the fractional vertex cover, in halves."""
         return self.position is not None and self.statistic is None
@@ -109,6 +122,60 @@ class CountedSuite:
         """The table's unit, in words."""
         return self.table.unit.words
 
+    @cached_property
+    def row_local(self) -> RowLocal:
+        """The lines whose statistic is a sum over units of what the unit's own rows break: rules on single rows.
+
+        Units are rows, or own rows by a column whose values have one text each. Where a unit has rows that nothing
+        tells apart, or a row of another table decides over several, what a unit breaks is not known, and none is.
+        """
+        unit = self.table.unit
+        if unit.children is not None or (unit.column is None and unit.rows > 1):
+            return RowLocal()
+        if unit.column is not None and not is_known_by_text(self.owner_type):
+            return RowLocal()
+        return row_local_lines(self.limits, self.single, reach=unit.rows, owned=unit.column is not None)
+
+    def broken(
+        self, slices: PrivateSlices, predicates: Sequence[WherePredicate | None], cells: Sequence[Cell]
+    ) -> CappedSums:
+        """Scan the slices for what rows, or the owners of rows, break of some lines together. Private."""
+        unit = self.table.unit.column
+        if unit is None:
+            [key] = {key for key, _ in cells}
+            found = slices.broken(predicates[key], [self._rule(line) for _, line in cells])
+            return CappedSums(found.tops, found.counts)
+        owners, first = OwnersBroken(), 0
+        for key, mine in groupby(cells, key=lambda cell: cell[0]):
+            lines = [line for _, line in mine]
+            for place, batch in self.by_owner(slices, predicates[key], lines):
+                owners.add(batch, first + place)
+            first += len(lines)
+        found = owners.counts(len(cells))
+        return CappedSums(found.tops, found.counts)
+
+    def by_owner(
+        self, slices: PrivateSlices, where: WherePredicate | None, lines: Sequence[int]
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Return who breaks some lines, by how many of his rows. Private."""
+        assert self.table.unit.column is not None, "units own rows"
+        return slices.broken_by_owner(where, [self._rule(line) for line in lines], self.table.unit.column, "rows")
+
+    @property
+    def single(self) -> list[bool]:
+        """By line, whether it is a rule on single rows."""
+        return [counted.is_single for counted in self._lines]
+
+    @property
+    def owner_type(self) -> str:
+        """The type of the unit's column."""
+        return self.table.opened.schema[self.table.unit.column or ""].declared_type
+
+    def _rule(self, line: int) -> BoundConstraint:
+        position = self._lines[line].position
+        assert position is not None, "a row-local line has a rule"
+        return self.table.bound[position]
+
     def rehearse(self, where: WherePredicate | None) -> None:
         """Count the rows of its limits over none."""
         self.table.opened.rehearse(self.counted_rows(where), counts=True)
@@ -130,6 +197,8 @@ class CountedSuite:
         for counted in self._lines:
             if counted.is_cover:
                 slices.statistics(first, counted.position).rehearse(["twice_fractional_cover"])
+        if self.row_local.lines:
+            self.broken(slices, predicates, [(0, line) for line in self.row_local.lines])
 
     def load(self) -> None:
         """Load the kernels of its statistics. Reads no row."""
@@ -179,6 +248,23 @@ class CountedSuite:
             "share of selected": [_among(where, counted.selected)],
         }
         return of[each.limit.unit]
+
+
+_BLURRED = ("FLOAT", "DOUBLE", "INTERVAL", "TIME WITH TIME ZONE")
+
+
+def is_known_by_text(declared_type: str) -> bool:
+    """Return whether equal values of a type have one text: owners are told apart by it over slices and tables."""
+    return declared_type not in _BLURRED
+
+
+def row_local_lines(limits: Sequence[CheckedLimit], single: Sequence[bool], *, reach: int, owned: bool) -> RowLocal:
+    """Return the lines with rules on single rows that have a limit of rows above; `single` says so by line."""
+    tests: dict[int, list[int]] = {}
+    for test, each in enumerate(limits):
+        if single[each.line] and each.limit.unit == "rows" and each.limit.direction == "above":
+            tests.setdefault(each.line, []).append(test)
+    return RowLocal(tuple(tests), tuple(map(tuple, tests.values())), reach, owned)
 
 
 class RulePlaces:

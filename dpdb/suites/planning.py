@@ -160,7 +160,8 @@ def plan_words(plan: SuitePlan, margin: int | None = None) -> list[str]:
     margin : int, optional
         Rows that a verdict may be off: also say the smallest epsilon for that.
     """
-    return [_cost(plan), *_margins(plan), *_covers(plan), *_wished(plan, margin), *_found(plan), *_numbers(plan)]
+    margins = [*_capped(plan), *_margins(plan), *_covers(plan), *_wished(plan, margin)]
+    return [_cost(plan), *margins, *_found(plan), *_numbers(plan)]
 
 
 def planned_words(
@@ -204,6 +205,20 @@ def _cost(plan: SuitePlan) -> str:
         f"epsilon {format_epsilon(plan.epsilon)} is reserved: {_short(plan.first_share)} stays charged if all pass, "
         f"a failure costs from {_short(plan.levels[0])} (plain) to {_short(plan.levels[-1])} (close)"
     )
+
+
+def _capped(plan: SuitePlan) -> Iterator[str]:
+    """Say which mechanism follows the levels: by public facts."""
+    count = len(plan.row_local)
+    if count:
+        checks = (
+            f"{count:,} checks on single rows get numbers" if count > 1 else "the check on single rows gets a number"
+        )
+        unit = "row" if plan.unit_reach == 1 else "unit"
+        yield (
+            f"where the levels leave them open, {checks}, for all that is left, at least {_short(plan.kept)}: a {unit} "
+            "counts in at most k of them, k is chosen privately, and none stays undecided"
+        )
 
 
 def _margins(plan: SuitePlan) -> Iterator[str]:

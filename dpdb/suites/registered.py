@@ -12,8 +12,9 @@ from dpdb.constraints import DenialConstraint, WrittenLines, written_lines
 from dpdb.errors import ParameterError
 from dpdb.privacy import format_epsilon, parse_epsilon
 from dpdb.release import Epsilon, Key, Session, checked_keys
-from dpdb.suites.check import CheckRun, prepare_check, run_check
+from dpdb.suites.check import CheckRun, run_check
 from dpdb.suites.mechanism.plan import Certain
+from dpdb.suites.prepare import prepare_check
 from dpdb.suites.results import CheckResults
 from dpdb.suites.suite import ANY_DAY, Suite, SuiteLike, load_suite, needs_day
 

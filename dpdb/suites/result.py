@@ -119,6 +119,41 @@ def counts_words(checks: Sequence[CheckResult]) -> str:
     return f"{len(checks)} check{'s' * (len(checks) != 1)}: {', '.join(counts)}"
 
 
+def cost_words(found: Mapping[str, Any]) -> str:
+    """Return what a run cost of what was reserved: `epsilon 0.3 of 1`, or in rho.
+
+    Parameters
+    ----------
+    found
+        The verdicts, as `CheckResults.to_dict` gives them.
+    """
+    of = "epsilon" if found.get("rho") is None else "rho"
+    return f"{of} {found[of]:g} of {found[f'{of}_reserved']:g}"
+
+
+def capped_words(found: Mapping[str, Any]) -> list[str]:
+    """Return what a row counts in, where checks have numbers; for each slice that has numbers of its own.
+
+    Parameters
+    ----------
+    found
+        The verdicts, as `CheckResults.to_dict` gives them.
+    """
+    return [_capped(**each) for each in found.get("capped", ())]
+
+
+def _capped(checks: int, most: int, short: int, unit: str, key: str | None) -> str:
+    of = "" if key is None else f"[{key}] "
+    numbers = f"{checks} check{'s have' if checks > 1 else ' has'} a number"
+    if short == 0:
+        return f"{of}{numbers}. k = {most}: no check is short by any row because of it."
+    them = "these checks" if checks > 1 else "this check"
+    return (
+        f"{of}{numbers}. k = {most}: a {unit} counts in at most {most} of {them}; no check is short by more than "
+        f"{short:,} row{'s' * (short > 1)} because of it."
+    )
+
+
 def undecided_words(checks: Sequence[CheckResult]) -> str | None:
     """Return how many checks are undecided and why; None if none is."""
     undecided = sum(check.verdict == "undecided" for check in checks)
@@ -306,11 +341,12 @@ def _cells(check: CheckResult, slices: bool) -> list[str]:
 
 
 def _summary(found: Mapping[str, Any], checks: Sequence[CheckResult]) -> str:
-    cost = f"epsilon {found['epsilon']:g} of {found['epsilon_reserved']:g}"
+    cost = cost_words(found)
     if found.get("suite") is not None:
         cost = f"kept as {found['suite']}, epsilon {found['epsilon_reserved']:g} reserved"
     of_rows = populations(check.population for check in checks)
-    said = [f"{counts_words(checks)}; {cost}.", not_shown_words(checks), undecided_words(checks), *of_rows]
+    said = [f"{counts_words(checks)}; {cost}.", not_shown_words(checks), undecided_words(checks)]
+    said += [*capped_words(found), *of_rows]
     return " ".join(filter(None, said))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import Any, overload
 
@@ -18,7 +18,8 @@ from dpdb.errors import ParameterError
 from dpdb.release import arrow_fields
 from dpdb.suites.counted import CheckedLimit
 from dpdb.suites.mechanism.bounds import Verdict
-from dpdb.suites.result import COVER, CheckResult, certainty_words, checks_html, counts_words
+from dpdb.suites.numbers import CappedCount
+from dpdb.suites.result import COVER, CheckResult, certainty_words, checks_html, cost_words, counts_words
 
 
 @dataclass(eq=False, repr=False)
@@ -32,7 +33,7 @@ class CheckResults(Sequence[CheckResult]):
         That no check within its limit failed (or, where passes are certain, that none above it passed), all together;
         with twice the doubt, all bounds hold besides.
     epsilon_reserved, epsilon : float
-        What was debited at first, and what stays debited.
+        What was debited at first, and what stays debited; None where it is rho.
     run_id : str
     name : str or None
         The name under which the suite is kept.
@@ -40,19 +41,26 @@ class CheckResults(Sequence[CheckResult]):
         Which verdict is certain: ``fail`` or ``pass``.
     run, runs : int or None
         Of a kept suite, which run this was and how many were planned: after those only passes are as sure as before.
+    capped : tuple of CappedCount
+        What a unit counted in, where checks have numbers.
+    rho_reserved, rho : float or None
+        The same as `epsilon_reserved` and `epsilon`, of a zcdp ledger.
     """
 
     checks: tuple[CheckResult, ...]
     _: KW_ONLY
     confidence: float
-    epsilon_reserved: float
-    epsilon: float
+    epsilon_reserved: float | None
+    epsilon: float | None
     run_id: str
     name: str | None = field(default=None, metadata={"column": "suite"})
     run: int | None = None
     runs: int | None = None
     certain: str = "fail"
     guarantee: str = ""
+    capped: tuple[CappedCount, ...] = ()
+    rho_reserved: float | None = None
+    rho: float | None = None
 
     @overload
     def __getitem__(self, place: int) -> CheckResult: ...
@@ -101,6 +109,8 @@ class CheckResults(Sequence[CheckResult]):
                 name: getattr(self, name) for name in ("confidence", "certain", "epsilon_reserved", "epsilon", "run_id")
             },
             **({} if self.name is None else {"suite": self.name, "run": self.run, "runs": self.runs}),
+            **({} if self.rho is None else {"rho_reserved": self.rho_reserved, "rho": self.rho}),
+            **({"capped": [asdict(each) for each in self.capped]} if self.capped else {}),
             "guarantee": self.guarantee,
         }
 
@@ -113,7 +123,8 @@ class CheckResults(Sequence[CheckResult]):
         """Return verdicts from `to_dict`."""
         of_run = {name: value for name, value in found.items() if name in cls.__dataclass_fields__}
         checks = tuple(CheckResult(**check) for check in found["checks"])
-        return cls(**of_run | {"checks": checks, "name": found.get("suite")})
+        capped = tuple(CappedCount(**each) for each in found.get("capped", ()))
+        return cls(**of_run | {"checks": checks, "name": found.get("suite"), "capped": capped})
 
     def to_arrow(self) -> pa.Table:
         """Return one row per check, in the columns of `dpdb.suites.CHECK_SCHEMA`."""
@@ -128,7 +139,7 @@ class CheckResults(Sequence[CheckResult]):
         return checks_html(self.to_dict())
 
     def __repr__(self) -> str:
-        return f"<dpdb.CheckResults: {counts_words(self)}; epsilon {self.epsilon:g}>"
+        return f"<dpdb.CheckResults: {counts_words(self)}; {cost_words(self.to_dict())}>"
 
 
 def checked_within(rows: float) -> float:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpdb import release
 from dpdb.errors import ParameterError
-from dpdb.suites.check import prepare_check, run_check
+from dpdb.suites.check import run_check
+from dpdb.suites.prepare import prepare_check
 from dpdb.suites.results import CheckResults
 from dpdb.suites.suite import Suite, SuiteLike
 

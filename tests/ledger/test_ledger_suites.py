@@ -135,10 +135,10 @@ def test_nothing_is_spent_where_no_suite_can_be_opened(path: Path, ledger: Ledge
     with pytest.raises(LedgerError, match="only the owner opens kept suites"):
         start(ledger, name="nightly", analyst="ann")
     assert (ledger.spent_units(), ledger.suites()) == (0, [])
-    for notion in ("zcdp", "gdp"):
+    for notion, name, what in (("zcdp", "nightly", "kept suite"), ("gdp", None, "suite of checks")):
         with Ledger.create(tmp_path / f"{notion}.ledger", 1, notion) as other:
-            with pytest.raises(LedgerError, match=f"a {notion} ledger takes no suite of checks"):
-                start(other)
+            with pytest.raises(LedgerError, match=f"a {notion} ledger takes no {what}"):
+                start(other, name=name)
             assert other.spent_units() == 0
     with Ledger.create(tmp_path / "days.ledger", 1, append_only=True) as days:
         assert start(days, name="one day", where="a = 1").name == "one day"

@@ -125,6 +125,8 @@ def _verdict_cells(check: CheckResult, slices: bool) -> tuple[str, ...]:
 def _verdict_notes(results: CheckResults, plan: SuitePlan | None) -> Iterator[str]:
     from dpdb.suites import (
         WHERE_IT_IS,
+        capped_words,
+        cost_words,
         counts_words,
         deciding_words,
         not_shown_words,
@@ -136,19 +138,23 @@ def _verdict_notes(results: CheckResults, plan: SuitePlan | None) -> Iterator[st
     decides = None if plan is None else deciding_words(plan, results)
     yield from filter(None, (not_shown_words(results), undecided_words(results), decides))
     yield from populations(check.population for check in results)
+    yield from capped_words(results.to_dict())
     if results.count("fail"):
         yield WHERE_IT_IS
     if results.name is not None:
         yield f"Kept as {results.name!r}: epsilon {results.epsilon_reserved:g} stays reserved until it is closed."
     else:
-        back = "; the rest was not needed" if results.epsilon < results.epsilon_reserved else ""
-        yield f"Cost: epsilon {results.epsilon:g} of {results.epsilon_reserved:g}{back}."
+        said = results.to_dict()
+        of = "epsilon" if results.rho is None else "rho"
+        back = "; the rest was not needed" if said[of] < said[f"{of}_reserved"] else ""
+        yield f"Cost: {cost_words(said)}{back}."
     yield f"Guarantee: {results.guarantee}."
 
 
 def plan_text(prepared: CheckRun, margin: int | None = None) -> str:
     """Return what a suite will be able to tell apart; public, nothing is read or spent."""
-    from dpdb.suites import plan_words, populations
+    from dpdb.suites import WorstRun, plan_words, populations, worst_words
 
     of_rows = populations(each.population for each in prepared.counted.limits)
-    return "\n".join([*plan_words(prepared.plan, margin), *of_rows, "nothing was spent"]) + "\n"
+    words = worst_words(prepared) if isinstance(prepared, WorstRun) else plan_words(prepared.plan, margin)
+    return "\n".join([*words, *of_rows, "nothing was spent"]) + "\n"

@@ -249,8 +249,8 @@ class VerdictRow:
     check: CheckResult
     where: str | None
     confidence: float
-    epsilon_reserved: float
-    epsilon: float
+    epsilon_reserved: float | None
+    epsilon: float | None
     kept: str | None
     guarantee: str
 

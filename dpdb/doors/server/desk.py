@@ -270,7 +270,7 @@ class Desk:
 def _result(opened: ExitStack, statement: Admitted) -> Answer:
     with opened:
         result = statement.result()
-    checked = sum(results.epsilon for results in result.checks if results.name is None)
+    checked = sum(results.epsilon or 0.0 for results in result.checks if results.name is None)
     epsilon = as_float(statement.release_epsilon) + checked if statement.makes_releases else 0.0
     return Answer(**vars(result), epsilon=epsilon, words=statement.words)
 

@@ -236,7 +236,7 @@ class Admitted:
         spent, cost = spent_words(checked.calls, debited), 0
         for identity in debited:
             answer, most = answers[identity], checked.calls[identity].charge.epsilon
-            cost += round(answer.epsilon * 1e9) if isinstance(answer, CheckResults) else most
+            cost += round((answer.epsilon or 0) * 1e9) if isinstance(answer, CheckResults) else most
         return Result(table, releases_of(made), checks_of(made), diagnoses_of(made), spent, cost)
 
 

@@ -31,7 +31,8 @@ from fractions import Fraction
 from typing import Literal
 
 from dpdb.privacy import NANO
-from dpdb.suites.mechanism.plan import SuitePlan
+from dpdb.suites.mechanism.capped import NumberBounds
+from dpdb.suites.mechanism.plan import SuitePlan, Tested
 from dpdb.suites.mechanism.state import Ring, SuiteState
 
 
@@ -81,6 +82,9 @@ def _verdict(plan: SuitePlan, state: SuiteState, test: int) -> Verdict:
     if ring is not None:
         return Verdict("fail", ring.level, *size_of_failure(plan, test, ring), ring.run, aim=aim)
     bounds = bound_of_quiet(plan, test, quiet)
+    numbered = number_bounds(plan, state, test) if quiet != len(plan.levels) else None
+    if numbered is not None:
+        return _by_number(plan, state, test, numbered, aim)
     if quiet == 0 or (plan.certain == "pass" and quiet != len(plan.levels)):
         return Verdict("undecided", quiet, *bounds, aim=aim)
     return Verdict("pass", quiet, *bounds, within=_within(plan, test, bounds), aim=aim)
@@ -92,12 +96,45 @@ def _within(plan: SuitePlan, test: int, bounds: tuple[Fraction | None, Fraction 
 
 
 def _beyond(plan: SuitePlan, test: int, lower: Fraction | None, upper: Fraction | None) -> Fraction:
-    """Return how far a bound is beyond the check's own limit, in rows, at least 0."""
-    tested = plan.tests[test]
+    return rows_beyond(plan.tests[test], lower, upper)
+
+
+def rows_beyond(tested: Tested, lower: Fraction | None, upper: Fraction | None) -> Fraction:
+    """Return how far a bound is beyond the check's own limit, in rows, at least 0.
+
+    Parameters
+    ----------
+    tested
+        What is tested.
+    lower, upper
+        The bounds of its statistic, in rows.
+    """
     limit = tested.limit * (2 if tested.halved else 1)
     if tested.sign < 0:
         return Fraction(0) if lower is None else max(Fraction(0), limit - lower)
     return Fraction(0) if upper is None else max(Fraction(0), upper - limit)
+
+
+def number_bounds(plan: SuitePlan, state: SuiteState, test: int) -> NumberBounds | None:
+    """Return what the number of a test's statistic says of it; None if there is none."""
+    statistic = plan.statistic_of.get(test)
+    if state.numbers is None or statistic not in state.numbers.places:
+        return None
+    return state.numbers.bounds(statistic)
+
+
+def _by_number(plan: SuitePlan, state: SuiteState, test: int, found: NumberBounds, aim: Fraction) -> Verdict:
+    """Return the verdict by a number: a failure is certain; so is a pass where that was asked.
+
+    An earlier quiet test bounds the statistic, too, with the doubt of the levels.
+    """
+    limit, level = plan.tests[test].limit, len(plan.levels) + 1
+    _, quiet = bound_of_quiet(plan, test, state.quiet[test])
+    upper = Fraction(found.upper) if quiet is None else max(Fraction(found.lower), min(Fraction(found.upper), quiet))
+    bounds = Fraction(found.lower), upper
+    if upper <= limit if plan.certain == "pass" else found.lower <= limit:
+        return Verdict("pass", level, *bounds, within=_within(plan, test, bounds), aim=aim)
+    return Verdict("fail", level, *bounds, state.run, aim=aim)
 
 
 def bound_of_quiet(plan: SuitePlan, test: int, quiet: int) -> tuple[Fraction | None, Fraction | None]:
@@ -128,13 +165,25 @@ def _quiet_bound(plan: SuitePlan, test: int, quiet: int) -> tuple[Fraction | Non
 def _of_rows(
     plan: SuitePlan, test: int, lower: Fraction | None, upper: Fraction | None
 ) -> tuple[Fraction | None, Fraction | None]:
+    return fewest_rows(plan.tests[test], lower, upper)
+
+
+def fewest_rows(
+    tested: Tested, lower: Fraction | None, upper: Fraction | None
+) -> tuple[Fraction | None, Fraction | None]:
     """Return bounds of the fewest rows to delete from those of the statistic, which may be a fractional cover.
 
     U + tau* <= fewest <= U + 2 tau* <= 2 (U + tau*), where U rows violate by themselves. A cover moves by half rows, so
     twice its bound is a whole number of rows. Against a share p of n rows it bounds what is above 2 p n; n is private,
     so nothing is known of what is above p n, but where f was tested against half of the share: then no lower end is.
+
+    Parameters
+    ----------
+    tested
+        What is tested.
+    lower, upper
+        Bounds of its statistic, in rows.
     """
-    tested = plan.tests[test]
     if not tested.halves or upper is None:
         return lower, upper
     if tested.rate:
@@ -173,13 +222,28 @@ def size_of_failure(plan: SuitePlan, test: int, ring: Ring) -> tuple[Fraction | 
 def _in_rows(
     plan: SuitePlan, test: int, lower: int | None, upper: int | None
 ) -> tuple[Fraction | None, Fraction | None]:
-    """Return bounds of a statistic in rows, not negated, moved inwards to values that it may have."""
-    tested = plan.tests[test]
+    return in_rows(plan.tests[test], plan.lattice, lower, upper)
+
+
+def in_rows(
+    tested: Tested, lattice: int, lower: int | None, upper: int | None
+) -> tuple[Fraction | None, Fraction | None]:
+    """Return bounds of a statistic in rows, not negated, moved inwards to values that it may have.
+
+    Parameters
+    ----------
+    tested
+        What is tested.
+    lattice
+        Steps per row.
+    lower, upper
+        Oriented, in steps.
+    """
     if tested.sign < 0:
         lower, upper = None if upper is None else -upper, None if lower is None else -lower
-    unit = tested.unit(plan.lattice)
-    least = None if lower is None else Fraction(-(-lower // unit) * unit, plan.lattice)
-    most = None if upper is None else Fraction(upper // unit * unit, plan.lattice)
+    unit = tested.unit(lattice)
+    least = None if lower is None else Fraction(-(-lower // unit) * unit, lattice)
+    most = None if upper is None else Fraction(upper // unit * unit, lattice)
     if tested.rate is None and least is not None:
         least = max(least, Fraction(0))
     return least, most

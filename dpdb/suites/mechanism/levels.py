@@ -51,7 +51,7 @@ def draw_secret(plan: SuitePlan) -> str:
 
 
 def run_level(
-    plan: SuitePlan, secret: str, level: int, statistics: Sequence[int | None], state: SuiteState, *, key: int = 0
+    plan: SuitePlan, secret: str, record: int, statistics: Sequence[int | None], state: SuiteState, *, key: int = 0
 ) -> LevelVerdicts:
     """Test every check that is due at a level (`SuiteState.is_due`), in public order, each with fresh noise.
 
@@ -64,8 +64,9 @@ def run_level(
         How the suite is tested.
     secret : str
         What `draw_secret` drew when the suite was opened.
-    level : int
-        From 1; the one after the last recorded.
+    record : int
+        From 1; the one after the last recorded. After the levels and the numbers it is of a second sweep, at the level
+        `plan.level_of(record)`.
     statistics : sequence of int or None
         By test, in steps (`SuitePlan.steps`), not negated; None for a test that has failed already.
     state : SuiteState
@@ -83,8 +84,9 @@ def run_level(
     ParameterError
         If the secret is damaged.
     """
-    if level != state.level + 1:
-        raise ValueError(f"level {level} does not follow level {state.level}")
+    if not state.may_follow(plan, record):
+        raise ValueError(f"level {record} does not follow level {state.level}")
+    level = plan.level_of(record)
     thresholds = _thresholds(plan, _threshold_noises(plan, secret)[key], level)
     noises = _noises(plan, level)
     left, rings, untested = state.left, {}, []
@@ -99,7 +101,7 @@ def run_level(
         if gap >= 0:
             rings[test] = gap
             left += state.own[test] - plan.ring_cost(test, level)
-    return LevelVerdicts(level, dict(sorted(rings.items())), tuple(sorted(untested)))
+    return LevelVerdicts(record, dict(sorted(rings.items())), tuple(sorted(untested)))
 
 
 def _threshold_noises(plan: SuitePlan, secret: str) -> list[list[int]]:

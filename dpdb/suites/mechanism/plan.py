@@ -188,6 +188,11 @@ class SuitePlan:
         The most, in steps, by which a statistic is above the threshold plus offset of a test that was quiet.
     thresholds : tuple of int
         By test, oriented, in steps.
+    row_local : tuple of tuple of int
+        By statistic that may get a capped number after the levels (`dpdb.suites.mechanism.capped`), its tests. Empty
+        where no numbers follow.
+    unit_reach : int
+        K: by how much one unit changes one of these statistics.
     """
 
     tests: tuple[Tested, ...]
@@ -205,11 +210,32 @@ class SuitePlan:
     margins: tuple[int, ...]
     known: int
     thresholds: tuple[int, ...]
+    row_local: tuple[tuple[int, ...], ...] = ()
+    unit_reach: int = 1
+
+    @property
+    def doubt(self) -> Fraction:
+        """What the levels may be wrong with: beta, or half of it where numbers may follow, which have the other."""
+        return (1 - self.confidence) / (2 if self.row_local else 1)
+
+    @property
+    def kept(self) -> int:
+        """Nano-epsilon that the levels leave for numbers: a quarter, while a row-local test has not rung."""
+        return self.epsilon // 4 if self.row_local else 0
+
+    def level_of(self, record: int) -> int:
+        """Return the level of a record: those after the levels and the numbers are of a second sweep."""
+        return record if record <= len(self.levels) else record - len(self.levels) - 1
 
     @cached_property
     def bank_of(self) -> dict[int, int]:
         """By test, the place of its bank."""
         return {test: place for place, bank in enumerate(self.banks) for test in bank.tests}
+
+    @cached_property
+    def statistic_of(self) -> dict[int, int]:
+        """By row-local test, the place of its statistic in `row_local`."""
+        return {test: place for place, tests in enumerate(self.row_local) for test in tests}
 
     def ring_cost(self, test: int, level: int) -> int:
         """Return the nano-epsilon that a ring of a test at a level (from 1) costs, rounded up.

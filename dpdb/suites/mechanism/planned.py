@@ -31,6 +31,8 @@ def plan_suite(
     first: Fraction = _QUARTER,
     last: Fraction = _QUARTER,
     halves_limits: bool = True,
+    row_local: Sequence[Sequence[int]] = (),
+    unit_reach: int = 1,
 ) -> SuitePlan:
     """Return how a suite is tested.
 
@@ -55,6 +57,10 @@ def plan_suite(
     halves_limits : bool
         Whether fractional covers are tested against half of their limits where a pass shall be certain. False for a
         suite that was kept before they were: what is quiet of it is within its limit by the cover, and not shown to be.
+    row_local : sequence of sequence of int
+        By statistic that may get a capped number after the levels, its tests; the levels then have half of the doubt.
+    unit_reach : int
+        By how much one unit changes such a statistic.
 
     Raises
     ------
@@ -64,7 +70,7 @@ def plan_suite(
     _check_numbers(tests, confidence, runs, keys, certain)
     if certain == "pass" and halves_limits:
         tests = [test.for_certain_pass() for test in tests]
-    beta = 1 - Fraction(confidence)
+    beta = (1 - Fraction(confidence)) / (2 if row_local else 1)
     lattice = steps_per_row(tests)
     banks = banks_of(tests, lattice)
     first_reach = max(sum(bank.high for bank in banks), sum(-bank.low for bank in banks))
@@ -94,6 +100,8 @@ def plan_suite(
         margins=margins,
         known=known,
         thresholds=tuple(thresholds),
+        row_local=tuple(tuple(tests) for tests in row_local),
+        unit_reach=unit_reach,
     )
     if certain == "pass":
         _check_passes(plan, first)
@@ -140,7 +148,7 @@ def _check_passes(plan: SuitePlan, first: Fraction) -> None:
     test = min(counts, key=lambda test: test.limit, default=None)  # what would do for it does for the others
     if test is None or (limit := int(test.limit * plan.lattice)) > plan.known:
         return
-    log_chance = _log_of(len(plan.banks) * plan.keys / (1 - plan.confidence))
+    log_chance = _log_of(len(plan.banks) * plan.keys / plan.doubt)
     name = f" of {test.name}" if test.name else ""
     margin = log_chance * plan.first_reach * NANO / plan.first_share / plan.lattice
     half = "half " if test.halved else ""

@@ -9,11 +9,12 @@ The least epsilon of a re-arm is told from the public spec of a kept suite.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from dpdb.errors import ParameterError
 from dpdb.privacy import format_epsilon
+from dpdb.suites.mechanism.capped import CappedPlan, NumberBounds, Numbers, bounds_of_number
 from dpdb.suites.mechanism.plan import SuitePlan
 
 
@@ -84,6 +85,27 @@ class Ring:
 
 
 @dataclass(frozen=True)
+class Numbered:
+    """The numbers that some statistics of a key have.
+
+    Attributes
+    ----------
+    plan : CappedPlan
+    numbers : Numbers
+    places : dict of int to int
+        By statistic, the place of its number.
+    """
+
+    plan: CappedPlan
+    numbers: Numbers
+    places: dict[int, int]
+
+    def bounds(self, statistic: int) -> NumberBounds:
+        """Return the bounds of a statistic that has a number."""
+        return bounds_of_number(self.plan, self.numbers, self.places[statistic])
+
+
+@dataclass(frozen=True)
 class SuiteState:
     """Where a suite stands after the levels recorded so far (of one key, if it has several).
 
@@ -104,6 +126,8 @@ class SuiteState:
         0: the suite pays.
     number : int
         How many tests were run, at any level, by any check.
+    numbers : Numbered or None
+        The numbers that followed the levels.
     """
 
     run: int
@@ -114,6 +138,7 @@ class SuiteState:
     rings: tuple[Ring | None, ...]
     own: tuple[int, ...]
     number: int
+    numbers: Numbered | None = None
 
     @classmethod
     def start(cls, plan: SuitePlan) -> SuiteState:
@@ -124,7 +149,7 @@ class SuiteState:
 
     def after(self, plan: SuitePlan, verdicts: LevelVerdicts) -> SuiteState:
         """Return the state after one more level of this run."""
-        if verdicts.level != self.level + 1:
+        if verdicts.level not in self._following(plan):
             raise ParameterError(f"level {verdicts.level} of the suite is recorded after level {self.level}")
         if not {*verdicts.rings, *verdicts.untested} <= set(range(len(self.rings))):
             raise ParameterError(f"level {verdicts.level} of the suite has verdicts of checks that it does not have")
@@ -134,12 +159,12 @@ class SuiteState:
             if test in untested:
                 continue
             number += 1
+            level = plan.level_of(verdicts.level)
             if test not in verdicts.rings:
-                quiet[test] = verdicts.level
+                quiet[test] = level
                 continue
-            cost = plan.ring_cost(test, verdicts.level)
-            gap = verdicts.rings[test]
-            rings[test] = Ring(verdicts.level, gap, quiet[test], number, self.run, cost)
+            cost = plan.ring_cost(test, level)
+            rings[test] = Ring(level, verdicts.rings[test], quiet[test], number, self.run, cost)
             left, own[test] = left + own[test] - cost, 0
             paid += cost
         return replace(
@@ -152,6 +177,63 @@ class SuiteState:
             own=tuple(own),
             number=number,
         )
+
+    def _following(self, plan: SuitePlan) -> tuple[int, ...]:
+        """Return the records that may follow: numbers come after the last level, or a second sweep without any."""
+        last = len(plan.levels)
+        return (self.level + 1, self.level + 2) if plan.row_local and self.level == last else (self.level + 1,)
+
+    def may_follow(self, plan: SuitePlan, record: int) -> bool:
+        """Return whether a record may come next."""
+        return record in self._following(plan)
+
+    def with_numbers(self, plan: SuitePlan, drawn: Sequence[Numbers], key: int) -> SuiteState:
+        """Return the state after the numbers that were drawn, of which some may be of this key."""
+        level = len(plan.levels) + 1
+        mine = [each for each in drawn if any(cell[0] == key for cell in each.cells)]
+        if not mine:
+            return replace(self, level=level)
+        [numbers] = mine
+        capped = CappedPlan(
+            count=len(numbers.cells),
+            reach=plan.unit_reach,
+            amount=numbers.amount,
+            beta=float(plan.doubt / len(drawn)),
+        )
+        places = {line: place for place, (of_key, line) in enumerate(numbers.cells) if of_key == key}
+        return replace(
+            self,
+            level=level,
+            left=self.left - numbers.amount,
+            paid=self.paid + numbers.amount,
+            numbers=Numbered(capped, numbers, places),
+        )
+
+    def open_statistics(self, plan: SuitePlan) -> list[int]:
+        """Return the row-local statistics with a test that neither rang nor was quiet at the last level."""
+        last = len(plan.levels)
+        return [
+            place
+            for place, tests in enumerate(plan.row_local)
+            if any(self.rings[test] is None and self.quiet[test] < last for test in tests)
+        ]
+
+    def starved(self, plan: SuitePlan) -> list[int]:
+        """Return the tests that would be run if nothing were kept for numbers, of which there are none to come."""
+        if self.numbers is not None or self.open_statistics(plan):
+            return []
+        return [
+            test
+            for test, quiet in enumerate(self.quiet)
+            if self.rings[test] is None and quiet < len(plan.levels) and self.left >= plan.ring_cost(test, quiet + 1)
+        ]
+
+    def kept(self, plan: SuitePlan) -> int:
+        """Return the nano-epsilon that is kept for numbers, while they may come and a row-local test has not rung."""
+        if self.level > len(plan.levels) or not plan.row_local:
+            return 0
+        rung = all(self.rings[test] is not None for tests in plan.row_local for test in tests)
+        return 0 if rung else plan.kept
 
     def rearmed(self, plan: SuitePlan, test: int, own: int = 0) -> SuiteState:
         """Return the state in which a failed test is tested again: rho kept, noises fresh.
@@ -181,15 +263,16 @@ class SuiteState:
     def is_due(self, plan: SuitePlan, test: int, level: int, left: int) -> bool:
         """Return whether a test is run at a level, with `left` nano-epsilon left of the suite.
 
-        It is while a ring of its own can be paid, there and then. Nothing is kept for later levels: what is quiet at
-        some level passes within the bound of that level, whether or not it can be tested further.
+        It is while a ring of its own can be paid, there and then, beside what is kept for numbers that may follow.
+        Nothing is kept for later levels: what is quiet at some level passes within the bound of that level, whether or
+        not it can be tested further.
 
         Proof. A ring is only possible where it can be paid, so rings never cost more than was reserved. The rule reads
         the plan and earlier verdicts alone, and Theorem 5 lets order and later tests depend on those. QED
         """
-        if self.rings[test] is not None:
+        if self.rings[test] is not None or self.quiet[test] >= level or self.numbers is not None:
             return False
-        return (self.own[test] or left) >= plan.ring_cost(test, level)
+        return (self.own[test] or left) >= plan.ring_cost(test, level) + self.kept(plan)
 
 
 def state_of(plan: SuitePlan, levels: Iterable[LevelVerdicts]) -> SuiteState:

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import cast
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
 
 from dpdb.constraints import Limit, Statistic, known_rows
-from dpdb.engine import OwnerQuestion, Table, WherePredicate, unit_column
+from dpdb.engine import OwnerQuestion, OwnersBroken, Table, WherePredicate, unit_column
 from dpdb.errors import ParameterError
 from dpdb.release import PrivateSlices
-from dpdb.suites.counted import CheckedLimit, CountedSuite, RulePlaces, as_tested
+from dpdb.suites.counted import (
+    CheckedLimit,
+    CountedSuite,
+    RulePlaces,
+    as_tested,
+    is_known_by_text,
+    row_local_lines,
+)
+from dpdb.suites.mechanism.capped import CappedSums, Cell
+from dpdb.suites.numbers import RowLocal
 from dpdb.suites.suite import Suite, SuiteLine
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 UNITS = "units"
 """The statistic of a check that counts units."""
@@ -34,6 +47,28 @@ class RowsUsed:
     def limits(self) -> tuple[CheckedLimit, ...]:
         """The limits that are tested."""
         return self.counted.limits
+
+    @property
+    def single(self) -> list[bool]:
+        """By line, whether it is a rule on single rows."""
+        return self.counted.single
+
+    @property
+    def reach(self) -> int:
+        """How many rows of a unit are used."""
+        return self.counted.table.unit.rows
+
+    @property
+    def owner_type(self) -> str:
+        """The type of the unit's column."""
+        return self.counted.owner_type
+
+    def broken(self, lines: Sequence[int]) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Return who breaks some lines, by how many of the rows used. Private."""
+        try:
+            yield from self.counted.by_owner(PrivateSlices(self.counted.table.opened), None, lines)
+        finally:
+            self.counted.table.opened.forget_rows()
 
     def counts(self) -> list[tuple[Fraction, int]]:
         """Return the exact counts by limit. Private."""
@@ -77,6 +112,30 @@ class OwnedTable:
     unit: str
     wheres: Mapping[str | None, WherePredicate | None]
 
+    reach = 1
+
+    @property
+    def single(self) -> list[bool]:
+        """By line, whether it is a rule on single rows."""
+        return [
+            line.rule is not None and line.rule.is_single_tuple and line.statistic == "violations"
+            for line in self.suite.lines
+        ]
+
+    @property
+    def owner_type(self) -> str:
+        """The type of the unit's column."""
+        return self.opened.schema[self.unit].declared_type
+
+    def broken(self, lines: Sequence[int]) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Return who breaks some lines with any row. Private."""
+        return self._broken(self.opened, lines)
+
+    def _broken(self, table: Table, lines: Sequence[int]) -> Iterator[tuple[int, pa.RecordBatch]]:
+        places = RulePlaces(each.constraint for each in table.constraints)
+        rules = [table.constraints[places.of(self.suite.lines[line])] for line in lines]
+        return table.broken_by_owner(None, rules, self.unit, "any")
+
     def counts(self) -> list[tuple[Fraction, int]]:
         """Return by limit how many units violate, and how many a share is of. Private."""
         return self._counts(self.opened)
@@ -84,6 +143,9 @@ class OwnedTable:
     def rehearse(self) -> None:
         """Count over no row: what fails for public reasons fails here."""
         self._counts(self.empty)
+        single = [line for line, is_single in enumerate(self.single) if is_single]
+        for _ in self._broken(self.empty, single):
+            pass
 
     def _counts(self, table: Table) -> list[tuple[Fraction, int]]:
         places = RulePlaces(each.constraint for each in table.constraints)
@@ -181,6 +243,31 @@ class CountedSet:
 
     def load(self) -> None:
         """Load nothing more: the rehearsal has."""
+
+    @cached_property
+    def row_local(self) -> RowLocal:
+        """The lines with rules on single rows, of all tables: units own rows in any of them."""
+        single = [is_single for table in self._tables for is_single in table.single]
+        reach = max(table.reach for table in self._tables)
+        if not all(is_known_by_text(table.owner_type) for table in self._tables):
+            return RowLocal()
+        return row_local_lines(self.limits, single, reach=reach, owned=True)
+
+    def broken(
+        self, slices: PrivateSlices, predicates: Sequence[WherePredicate | None], cells: Sequence[Cell]
+    ) -> CappedSums:
+        """Scan the tables for what units break of some lines together: the sum is over all tables. Private."""
+        del slices, predicates
+        owners, first, place = OwnersBroken(), 0, 0
+        asked = [line for _, line in cells]
+        for table in self._tables:
+            lines = [line - first for line in asked if first <= line < first + len(table.single)]
+            if lines:
+                for at, batch in table.broken(lines):
+                    owners.add(batch, place + at)
+            first, place = first + len(table.single), place + len(lines)
+        found = owners.counts(len(cells))
+        return CappedSums(found.tops, found.counts)
 
     def counts(self, slices: PrivateSlices, where: WherePredicate | None) -> list[tuple[Fraction, int]]:
         """Return of each limit the exact count; each table is read once. Private."""

@@ -42,8 +42,9 @@ from dpdb.release import (
 )
 from dpdb.schema import Column, TableSchema
 from dpdb.stopping import Closing
-from dpdb.suites.check import CheckRun, RunOptions
+from dpdb.suites.check import CheckRun
 from dpdb.suites.counted import counted_suite, refuse_unsaid
+from dpdb.suites.prepare import RunOptions
 from dpdb.suites.results import CheckResults
 from dpdb.suites.tables.counted_set import CountedSet, OwnedTable, RowsUsed, owned_table
 from dpdb.suites.tables.members import Member, RemoteTables, TableFolder, members_of
@@ -207,7 +208,7 @@ class TableSet(Closing):
     def prepare(self, **options: Any) -> CheckRun:
         """Check everything public about a run; the result has its plan and charge. Reads no row, spends nothing.
 
-        Options are the fields of `dpdb.suites.check.RunOptions`; a set has no slices.
+        Options are the fields of `dpdb.suites.prepare.RunOptions`; a set has no slices.
         """
         asked, digest = RunOptions(**options), self._digest()
         asked.refuse_run_id(has_ledger=self.has_ledger)
@@ -222,9 +223,9 @@ class TableSet(Closing):
             "public_parents": [table.public_keys for table in self._read],
         }
         slices = Slices((None,), None, Region(), None)
+        known: dict[str, Any] = {"rows": self._max_rows or 1, "rule_set": digest, "notion": self._account.notion}
         recorded = None if asked.keep is None else self._account.kept_suite(asked.keep)
-        rows = self._max_rows or 1
-        return asked.prepared(self._counted_set, slices, request, rows=rows, rule_set=digest, recorded=recorded)
+        return asked.prepared(self._counted_set, slices, request, **known, recorded=recorded)
 
     def _digest(self) -> str:
         """The SHA-256 of the checks, each with its table: one that moves to another table is another check."""
@@ -246,7 +247,7 @@ class TableSet(Closing):
 
         def read(held: SuiteReservation) -> Callable[[], SuiteLevel | None]:
             nothing = cast(PrivateSlices, None)  # the set has its own tables
-            draw = run.read(nothing, held, self._progress)
+            draw = run.read(nothing, held, self._progress, self._refuse_change)
             self._refuse_change()
             return draw
 

@@ -33,6 +33,7 @@ def add_check(commands: Any) -> None:
     setting_options(parser, ("table", "csv_schema", "delimiter"))
     declared_options(parser)
     parser.add_argument("--epsilon", default="1", metavar="E", help="reserved; what is not needed is given back (1)")
+    parser.add_argument("--rho", metavar="R", help="reserved on a zcdp ledger, instead of --epsilon (epsilon^2 / 2)")
     parser.add_argument("--where", metavar="SQL", help="predicate that selects the rows that are checked")
     parser.add_argument("--by", metavar="COLUMN", help="check each slice of this column by itself")
     parser.add_argument("--keys", metavar="V,V", help="the public list of keys, as one line of CSV")
@@ -89,7 +90,7 @@ def _rules(options: argparse.Namespace, suite: WrittenLines) -> tuple[DenialCons
 
 def _checked(
     options: argparse.Namespace, suite: WrittenLines, rules: tuple[DenialConstraint, ...] | None
-) -> tuple[SuitePlan, CheckResults] | None:
+) -> tuple[SuitePlan | None, CheckResults] | None:
     from dpdb.doors.cli.options import keys
     from dpdb.doors.cli.session import clear_bar, name_run, run_session, running
     from dpdb.doors.cli.texts import plan_text
@@ -109,17 +110,17 @@ def _checked(
                     "each run pays at least a quarter of epsilon; with --keep NAME later runs of the suite cost nothing"
                 )
         with running(options, prepared.charge.run_id):
-            return prepared.plan, run_check(session, prepared)
+            return prepared.deciding, run_check(session, prepared)
 
 
 _ASKED = (
-    "epsilon", "confidence", "certain", "within", "where", "by", "keep", "runs", "run_id", "label", "who",
+    "epsilon", "rho", "confidence", "certain", "within", "where", "by", "keep", "runs", "run_id", "label", "who",
 )  # fmt: skip
 
 
 _STEPS_OF_SET = 40
 _OF_ONE_TABLE = ("where", "by", "keys", "private_parent", "max_children", "row_bound", "schema", "delimiter")
-_ASKED_OF_SET = ("epsilon", "confidence", "certain", "within", "keep", "runs", "run_id", "label", "who")
+_ASKED_OF_SET = ("epsilon", "rho", "confidence", "certain", "within", "keep", "runs", "run_id", "label", "who")
 _LIMITS = ("memory_limit", "temp_directory", "threads", "gather_rows")
 _MOST_REASONS = 5
 
@@ -169,7 +170,7 @@ def check_tables(options: argparse.Namespace) -> int:
             with running(options, prepared.charge.run_id):
                 results = tables.run(prepared)
             left_out = _left_out(tables)
-            text = checks_text(results, prepared.plan) + _left_out_text(tables)
+            text = checks_text(results, prepared.deciding) + _left_out_text(tables)
         if options.format == "json":
             text = json.dumps({**results.to_dict(), "not_checked": left_out}, indent=2) + "\n"
         output.show(text, (), run_id=results.run_id, checks=[results])

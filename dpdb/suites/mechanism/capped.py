@@ -1,0 +1,324 @@
+"""`draw_numbers`: one number for each open check, however many fail. The mechanism, with its proof.
+
+A check is **row-local** if its statistic is a sum over units u of v_i(u) in 0..K, v_i a function of u's own rows (and
+of public parents) alone. A(u) is the sum of v_i(u) over the m statistics that are drawn together. For a public whole
+k, w(u) = min(1, k / A(u)), rounded down to a multiple of 1/64: a unit counts in at most k checks. Then
+
+    g_i = sum over u of w(u) v_i(u),        J_k = sum over u of (1 - w(u)) max_i v_i(u),
+
+and g_i <= f_i <= g_i + J_k for the exact statistic f_i, because 0 <= (1 - w) v_i <= (1 - w) max_i v_i.
+
+**Theorem 6.** With one unit more, (g_i) changes by at most k in l1 and by at most min(k, sqrt(K k)) in l2, and J_k by
+0 to K, however many checks there are and however many fail. So independent discrete Laplace noise of scale k / e on
+all g_i is e-DP, and discrete Gaussian noise of sensitivity min(k, sqrt(K k)) is zCDP.
+
+Proof. v_i and w depend on u alone, so g(D + u) - g(D) = w(u) (v_i(u))_i. In l1 this is w A <= k. In l2, squared,
+w^2 sum of v_i^2 <= w^2 K A <= K k because w <= 1 and w A <= k; and l2 <= l1. J_k changes by (1 - w(u)) max_i v_i(u),
+which is in [0, K]. QED
+
+All is in steps of 1/64 rows: of (g_i) the sensitivity is 64 k steps in l1, ceil(64 min(k, sqrt(K k))) in l2, of J_k
+64 K. It is individual accounting (Feldman and Zrnic 2021) in closed form.
+
+The draws compose one after another, each at a share that is fixed by what was published before:
+
+1. k, by a noisy maximum over a public list of minus (public width of the bounds at k, plus J_k): every score changes by
+   -64 K to 0, so its range is 64 K (`dpdb.privacy.noisy_max`). With one candidate nothing is drawn.
+2. J_k with noise. At k = m K nothing is capped, so J_k is 0 by definition, and its share goes to the numbers.
+3. The m numbers.
+
+**Bounds.** Let beta be the doubt. Each noise exceeds its tail M at beta / m, M' at beta / (2 m), t at beta / 2 with at
+most these probabilities. So but for beta no number is above g_i + M, and then y_i - M > T proves f_i >= g_i > T: no
+false fail. But for another beta, f_i <= y_i + M' + max(0, J + t) for all of them (M for M' and nothing for J where k is
+m K). Both hold together at 2 beta.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from dpdb.errors import ParameterError
+from dpdb.privacy import (
+    bounded_range_max,
+    discrete_gaussian,
+    discrete_gaussians,
+    discrete_laplace,
+    discrete_laplaces,
+    gaussian_scale,
+    gaussian_tail,
+    laplace_scale,
+    laplace_tail,
+    noisy_max,
+    split,
+)
+
+STEPS = 64
+"""Steps in a row: weights are multiples of 1 / 64."""
+
+_SHARES = (5, 25, 70)  # percent for the choice of k, for J_k, for the numbers
+Paid = Literal["epsilon", "rho"]
+
+Cell = tuple[int, int]
+"""A statistic in a slice: the places of the slice and of the line."""
+
+
+@dataclass(frozen=True)
+class CappedSums:
+    """What one scan gives: everything by A, the sum of v_i(u) of a unit. Private.
+
+    Attributes
+    ----------
+    tops : mapping of int to int
+        By A >= 1, the sum of max_i v_i(u) over the units that have it.
+    counts : sequence of mapping of int to int
+        By statistic, by A, the sum of v_i(u).
+    """
+
+    tops: Mapping[int, int]
+    counts: Sequence[Mapping[int, int]]
+
+    def capped(self, statistic: int, most: int) -> int:
+        """Return g_i in steps, where a unit counts in at most `most` checks."""
+        return sum(weight(most, a) * count for a, count in self.counts[statistic].items())
+
+    def lost(self, most: int) -> int:
+        """Return J_k in steps."""
+        return sum((STEPS - weight(most, a)) * top for a, top in self.tops.items())
+
+
+def weight(most: int, broken: int) -> int:
+    """Return w = min(1, k / A), rounded down, in steps.
+
+    Examples
+    --------
+    >>> weight(3, 2), weight(3, 3), weight(3, 4), weight(1, 100)
+    (64, 64, 48, 0)
+    """
+    return STEPS if broken <= most else STEPS * most // broken
+
+
+@dataclass(frozen=True)
+class CappedPlan:
+    """All that is public about the numbers of some statistics that are drawn together.
+
+    Attributes
+    ----------
+    count : int
+        m, how many statistics.
+    reach : int
+        K, by how much one unit may change one of them.
+    amount : int
+        What all draws together may cost: nano-epsilon, or pico-rho.
+    beta : float
+        The doubt of the fails, and once more of the bounds.
+    paid : str
+        `epsilon` (discrete Laplace) or `rho` (discrete Gaussian).
+    """
+
+    count: int
+    reach: int
+    amount: int
+    beta: float
+    paid: Paid = "epsilon"
+
+    @cached_property
+    def candidates(self) -> tuple[int, ...]:
+        """The public list of k: 1, 2, 3, 4, 6, 8, 12, ... and m K."""
+        return candidates_of(self.count * self.reach)
+
+    @cached_property
+    def shares(self) -> tuple[int, int, int]:
+        """The amounts for the choice of k, for J_k, and for the numbers; the sum is `amount`."""
+        if len(self.candidates) == 1:
+            return 0, 0, self.amount
+        choice, lost, numbers = split(self.amount, _SHARES)
+        return choice, lost, numbers
+
+    def of_numbers(self, most: int) -> int:
+        """Return the amount for the numbers: with that for J_k where nothing is capped."""
+        _, lost, numbers = self.shares
+        return numbers + lost if self.caps_nothing(most) else numbers
+
+    def caps_nothing(self, most: int) -> bool:
+        """Whether no unit can break more than k checks."""
+        return most >= self.count * self.reach
+
+    def sensitivity(self, most: int) -> int:
+        """Return how much one unit changes all numbers, in steps: in l1, or in l2 where rho is paid."""
+        if self.paid == "epsilon":
+            return STEPS * most
+        squared = STEPS**2 * min(most * most, self.reach * most)
+        root = math.isqrt(squared)
+        return root + (root * root < squared)
+
+    def tail(self, most: int, chance: float) -> int:
+        """Return the steps that the noise of one number exceeds with at most this probability."""
+        if self.paid == "epsilon":
+            return laplace_tail(laplace_scale(self.sensitivity(most), self.of_numbers(most)), chance)
+        return gaussian_tail(gaussian_scale(self.sensitivity(most), self.of_numbers(most)), chance)
+
+    @cached_property
+    def lost_tail(self) -> int:
+        """t: the steps that the noise of J_k exceeds with at most beta / 2."""
+        if self.paid == "epsilon":
+            return laplace_tail(laplace_scale(STEPS * self.reach, self.shares[1]), self.beta / 2)
+        return gaussian_tail(gaussian_scale(STEPS * self.reach, self.shares[1]), self.beta / 2)
+
+    def below(self, most: int) -> int:
+        """M in steps: how far a number may be above the capped statistic, all together."""
+        return self.tail(most, self.beta / self.count)
+
+    def above(self, most: int) -> int:
+        """M' in steps: how far the capped statistic may be above a number, all together."""
+        return self.tail(most, self.beta / (self.count if self.caps_nothing(most) else 2 * self.count))
+
+    def width(self, most: int) -> int:
+        """Return how wide the bounds are in steps, but for J_k."""
+        lost = 0 if self.caps_nothing(most) else self.lost_tail
+        return self.below(most) + self.above(most) + lost
+
+
+def candidates_of(largest: int) -> tuple[int, ...]:
+    """Return the public list of k up to m K.
+
+    Examples
+    --------
+    >>> candidates_of(7), candidates_of(1)
+    ((1, 2, 3, 4, 6, 7), (1,))
+    """
+    found, base = [1], 2
+    while base < largest:
+        found += [each for each in (base, base + base // 2) if each < largest and each > found[-1]]
+        base *= 2
+    return (*(each for each in found if each < largest), largest)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The published numbers of some statistics; to be recorded before anything of them is shown.
+
+    Attributes
+    ----------
+    level : int
+        The place of this record among those of the run's levels.
+    cells : tuple of (int, int)
+        The statistics, by slice and line.
+    amount : int
+        What the draws cost.
+    most : int
+        k: a unit counts in at most so many of these checks.
+    lost : int or None
+        J_k with its noise, in steps; None where nothing is capped.
+    values : tuple of int
+        The number of each statistic, in steps.
+    """
+
+    level: int
+    cells: tuple[Cell, ...]
+    amount: int
+    most: int
+    lost: int | None
+    values: tuple[int, ...]
+
+    def to_json(self) -> str:
+        """Return the record."""
+        return json.dumps({"kind": "numbers", **vars(self)}, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Numbers:
+        """Return what was recorded.
+
+        Raises
+        ------
+        ParameterError
+            If the text is no record of numbers.
+        """
+        try:
+            record = json.loads(text)
+            lost = record["lost"]
+            return cls(
+                level=int(record["level"]),
+                cells=tuple((int(key), int(line)) for key, line in record["cells"]),
+                amount=int(record["amount"]),
+                most=int(record["most"]),
+                lost=None if lost is None else int(lost),
+                values=tuple(map(int, record["values"])),
+            )
+        except (KeyError, TypeError, ValueError):
+            raise ParameterError("recorded numbers of the suite cannot be read") from None
+
+
+def draw_numbers(plan: CappedPlan, sums: CappedSums, cells: Sequence[Cell], level: int) -> Numbers:
+    """Choose k, then draw J_k and all numbers. Costs `plan.amount`, whatever is chosen.
+
+    Parameters
+    ----------
+    plan : CappedPlan
+    sums : CappedSums
+        Private.
+    cells : sequence of (int, int)
+        What the statistics are, for the record.
+    level : int
+        The place of the record.
+    """
+    if not len(cells) == len(sums.counts) == plan.count:
+        raise ValueError("a number for each statistic, and none besides")
+    most = _choose(plan, sums)
+    lost = None if plan.caps_nothing(most) else _lost(plan, sums.lost(most))
+    noises = _noises(plan, most)
+    values = tuple(sums.capped(place, most) + noise for place, noise in enumerate(noises))
+    return Numbers(level, tuple(cells), plan.amount, most, lost, values)
+
+
+def _choose(plan: CappedPlan, sums: CappedSums) -> int:
+    if len(plan.candidates) == 1:
+        return plan.candidates[0]
+    scores = [-(plan.width(most) + sums.lost(most)) for most in plan.candidates]
+    choose = noisy_max if plan.paid == "epsilon" else bounded_range_max
+    return plan.candidates[choose(scores, -STEPS * plan.reach, 0, plan.shares[0])]
+
+
+def _lost(plan: CappedPlan, lost: int) -> int:
+    add = discrete_laplace if plan.paid == "epsilon" else discrete_gaussian
+    return add(lost, STEPS * plan.reach, plan.shares[1])[0]
+
+
+def _noises(plan: CappedPlan, most: int) -> list[int]:
+    draw = discrete_laplaces if plan.paid == "epsilon" else discrete_gaussians
+    return draw(plan.count, plan.sensitivity(most), plan.of_numbers(most))
+
+
+@dataclass(frozen=True)
+class NumberBounds:
+    """What a number says of its statistic, in rows.
+
+    Attributes
+    ----------
+    lower, upper : int
+        f is at least `lower`, certainly beyond a limit below it; and at most `upper`.
+    """
+
+    lower: int
+    upper: int
+
+
+def bounds_of_number(plan: CappedPlan, numbers: Numbers, place: int) -> NumberBounds:
+    """Return the bounds of a statistic: all lower ones hold but for beta, all upper ones but for another beta."""
+    value = numbers.values[place]
+    lower = -((plan.below(numbers.most) - value) // STEPS)
+    upper = (value + plan.above(numbers.most) + _most_lost(plan, numbers)) // STEPS
+    least = max(0, lower)
+    return NumberBounds(least, max(least, upper))
+
+
+def short_rows(plan: CappedPlan, numbers: Numbers) -> int:
+    """Return the most rows that a number misses because of the cap, with the confidence of the bounds."""
+    return _most_lost(plan, numbers) // STEPS
+
+
+def _most_lost(plan: CappedPlan, numbers: Numbers) -> int:
+    return 0 if numbers.lost is None else max(0, numbers.lost + plan.lost_tail)

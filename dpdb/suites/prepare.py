@@ -1,0 +1,238 @@
+"""`prepare_check`: everything public about a run of a suite, before anything is spent; `RunOptions`: what is asked.
+
+On a pure account a run is a `CheckRun`, by levels and numbers; on a zcdp ledger a `WorstRun`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dpdb.errors import ParameterError
+from dpdb.privacy import PURE, ZCDP, Notion, as_fraction, format_epsilon, format_rho, parse_epsilon, parse_rho
+from dpdb.release import Charge, Epsilon, Key, Session, Slices, checked_keys, new_run_id, parse_slices
+from dpdb.suites.check import CheckRun
+from dpdb.suites.counted import CountedSuite, counted_suite, refuse_same_names, refuse_unsaid
+from dpdb.suites.mechanism.plan import Certain
+from dpdb.suites.mechanism.planned import plan_suite
+from dpdb.suites.mechanism.worst_first import plan_worst_first
+from dpdb.suites.results import checked_within
+from dpdb.suites.suite import Suite, SuiteLike, load_suite
+from dpdb.suites.worst_run import WorstRun
+
+if TYPE_CHECKING:
+    from dpdb.suites.tables.counted_set import CountedSet
+
+_RUNS_KEPT = 365
+
+
+def prepare_check(
+    session: Session,
+    suite: Suite | SuiteLike,
+    *,
+    where: str | None = None,
+    by: str | None = None,
+    keys: Sequence[Key] | None = None,
+    day: date | str | None = None,
+    **options: Any,
+) -> CheckRun:
+    """Check everything public about a run of a suite; the result has its plan and charge.
+
+    Reads no row, draws nothing, spends nothing.
+
+    Parameters
+    ----------
+    session : Session
+        Its constraints have all rules of the suite.
+    suite : path, text or Suite
+        Rules with limits.
+    where, by, keys
+        The rows that are checked, as for releases; by keys a suite for each.
+    day : date or str, optional
+        What ``{date}`` stands for.
+    **options
+        The fields of `RunOptions`.
+    """
+    asked, table = RunOptions(**options), session.public
+    if not isinstance(suite, Suite):
+        suite = load_suite(suite, table.opened.schema.names, date=day)
+    keys = checked_keys(by, keys)
+    if asked.keep is not None and by is not None:
+        raise ParameterError("a kept suite has no slices; keep one suite for each key (--where)")
+    asked.refuse_run_id(has_ledger=session.has_ledger)
+    counted = counted_suite(table, suite)
+    if asked.keep is None or session.kept_suite(asked.keep) is None:  # one that was opened before goes on
+        refuse_unsaid(suite, counted.limits)
+    if counted.brings_rows:
+        table.opened.admit_graph()
+    slices = parse_slices(table.opened, where, by, keys)
+    request = {
+        "suite": suite.digest,
+        "where": where,
+        "by": by,
+        "keys": slices.keys,
+        "constraints_sha256": table.constraints_sha256,
+        **table.unit.public,
+        **({"public_parents": table.opened.public_keys} if table.opened.public_keys else {}),
+    }
+    known: dict[str, Any] = {"rows": table.unit.rows, "rule_set": table.constraints_sha256, "notion": session.notion}
+    recorded = None if asked.keep is None else session.kept_suite(asked.keep)
+    return asked.prepared(counted, slices, request, **known, recorded=recorded)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The options of a run that every suite has, on a table or on a set of tables.
+
+    Attributes
+    ----------
+    epsilon : number
+        To reserve; on a zcdp ledger the rho that a pure release of it costs there, epsilon^2 / 2.
+    rho : number, optional
+        To reserve instead, on a zcdp ledger.
+    confidence : float
+        Of all verdicts together.
+    certain : str
+        ``fail`` or ``pass``: the verdict that is not due to noise.
+    within : number, optional
+        By how many rows a pass may be beyond its limit, and else is `not shown`; as many as the suite aims at. It
+        decides only what is said.
+    keep : str, optional
+        A name under which later runs are free.
+    runs : int, optional
+        How many runs of a kept suite there will be; 365.
+    run_id, label, who : str, optional
+        As for releases.
+    """
+
+    epsilon: Epsilon = 1
+    rho: Epsilon | None = None
+    confidence: float = 0.99
+    certain: Certain = "fail"
+    within: float | None = None
+    keep: str | None = None
+    runs: int | None = None
+    run_id: str | None = None
+    label: str | None = None
+    who: str | None = None
+
+    def refuse_run_id(self, *, has_ledger: bool) -> None:
+        """Refuse a number of runs without a name, and a run id without a ledger."""
+        if self.runs is not None and self.keep is None:
+            raise ParameterError("runs is for a suite that is kept: give keep= (--keep NAME)")
+        if self.run_id is not None and not has_ledger:
+            raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
+
+    def prepared(
+        self,
+        counted: CountedSuite | CountedSet,
+        slices: Slices,
+        request: Mapping[str, Any],
+        *,
+        rows: int,
+        rule_set: str,
+        notion: Notion,
+        recorded: str | None = None,
+    ) -> CheckRun:
+        """Return a run with its plan and charge; of a suite that an older version keeps, with the plan of that.
+
+        Parameters
+        ----------
+        counted, slices
+            The checks that are counted, and the slices.
+        request
+            All other public values of the call.
+        rows
+            How many rows one unit may have in a table.
+        rule_set
+            Digest of the rules, for the history.
+        notion
+            Of the account: pure by levels and numbers, zcdp worst first.
+        recorded
+            With which the suite is kept (`CheckRun.spec`), if it is.
+        """
+        planned = partial(self._planned, counted, slices, request, rows, rule_set)
+        if notion is not PURE:
+            self._refuse_in(notion)
+            run: CheckRun = self._in_rho(planned())
+        elif self.rho is not None:
+            raise ParameterError(
+                "rho= needs a ledger that counts in rho (dpdb budget create --notion zcdp); else ask with epsilon="
+            )
+        else:
+            run = planned(row_local=() if self.keep is not None else counted.row_local.tests)
+        if recorded is not None and recorded != run.spec:
+            older = planned(halves_limits=False)
+            run = older if older.spec == recorded else run
+        refuse_same_names(name for names in run.names for name in names)
+        return run
+
+    def _planned(
+        self,
+        counted: CountedSuite | CountedSet,
+        slices: Slices,
+        request: Mapping[str, Any],
+        rows: int,
+        rule_set: str,
+        **options: Any,
+    ) -> CheckRun:
+        epsilon = parse_epsilon(self.epsilon)
+        plan = plan_suite(
+            [each.tested for each in counted.limits],
+            epsilon,
+            _exact(self.confidence),
+            certain=self.certain,
+            runs=self.runs if self.runs is not None else 1 if self.keep is None else _RUNS_KEPT,
+            keys=len(slices.predicates),
+            unit_reach=counted.row_local.reach,
+            **options,
+        )
+        request = {
+            **request,
+            "epsilon": format_epsilon(epsilon),
+            "confidence": self.confidence,
+            "certain": self.certain,
+            "runs": plan.runs,
+            **({} if self.keep is None else {"keep": self.keep}),
+        }
+        run_id = self.run_id or new_run_id("check")
+        charge = Charge(
+            (epsilon,), rows, slices.charged, request, run_id, rule_set=rule_set, label=self.label, who=self.who
+        )
+        within = None if self.within is None else checked_within(self.within)
+        return CheckRun(charge, self.keep, counted, plan, slices, within)
+
+    def _in_rho(self, run: CheckRun) -> WorstRun:
+        """Return a run that is paid in rho instead."""
+        epsilon = as_fraction(parse_epsilon(self.epsilon))
+        rho = ZCDP.charge_pure(epsilon) if self.rho is None else parse_rho(self.rho)
+        tests = [each.tested for each in run.counted.limits]
+        worst = plan_worst_first(tests, rho, _exact(self.confidence), keys=len(run.slices.predicates))
+        request = {**run.charge.request, "rho": format_rho(rho)}
+        del request["epsilon"]
+        charge = replace(run.charge, parts=(), rho=rho, request=request)
+        return WorstRun(charge, None, run.counted, run.plan, run.slices, run.within, worst=worst)
+
+    def _refuse_in(self, notion: Notion) -> None:
+        """Refuse what a ledger that is not pure does not take; before anything is spent."""
+        if notion is not ZCDP:
+            raise ParameterError(
+                f"checks need a pure or a zcdp ledger, and this one is {notion.name}: nothing is known of them in mu; "
+                "measure instead"
+            )
+        if self.keep is not None:
+            raise ParameterError("a kept suite needs a pure ledger, and this one is zcdp")
+        if self.certain != "fail":
+            raise ParameterError("certain 'pass' needs a pure ledger, and this one is zcdp: there a failure is certain")
+
+
+def _exact(confidence: float) -> Fraction:
+    """Return the confidence of all verdicts as an exact number; refuse what is none."""
+    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0.5 <= confidence < 1:
+        raise ParameterError(f"confidence must be at least 0.5 and below 1, got {confidence!r}")
+    return Fraction(Decimal(repr(confidence)))

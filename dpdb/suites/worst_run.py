@@ -1,0 +1,122 @@
+"""`WorstRun`: one run of a suite on a ledger that counts in rho: the worst check first, step after step.
+
+All of rho is debited first. Each step is recorded before anything of it is shown, and the run is settled to the sum of
+its steps (`dpdb.suites.mechanism.worst_first`). Slices come one after another; the dearest one is charged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from dpdb.engine import Progress
+from dpdb.ledger import SuiteReservation
+from dpdb.privacy import check_samplers, format_rho, rho_as_float
+from dpdb.release import PrivateSlices, SuiteLevel
+from dpdb.suites.check import CheckRun
+from dpdb.suites.mechanism.plan import SuitePlan
+from dpdb.suites.mechanism.worst_first import Step, WorstPlan, WorstState, draw_step, worst_verdicts
+from dpdb.suites.results import CheckResults, result_of
+
+
+@dataclass(frozen=True)
+class WorstRun(CheckRun):
+    """A run in rho (implements `dpdb.release.account.SuiteRun`); `plan` has its tests as a pure ledger would.
+
+    Attributes
+    ----------
+    worst : WorstPlan
+    """
+
+    worst: WorstPlan = field(kw_only=True)
+
+    @property
+    def deciding(self) -> SuitePlan | None:
+        """None: what is undecided was not tested at all."""
+        return None
+
+    def mechanism(self) -> dict[str, object]:
+        """Return all that decides what a step means: no floats."""
+        return {name: getattr(self.worst, name) for name in ("lattice", "rho", "costs", "shares")}
+
+    def load(self) -> None:
+        """Load the samplers and the kernels of the statistics. Reads no row."""
+        super().load()
+        check_samplers(gaussian=True)
+
+    def make_secret(self) -> str:
+        """Return nothing: no threshold is hidden."""
+        return "{}"
+
+    def read(
+        self, slices: PrivateSlices, held: SuiteReservation, progress: Progress, compare: Callable[[], None]
+    ) -> Callable[[], SuiteLevel | None]:
+        """Read the rows of every slice, unless all is recorded; the result draws step after step. Private."""
+        del compare
+        states = self._states(held)
+        exact: list[list[int]] = []
+        if not all(state.is_over(self.worst) for state in states):
+            exact = [self._statistics(slices, predicate) for predicate in self.slices.predicates]
+        steps = self._drawn(states, exact, len(held.levels), progress)
+        return lambda: next(steps, None)
+
+    def _drawn(
+        self, states: list[WorstState], exact: Sequence[Sequence[int]], recorded: int, progress: Progress
+    ) -> Iterator[SuiteLevel]:
+        names = self.names
+        for key in range(len(states)):
+            while not states[key].is_over(self.worst):
+                progress("drawing noise")
+                step = draw_step(self.worst, exact[key], states[key], key)
+                before = states[key].failed
+                states[key] = states[key].after(self.worst, step)
+                recorded += 1
+                failed = () if len(before) == len(states[key].failed) else (names[key][step.test],)
+                spent = max(state.spent for state in states)
+                yield SuiteLevel(recorded, step.to_json(), spent, failed)
+
+    def _states(self, held: SuiteReservation) -> list[WorstState]:
+        """Replay what is recorded, by slice."""
+        states = [WorstState() for _ in self.slices.predicates]
+        for _, text in sorted(held.levels.items()):
+            step = Step.from_json(text)
+            states[step.key] = states[step.key].after(self.worst, step)
+        return states
+
+    def answer(self, held: SuiteReservation) -> str:
+        """Return the verdicts as JSON."""
+        checks = [
+            result_of(each, line.text, line.statistic, verdict, since=None, key=key)
+            for key, state in zip(self.slices.keys or (None,), self._states(held), strict=True)
+            for each, verdict in zip(self.counted.limits, worst_verdicts(self.worst, state), strict=True)
+            for line in [self.counted.suite.lines[each.line]]
+        ]
+        return CheckResults(
+            tuple(checks),
+            confidence=float(self.worst.confidence),
+            epsilon_reserved=None,
+            epsilon=None,
+            rho_reserved=rho_as_float(held.reserved),
+            rho=rho_as_float(held.spent),
+            run_id=cast(str, self.charge.run_id),
+            guarantee=f"what is shown is rho-zCDP with rho = {format_rho(held.spent)} for adding or removing "
+            f"{self.counted.protects} (zero-concentrated differential privacy), for any unknown number of rows",
+        ).to_json()
+
+
+def worst_words(run: WorstRun) -> list[str]:
+    """Return what a run in rho can tell apart; public, nothing is read or spent."""
+    plan = run.worst
+    percent = f"{float(plan.confidence * 100):.12g}%"
+    within = max(plan.aim_of(test) for test in range(len(plan.tests))) / plan.lattice
+    passes = sum(plan.costs) * len(plan.lists)
+    steps = (plan.rho - passes) // plan.costs[-1]
+    return [
+        f"rho {format_rho(plan.rho)} is reserved: {passes / 10**12:.2g} stays charged if all pass, a failure costs "
+        f"from {plan.costs[0] / 10**12:.2g} (plain) to {plan.costs[-1] / 10**12:.2g} (close)",
+        "the worst check is found and measured first, then the next one, until the worst is not seen to fail",
+        f"with {percent} for all checks together, none within its limit fails, every number holds, and one that passes "
+        f"is at most {within:,.0f} rows over its limit if the money lasts",
+        f"{steps:,} failures are surely paid, however close; plain ones cost less",
+    ]
