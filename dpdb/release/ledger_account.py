@@ -59,9 +59,10 @@ class LedgerAccount:
         self._is_low = self.has_debited = False
         self._budget = as_budget(budget)
         bound = unit.bound if unit.children is None or unit.bound is None else rows_of(unit.bound)
-        # A unit is a value as it was read at first: with other types it would be another unit.
+        # A unit is a value as it was read at first: with other types and formats it would be another unit.
         columns = "" if bound is not None else columns_text(schema)
-        self._source = SourceMark(table_text(schema), opened, unit.rows, bound, read_as, columns, reading)
+        table = table_text(schema) + ("" if bound is None else reading.partition(", ")[2])
+        self._source = SourceMark(table, opened, unit.rows, bound, read_as, columns, reading)
         self._ledger = Ledger.open(path)
         try:
             self._ledger.check_table(self._source)

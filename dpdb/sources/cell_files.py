@@ -20,7 +20,16 @@ from dpdb.sources.cells.faults import Faults
 from dpdb.sources.cells.typed import reading, typed
 from dpdb.sources.files import Files
 from dpdb.sources.kinds import FileSource
-from dpdb.sources.source import Source, Wanted, copied, declared_types, text_column, unreadable, without_rows
+from dpdb.sources.source import (
+    Source,
+    Wanted,
+    copied,
+    declared_formats,
+    declared_types,
+    text_column,
+    unreadable,
+    without_rows,
+)
 
 _STREAM = exp.to_table("source_stream")
 
@@ -68,8 +77,9 @@ class CellFiles(FileSource):
         faults = Faults()
         refusals: list[SourceError] = []
         kinds = {c.name: c.declared_type for c in source.schema.columns if not c.is_untyped and c.type is not None}
+        formats = declared_formats(wanted.types)
         cells = [
-            exp.alias_(typed(exp.column(name, quoted=True), kinds.get(name)), name, quoted=True)
+            exp.alias_(typed(exp.column(name, quoted=True), kinds.get(name), formats.get(name)), name, quoted=True)
             for name in source.schema.names
         ]
         scan = exp.select(*cells).from_(_STREAM.copy()).subquery("cell_row")
@@ -165,7 +175,13 @@ def declared_source(
     """
     kinds = declared_types(database, files.place, names, wanted.types)
     schema = TableSchema(tuple(text_column(name, kinds) for name in names))
-    return Source(files.place, schema, without_rows(schema), read_as=read_as, reading=reading(kinds.values()))
+    return Source(
+        files.place,
+        schema,
+        without_rows(schema),
+        read_as=read_as,
+        reading=reading(kinds.values(), declared_formats(wanted.types)),
+    )
 
 
 def text_batch(

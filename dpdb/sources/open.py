@@ -46,7 +46,7 @@ from dpdb.sources.files import (
     state_of_files,
 )
 from dpdb.sources.kinds import FileSource, file_kinds, kind_of
-from dpdb.sources.source import Reading, Source, SourceLike, Wanted, null_of, presence
+from dpdb.sources.source import Reading, Source, SourceLike, Wanted, null_of, presence, type_and_format
 
 
 def open_source(
@@ -119,7 +119,8 @@ def declared_schema(database: Database, types: Mapping[str, str]) -> TableSchema
         If a type is not a SQL type, there is no column, or two have one name.
     """
     columns = []
-    for name, declared in types.items():
+    for name, told in types.items():
+        declared, _ = type_and_format(told)
         try:
             ((_, kind),) = database.describe(exp.select(null_of(declared)))
         except (EngineError, SqlglotError, ValueError):

@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from types import MappingProxyType
 
 import pyarrow as pa
 from sqlglot import exp
@@ -20,6 +21,7 @@ from dpdb.sources.kinds import FileSource
 from dpdb.sources.source import (
     Source,
     Wanted,
+    declared_formats,
     declared_types,
     has_ordered_categories,
     refuse_table_name,
@@ -55,11 +57,14 @@ class ParquetFiles(FileSource):
         refuse_table_name(files.place, wanted.table)
         named = parquet_columns(database, files)
         kinds = declared_types(database, files.place, named.folders, wanted.types)
-        source = scanned(database, files.place, parquet_scan(files, named, kinds))
+        formats = declared_formats(wanted.types)
+        source = scanned(database, files.place, parquet_scan(files, named, kinds, formats))
         lost = _categories(database, files)
         columns = (text_column(c.name, kinds) if c.name in named.folders else c for c in source.schema.columns)
         ordered = (replace(c, origin=TypeOrigin.CATEGORIES) if c.name in lost else c for c in columns)
-        return replace(source, schema=TableSchema(tuple(ordered)), reading=_reading(kinds))
+        return replace(
+            source, schema=TableSchema(tuple(ordered)), reading=_reading(kinds, declared_formats(wanted.types))
+        )
 
 
 def parquet_columns(database: Database, files: Files) -> FileColumns:
@@ -73,7 +78,9 @@ def parquet_columns(database: Database, files: Files) -> FileColumns:
     return files.columns(_own_columns(database, files))
 
 
-def parquet_scan(files: Files, names: FileColumns, types: Mapping[str, str]) -> exp.Expr:
+def parquet_scan(
+    files: Files, names: FileColumns, types: Mapping[str, str], formats: Mapping[str, str] = MappingProxyType({})
+) -> exp.Expr:
     """Scan the files.
 
     A type would otherwise be guessed from the folders that there are, which is from the rows.
@@ -86,6 +93,8 @@ def parquet_scan(files: Files, names: FileColumns, types: Mapping[str, str]) -> 
         Names of their own columns, and of those that folders name.
     types
         Declared types of the columns that folders name; the others are VARCHAR.
+    formats
+        Their declared formats. Default: none.
     """
     option = exp.PropertyEQ(this=exp.to_identifier("hive_partitioning"), expression=exp.false())
     scan = exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[_paths(files), option]))
@@ -97,27 +106,29 @@ def parquet_scan(files: Files, names: FileColumns, types: Mapping[str, str]) -> 
     columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in names.own]
     for key in names.folders:
         values = exp.Array(
-            expressions=[_key(found[files.keys.index(key)], types.get(key)) for found in files.partitions]
+            expressions=[
+                _key(found[files.keys.index(key)], types.get(key), formats.get(key)) for found in files.partitions
+            ]
         )
         value = exp.Anonymous(this="list_extract", expressions=[values, number.copy()])
         columns.append(exp.alias_(value, key, quoted=True))
     return exp.select(*columns).from_(scan).subquery("file_row")
 
 
-def _reading(kinds: Mapping[str, str]) -> str:
+def _reading(kinds: Mapping[str, str], formats: Mapping[str, str]) -> str:
     """Return how names of folders are read, by `dpdb.sources.cells.typed.reading`; most tables have none of a type."""
     if not kinds:
         return ""
     from dpdb.sources.cells.typed import reading
 
-    return reading(kinds.values())
+    return reading(kinds.values(), formats)
 
 
-def _key(text: str | None, kind: str | None) -> exp.Expr:
+def _key(text: str | None, kind: str | None, written: str | None) -> exp.Expr:
     """Return what the name of a folder says, in its type."""
     from dpdb.sources.cells.typed import typed
 
-    return typed(exp.cast(exp.convert(text), "VARCHAR", dialect="duckdb"), kind)
+    return typed(exp.cast(exp.convert(text), "VARCHAR", dialect="duckdb"), kind, written)
 
 
 def _paths(files: Files) -> exp.Expr:

@@ -217,12 +217,13 @@ def declared_types(
     columns
         Columns without a type.
     types
-        SQL types by column name.
+        SQL types by column name, with a format behind it or without; see `dpdb.sources.cells.formats`.
 
     Raises
     ------
     SourceError
-        If a declared column is none of `columns`, or its type is no SQL type that constraints can compare.
+        If a declared column is none of `columns`, its type is no SQL type that constraints can compare, or its values
+        are not written so.
     """
     unknown = sorted(set(types) - set(columns))
     if unknown and not columns:
@@ -230,15 +231,41 @@ def declared_types(
     if unknown:
         raise SourceError(f"{place}: the schema names {unknown[0]!r}, which is no column without a type (header line)")
     kinds = {}
-    for name, declared in types.items():
+    for name, told in types.items():
+        declared, written = type_and_format(told)
         try:
             kind = database.describe(exp.select(null_of(declared)))[0][1]
         except Exception:
             kind = ""
         if comparison_type(kind) is None:
             raise SourceError(f"{place}: column {name!r}: {declared!r} is not a SQL type that constraints can compare")
+        if written is not None:
+            _refuse_format(place, name, kind, written)
         kinds[name] = kind
     return kinds
+
+
+def _refuse_format(place: str, name: str, kind: str, written: str) -> None:
+    from dpdb.sources.cells.formats import format_problem
+
+    problem = format_problem(kind, written)
+    if problem is not None:
+        raise SourceError(f"{place}: column {name!r}, format {written!r}: {problem}")
+
+
+def type_and_format(declared: str) -> tuple[str, str | None]:
+    """Part what is declared of a column into its type and the format behind it; most have none."""
+    if not declared.rstrip().endswith("'"):
+        return declared, None
+    from dpdb.sources.cells.formats import split_format
+
+    return split_format(declared)
+
+
+def declared_formats(types: Mapping[str, str]) -> dict[str, str]:
+    """Return the formats among declared types, by column."""
+    found = {name: type_and_format(declared)[1] for name, declared in types.items()}
+    return {name: written for name, written in found.items() if written is not None}
 
 
 def null_of(declared: str) -> exp.Expr:

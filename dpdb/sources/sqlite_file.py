@@ -20,7 +20,16 @@ from dpdb.sources.cell_files import CellFiles, text_batch
 from dpdb.sources.cells.faults import Faults, FileFaults
 from dpdb.sources.cells.typed import reading
 from dpdb.sources.files import Files
-from dpdb.sources.source import Source, Wanted, choose_table, declared_types, reason_in_log, text_column, without_rows
+from dpdb.sources.source import (
+    Source,
+    Wanted,
+    choose_table,
+    declared_formats,
+    declared_types,
+    reason_in_log,
+    text_column,
+    without_rows,
+)
 
 _BATCH = 50_000
 # Steps of SQLite's machine that a view may take, half a minute, and more for each byte of the file.
@@ -87,7 +96,7 @@ class SQLiteFile(CellFiles):
         schema = TableSchema(
             tuple(Column(name, kind) if kind else text_column(name, kinds) for name, kind in columns.items())
         )
-        read = reading(column.declared_type for column in schema.columns)
+        read = reading((column.declared_type for column in schema.columns), declared_formats(wanted.types))
         return Source(files.place, schema, without_rows(schema), reading=read)
 
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:

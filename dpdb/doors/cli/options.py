@@ -322,8 +322,27 @@ def csv_line(option: str, text: str, *, spaced: bool = False) -> list[str]:
         ) from None
 
 
+def _with_formats(schema: str) -> str:
+    """Write FORMAT before the formats behind types, as the parser knows them; texts in brackets are values of ENUMs."""
+    import sqlglot
+
+    depth, parts, done = 0, [], 0
+    for token in sqlglot.tokenize(schema, dialect="duckdb"):
+        depth += {"L_PAREN": 1, "R_PAREN": -1}.get(token.token_type.name, 0)
+        if token.token_type.name == "STRING" and depth == 0:
+            parts += [schema[done : token.start], " FORMAT "]
+            done = token.start
+    return "".join([*parts, schema[done:]])
+
+
+def _formats(column: Any) -> list[Any]:
+    from sqlglot import exp
+
+    return [each.kind.this for each in column.constraints if isinstance(each.kind, exp.DateFormatColumnConstraint)]
+
+
 def csv_schema(options: argparse.Namespace) -> dict[str, str] | None:
-    """Read `--schema 'age INTEGER, "birth day" DATE'`."""
+    """Read `--schema 'age INTEGER, "birth day" DATE'`, also with formats: `day DATE '%d.%m.%Y'`."""
     if options.schema is None:
         return None
     import sqlglot
@@ -336,7 +355,7 @@ def csv_schema(options: argparse.Namespace) -> dict[str, str] | None:
         f"--schema {shortened(options.schema)!r}: expected column names with types, such as 'age INTEGER'"
     )
     try:
-        statements = sqlglot.parse(f"CREATE TABLE t ({options.schema}\n)", dialect="duckdb")
+        statements = sqlglot.parse(f"CREATE TABLE t ({_with_formats(options.schema)}\n)", dialect="duckdb")
     except (SqlglotError, RecursionError):
         raise problem from None
     table = statements[0].this if len(statements) == 1 and isinstance(statements[0], exp.Create) else None
@@ -344,7 +363,8 @@ def csv_schema(options: argparse.Namespace) -> dict[str, str] | None:
     if not columns or not all(isinstance(column, exp.ColumnDef) and column.kind for column in columns):
         raise problem
     try:
-        return {column.name: column.kind.sql("duckdb") for column in columns}
+        told = ((column, _formats(column)) for column in columns)
+        return {one.name: " ".join(each.sql("duckdb") for each in (one.kind, *formats)) for one, formats in told}
     except RecursionError:
         raise problem from None
 

@@ -25,12 +25,14 @@ What is read otherwise by another version of this module is another table to a l
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
 from dpdb.predicates import data_type
+from dpdb.sources.cells.formats import as_written
 
 RULE = "cells are read by rule 2"
 """The version of the rule. The first one was DuckDB's casts, by which ``12.7`` was the INTEGER 13."""
@@ -47,6 +49,7 @@ _PARTS = f"-?[0-9]+ +{_UNIT}"
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _FLOATS = ("FLOAT", "DOUBLE")
+_MOMENTS = ("DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP WITH TIME ZONE")
 _TIMES = ("TIME", "TIME WITH TIME ZONE")
 _ZONED = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS")
 _PLACES = {
@@ -64,18 +67,22 @@ _PATTERNS = {
 }
 
 
-def reading(kinds: Iterable[str]) -> str:
+def reading(kinds: Iterable[str], formats: Mapping[str, str]) -> str:
     """Return what a ledger knows of how cells are read, beside their types; empty where all are but text.
 
     Parameters
     ----------
     kinds
         The types of the columns whose cells are text.
+    formats
+        The formats that are declared, by column.
     """
-    return f"; {RULE}" if any(kind != "VARCHAR" for kind in kinds) else ""
+    if all(kind == "VARCHAR" for kind in kinds):
+        return ""
+    return f"; {RULE}" + (f", {json.dumps(dict(sorted(formats.items())))}" if formats else "")
 
 
-def typed(text: exp.Expr, kind: str | None) -> exp.Expr:
+def typed(text: exp.Expr, kind: str | None, written: str | None = None) -> exp.Expr:
     """Read a text as a value of a type, by the rule of this module: NULL where it is none.
 
     Parameters
@@ -84,9 +91,16 @@ def typed(text: exp.Expr, kind: str | None) -> exp.Expr:
         The cell, whose tree is copied.
     kind
         The type in DuckDB's spelling; None for the text itself.
+    written
+        The declared format, see `dpdb.sources.cells.formats`. Default: as the type says.
     """
     if kind is None:
         return text
+    if written is not None:
+        value = as_written(text, kind, written)
+        if kind == "BOOLEAN":
+            return value
+        return exp.TryCast(this=value, to=data_type(kind)) if kind in _MOMENTS else typed(value, kind)
     written = _pattern(kind)
     if written is None:
         return exp.TryCast(this=text.copy(), to=data_type(kind))
