@@ -16,8 +16,6 @@ if TYPE_CHECKING:
         WRITTEN as WRITTEN,
         Database as Database,
         Statement as Statement,
-        sql_file as sql_file,
-        sql_statement as sql_statement,
     )
     from dpdb.database.sql_functions import (
         add_function as add_function,
@@ -25,6 +23,11 @@ if TYPE_CHECKING:
         refuse_unusable as refuse_unusable,
         remove_function as remove_function,
         remove_macros as remove_macros,
+    )
+    from dpdb.database.templates import (
+        filled as filled,
+        filled_select as filled_select,
+        sql_file as sql_file,
     )
 else:
     __getattr__, __all__ = lazy_names(__name__)

@@ -1,9 +1,7 @@
-"""`Database`: the one class that executes SQL; how Ctrl-C ends a query, how much memory is free, and SQL in files.
+"""`Database`: the one class that executes SQL; how Ctrl-C ends a query, and how much memory is free.
 
 It owns a private in-memory DuckDB and a private temporary directory (mode 0700) for what does not fit in memory. Both
 are gone after `close()`, which also runs at interpreter exit, so Ctrl-C leaves nothing behind.
-
-SQL that is not generated stands in named files, shipped in the wheel as `dpdb/sql`, in a checkout in `sql/`.
 """
 
 from __future__ import annotations
@@ -19,16 +17,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 import duckdb
 import pyarrow as pa
-import sqlglot
 from sqlglot import exp
 
+from dpdb.database.templates import files_of, sql_file
 from dpdb.errors import OWNER_LOG, EngineError, OutOfMemoryError, ParameterError, SourceError
 from dpdb.files.new_file import WorkFolder
 from dpdb.names import in_double_quotes
@@ -484,40 +481,3 @@ def _content_of(path: Path) -> str:
         return path.read_text()
     except (OSError, UnicodeDecodeError):
         return ""
-
-
-_PACKAGE = Path(__file__).resolve().parents[1]
-
-
-@cache
-def sql_file(name: str) -> str:
-    """Return the text of `sql/<name>.sql`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If neither the wheel nor the checkout has the file: a packaging mistake.
-    """
-    for folder in (_PACKAGE / "sql", _PACKAGE.parent / "sql"):
-        path = folder / f"{name}.sql"
-        if path.is_file():
-            return path.read_text(encoding="utf-8")
-    raise FileNotFoundError(f"{name}.sql is missing from the installed package")
-
-
-_FILE = "sql_file"
-"""Of a tree: which file it is from, beside the tree, so that no query differs by it."""
-
-
-def files_of(query: exp.Expr) -> tuple[str, ...]:
-    """Return the names of the files of `sql/` that a query was made of, outermost first, each once."""
-    return tuple(dict.fromkeys(node.meta[_FILE] for node in query.walk() if _FILE in (node._meta or ())))
-
-
-def sql_statement(name: str, schema: str) -> exp.Expr:
-    """Return the one statement of `sql/<name>.sql` with its tables moved into `schema`."""
-    statement = sqlglot.parse_one(sql_file(name), dialect="duckdb")
-    for table in statement.find_all(exp.Table):
-        table.set("db", exp.to_identifier(schema, quoted=True))
-    statement.meta[_FILE] = name
-    return statement

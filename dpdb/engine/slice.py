@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
-from dpdb.database import Database, sql_statement
+from dpdb.database import Database, filled, filled_select
 from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, not_alone, self_conflict
 from dpdb.engine.sql.coded_rows import (
@@ -26,7 +26,6 @@ from dpdb.engine.sql.coded_rows import (
     CountedGroups,
     TableEdges,
     coded_columns,
-    edge_order,
     refuse_repeated,
 )
 from dpdb.engine.sql.input_rows import AcrossColumn, in_schema_order, read_columns
@@ -150,11 +149,11 @@ class LocalSlice:
     def _set_self_conflicts_apart(self) -> None:
         """Move the rows that violate a single-tuple constraint out of the slice: (row, first constraint violated)."""
         singles = [(k, dc) for k, dc in enumerate(self.constraints) if dc.constraint.is_single_tuple]
-        rows = exp.alias_(self.table("input_row"), "row", table=True)
+        rows = self.table("input_row")
         first = exp.Case(ifs=[exp.If(this=dc.over("row", "row"), true=exp.convert(k)) for k, dc in singles])
         position = exp.null() if self.source_row is None else exp.column(self.source_row, table="row", quoted=True)
-        apart = exp.select(exp.alias_(first, "dc"), exp.alias_(position, "source_row")).from_(rows)
-        apart = apart.where(*self.chosen(), self_conflict(self.constraints, "row"))
+        chosen = [*self.chosen(), self_conflict(self.constraints, "row")]
+        apart = filled_select("self_conflict", first=first, position=position, rows=rows, chosen=chosen)
         self.database.execute(apart.ctas(self.table("self_conflict")))
         self.self_conflicts = self._count(self.table("self_conflict"))
 
@@ -178,7 +177,7 @@ class LocalSlice:
             number = free_name("number", [*self.tuple_columns, *self._beside])
             count = exp.Window(this=exp.RowNumber(), over="OVER")
             kept.append(exp.alias_(count - 1, number, quoted=True))
-        query = exp.select(*kept).from_(exp.alias_(read.copy(), ROW, table=True)).where(*conditions)
+        query = filled_select("graph_row", columns=kept, rows=read, chosen=conditions)
         self.database.execute(query.ctas(self.table("graph_row")))
         if self.source_row is None:
             self.database.execute(f"DROP TABLE {read.sql('duckdb')}")
@@ -199,12 +198,11 @@ class LocalSlice:
         if not self.pairwise:
             return TableEdges(self.database, None, self.node_count)
         self._begin_joins()
-        self.database.execute(sql_statement("conflict_edge", self._name))
+        self.database.execute(filled("conflict_edge", edges=self.table("conflict_edge")))
         found = self.table("edge")
         for position in range(len(self.pairwise)):
             self._join(position, found, create=position == 0)
-        ordered = exp.select("u", "v", "dc").from_(found.copy()).order_by(*edge_order())
-        self.database.execute(exp.insert(ordered, self.table("conflict_edge")))
+        self.database.execute(filled("ordered_edges", found=found, edges=self.table("conflict_edge")))
         self.database.execute(f"DROP TABLE {found.sql('duckdb')}")
         edges = TableEdges(self.database, self.table("conflict_edge"), self.node_count)
         refuse_repeated(edges.batches())
@@ -232,8 +230,8 @@ class LocalSlice:
     def _by_row(self, positions: Iterable[int]) -> TableEdges:
         parts = [exp.select("u", "v").from_(self.table(f"edge_{position}")) for position in positions]
         together = exp.union(*parts, distinct=False) if parts[1:] else parts[0]
-        ordered = exp.select("u", "v").from_(together.subquery("listed")).order_by("u")
-        return TableEdges(self.database, ordered.subquery("by_row"), self.node_count)
+        ordered = filled_select("edges_by_row", edges=together)
+        return TableEdges(self.database, ordered.subquery(), self.node_count)
 
     def _begin_joins(self) -> None:
         """Show one step, whether some constraints' edges are listed, or all, or both: how many there are is private."""
@@ -319,7 +317,7 @@ class LocalSlice:
         return [] if self._where is None else [self._where.over("row")]
 
     def _count(self, table: exp.Table) -> int:
-        return int(self.database.value(exp.select(exp.Count(this=exp.Star())).from_(table.copy())))
+        return int(self.database.value(filled("row_count", rows=table)))
 
     def close(self) -> None:
         """Drop the slice's tables."""

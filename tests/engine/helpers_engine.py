@@ -21,7 +21,6 @@ from dpdb.database.database import Database
 from dpdb.engine.for_owner import violating_pairs
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sql.bind import BoundConstraint, bind, plain_pairs
-from dpdb.engine.sql.coded_rows import edge_order
 from dpdb.engine.sql.joins import degree_terms
 from dpdb.engine.sql.where import WherePredicate
 from dpdb.schema import Column, TableSchema
@@ -276,7 +275,7 @@ def ordered_edges(pairwise: Sequence[tuple[int, BoundConstraint]], tuples: exp.T
     union: exp.Query = parts[0]
     for part in parts[1:]:
         union = exp.union(union, part, distinct=False)
-    return exp.select("u", "v", "dc").from_(union.subquery("edge")).order_by(*edge_order())
+    return exp.select("u", "v", "dc").from_(union.subquery("edge")).order_by("u", "dc", "v")
 
 
 def edges_of(index: int, pairwise: Sequence[tuple[int, BoundConstraint]], tuples: exp.Table, rank: str) -> exp.Select:

@@ -15,7 +15,7 @@ from counting_noise import CountingNoise
 from private_rows import RULE, private_rows, shows_private
 from suite_door import door_with_suite
 
-from dpdb.database.database import sql_file
+from dpdb.database import sql_file
 from dpdb.doors.cli import main
 from dpdb.doors.sql import FrontEnd
 from dpdb.doors.sql.child.messages import Limits

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from dpdb.database.database import sql_file
+from dpdb.database import sql_file
 from dpdb.doors.sql.child import messages, worker
 from dpdb.doors.sql.child.messages import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase

@@ -27,7 +27,7 @@ from dpdb.constraints import (
     is_symmetric,
     never_null,
 )
-from dpdb.database import Database
+from dpdb.database import Database, filled_select
 from dpdb.engine.sql.comparison import bind_literals, common_type, typing_advice, untyped_problem
 from dpdb.engine.sql.input_rows import ComputedColumn
 from dpdb.errors import ConstraintTypeError
@@ -296,11 +296,7 @@ class PairQuery:
         if not self._ordered:
             u, v = exp.func("least", u, v), exp.func("greatest", u.copy(), v.copy())
         conditions = [*self._conditions, *_not_earlier(self._dc, earlier)]
-        return (
-            exp.select(exp.alias_(u, "u"), exp.alias_(v, "v"), exp.alias_(exp.convert(position), "dc"))
-            .from_(exp.alias_(rows.copy(), _FIRST, table=True))
-            .join(exp.alias_(rows.copy(), _SECOND, table=True), on=exp.and_(*conditions))
-        )
+        return filled_select("conflict_pairs", u=u, v=v, dc=position, rows=rows, violated=conditions)
 
 
 def plain_pairs(dc: BoundConstraint, rank: str) -> PairQuery:

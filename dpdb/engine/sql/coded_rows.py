@@ -23,7 +23,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
-from dpdb.database import Database
+from dpdb.database import Database, filled, filled_select
 from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.comparison import is_known
 from dpdb.errors import EngineError
@@ -32,7 +32,7 @@ from dpdb.thresholds import FEW_ROWS, HASH_BITS
 
 ROW = "row"
 """The alias of the rows in what they are asked."""
-_CODE, _LENT = "code", "coded_row"
+_LENT = "coded_row"
 
 _COLUMNS_AT_ONCE = 32
 
@@ -66,10 +66,10 @@ class CodedRows:
     def __init__(
         self, database: Database, rows: exp.Table, number: str, columns: Sequence[str], dictionary: exp.Table
     ) -> None:
-        self._database, self._rows, self._number = database, rows, exp.column(number, table=ROW, quoted=True)
-        self.count = int(database.value(exp.select(exp.Count(this=exp.Star())).from_(rows.copy())))
+        self._database, self._rows, self._number = database, rows, number
+        self.count = int(database.value(filled("row_count", rows=rows)))
         self._hashes = np.zeros(self.count, np.uint64)
-        self._fill(self._hashes, [hash_of(ROW, columns)], exp.select())
+        self._fill(self._hashes, row_hashes(rows, number, columns))
         self.codes: dict[str, Codes] = {}
         if self.count > FEW_ROWS.at:
             self.codes |= {name: self._coded(name, dictionary) for name in columns}
@@ -84,7 +84,8 @@ class CodedRows:
     def ask(self, integer: exp.Expr, kind: npt.DTypeLike) -> npt.NDArray[Any]:
         """Compute an integer without NULL from each row, aliased `ROW`. Needs the table, as `largest_group_of`."""
         found = np.zeros(self.count, kind)
-        self._fill(found, [integer], exp.select())
+        rows, number = exp.alias_(self._rows.copy(), ROW, table=True), exp.column(self._number, table=ROW, quoted=True)
+        self._fill(found, exp.select(number, integer).from_(rows))
         return found
 
     def largest_group(self, columns: Sequence[str]) -> int:
@@ -104,30 +105,27 @@ class CodedRows:
         return CountedGroups(rows, self._database.value).largest_group_of(key)
 
     def _coded(self, column: str, dictionary: exp.Table) -> Codes:
-        create_codes(self._database, self._rows, column, dictionary)
+        made = filled_select("dictionary", rows=self._rows, column=column).ctas(dictionary.copy())
+        self._database.execute(made)
         codes = np.full(self.count, -1, np.int32)
-        value = exp.column(column, table=ROW, quoted=True).eq(exp.column("value", table=_CODE, quoted=True))
-        joined = exp.select().join(exp.alias_(dictionary.copy(), _CODE, table=True), on=value)
-        self._fill(codes, [exp.column("rowid", table=_CODE)], joined)
+        self._fill(codes, filled("codes", rows=self._rows, number=self._number, column=column, dictionary=dictionary))
         self._database.execute(f"DROP TABLE {dictionary.sql('duckdb')}")
         return codes
 
     def _coded_together(self, columns: Sequence[str]) -> dict[str, Codes]:
         """Code some columns in one query, of (place of the column, number of the row, code)."""
         codes = np.full((len(columns), self.count), -1, np.int32)
-        rows = exp.alias_(self._rows.copy(), ROW, table=True)
-        queries = []
-        for place, name in enumerate(columns):
-            value = exp.column(name, table=ROW, quoted=True)
-            query = exp.select(exp.convert(place), self._number.copy(), code_of(value))
-            queries.append(query.from_(rows.copy()).where(is_known(value)))
+        queries = [
+            filled_select("few_codes", place=place, number=self._number, column=name, rows=self._rows)
+            for place, name in enumerate(columns)
+        ]
         for batch in self._database.stream(exp.union(*queries, distinct=False) if queries[1:] else queries[0]):
             codes[integer_column(batch, 0), integer_column(batch, 1)] = integer_column(batch, 2)
         return dict(zip(columns, codes, strict=True))
 
-    def _fill(self, found: npt.NDArray[Any], integers: Sequence[exp.Expr], query: exp.Select) -> None:
-        query = query.from_(exp.alias_(self._rows.copy(), ROW, table=True))
-        for batch in self._database.stream(query.select(self._number.copy(), *integers)):
+    def _fill(self, found: npt.NDArray[Any], query: exp.Expr) -> None:
+        """Write what a query computes from each row, beside the row's number, to its place."""
+        for batch in self._database.stream(query):
             found[integer_column(batch, 0)] = integer_column(batch, 1)
 
     def create_ranked(
@@ -153,20 +151,21 @@ class CodedRows:
         ranked = {rank: integer_array(np.arange(self.count, dtype=np.uint32)), row: integer_array(order)}
         ranked |= {name: _nullable(self.codes[name][order]) for name in coded}
         kept = [*columns, *beside]
-        fields = [exp.column(name, table=_LENT if name in ranked else ROW, quoted=True) for name in [rank, *kept]]
-        query = exp.select(*fields).from_(exp.to_table(_LENT))
-        if not set(kept) <= set(coded):
-            number = self._number.eq(exp.column(row, table=_LENT, quoted=True))
-            query = query.join(exp.alias_(self._rows.copy(), ROW, table=True), on=number)
+        lent = exp.to_table(_LENT)
+        if set(kept) <= set(coded):
+            query = filled_select("ranked_codes", columns=[rank, *kept], coded=lent)
+        else:
+            fields = [exp.column(name, table=_LENT if name in ranked else ROW, quoted=True) for name in [rank, *kept]]
+            query = filled_select(
+                "ranked_row", columns=fields, coded=lent, rows=self._rows, number=self._number, place=row
+            )
         with self._database.arrow_table(_LENT, pa.table(ranked)):
             self._database.execute(query.ctas(target.copy()))
 
 
 def largest_group_size(rows: exp.Expr, keys: Sequence[exp.Expr]) -> exp.Select:
     """Return the query of the size of the largest group of rows that agree in keys and have each: NULL if none has."""
-    size = exp.alias_(exp.Count(this=exp.Star()), "size")
-    groups = exp.select(size).from_(rows).where(*map(is_known, keys)).group_by(*(key.copy() for key in keys))
-    return exp.select(exp.Max(this=exp.column("size"))).from_(groups.subquery("groups"))
+    return filled_select("degree_bound", rows=rows, known=[is_known(key) for key in keys], keys=keys)
 
 
 @dataclass(frozen=True)
@@ -212,35 +211,6 @@ def coded_columns(constraints: Sequence[BoundConstraint], columns: Sequence[str]
     return tuple(name for name in columns if name in compared and name not in other)
 
 
-def create_codes(database: Database, rows: exp.Table, column: str, target: exp.Table) -> None:
-    """Create the table of a column's distinct values, `value`, in order, NULL left out: a value's code is its `rowid`.
-
-    Tables keep the order in which they are written.
-
-    Parameters
-    ----------
-    database
-        Where the rows are.
-    rows
-        Their table.
-    column
-        Name of the column.
-    target
-        The table to make.
-    """
-    value = exp.column(column, quoted=True)
-    known = is_known(value)
-    values = exp.select(exp.alias_(value, "value")).distinct().from_(rows.copy()).where(known)
-    # By place: the rows may have a column of that name.
-    database.execute(values.order_by(exp.Ordered(this=exp.Literal.number(1))).ctas(target.copy()))
-
-
-def code_of(column: exp.Expr) -> exp.Expr:
-    """Return the code of a row's value, which is not NULL, among the rows of a query: where these are few enough."""
-    rank = exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=[exp.Ordered(this=column.copy())]), over="OVER")
-    return rank - 1
-
-
 Nodes = npt.NDArray[np.uint32]
 Codes = npt.NDArray[np.signedinteger[Any]]
 Rows = npt.NDArray[np.int64]
@@ -248,14 +218,9 @@ Rows = npt.NDArray[np.int64]
 _BITS = np.uint64(32)
 
 
-def edge_order() -> list[exp.Ordered]:
-    """Return the canonical order of edges (u, v, dc) as the terms of an ORDER BY."""
-    return [exp.Ordered(this=exp.column(name)) for name in ("u", "dc", "v")]
-
-
-def hash_of(row: str, columns: Sequence[str]) -> exp.Expr:
-    """Return the hash by which rows aliased `row` are ordered first; `columns` as the public schema orders them."""
-    return exp.Anonymous(this="hash", expressions=[exp.column(name, table=row, quoted=True) for name in columns])
+def row_hashes(rows: exp.Table, number: str, columns: Sequence[str]) -> exp.Expr:
+    """Return the query of the hashes by which rows are ordered first; `columns` as the public schema orders them."""
+    return filled("row_hash", rows=rows, number=number, columns=columns)
 
 
 def canonical_order(hashes: npt.NDArray[np.uint64], codes: Sequence[Codes], rows: Rows | None = None) -> Rows:
@@ -316,13 +281,13 @@ class TableEdges:
         """Edges. Private."""
         if self._table is None:
             return 0
-        return int(self._database.value(exp.select(exp.Count(this=exp.Star())).from_(self._table.copy())))
+        return int(self._database.value(filled("row_count", rows=self._table)))
 
     def batches(self) -> Iterator[tuple[Nodes, Nodes]]:
         """Stream (u, v) in the order in which the table was written: of `conflict_edge`, the canonical one."""
         if self._table is None:
             return
-        for batch in self._database.stream(exp.select("u", "v").from_(self._table.copy())):
+        for batch in self._database.stream(filled("edge_scan", edges=self._table)):
             yield integer_column(batch, 0), integer_column(batch, 1)
 
 

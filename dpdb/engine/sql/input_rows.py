@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from dpdb.constraints import Across, DenialConstraint, RowExpression
-from dpdb.database import Database
+from dpdb.database import Database, filled
 from dpdb.engine.sql.comparison import is_known, largest_decimal
 from dpdb.engine.sql.where import TableTypes, WherePredicate, parse_condition, parse_term
 from dpdb.errors import ConstraintTypeError, PredicateError, UnknownColumnError
@@ -76,8 +76,7 @@ def read_columns(
     definitions += [column_def(column.name, column.declared_type) for column in orphans]
     written = [*(definition.sql("duckdb") for definition in definitions), *map(_computed_def, computed)]
     database.execute(f"CREATE TABLE {target.sql('duckdb')} ({', '.join(written)})")
-    copied = exp.select(*selected).from_(rows.scan.copy())
-    database.execute(exp.insert(copied, target.copy(), columns=stored))
+    database.execute(filled("input_row", target=target, stored=stored, read=selected, rows=rows.scan))
     for column in orphans:
         database.execute(violates_across(column, target))
 

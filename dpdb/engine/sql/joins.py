@@ -19,6 +19,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from dpdb.constraints import Operator, compares_every_pair, functional_dependency, is_symmetric, order_dependency
+from dpdb.database import filled_select
 from dpdb.engine.sql.bind import BoundConstraint, Operand, PairQuery, plain_pairs
 from dpdb.engine.sql.coded_rows import ROW
 from dpdb.engine.sql.comparison import is_known
@@ -82,7 +83,7 @@ def join_plan(
             pairs = _dependency_pairs(dc, rank, minor)
             return JoinPlan("minority against group", "HASH_JOIN", query, pairs.edges(members, position, earlier))
         if order is not None and order.prefix:
-            second = exp.Ordered(this=exp.column(order.second, quoted=True), desc=not order.opposite)
+            second = exp.Ordered(this=exp.column(order.second, table="t", quoted=True), desc=not order.opposite)
             query = _order_members(order.prefix, order.first, second, tuples, (x, y))
             pairs = _crossed_pairs(dc, rank, x, y, t1_above=order.t1_above)
             return JoinPlan("composite ranks", "IE_JOIN", query, pairs.edges(members, position, earlier))
@@ -128,21 +129,19 @@ def _dependency_members(lhs: Sequence[str], rhs: str, tuples: exp.Table, minor: 
 
     No violating pair is lost: two rows of one class agree on the right-hand side.
     """
-    keys = [exp.column(name, quoted=True) for name in lhs]
-    value = exp.column(rhs, quoted=True)
-    known = [is_known(column) for column in (*keys, value)]
-    size = exp.alias_(exp.Count(this=exp.Star()), "size")
-    classes = exp.select(*keys, value, size).from_(tuples.copy()).where(*known).group_by(*keys, value)
-    largest = exp.alias_(exp.func("arg_max", value.copy(), exp.column("size")), "largest")
-    groups = exp.select(*keys, largest).from_(classes.subquery("class")).group_by(*keys)
-    groups = groups.having(exp.Count(this=exp.Star()) > 1)
     same = [exp.column(name, table="t", quoted=True).eq(exp.column(name, table="g", quoted=True)) for name in lhs]
-    outside = exp.column(rhs, table="t", quoted=True).neq(exp.column("largest", table="g"))
-    return (
-        exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier("t")), exp.alias_(outside, minor, quoted=True))
-        .from_(exp.alias_(tuples.copy(), "t", table=True))
-        .join(groups.subquery("g"), on=exp.and_(*same))
-        .where(is_known(exp.column(rhs, table="t", quoted=True)))
+    known = [is_known(exp.column(name, table=ROW, quoted=True)) for name in (*lhs, rhs)]
+    size, largest = (free_name(name, [*lhs, rhs]) for name in ("size", "largest"))
+    return filled_select(
+        "dependency_row",
+        rows=tuples,
+        keys=lhs,
+        value=rhs,
+        known=known,
+        same=same,
+        size=size,
+        largest=largest,
+        minor=minor,
     )
 
 
@@ -167,18 +166,12 @@ def _order_members(
 
     Rows of different groups are ordered alike by x and y, so x above and y below alone means one group and a violation.
     """
-    keys = [exp.Ordered(this=exp.column(name, quoted=True)) for name in prefix]
-    by_first = exp.Ordered(this=exp.column(first, quoted=True))
-    columns = [*prefix, first, second.this.name]
-    known = [is_known(exp.column(name, quoted=True)) for name in columns]
-
-    def dense_rank(last: exp.Ordered, name: str) -> exp.Expr:
-        order = exp.Order(expressions=[*(key.copy() for key in keys), last])
-        window = exp.Window(this=exp.Anonymous(this="dense_rank"), order=order, over="OVER")
-        return exp.alias_(window, name, quoted=True)
-
-    return (
-        exp.select("*", dense_rank(by_first, names[0]), dense_rank(second, names[1])).from_(tuples.copy()).where(*known)
+    keys = [exp.column(name, table="t", quoted=True) for name in prefix]
+    by_first = exp.column(first, table="t", quoted=True)
+    known = [is_known(column) for column in (*keys, by_first, second.this)]
+    x, y = names
+    return filled_select(
+        "order_row", rows=tuples, first=[*keys, by_first], second=[*keys, second], x=x, y=y, known=known
     )
 
 
