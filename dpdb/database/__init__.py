@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         remove_macros as remove_macros,
     )
     from dpdb.database.templates import (
+        Slot as Slot,
         filled as filled,
         filled_select as filled_select,
         sql_file as sql_file,

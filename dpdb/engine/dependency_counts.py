@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from sqlglot import exp
 
+from dpdb.database import filled_select
 from dpdb.engine.sql.comparison import is_known
 
 _Ask: TypeAlias = Callable[[exp.Select], Sequence[Any]]
@@ -102,10 +103,7 @@ def value_counts(rows: exp.Expr, name: str) -> exp.Select:
     name
         The column.
     """
-    grouped = _grouped(rows, {"one": name})
-    return exp.select(
-        exp.alias_(_whole(exp.Sum(this=_SIZE.copy())), "total"), exp.alias_(exp.Count(this=exp.Star()), "number")
-    ).from_(grouped.subquery("counted"))
+    return filled_select("value_counts", column=name, rows=rows)
 
 
 def values_of(found: Sequence[Any]) -> ValueCounts:
@@ -128,6 +126,8 @@ def pair_counts(rows: exp.Expr, first: str, second: str, *, spread: bool = False
     spread
         Whether `agreement` and `likeness` are asked, too.
     """
+    if not spread:
+        return filled_select("pair_counts", first=first, second=second, rows=rows)
     sized = _grouped(rows, {"one": first, "other": second})
     square = _double(_SIZE)
     measured = {"most": exp.Max(this=_SIZE.copy()), "total": _whole(exp.Sum(this=_SIZE.copy()))}

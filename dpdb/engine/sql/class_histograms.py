@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from sqlglot import exp
 
+from dpdb.database import Slot, filled_select
 from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, Sides, never_missing, self_conflict
 from dpdb.engine.sql.comparison import is_known
 from dpdb.schema import TableSchema
@@ -25,7 +26,6 @@ CLASS_ROWS = "row"
 HISTOGRAM = pa.schema({"sizes": pa.list_(pa.int64()), "singles": pa.int64(), "groups": pa.int64()})
 """The columns of an answer."""
 
-_SIZE, _SIDE = exp.column("size"), exp.column("side")
 BOTH, FIRST, SECOND = 0, 1, 2
 
 
@@ -149,28 +149,18 @@ def class_histogram(histogram: ClassHistogram, rows: exp.Expr, conditions: Seque
     conditions : sequence of exp.Expr
         Which rows are meant, called `CLASS_ROWS`: those of the slice, and none in conflict with itself.
     """
-    group = histogram.group
-    names = [exp.column(f"g{k}") for k in range(len(group))]
-    named = [exp.alias_(column.copy(), name.name) for column, name in zip(group, names, strict=True)]
-    chosen = histogram_rows(histogram, rows, conditions).select(*named)
-    count = exp.Count(this=exp.Star())
+    names = [f"g{k}" for k in range(len(histogram.equal))]
+    slots: dict[str, Slot] = {
+        "named": [exp.alias_(column, name) for column, name in zip(histogram.group, names, strict=True)],
+        "rows": rows,
+        "known": _conditions(_known(histogram), histogram.conditions, conditions),
+        "group": [*histogram.equal, *histogram.classes],
+    }
     if histogram.is_key:
-        counted = _grouped(chosen.select(exp.alias_(count, "singles")), group)
-        sizes: exp.Expr = exp.cast(exp.null(), "ARRAY<BIGINT>")
-    else:
-        side = None if histogram.sides is None else side_of(histogram.sides)
-        beside = [*(of_row(name) for name in histogram.classes), *([] if side is None else [side])]
-        sided = chosen if side is None else chosen.select(exp.alias_(side.copy(), "side"))
-        classes = _grouped(sided.select(exp.alias_(count, "size")), [*group, *beside])
-        large, singles = _class_sizes(sided=side is not None)
-        counted = exp.select(
-            *(name.copy() for name in names), exp.alias_(large, "sizes"), exp.alias_(singles, "singles")
-        )
-        counted = _grouped(counted.from_(classes.subquery("class")), names)
-        sizes = exp.column("sizes")
-    keys = [exp.column("singles")] if histogram.is_key else [exp.column("sizes"), exp.column("singles")]
-    answer = exp.select(exp.alias_(sizes, "sizes"), "singles", exp.alias_(count.copy(), "groups"))
-    return answer.from_(counted.subquery("grouped")).group_by(*keys)
+        return filled_select("key_histogram", **slots)
+    if histogram.sides is None:
+        return filled_select("class_histogram", names=names, **slots)
+    return filled_select("side_histogram", names=names, side=side_of(histogram.sides), **slots)
 
 
 def histogram_rows(histogram: ClassHistogram, rows: exp.Expr, conditions: Sequence[exp.Expr] = ()) -> exp.Select:
@@ -181,8 +171,11 @@ def histogram_rows(histogram: ClassHistogram, rows: exp.Expr, conditions: Sequen
     histogram, rows, conditions
         As of `class_histogram`.
     """
-    known = (*histogram.equal, *histogram.known, *histogram.classes)
-    return class_rows(rows, known, histogram.conditions, conditions)
+    return class_rows(rows, _known(histogram), histogram.conditions, conditions)
+
+
+def _known(histogram: ClassHistogram) -> tuple[str, ...]:
+    return (*histogram.equal, *histogram.known, *histogram.classes)
 
 
 def class_rows(
@@ -201,10 +194,14 @@ def class_rows(
     conditions
         What else they meet.
     """
+    source = exp.alias_(rows.copy(), CLASS_ROWS, table=True)
+    return exp.select().from_(source).where(*_conditions(known, met, conditions))
+
+
+def _conditions(known: Iterable[str], met: Iterable[BoundPredicate], conditions: Iterable[exp.Expr]) -> list[exp.Expr]:
     where = [is_known(of_row(name)) for name in known]
     where += [predicate.over((CLASS_ROWS, CLASS_ROWS)) for predicate in met]
-    source = exp.alias_(rows.copy(), CLASS_ROWS, table=True)
-    return exp.select().from_(source).where(*where, *(each.copy() for each in conditions))
+    return [*where, *(each.copy() for each in conditions)]
 
 
 def self_conflict_count(
@@ -234,35 +231,8 @@ def all_of(predicates: Sequence[BoundPredicate]) -> exp.Expr:
     return exp.paren(exp.and_(*met)) if met else exp.true()
 
 
-def _grouped(query: exp.Select, keys: Sequence[exp.Expr]) -> exp.Select:
-    """Group by keys; without any, all rows are one group, which is there even if it is empty."""
-    return query.group_by(*(key.copy() for key in keys)) if keys else query
-
-
 def side_of(sides: tuple[Sequence[BoundPredicate], Sequence[BoundPredicate]]) -> exp.Case:
     """Return which of two conditions a row meets: both, the first alone, the second alone, none (NULL)."""
     first, second = map(all_of, sides)
     met = [(exp.and_(first.copy(), second.copy()), BOTH), (first, FIRST), (second, SECOND)]
     return exp.Case(ifs=[exp.If(this=condition, true=exp.convert(side)) for condition, side in met])
-
-
-def _class_sizes(*, sided: bool) -> tuple[exp.Expr, exp.Expr]:
-    """Return a group's large classes as a list, and the number of its classes of one row."""
-    sizes = exp.ArrayAgg(this=_SIZE.copy())
-    one = _SIZE.eq(1)
-    many: exp.Expr = _SIZE > 1
-    if not sided:
-        return _where(sizes, many), _where(exp.Count(this=exp.Star()), one)
-    apart = _SIDE > BOTH
-    # Of rows that meet both conditions each is a class.
-    is_both = _SIDE.eq(BOTH)
-    singles = exp.Case(
-        ifs=[exp.If(this=is_both, true=_SIZE.copy()), exp.If(this=exp.and_(apart.copy(), one), true=exp.convert(1))],
-        default=exp.convert(0),
-    )
-    total = exp.func("coalesce", exp.Sum(this=singles), exp.convert(0))
-    return _where(sizes, exp.and_(apart, many)), exp.cast(total, "BIGINT")
-
-
-def _where(aggregate: exp.Expr, condition: exp.Expr) -> exp.Expr:
-    return exp.Filter(this=aggregate, expression=exp.Where(this=condition))

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 import numpy as np
 from sqlglot import exp
 
-from dpdb.database import Database
+from dpdb.database import Database, filled_select
 from dpdb.engine.closed_forms import GroupForm, SteppedForm
 from dpdb.engine.simplified import Step, StepKind
-from dpdb.engine.sql.class_histograms import BOTH, FIRST, SECOND, all_of, class_rows, of_row, side_of
+from dpdb.engine.sql.class_histograms import all_of, class_rows, of_row, side_of
 from dpdb.engine.sql.coded_rows import integer_column
 from dpdb.engine.sql.comparison import is_known
 from dpdb.graph import greatest_matching
@@ -57,8 +57,7 @@ def group_count(form: GroupForm, rows: exp.Expr, conditions: Sequence[exp.Expr] 
 
 def _of_classes(chosen: exp.Select, equal: list[str], classes: list[str]) -> exp.Select:
     """All but the largest class of each group."""
-    sized = grouped(chosen, [*equal, *classes], size=number_of_rows())
-    return grouped(sized, equal, goes=sum_of(_SIZE) - exp.Max(this=_SIZE.copy()))
+    return filled_select("largest_class", equal=equal, classes=classes, chosen=chosen)
 
 
 def _of_loose(chosen: exp.Select, equal: list[str], classes: list[str], loose: list[str]) -> exp.Select:
@@ -67,22 +66,21 @@ def _of_loose(chosen: exp.Select, equal: list[str], classes: list[str], loose: l
     Of two loose columns the best pair of values is that of some row, or no row has both of its values: then the most
     rows with the one and no other value, and with the other and no one value, may come from any two rows.
     """
+    if len(loose) == 1:
+        return filled_select("loose_class", equal=equal, classes=classes, loose=loose[0], chosen=chosen)
     sized = grouped(chosen, [*equal, *classes, *loose], size=number_of_rows())
     has = [is_known(exp.column(name)) for name in loose]
     lacks = [each.not_() for each in has]
-    if len(loose) == 1:
-        best: exp.Expr = most(_SIZE, has[0]) + total(_SIZE, lacks[0])
-    else:
-        beside = []
-        for place, name in enumerate(loose):
-            by = [exp.column(each) for each in [*equal, *classes, name]]
-            window = exp.Window(this=total(_SIZE, lacks[1 - place]), partition_by=by, over="OVER")
-            beside.append(exp.alias_(window, f"beside_{place}"))
-        sized = exp.select(*equal, *classes, *loose, "size", *beside).from_(sized.subquery("sized"))
-        together = _SIZE + exp.column("beside_0") + exp.column("beside_1")
-        one, other = (most(_SIZE, exp.and_(has[k].copy(), lacks[1 - k].copy())) for k in (0, 1))
-        best = exp.func("greatest", most(together, exp.and_(*(each.copy() for each in has))), one + other)
-        best = best + total(_SIZE, exp.and_(*(each.copy() for each in lacks)))
+    beside = []
+    for place, name in enumerate(loose):
+        by = [exp.column(each) for each in [*equal, *classes, name]]
+        window = exp.Window(this=total(_SIZE, lacks[1 - place]), partition_by=by, over="OVER")
+        beside.append(exp.alias_(window, f"beside_{place}"))
+    sized = exp.select(*equal, *classes, *loose, "size", *beside).from_(sized.subquery("sized"))
+    together = _SIZE + exp.column("beside_0") + exp.column("beside_1")
+    one, other = (most(_SIZE, exp.and_(has[k].copy(), lacks[1 - k].copy())) for k in (0, 1))
+    best: exp.Expr = exp.func("greatest", most(together, exp.and_(*(each.copy() for each in has))), one + other)
+    best = best + total(_SIZE, exp.and_(*(each.copy() for each in lacks)))
     stay = grouped(sized, [*equal, *classes], size=sum_of(_SIZE), stay=best)
     return grouped(stay, equal, goes=sum_of(_SIZE) - exp.Max(this=exp.column("stay")))
 
@@ -93,16 +91,9 @@ def _of_sides(chosen: exp.Select, equal: list[str], classes: list[str]) -> exp.S
     A row that meets both conditions is in conflict with every other one of another class; without classes each row is a
     class of its own. Two rows that meet different sides only may both stay if they are of one class, and then all are.
     """
-    side = exp.column("side")
-    values = {"both": BOTH, "first": FIRST, "second": SECOND}
-    sizes = {name: total(exp.convert(1), side.eq(value)) for name, value in values.items()}
-    sized = grouped(chosen, [*equal, *classes], size=number_of_rows(), **sizes)
-    if not classes:
-        one = _if(exp.column("both") > 0, exp.convert(1))
-        stay = exp.func("greatest", exp.column("first"), exp.column("second"), one)
-        return exp.select(exp.alias_(_SIZE - stay, "goes")).from_(sized.subquery("sized"))
-    stay = exp.func("greatest", exp.Max(this=_SIZE.copy()), sum_of(exp.column("first")), sum_of(exp.column("second")))
-    return grouped(sized, equal, goes=sum_of(_SIZE) - stay)
+    if classes:
+        return filled_select("largest_side", equal=equal, classes=classes, chosen=chosen)
+    return filled_select("larger_side", equal=equal, chosen=chosen)
 
 
 # -- parts ----------------------------------------------------------------------------------------------------------
