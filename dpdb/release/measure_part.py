@@ -264,6 +264,8 @@ class MeasurePart(Part):
         statistics = self._statistics(slices)
         if any(mechanism.has_closed_form for _, mechanism in self.measures):
             statistics.fewest_deletions()  # so that noise is the last step that is shown
+        if self.lists_edges and self.reads_graph:
+            _ = statistics.graph  # likewise
         return self.answers(statistics, progress)
 
     def read(self, slices: PrivateSlices) -> None:

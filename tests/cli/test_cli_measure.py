@@ -12,6 +12,7 @@ import pytest
 
 from dpdb.doors.cli import main
 from dpdb.doors.cli.main import build_parser
+from dpdb.engine import LocalSlice
 from dpdb.release import Ask
 
 RELEASE_FIELDS = [
@@ -146,16 +147,38 @@ def test_explain_prints_sql_and_cost_and_no_count(
 
 def test_demo_releases_the_default_measure_of_the_hospital_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo"]) == 0
-    out = capsys.readouterr().out
+    out, told = capsys.readouterr()
     (head,) = (number for number, line in enumerate(out.splitlines()) if line.startswith("measure "))
     measure, value, lower, _, upper = out.splitlines()[head + 1].split()[:5]
     assert (measure, out.splitlines()[head + 2].split()[0]) == ("repair", "Guarantee:")
     # tau* is 50 on this table, and the noise scale 1: 20 away once in a thousand million
     assert 30 < float(value) < 70
     assert float(lower) < float(value) < float(upper)
+    stages = [line.partition("  ")[0] for line in told.splitlines()]
+    assert stages == [
+        "rule", "self-join", "conflict_edge", "ledger", "ordered scan", "statistics", "noise",
+    ]  # fmt: skip
+    assert not any(letter.isdigit() for letter in told)  # nothing private, whatever it would be
+    assert "--non-private" in out.splitlines()[-1]
 
 
 def test_the_default_is_one_measure_in_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     """That of Python and SQL: `all` would share epsilon by three."""
     for command in ("measure", "explain"):
         assert build_parser().below[command].options["--measure"].default == Ask.measure == "repair"
+
+
+@pytest.mark.parametrize("words", [["demo", "--quiet"]])
+def test_the_demo_lists_conflicts_as_it_says(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        edges = LocalSlice.__dict__["edges"].func
+        listed: list[int] = []
+
+        def noted(part: LocalSlice) -> object:
+            listed.append(part.self_conflicts)
+            return edges(part)
+
+        patch.setattr(LocalSlice, "edges", property(noted))
+        assert main(words) == 0
+    assert listed == [0]
+    assert capsys.readouterr().err == ""

@@ -275,7 +275,8 @@ def ordered_edges(pairwise: Sequence[tuple[int, BoundConstraint]], tuples: exp.T
     union: exp.Query = parts[0]
     for part in parts[1:]:
         union = exp.union(union, part, distinct=False)
-    return exp.select("u", "v", "dc").from_(union.subquery("edge")).order_by("u", "dc", "v")
+    order = [exp.Ordered(this=exp.column(name)) for name in ("u", "dc", "v")]
+    return exp.select("u", "v", "dc").from_(union.subquery("edge")).order_by(*order)
 
 
 def edges_of(index: int, pairwise: Sequence[tuple[int, BoundConstraint]], tuples: exp.Table, rank: str) -> exp.Select:
