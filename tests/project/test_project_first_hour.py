@@ -1,4 +1,4 @@
-"""The first hour of the README, as a new user lives it: every command and all Python, on the file that is there."""
+"""The first hour of the manual, as a new user lives it: every command and all Python, on the file that is there."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ import pytest
 from dpdb.doors.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-FIRST_HOUR = re.findall(r"## The first hour\n(.*?)\n## ", README, flags=re.DOTALL)[0]
+FIRST_HOUR = (ROOT / "examples" / "manual" / "first_hour.md").read_text(encoding="utf-8")
 DRAWN = ("measure", "count")
 PUBLIC_LINES = ("measure ", "Guarantee: ")
 
 
 def transcript() -> list[tuple[str, str]]:
-    """Return every command with what the README shows of its output, in order."""
+    """Return every command with what the page shows of its output, in order."""
     blocks = re.findall(r"```console\n(.*?)```", FIRST_HOUR, flags=re.DOTALL)
     shown = "".join(blocks).split("$ dpdb ")[1:]
     return [(command, output) for command, _, output in (text.partition("\n") for text in shown)]
