@@ -32,7 +32,6 @@ HARMLESS = {
     "engine/sql/comparison.py _MOST_AT_ONCE": PUBLIC,
     "engine/sql/comparison.py _MOST_REMEMBERED": PUBLIC,
     "engine/sql/joins.py NESTED_LOOP_ROWS": PUBLIC,
-    "engine/sql/class_histograms.py BOTH": "the code of a side, not a bound",
     "engine/sql/comparison.py 31": PUBLIC,
     "engine/sql/comparison.py 63": PUBLIC,
     "engine/table.py _FEW_CONSTRAINTS": PUBLIC,
