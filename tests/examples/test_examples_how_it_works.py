@@ -62,3 +62,28 @@ def test_the_queries_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
         )
         ordered = connection.execute("SELECT u, dc, v FROM conflict_edge").fetchall()
     assert ordered == sorted(ordered)
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_front_page_is_one_screen_of_short_sentences() -> None:
+    """At most 900 words, and 16 a sentence in the mean, tables and code left out of the sentences."""
+    assert len(README.split()) <= 900
+    prose = re.sub(r"```.*?```", "", README, flags=re.DOTALL)
+    prose = re.sub(r"^(    |\||#|!).*$", "", prose, flags=re.MULTILINE)
+    parts = re.split(r"\n\s*\n|\n(?=\d\. |- )|(?<=[.?])\s+", re.sub(r"\]\([^)]*\)", "]", prose))
+    lengths = [len(part.split()) for part in parts if len(part.split()) > 2]
+    assert len(lengths) > 40
+    assert sum(lengths) / len(lengths) <= 16
+
+
+def test_the_front_page_shows_what_the_demo_says(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo"]) == 0
+    out, told = capsys.readouterr()
+    assert told in README
+    table = [line for line in README.splitlines() if line.startswith(("measure  ", "repair  "))]
+    shown = [line for line in out.splitlines() if line.startswith(("measure  ", "repair  "))]
+    assert [re.sub(r"[\d.]+ +|  +", " ", line) for line in table] == [
+        re.sub(r"[\d.]+ +|  +", " ", line) for line in shown
+    ]
