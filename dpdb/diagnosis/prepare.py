@@ -69,6 +69,27 @@ def shares_of(ask: DiagnosisAsk, per_row: int) -> Shares:
     return Shares(worst, slices, rules)
 
 
+def parts_of(shares: Shares, rows: int, charged: int) -> tuple[int, ...]:
+    """Return what the questions cost a unit, which are parts of the call; their sum is all that is charged.
+
+    Each question has a share that is fixed in advance, and is pure whatever those before it have shown: which column's
+    slices follow is decided by what was named (`dpdb.release.costs.pure_units`). So a zcdp ledger is charged half the
+    sum of their squares.
+
+    Parameters
+    ----------
+    shares
+        Nano-epsilon of the questions for each row; 0 of those that are not asked.
+    rows
+        How many rows a unit has.
+    charged
+        Nano-epsilon for the unit, at least `rows` times the sum of the shares; the last part has what was rounded off.
+    """
+    *others, last = [share * rows for share in (shares.worst, shares.slices, shares.rules) if share]
+    rest = charged - sum(others) - last
+    return (*others, last + rest)
+
+
 @dataclass(frozen=True)
 class PreparedDiagnosis:
     """A diagnosis, checked and ready for its debit (implements `dpdb.release.AnswerRun`).
@@ -251,8 +272,9 @@ def prepare_diagnosis(
     each = tuple(counted(table, position) for position in range(len(table.bound))) if ask.rules else ()
     if any(one.brings_rows for one in (whole, *each)):
         table.opened.admit_graph()
-    charge = _charge(table, ask, columns, rows, who, names_run=names_run and session.has_ledger)
     shares = shares_of(ask, parse_share(ask.charged, table.unit.rows))
+    parts = parts_of(shares, table.unit.rows, ask.charged)
+    charge = _charge(table, ask, columns, rows, who, parts=parts, names_run=names_run and session.has_ledger)
     return PreparedDiagnosis(ask, charge, columns, rows, whole, each, shares, table)
 
 
@@ -263,6 +285,7 @@ def _charge(
     rows: Slices,
     who: str | None,
     *,
+    parts: tuple[int, ...],
     names_run: bool,
 ) -> Charge:
     """Charge the rows that can change the answer: of one column those with one of its keys, else all of `where`."""
@@ -285,7 +308,7 @@ def _charge(
     if run_id is None and names_run:
         run_id = new_run_id("diagnose")
     return Charge(
-        (ask.charged,),
+        parts,
         table.unit.rows,
         covered,
         request,

@@ -245,7 +245,8 @@ def prepare_discovery(
         **table.unit.public,
     }
     rows = parse_slices(table.opened, None, None, None).charged
-    charge = Charge((charged,), table.unit.rows, rows, request, run_id, label=label, not_in_gdp=_NOT_IN_GDP)
+    rounds = (*shares[0], *shares[1])  # fixed in advance, each pure whatever the names before it: parts of the call
+    charge = Charge(rounds, table.unit.rows, rows, request, run_id, label=label, not_in_gdp=_NOT_IN_GDP)
     return Discovery(charge, candidates, *shares, table.unit.words)
 
 

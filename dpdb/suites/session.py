@@ -166,7 +166,7 @@ class Session(release.Session):
         top : int
             How many dependencies are named, and a tenth as many keys, rounded up.
         epsilon : number
-            What all names cost together, as one pure mechanism.
+            What all names cost together; a zcdp ledger counts each name by itself.
         columns : sequence of str, optional
             The columns that are paired, chosen without looking at the data; by default all.
         run_id, label : str, optional

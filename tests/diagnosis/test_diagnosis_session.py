@@ -174,15 +174,28 @@ def test_a_failure_after_the_debit_has_one_message(folder: Path) -> None:
 
 
 @pytest.mark.heavy(family="long")
-def test_zcdp_pays_half_the_square_and_gdp_is_refused(folder: Path) -> None:
+def test_zcdp_pays_half_the_squares_of_its_questions_and_gdp_is_refused(folder: Path) -> None:
+    """Rules have a half of .5, the worst of two columns and its slices a quarter each."""
     Ledger.create("z.ledger", 1, notion="zcdp", delta=1e-6).close()
     Ledger.create("g.ledger", 1, notion="gdp", delta=1e-6).close()
     asked = {"epsilon": 0.5, "by": ["sex", "state"], "keys": [["F", "M"], KEYS], "rules": True}
     diagnose("z.ledger", **asked)
-    assert spent("z.ledger") == pytest.approx(0.125)
+    assert spent("z.ledger") == pytest.approx(0.25**2 / 2 + 2 * 0.125**2 / 2)
     with pytest.raises(ParameterError, match="gdp"):
         diagnose("g.ledger", **asked)
     assert spent("g.ledger") == 0
+
+
+@pytest.mark.parametrize("rows", [1, 3, 7])
+def test_the_parts_of_a_charge_cover_what_each_question_spends(folder: Path, rows: int) -> None:
+    """Also where a share is rounded: an odd number of nano-epsilon, for units of several rows."""
+    with dpdb.open("t.parquet", constraints=RULES, rows_per_person=rows) as session:
+        for epsilon in ("1", "0.000077777", "0.333333333"):
+            asked = {"epsilon": epsilon, "by": ["sex", "state"], "keys": [["F", "M"], KEYS], "rules": True}
+            run = prepare_diagnosis(session, DiagnosisAsk.of(asked))
+            spends = [share * rows for share in (run.shares.worst, run.shares.slices, run.shares.rules)]
+            assert all(part >= spent for part, spent in zip(run.charge.parts, spends, strict=True))
+            assert run.charge.epsilon == run.ask.charged
 
 
 def test_a_unit_of_three_rows_gets_three_times_the_noise(folder: Path) -> None:
