@@ -32,8 +32,8 @@ from hard_tables import hard_tables
 from limits_table import print_limits
 
 from dpdb.engine.sql.joins import degree_terms, evaluate
+from dpdb.measures import measure_named, measures_named
 from dpdb.measures.answer import EDGES, NODES, noisy_answer
-from dpdb.measures.registry import MEASURES, measure_named
 from dpdb.owner.dirt import write_noisy
 from dpdb.privacy.epsilon import parse_epsilon
 from dpdb.privacy.selection import paper_grid
@@ -196,7 +196,7 @@ def main() -> int:
                 truth = true_values(session)
                 print(f"{name}: {truth}", file=sys.stderr)
                 covers = degree_terms(session.public.bound).covers_all_rows
-                for measure, default in ((one.name, one.default) for one in MEASURES):
+                for measure, default in ((one.name, one.default) for one in measures_named("all")):
                     alone = options.defaults or options.challengers
                     rows = {"default": default} if alone else compared(measure, default)
                     if options.tables:

@@ -33,9 +33,9 @@ from accuracy import TABLES, true_values
 from scipy.stats import binom, binomtest
 
 from dpdb.errors import ParameterError
+from dpdb.measures import all_measures, measures_named
 from dpdb.measures.answer import STATISTICS
 from dpdb.measures.mechanism import Mechanism
-from dpdb.measures.registry import MEASURES
 from dpdb.owner.dirt import write_noisy
 from dpdb.release import Ask, Release, Session
 
@@ -81,13 +81,13 @@ def cases(session: Session, epsilon: str, confidence: float, only: str | None = 
     def released(measure: str, **options: object) -> Callable[[], Release | tuple[Release, ...]]:
         return lambda: session.dp_inconsistency(measure, epsilon, confidence=confidence, **options)
 
-    for measure, name, mechanism in ((one.name, *each) for one in MEASURES for each in one.by_name.items()):
+    for measure, name, mechanism in ((one.name, *each) for one in all_measures() for each in one.by_name.items()):
         if only not in {None, name} or not applies(session, measure, name):
             continue
         degree = MAX_DEGREE if mechanism.needs_max_degree else None
-        truth = greedy if name == "greedy" else truths[measure]
-        if mechanism.fit is not None and mechanism.truth is not None:
-            truth = mechanism.truth(session._private.by_rule())
+        truth = greedy if name == "greedy" else truths.get(measure, 0)
+        if mechanism.truth is not None:
+            truth = mechanism.truth(session._private.by_rule() if mechanism.fit is not None else statistics)
         release = released(measure, mechanism=name, max_degree=degree)
         at_theta = None if mechanism.on_one_row else partial(exact_at_theta, session, mechanism)
         yield Case(f"{measure} {name}", release, {measure: truth}, at_theta)
@@ -97,7 +97,7 @@ def cases(session: Session, epsilon: str, confidence: float, only: str | None = 
             yield Case(f"{measure} {name}, theta {THETA}", fixed, {measure: truth}, exact)
     if only:
         return
-    rates = {one.name: truths[one.name] / max(1, rows) for one in MEASURES if one.has_rate}
+    rates = {one.name: truths[one.name] / max(1, rows) for one in measures_named("all") if one.has_rate}
     for measure in rates:
         yield Case(f"rate of {measure}", released(measure, rate=True), rates)
     yield Case("rate, all", released("all", rate=True), rates)
@@ -120,7 +120,7 @@ def exact_at_theta(session: Session, mechanism: Mechanism, release: Release) -> 
         return float(getattr(counted, mechanism.reads)([release.theta])[0]) + counted.self_conflicts
     statistics = session._private.statistics()
     if mechanism.has_closed_form:
-        return statistics.fewest_deletions()
+        return float(mechanism.truth(statistics))
     if mechanism.name == "fractional":
         return statistics.twice_fractional_cover().value / 2 + statistics.self_conflicts
     if mechanism.name == "greedy":

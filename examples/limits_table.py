@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dpdb.measures import measures_named
 from dpdb.measures.answer import STATISTICS, Answer, DegreeCap, release_degree_cap
 from dpdb.measures.estimate import with_theta_limits
 from dpdb.measures.measure import Measure
 from dpdb.measures.mechanism import Run
-from dpdb.measures.registry import MEASURES
 from dpdb.privacy.epsilon import parse_epsilon
 from dpdb.release import Session
 
@@ -106,7 +106,7 @@ def print_limits(tables: Iterable[tuple[str, Path, Path]], epsilons: Sequence[st
         with Session(path, constraints=rules) as session:
             exact = session._private.statistics()
             statistics = _Remembered(exact)
-            for measure in MEASURES:
+            for measure in measures_named("all"):
                 if measure.by_name[measure.default].reads in STATISTICS:
                     truth = measure.truth(exact)
                     drawn += [

@@ -59,6 +59,7 @@ from dpdb.constraints.sorted_shape import (
 )
 from dpdb.constraints.text.lexer import MAX_LENGTH as MAX_LENGTH, shortened as shortened
 from dpdb.constraints.text.line import (
+    DECISION_BITS as DECISION_BITS,
     DUPLICATE_VALUES as DUPLICATE_VALUES,
     MOST_ROWS as MOST_ROWS,
     ROW_COUNT as ROW_COUNT,

@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     )
     from dpdb.engine.closed_forms import (
         GroupForm as GroupForm,
+        KeysForm as KeysForm,
         RuleStatistic as RuleStatistic,
         SortedForm as SortedForm,
         StatisticKind as StatisticKind,
         SteppedForm as SteppedForm,
         exact_statistic as exact_statistic,
+        why_no_decisions as why_no_decisions,
     )
     from dpdb.engine.count_all import (
         count_gathered as count_gathered,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
         key_histogram as key_histogram,
         load_counting as load_counting,
         of_key as of_key,
+        violating_alone as violating_alone,
     )
     from dpdb.engine.count_classes import HASH as HASH, Hashes as Hashes, histogram_of as histogram_of
     from dpdb.engine.dependency_counts import (
@@ -101,6 +104,7 @@ if TYPE_CHECKING:
         has_class_histogram as has_class_histogram,
     )
     from dpdb.engine.sql.comparison import untyped_problem as untyped_problem
+    from dpdb.engine.sql.decision_counts import count_decisions as count_decisions
     from dpdb.engine.sql.input_rows import (
         CHILD_ROW as CHILD_ROW,
         PARENT_ROW as PARENT_ROW,
@@ -114,6 +118,7 @@ if TYPE_CHECKING:
         degree_terms as degree_terms,
         refuse_nested_loops as refuse_nested_loops,
     )
+    from dpdb.engine.sql.key_counts import sharing_rows as sharing_rows
     from dpdb.engine.sql.rule_counts import group_count as group_count, stepped_count as stepped_count
     from dpdb.engine.sql.where import (
         WherePredicate as WherePredicate,

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise as pairwise_of
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from dpdb.constraints import BlockShape, SortedKind, SortedShape, sorted_shape
@@ -28,7 +29,7 @@ from dpdb.schema import TableSchema
 if TYPE_CHECKING:
     from dpdb.engine.simplified import Step
 
-StatisticKind = Literal["violations", "duplicate values", "rows in duplicates"]
+StatisticKind = Literal["violations", "duplicate values", "rows in duplicates", "rows sharing keys", "decision bits"]
 
 _MOST_LOOSE = 2
 
@@ -36,7 +37,10 @@ _ESTIMANDS: dict[StatisticKind, str] = {
     "violations": "fewest rows to delete, exactly",
     "duplicate values": "number of values that more than one row has",
     "rows in duplicates": "number of rows whose value another row has, too",
+    "rows sharing keys": "number of rows that share a key with another row, and of those that break a rule alone",
+    "decision bits": "log2 of the number of maximal consistent subsets, in bits: yes/no decisions that cleaning takes",
 }
+_OF_SETS = ("rows sharing keys", "decision bits")
 _HIGHEST: dict[StatisticKind, int] = {"violations": 1, "duplicate values": 1, "rows in duplicates": 2}
 
 
@@ -145,13 +149,37 @@ class SteppedForm:
         return any(step.others for step in self.steps)
 
     @property
+    def is_nested(self) -> bool:
+        """Whether the steps are groups and classes of them in turns, of which no row lacks a value."""
+        from dpdb.engine.simplified import StepKind
+
+        return all(step.kind in (StepKind.EACH, StepKind.BEST) and not step.lacking for step in self.steps)
+
+    @property
     def one_row(self) -> bool:
         """Whether of rows that no step parts one may stay."""
         last = self.steps[-1]
         return not last.columns or bool(last.others and last.lacking)
 
 
-Form: TypeAlias = GroupForm | SteppedForm | SortedForm
+@dataclass(frozen=True)
+class KeysForm:
+    """Keys, of which none contains another one over the same rows. Public: from the constraints alone.
+
+    Attributes
+    ----------
+    keys : tuple of GroupForm
+    """
+
+    keys: tuple[GroupForm, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that they read, sorted."""
+        return tuple(sorted({name for key in self.keys for name in key.columns}))
+
+
+Form: TypeAlias = GroupForm | SteppedForm | SortedForm | KeysForm
 
 
 @dataclass(frozen=True)
@@ -163,14 +191,18 @@ class RuleStatistic:
     kind : str
         ``"violations"`` are the fewest rows to delete: those that violate a constraint by themselves, each once, and
         of the other rows the fewest that must go. ``"duplicate values"`` and ``"rows in duplicates"`` are of a key.
+        ``"rows sharing keys"`` are the rows in conflict of keys, those that violate a constraint by themselves among
+        them. ``"decision bits"`` are log2 of the number of maximal consistent subsets, in steps of 10^-6 bit.
     estimand : str
         The same in words.
     constraints : tuple of BoundConstraint
         What it stands for.
-    form : GroupForm, SteppedForm, SortedForm or None
+    form : GroupForm, SteppedForm, SortedForm, KeysForm or None
         Of the constraints over two tuples; None if there is none.
     low, high : int
         One more row changes the statistic by at least `low` and at most `high`.
+    parts : int
+        Steps of one row, or of one bit.
     """
 
     kind: StatisticKind
@@ -179,6 +211,7 @@ class RuleStatistic:
     form: Form | None
     low: int = 0
     high: int = 1
+    parts: int = 1
 
     @property
     def by_aggregates(self) -> bool:
@@ -217,10 +250,26 @@ def exact_statistic(
     `RuleStatistic.low` to `RuleStatistic.high`; a wrong declaration of NOT NULL costs accuracy, and no privacy: rows
     with NULL there are in no group, and what is counted is the fewest rows to delete of the others.
 
-    Of duplicate values: one more row may be the second of its value. Of rows in duplicates: then both rows are.
+    Of duplicate values: one more row may be the second of its value. Of rows in duplicates: then both rows are. Of rows
+    that share one of K keys: one more row may be in conflict itself, and of each key with one row that had no conflict
+    by it, for two such rows would have been in conflict: 0 to 1 + K. Of decision bits: 0 to one bit
+    (`dpdb.graph.decision_bits`). A row that violates a constraint by itself changes none of these but the first, the
+    fourth by 1.
     """
     alone = [bound for bound in constraints if bound.constraint.is_single_tuple]
     pairwise = [bound for bound in constraints if not bound.constraint.is_single_tuple]
+    if kind == "rows sharing keys":
+        keys = _keys(pairwise)
+        if keys is not None:
+            return RuleStatistic(kind, _ESTIMANDS[kind], tuple(constraints), keys, 0, 1 + len(keys.keys))
+    if kind == "decision bits":
+        from dpdb.graph import BIT  # few releases are in bits
+
+        counted = _decisions(pairwise, never_missing(alone, schema))
+        if counted is not None:
+            return RuleStatistic(kind, _ESTIMANDS[kind], tuple(constraints), counted, 0, BIT, BIT)
+    if kind in _OF_SETS:
+        return None
     if kind != "violations" and (alone or len(pairwise) != 1):
         return None
     form: Form | None = None
@@ -234,6 +283,54 @@ def exact_statistic(
     if isinstance(form, SortedForm) and form.reversed_go:
         estimand += ", reversed intervals among them"
     return RuleStatistic(kind, estimand, tuple(constraints), form, 0, _HIGHEST[kind])
+
+
+def _keys(pairwise: Sequence[BoundConstraint]) -> KeysForm | None:
+    """Return keys as rows are in conflict by them; None if there is none, or a constraint is no key.
+
+    With a condition on one row alone it is none: one row that meets it would be in conflict with many that do not.
+    """
+    shapes = [bound.shape for bound in pairwise]
+    if any(shape is None or shape.order or shape.differing or not (shape.equal and shape.alike) for shape in shapes):
+        return None
+    least: dict[object, list[GroupForm]] = {}
+    for bound in sorted(pairwise, key=lambda bound: len(bound.shape.equal) if bound.shape else 0):
+        assert bound.shape is not None, "a key has a shape"
+        conditions, sides = bound.row_conditions
+        same_rows = least.setdefault((bound.shape.known, _texts(conditions, sides)), [])
+        if not any(set(other.equal) <= set(bound.shape.equal) for other in same_rows):
+            same_rows.append(GroupForm(bound.shape.equal, bound.shape.known, conditions=conditions))
+    found = tuple(key for same_rows in least.values() for key in same_rows)
+    return KeysForm(found) if found else None
+
+
+def _decisions(pairwise: Sequence[BoundConstraint], declared: set[str]) -> GroupForm | SteppedForm | None:
+    """Return the form whose maximal consistent subsets counts of distinct values count."""
+    form = _form(pairwise, declared) if pairwise else None
+    if isinstance(form, GroupForm):
+        return None if form.loose else form
+    return form if form is not None and form.is_nested else None
+
+
+def why_no_decisions(constraints: Sequence[BoundConstraint], schema: TableSchema) -> str:
+    """Say why the maximal consistent subsets under constraints are not counted. Reads no row."""
+    alone = [bound for bound in constraints if bound.constraint.is_single_tuple]
+    pairwise = [bound for bound in constraints if not bound.constraint.is_single_tuple]
+    if not pairwise:
+        return "rules on one row leave nothing to decide: what violates them must go"
+    for bound in pairwise:
+        shape = bound.shape
+        if shape is None or shape.order is not None or len(shape.differing) > 1:
+            return f"{bound.constraint.label} is neither a dependency nor a key"
+    declared = never_missing(alone, schema)
+    known = [bound.shape for bound in pairwise if bound.shape is not None]
+    sides = sorted({shape.equal for shape in known}, key=len)
+    if any(not set(one) <= set(other) for one, other in pairwise_of(sides)):
+        return "there are several rules, whose left sides are not one in another"
+    lacking = sorted({name for shape in known for name in (*shape.equal, *shape.differing)} - declared)
+    if len(pairwise) > 1 and lacking:
+        return f"there are several rules, and {lacking[0]!r} may be NULL: the schema, or NOT NULL, must exclude it"
+    return "there are several rules, with conditions that differ or left sides that are not one in another"
 
 
 def _sorted_form(pairwise: Sequence[BoundConstraint], *, reversed_go: bool) -> SortedForm | None:

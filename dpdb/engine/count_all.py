@@ -12,13 +12,15 @@ from sqlglot import exp
 
 from dpdb.constraints import SortedKind, sorted_shape
 from dpdb.database import Database
-from dpdb.engine.closed_forms import Form, GroupForm, RuleStatistic, SortedForm, StatisticKind, SteppedForm
+from dpdb.engine.closed_forms import Form, GroupForm, KeysForm, RuleStatistic, SortedForm, StatisticKind, SteppedForm
 from dpdb.engine.count_classes import LocalKeys, histogram_of
 from dpdb.engine.parents.by_key import Readable, readable
 from dpdb.engine.simplified import may_match
 from dpdb.engine.sql.bind import BoundConstraint, not_alone, self_conflict
 from dpdb.engine.sql.class_histograms import CLASS_ROWS, ClassHistogram
 from dpdb.engine.sql.coded_rows import integer_column
+from dpdb.engine.sql.decision_counts import count_decisions
+from dpdb.engine.sql.key_counts import sharing_rows
 from dpdb.engine.sql.rule_counts import count_stepped, group_count
 from dpdb.engine.sql.sorted_rows import is_reversed, numbered, sorted_rows
 from dpdb.engine.sql.where import WherePredicate
@@ -56,7 +58,8 @@ _PER_SCAN = 250
 count would take all columns of the rows that it counts."""
 
 _Alone: TypeAlias = tuple[BoundConstraint, ...]
-_GroupKey: TypeAlias = tuple[Form, _Alone]
+_GroupKey: TypeAlias = tuple[Form, _Alone, StatisticKind | None]
+"""What is counted together: of a form what must go, and of a key its duplicates; bits by themselves."""
 
 
 def count_all(
@@ -107,12 +110,18 @@ def load_counting(constraints: Iterable[BoundConstraint]) -> None:
 
 
 def _key(asked: RuleStatistic) -> _GroupKey | None:
-    return None if asked.form is None else (asked.form, asked.alone)
+    of_bits: StatisticKind | None = asked.kind if asked.kind == "decision bits" else None
+    return None if asked.form is None else (asked.form, asked.alone, of_bits)
 
 
 def _found(asked: RuleStatistic, alone: dict[_Alone, int], groups: dict[_GroupKey, dict[StatisticKind, int]]) -> int:
     key = _key(asked)
-    return alone.get(asked.alone, 0) + (0 if key is None else groups[key][asked.kind])
+    return violating_alone(asked, alone.get(asked.alone, 0)) + (0 if key is None else groups[key][asked.kind])
+
+
+def violating_alone(asked: RuleStatistic, rows: int) -> int:
+    """Return what the rows that violate constraints by themselves add to a statistic: nothing to decision bits."""
+    return 0 if asked.kind == "decision bits" else rows
 
 
 class _Counting:
@@ -133,10 +142,14 @@ class _Counting:
             found |= zip(together, (int(number or 0) for number in numbers), strict=True)  # NULL of no row
         return found
 
-    def groups(self, form: Form, alone: _Alone) -> dict[StatisticKind, int]:
-        """Count what must go of the rows of a form; of a key also its duplicates."""
+    def groups(self, form: Form, alone: _Alone, of_bits: StatisticKind | None) -> dict[StatisticKind, int]:
+        """Count what must go of the rows of a form, of a key also its duplicates; or its decision bits."""
         conditions = [*self._chosen, *not_alone(alone, CLASS_ROWS)]
         rows = self._typed(alone, more=form.columns)
+        if of_bits:
+            return {of_bits: count_decisions(self._database.rows, form, rows, conditions)}
+        if isinstance(form, KeysForm):
+            return {"rows sharing keys": int(self._database.value(sharing_rows(form, rows, conditions)))}
         if isinstance(form, SortedForm):
             return {"violations": count_sorted(self._database, form, rows, conditions)}
         if isinstance(form, SteppedForm):

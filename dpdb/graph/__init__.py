@@ -30,6 +30,11 @@ if TYPE_CHECKING:
         by_two_classes as by_two_classes,
     )
     from dpdb.graph.block_graph import BlockGraph as BlockGraph
+    from dpdb.graph.decision_bits import (
+        BIT as BIT,
+        MOST_BITS_PER_ROW as MOST_BITS_PER_ROW,
+        decision_steps as decision_steps,
+    )
     from dpdb.graph.deletions import (
         deletions_of_chain as deletions_of_chain,
         deletions_of_cross as deletions_of_cross,

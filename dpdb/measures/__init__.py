@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from dpdb.measures.estimate import with_estimate as with_estimate, with_theta_limits as with_theta_limits
     from dpdb.measures.measure import Measure as Measure
+    from dpdb.measures.measure_names import EXACT as EXACT, NAMES as NAMES, MeasureName as MeasureName
     from dpdb.measures.mechanism import (
         Mechanism as Mechanism,
         Run as Run,
@@ -36,16 +37,12 @@ if TYPE_CHECKING:
         declared as declared,
         takes_theta as takes_theta,
     )
-    from dpdb.measures.mechanisms.exact_counts import (
-        FEWEST_DELETIONS as FEWEST_DELETIONS,
-        VIOLATING_ROWS as VIOLATING_ROWS,
-    )
     from dpdb.measures.registry import (
-        MEASURES as MEASURES,
-        MeasureName as MeasureName,
+        all_measures as all_measures,
         counted as counted,
         measure_named as measure_named,
         measures_named as measures_named,
     )
+    from dpdb.measures.true_values import ExactValues as ExactValues, TrueNumbers as TrueNumbers
 else:
     __getattr__, __all__ = lazy_names(__name__)

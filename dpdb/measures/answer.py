@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from dpdb.privacy import discrete_laplace, laplace_tail
 
 if TYPE_CHECKING:
+    from dpdb.engine import StatisticKind
     from dpdb.graph import CertifiedCover
 
 # Why a projection has no upper bound, and why no mechanism has a small one.
@@ -101,6 +102,9 @@ class Answer:
         The part of 1 - confidence that this number gets in that case.
     theta_limits : bool or None
         See `dpdb.measures.mechanism`.
+    most_deletions : float or None
+        Of a verdict that no conflict is shown: with probability at least `confidence`, at most so many rows have to be
+        deleted before the table is consistent.
     """
 
     value: float
@@ -117,6 +121,7 @@ class Answer:
     handicaps: int | None = None
     draw_share: float | None = None
     theta_limits: bool | None = None
+    most_deletions: float | None = None
 
     def __post_init__(self) -> None:
         if self.raw is None:
@@ -179,8 +184,8 @@ class GraphStatistics(Protocol):
     def greedy_cover(self) -> int:
         """Size of the greedy stable cover (Algorithm 5)."""
 
-    def fewest_deletions(self) -> int:
-        """Fewest rows to delete, those in conflict with themselves among them, of rules with a closed form."""
+    def counted(self, kind: StatisticKind) -> int:
+        """A statistic that is counted without a conflict graph, in its steps, of rules that have one of its kind."""
 
 
 @dataclass(frozen=True)

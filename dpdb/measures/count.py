@@ -68,29 +68,30 @@ def rate_beta(beta: float) -> tuple[float, float]:
     return _COUNT_BETA * beta, (1 - _COUNT_BETA) * beta
 
 
-def rate_answer(measure: Answer, count: Answer) -> Answer:
+def rate_answer(measure: Answer, count: Answer, most: float = 1) -> Answer:
     """Divide a measure by the row count of its slice: post-processing of two releases, which costs nothing more.
 
     The rate of a slice without rows is 0. Whenever both intervals hold, so does lower / (upper count) <= rate <=
-    upper / (lower count), with counts of at least 1 and rates of at most 1; the same for the interval of the estimand.
+    upper / (lower count), with counts of at least 1 and rates of at most `most`, as every table's; the same for the
+    interval of the estimand.
 
     `noise_scale` is that of the quotient to first order, sqrt(s^2 + (value b)^2) / count, for the published scales s of
     the measure and b of the count and the released value and count: it reads nothing that is private.
     """
     rows, low, high = max(1, count.value), measure.estimate_lower, measure.estimate_upper
-    value = min(1, measure.value / rows)
+    value = min(most, measure.value / rows)
     assert count.upper is not None, "a count has a two-sided interval"
     return Answer(
         value=value,
-        lower=min(1, measure.lower / max(1, count.upper)),
-        upper=None if measure.upper is None else min(1, measure.upper / max(1, count.lower)),
+        lower=min(most, measure.lower / max(1, count.upper)),
+        upper=None if measure.upper is None else min(most, measure.upper / max(1, count.lower)),
         upper_reason=measure.upper_reason,
         theta=measure.theta,
         noise_scale=math.hypot(measure.noise_scale, value * count.noise_scale) / rows,
         estimand=f"{measure.estimand}; divided by the number of rows in the slice",
         raw=measure.unclamped / rows,
-        estimate_lower=None if low is None else min(1, low / max(1, count.upper)),
-        estimate_upper=None if high is None else min(1, high / max(1, count.lower)),
+        estimate_lower=None if low is None else min(most, low / max(1, count.upper)),
+        estimate_upper=None if high is None else min(most, high / max(1, count.lower)),
         estimate_reason=measure.estimate_reason,
         theta_limits=measure.theta_limits,
     )

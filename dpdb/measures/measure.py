@@ -9,6 +9,7 @@ from functools import cached_property
 from dpdb.errors import ParameterError
 from dpdb.measures.answer import GraphStatistics
 from dpdb.measures.mechanism import Mechanism, Words
+from dpdb.measures.true_values import ExactValues
 from dpdb.names import nearest_words
 
 
@@ -21,13 +22,16 @@ class Counted:
     name : str
         Its name in calls and in a `Release`.
     counts : str
-        ``"rows"`` or ``"pairs of rows"``.
+        ``"rows"``, ``"pairs of rows"``, ``"bits"`` or ``"verdict"``.
     words : Words
+    per_row : str
+        What a rate counts.
     """
 
     name: str
     counts: str
     words: Words
+    per_row: str = "share of rows"
 
     @property
     def by_name(self) -> Mapping[str, Mechanism]:
@@ -57,22 +61,42 @@ class Measure(Counted):
         Name of the mechanism that is used if the call names none.
     truth : function of GraphStatistics to number
         The exact value of the default mechanism's estimand, private: for the owner's simulations.
-    weight : int
-        Its part of epsilon when all measures are released together; see `dpdb.release.measure_part`.
+    both_ends : bool
+        Whether the default mechanism's bounds have both ends; else it bounds the measure from below.
+    exact : ExactValues
+        What `dpdb exact` shows of it.
+    weight : int or None
+        Its part of epsilon in `all`, whose measures are fixed, so that a new one changes nobody's noise; None: it is
+        not in `all`. See `dpdb.release.measure_part`.
     rate_weight : int or None
-        The same for rates; None if the measure has no rate, because pairs of rows are no share of the rows.
+        The same for rates.
+    most_per_row : float or None
+        What a rate is at most; None if the measure has no rate, because it is no share of the rows.
     """
 
     mechanisms: tuple[Mechanism, ...]
     default: str
     truth: Callable[[GraphStatistics], float]
-    weight: int
+    both_ends: bool
+    exact: ExactValues
+    weight: int | None = None
     rate_weight: int | None = None
+    most_per_row: float | None = None
 
     @property
     def has_rate(self) -> bool:
         """Return whether the measure may be divided by the number of rows."""
-        return self.rate_weight is not None
+        return self.most_per_row is not None
+
+    @property
+    def closed_form(self) -> Mechanism | None:
+        """The mechanism of rules whose statistic is counted without a conflict graph, where it is the default."""
+        return next((one for one in self.mechanisms if one.has_closed_form), None)
+
+    @property
+    def of_one_row(self) -> Mechanism | None:
+        """The mechanism of rules on one row alone, where it is the default."""
+        return next((one for one in self.mechanisms if one.on_one_row), None)
 
     @cached_property
     def by_name(self) -> Mapping[str, Mechanism]:

@@ -8,9 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dpdb.measures.answer import WITNESSES, Answer, DegreeCap, GraphStatistics, ProjectedStatistic
 from dpdb.privacy import discrete_laplace, laplace_tail, split
+
+if TYPE_CHECKING:
+    from dpdb.engine import StatisticKind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +33,9 @@ class Words:
         A sentence with ``{value}``.
     of_rate : str or None
         The sentence of a share; None if there is no rate.
+    verdicts : (str, str) or None
+        Of a measure that is 0 or 1: what is said instead of bounds, for 0 and for 1; `{most}` stands for
+        `Answer.most_deletions`.
     """
 
     heading: str
@@ -36,6 +43,7 @@ class Words:
     short: str
     meaning: str
     of_rate: str | None = None
+    verdicts: tuple[str, str] | None = None
 
     def among(self, population: str | None) -> Words:
         """Return the words of a number that is of some rows only; the same where it is of all (None)."""
@@ -149,9 +157,15 @@ class Mechanism:
     on_one_row : bool
         Whether it needs all constraints to be on one tuple, so that all measures are one number: then it is the
         default of every measure, and one draw is the release of all measures of a call.
-    has_closed_form : bool
-        Whether it needs constraints whose statistic is counted without a conflict graph (`exact_statistic`): then it is
-        the default of its measure.
+    exact_kind : StatisticKind or None
+        If it needs constraints whose statistic is counted without a conflict graph (`dpdb.engine.exact_statistic`): the
+        kind of that statistic. Where the constraints have one, it is the default of its measure.
+    at_high : function of int to Mechanism, or None
+        Of a statistic that one row changes by 0 to `high`, which depends on the constraints: the mechanism for it.
+    refusal : str
+        What is said where the constraints have no such statistic.
+    among_changing_rows : bool
+        Whether it serves where one row of another table moves many rows of this one.
     """
 
     name: str
@@ -172,7 +186,20 @@ class Mechanism:
     truth: Callable[[GraphStatistics], float] | None = None
     counts: str | None = None
     on_one_row: bool = False
-    has_closed_form: bool = False
+    exact_kind: StatisticKind | None = None
+    at_high: Callable[[int], Mechanism] | None = None
+    refusal: str = ""
+    among_changing_rows: bool = True
+
+    @property
+    def has_closed_form(self) -> bool:
+        """Whether its statistic is counted without a conflict graph."""
+        return self.exact_kind is not None
+
+    @property
+    def is_default_where_it_applies(self) -> bool:
+        """Whether it is its measure's default wherever the rules are such that it can count."""
+        return self.on_one_row or self.has_closed_form
 
     def shares(self, epsilon: int) -> tuple[int, int]:
         """Split nano-epsilon exactly between the degree cap and the rest."""

@@ -14,6 +14,7 @@ from dpdb.measures.mechanisms.chosen_theta import Marginal, gem, progressive
 from dpdb.measures.mechanisms.exact_counts import VIOLATING_ROWS
 from dpdb.measures.mechanisms.ladder import Ladder, Rungs, Settings, Top
 from dpdb.measures.mechanisms.published_mechanisms import R2T, paper_mechanisms
+from dpdb.measures.true_values import ExactValues
 from dpdb.privacy import NANO
 
 _NAME = "minimal_inconsistency"
@@ -69,5 +70,7 @@ MEASURE = Measure(
     ),
     default="ladder",
     truth=EDGES.complete,
+    both_ends=False,
+    exact=ExactValues((_NAME,), lambda graph: {_NAME: graph.edges + graph.self_conflicts}),
     weight=36,
 )

@@ -12,8 +12,10 @@ from dpdb.measures.mechanisms.at_one_theta import two_sided
 from dpdb.measures.mechanisms.by_rule import by_rule
 from dpdb.measures.mechanisms.chosen_theta import Marginal, witness
 from dpdb.measures.mechanisms.exact_counts import VIOLATING_ROWS
+from dpdb.measures.mechanisms.keys import sharing_rows
 from dpdb.measures.mechanisms.ladder import Ladder, Rungs, Settings
 from dpdb.measures.mechanisms.published_mechanisms import paper_mechanisms
+from dpdb.measures.true_values import ExactValues
 from dpdb.privacy import NANO
 
 _NAME = "problematic"
@@ -57,9 +59,13 @@ MEASURE = Measure(
         *paper_mechanisms(NODES, _NOISE),
         by_rule(LADDER, _NAME, _BY_RULE),
         VIOLATING_ROWS,
+        sharing_rows(2),  # of one key
     ),
     default="ladder",
     truth=NODES.complete,
+    both_ends=False,
+    exact=ExactValues((_NAME,), lambda graph: {_NAME: graph.rows_in_conflict + graph.self_conflicts}),
     weight=36,
     rate_weight=2,
+    most_per_row=1,
 )

@@ -1,31 +1,33 @@
-"""`MEASURES`: the measures that are released. Each is one file with its `MEASURE`, and one line here.
+"""The table of measures: each is one file with its `MEASURE`, and one line in `dpdb.measures.measure_names`.
 
-A new measure is such a file beside the others, and its name in `MeasureName` and `MEASURES` here; a new mechanism
-stands beside those of its subject in `dpdb.measures.mechanisms`, named by its measure.
+All that is said of a measure elsewhere is read of it: words, exact values, the mechanism of a closed form, which ends
+its bounds have, rates, shares. So it is by doors, by `dpdb exact`, and by the tests that hold for every measure. A new
+mechanism stands beside those of its subject in `dpdb.measures.mechanisms`, named by its measure.
+
+A measure is loaded when it is asked for: a release loads no other one.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from functools import cache
+from importlib import import_module
 
 from dpdb.errors import ParameterError
-from dpdb.measures import minimal_inconsistency, problematic, repair
 from dpdb.measures.count import COUNT
 from dpdb.measures.measure import Counted, Measure
+from dpdb.measures.measure_names import NAMES, TOGETHER
 from dpdb.names import nearest_words
 
-MEASURES: tuple[Measure, ...] = (minimal_inconsistency.MEASURE, problematic.MEASURE, repair.MEASURE)
-MeasureName = Literal["minimal_inconsistency", "problematic", "repair"]
 
-_BY_NAME = {measure.name: measure for measure in MEASURES}
-_COUNTED: dict[str, Counted] = {**_BY_NAME, COUNT.name: COUNT}
+@cache
+def _registered(name: str) -> Measure:
+    measure: Measure = import_module(f"dpdb.measures.{name}").MEASURE
+    return measure
 
-_REFUSED = {
-    "drastic": "is 0 or 1 and one row can flip it, so noise would hide it; ask for minimal_inconsistency and "
-    "compare it with a threshold (`--fail-above minimal_inconsistency=X`)",
-    "maximal_consistency": "can grow exponentially in the rows through one row and is #P-hard to compute; ask for "
-    "repair (what must go) or problematic (what is involved)",
-}
+
+def all_measures() -> tuple[Measure, ...]:
+    """Return all measures, in the order of their names in `measure_names`."""
+    return tuple(map(_registered, NAMES))
 
 
 def measure_named(name: str) -> Measure:
@@ -34,28 +36,27 @@ def measure_named(name: str) -> Measure:
     Raises
     ------
     ParameterError
-        If it does not exist or is not private.
+        If it does not exist.
     """
-    if name in _REFUSED:
-        raise ParameterError(f"{name} is not released under differential privacy: it {_REFUSED[name]}")
-    if name not in _BY_NAME:
-        raise ParameterError(f"unknown measure {name!r}{nearest_words(name, [*_BY_NAME, 'all'])}")
-    return _BY_NAME[name]
+    if name not in NAMES:
+        raise ParameterError(f"unknown measure {name!r}{nearest_words(name, [*NAMES, 'all'])}")
+    return _registered(name)
 
 
 def measures_named(name: str, *, rate: bool = False) -> tuple[Measure, ...]:
-    """Return the measures that a name stands for: one, or for ``"all"`` all of them; for rates, those that have a rate.
+    """Return the measures that a name stands for: one, or for ``"all"`` those of `TOGETHER`, of rates with a share.
 
     Raises
     ------
     ParameterError
-        If the measure does not exist, is not private, or has no rate.
+        If the measure does not exist or has no rate.
     """
     if name == "all":
-        return tuple(measure for measure in MEASURES if measure.has_rate or not rate)
+        together = map(_registered, TOGETHER)
+        return tuple(measure for measure in together if measure.rate_weight is not None or not rate)
     measure = measure_named(name)
     if rate and not measure.has_rate:
-        rated = " or ".join(other.name for other in MEASURES if other.has_rate)
+        rated = " or ".join(other.name for other in all_measures() if other.has_rate)
         raise ParameterError(
             f"{name} has no rate: it counts {measure.counts}, which are no share of the rows; ask for the rate of "
             f"{rated}, or leave out rate (--rate)"
@@ -65,4 +66,4 @@ def measures_named(name: str, *, rate: bool = False) -> tuple[Measure, ...]:
 
 def counted(name: str) -> Counted | None:
     """Return the `Counted` of a measure or of the row count; None for a name that this version does not know."""
-    return _COUNTED.get(name)
+    return COUNT if name == COUNT.name else _registered(name) if name in NAMES else None

@@ -6,6 +6,14 @@ from dpdb.measures.measure import Measure
 from dpdb.measures.mechanism import Words
 from dpdb.measures.mechanisms.covers import FRACTIONAL, GREEDY, fractional_cover
 from dpdb.measures.mechanisms.exact_counts import FEWEST_DELETIONS, VIOLATING_ROWS
+from dpdb.measures.true_values import ExactValues, TrueGraph, TrueNumbers
+
+_EXACT = ("repair_fractional", "repair_lower", "repair_upper")
+
+
+def _exact(graph: TrueGraph) -> TrueNumbers:
+    return dict(zip(_EXACT, graph.covers(), strict=True))
+
 
 MEASURE = Measure(
     name="repair",
@@ -20,6 +28,9 @@ MEASURE = Measure(
     mechanisms=(FRACTIONAL, GREEDY, VIOLATING_ROWS, FEWEST_DELETIONS),
     default="fractional",
     truth=fractional_cover,
+    both_ends=True,
+    exact=ExactValues(_EXACT, _exact),
     weight=18,
     rate_weight=1,
+    most_per_row=1,
 )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +16,17 @@ from numpy.typing import NDArray
 from dpdb.constraints import ConstraintsLike, known_rows
 from dpdb.engine import Progress, Slice, Table, TableSettings, TableSpec, WherePredicate, export_edges, no_progress
 from dpdb.errors import ParameterError
-from dpdb.graph import BlockGraph, EdgeGraph, count_maximal_independent_sets, minimum_vertex_cover
+from dpdb.graph import count_maximal_independent_sets, minimum_vertex_cover
+from dpdb.measures import EXACT, TrueNumbers, all_measures
 from dpdb.names import nearest_words
 from dpdb.opening import is_remote, open_local_table, open_table
 from dpdb.owner.listing import Listing
-from dpdb.release import FewestDeletions
+from dpdb.release import CountedStatistics
 from dpdb.release.conflict_graph import conflict_graph
 from dpdb.sources import Faults, SourceLike
+
+if TYPE_CHECKING:
+    from dpdb.engine import StatisticKind
 
 # The exact repair and maximal_consistency hold the graph in memory; beyond this many edges they are not tried.
 _LARGEST_IN_MEMORY = 20_000_000
@@ -52,7 +57,7 @@ def exact_measures(
     non_private : bool
         Must be True: the owner states that exact values may be shown.
     measures : sequence of str, optional
-        Compute these of `EXACT_MEASURES` only; by default all.
+        Compute these of `EXACT_MEASURES` only; by default the five of Mohapatra et al.
     by_constraint : bool
         Also count the violations of each constraint by itself, whatever others the rows violate, as a release for each
         constraint does; and compute the `measures` that are named of each.
@@ -86,7 +91,7 @@ def exact_measures(
         raise ParameterError(
             "exact values are not private; only the owner of the data may ask, with --non-private (non_private=True)"
         )
-    wanted = _known(tuple(EXACT_MEASURES) if measures is None else measures)
+    wanted = _known(EXACT if measures is None else measures)
     of_each = None if not by_constraint else () if measures is None else wanted
     listing = Listing(violations, repair_rows, suggestions, tuple(columns))
     spec = TableSpec.of(source, settings, constraints=constraints, table=table)
@@ -107,7 +112,7 @@ def exact_measures(
             export_edges(part, materialize)
         progress("computing measures")
         found, cover = _measures(
-            part, time_limit, wanted, FewestDeletions(opened, predicate), with_cover=repair_rows is not None
+            part, time_limit, wanted, CountedStatistics(opened, predicate), with_cover=repair_rows is not None
         )
         found = replace(found, faults=opened.faults, judged=_judged(opened, where))
         listing.write_repair(part, cover, progress)
@@ -128,7 +133,7 @@ def _remote_measures(
     of_all, of_each = wanted
     with open_table(spec, progress=progress) as opened:
         predicate = None if where is None else opened.where(where)
-        counted = FewestDeletions(opened, predicate)
+        counted = CountedStatistics(opened, predicate)
         found, _ = _measures(opened.slice(predicate), time_limit, of_all, counted, with_cover=False)
         found = replace(found, judged=_judged(opened, where))
         if of_each is None:
@@ -175,7 +180,7 @@ def _of_each(
         alone = under(position)
         try:
             violations = conflict_graph(alone).degree_summary().edge_count + alone.self_conflicts
-            counted = FewestDeletions(opened, predicate, position)
+            counted = CountedStatistics(opened, predicate, position)
             measured = _measures(alone, time_limit, wanted, counted, with_cover=False)[0] if wanted else None
         finally:
             alone.close()
@@ -184,70 +189,101 @@ def _of_each(
 
 
 def _measures(
-    part: Slice, time_limit: float, wanted: Sequence[str], counted: FewestDeletions, *, with_cover: bool
+    part: Slice, time_limit: float, wanted: Sequence[str], counted: CountedStatistics, *, with_cover: bool
 ) -> tuple[ExactMeasures, NDArray[np.bool_] | None]:
-    """Return the wanted measures, and a vertex cover if one is found.
+    """Return the wanted measures, and a vertex cover if rows are asked and one is found.
 
     The fewest rows to delete are counted where the rules have a closed form, unless the rows are asked.
     """
-    graph = conflict_graph(part, whole=with_cover)
-    degrees = graph.degree_summary()
-    values: dict[str, int | float | None] = {
-        "drastic": int(degrees.edge_count + part.self_conflicts > 0),
-        "minimal_inconsistency": degrees.edge_count + part.self_conflicts,
-        "problematic": degrees.positive_degree_nodes + part.self_conflicts,
-    }
-    reasons: dict[str, str] = {}
-    cover: NDArray[np.bool_] | None = None
-    if with_cover or "repair" in wanted:
-        fewest = None if with_cover else counted.if_known()
-        known = None if fewest is None else fewest - part.self_conflicts
-        repair, cover = _repair(graph, degrees.edge_count, time_limit, reasons, known)
-        values |= {name: _half(value + part.self_conflicts) for name, value in repair.items()}
-    if "maximal_consistency" in wanted:
-        values["maximal_consistency"] = _consistent_subsets(graph, degrees.edge_count, reasons)
-    shown: dict[str, Any] = {
-        own: values[own] if name in wanted else None for name, fields in EXACT_MEASURES.items() for own in fields
-    }
-    common: dict[str, Any] = {
-        "rows": part.row_count,
-        "self_conflicts": part.self_conflicts,
-        "max_degree": degrees.max_degree,
-        "reasons": reasons,
-        "measures": tuple(wanted),
-    }
-    return ExactMeasures(**common, **shown), cover
+    graph = _TrueGraph(part, counted, time_limit, with_cover=with_cover)
+    found = {name: EXACT_MEASURES[name].of(graph) for name in wanted}
+    shown = {own: value for name in wanted for own, value in found[name].items()}
+    cover = graph.cover if with_cover else None
+    return (
+        ExactMeasures(
+            rows=part.row_count,
+            self_conflicts=part.self_conflicts,
+            values=shown,
+            max_degree=graph.max_degree,
+            reasons=graph.reasons,
+            measures=tuple(wanted),
+        ),
+        cover,
+    )
 
 
-def _repair(
-    graph: EdgeGraph | BlockGraph, edges: int, time_limit: float, reasons: dict[str, str], known: int | None
-) -> tuple[dict[str, Fraction], NDArray[np.bool_] | None]:
-    doubled = graph.twice_fractional_cover()
-    if known is not None:
-        lower, upper, found = known, known, None
-    elif edges > _LARGEST_IN_MEMORY:
-        lower, upper, found = -(-doubled // 2), min(doubled, graph.greedy_cover_size()), None
-        if lower < upper:
-            reasons["repair"] = (
-                f"more than {_LARGEST_IN_MEMORY:,} conflicts: bounds from the fractional and greedy covers"
-            )
-    else:
-        cover = minimum_vertex_cover(graph.adjacency, time_limit=time_limit)
-        lower, upper, found = cover.lower, cover.upper, cover.cover
-        if not cover.proved:
-            reasons["repair"] = cover.reason or "the solver did not prove the bounds equal"
-    sizes = (Fraction(doubled, 2), Fraction(lower), Fraction(upper))
-    return dict(zip(EXACT_MEASURES["repair"], sizes, strict=True)), found
+class _TrueGraph:
+    """The conflict graph of a slice as measures read it (implements `dpdb.measures.TrueGraph`).
 
+    Attributes
+    ----------
+    reasons : dict of str to str
+        For each field that is not known or not proved: why.
+    """
 
-def _consistent_subsets(graph: EdgeGraph | BlockGraph, edges: int, reasons: dict[str, str]) -> int | None:
-    if edges > _LARGEST_IN_MEMORY:
-        reasons["maximal_consistency"] = f"more than {_LARGEST_IN_MEMORY:,} conflicts"
-        return None
-    consistent, why_not = count_maximal_independent_sets(graph.adjacency)
-    if consistent is None:
-        reasons["maximal_consistency"] = why_not or "too large to count"
-    return consistent
+    def __init__(self, part: Slice, counted: CountedStatistics, time_limit: float, *, with_cover: bool) -> None:
+        self._counted, self._time_limit, self._with_cover = counted, time_limit, with_cover
+        self._graph = conflict_graph(part, whole=with_cover)
+        self._degrees = self._graph.degree_summary()
+        self.self_conflicts, self.reasons = part.self_conflicts, dict[str, str]()
+
+    @property
+    def edges(self) -> int:
+        """Pairs of rows in conflict."""
+        return self._degrees.edge_count
+
+    @property
+    def rows_in_conflict(self) -> int:
+        """Rows of the graph that are in some conflict."""
+        return self._degrees.positive_degree_nodes
+
+    @property
+    def max_degree(self) -> int:
+        """The most conflicts of a row."""
+        return self._degrees.max_degree
+
+    @property
+    def cover(self) -> NDArray[np.bool_] | None:
+        """A vertex cover, if one is found: True for its nodes."""
+        return self._covers[1]
+
+    def covers(self) -> tuple[float, float, float]:
+        """The fractional cover and bounds of the smallest one, with the rows that violate by themselves."""
+        fractional, lower, upper = (_half(size + self.self_conflicts) for size in self._covers[0])
+        return fractional, lower, upper
+
+    def counted(self, kind: StatisticKind) -> int | None:
+        """A statistic that is counted without the graph; None if the rules have none of its kind."""
+        return self._counted.if_known(kind)
+
+    def consistent_subsets(self) -> int | None:
+        """The number of maximal consistent subsets; None above a limit."""
+        if self.edges > _LARGEST_IN_MEMORY:
+            self.reasons["maximal_consistency"] = f"more than {_LARGEST_IN_MEMORY:,} conflicts"
+            return None
+        consistent, why_not = count_maximal_independent_sets(self._graph.adjacency)
+        if consistent is None:
+            self.reasons["maximal_consistency"] = why_not or "too large to count"
+        return consistent
+
+    @cached_property
+    def _covers(self) -> tuple[tuple[Fraction, Fraction, Fraction], NDArray[np.bool_] | None]:
+        fewest = None if self._with_cover else self._counted.if_known("violations")
+        doubled, found = self._graph.twice_fractional_cover(), None
+        if fewest is not None:
+            lower = upper = fewest - self.self_conflicts
+        elif self.edges > _LARGEST_IN_MEMORY:
+            lower, upper = -(-doubled // 2), min(doubled, self._graph.greedy_cover_size())
+            if lower < upper:
+                self.reasons["repair"] = (
+                    f"more than {_LARGEST_IN_MEMORY:,} conflicts: bounds from the fractional and greedy covers"
+                )
+        else:
+            cover = minimum_vertex_cover(self._graph.adjacency, time_limit=self._time_limit)
+            lower, upper, found = cover.lower, cover.upper, cover.cover
+            if not cover.proved:
+                self.reasons["repair"] = cover.reason or "the solver did not prove the bounds equal"
+        return (Fraction(doubled, 2), Fraction(lower), Fraction(upper)), found
 
 
 def _half(value: Fraction) -> float:
@@ -256,33 +292,26 @@ def _half(value: Fraction) -> float:
 
 _ASKS_FOR_NULL = re.compile(r"\b(?:NULL|COALESCE)\b", re.IGNORECASE)
 
-EXACT_MEASURES = {
-    "drastic": ("drastic",),
-    "minimal_inconsistency": ("minimal_inconsistency",),
-    "problematic": ("problematic",),
-    "repair": ("repair_fractional", "repair_lower", "repair_upper"),
-    "maximal_consistency": ("maximal_consistency",),
-}
-"""The measures by name, each with the fields that hold it."""
+EXACT_MEASURES = {measure.name: measure.exact for measure in all_measures()}
+"""What is computed of each measure, by its name."""
 
 
 @dataclass(frozen=True)
 class ExactMeasures:
-    """True values of one slice. Private: for the owner. The fields of measures that were not requested are None.
+    """True values of one slice. Private: for the owner.
+
+    Each field of a measure (`dpdb.measures.Measure.exact`) is an attribute, too: `drastic`, 1 if there is any conflict;
+    `minimal_inconsistency`; `problematic`; `repair_fractional`, tau* plus self-conflicts; `repair_lower` and
+    `repair_upper`, equal where the repair is known exactly; `maximal_consistency`. It is None if the measure was not
+    requested, or could not be computed.
 
     Attributes
     ----------
     rows : int
     self_conflicts : int
         Rows that violate a single-tuple constraint; they count once in each measure and leave the graph.
-    drastic : int
-        1 if there is any conflict.
-    minimal_inconsistency, problematic : int
-    repair_fractional : float
-        tau* plus self-conflicts.
-    repair_lower, repair_upper : int
-        Equal where a solver proved the repair exactly.
-    maximal_consistency : int or None
+    values : dict of str to number
+        The fields of the requested measures.
     max_degree : int
     reasons : dict
         For each field that is None or not proved: why.
@@ -299,17 +328,11 @@ class ExactMeasures:
 
     rows: int
     self_conflicts: int
-    drastic: int | None
-    minimal_inconsistency: int | None
-    problematic: int | None
-    repair_fractional: float | None
-    repair_lower: int | None
-    repair_upper: int | None
-    maximal_consistency: int | None
+    values: TrueNumbers
     max_degree: int
     reasons: dict[str, str] = field(default_factory=dict)
     by_constraint: tuple[RuleMeasures, ...] | None = None
-    measures: tuple[str, ...] = tuple(EXACT_MEASURES)
+    measures: tuple[str, ...] = EXACT
     faults: Faults | None = None
     judged: dict[str, int] = field(default_factory=dict)
 
@@ -318,16 +341,17 @@ class ExactMeasures:
         """For each column with a declared type: cells that are NULL because they are not written as a value of it."""
         return {} if self.faults is None else self.faults.not_of_type
 
+    def __getattr__(self, name: str) -> Any:
+        if any(name in known.fields for known in EXACT_MEASURES.values()):
+            return self.values.get(name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def to_dict(self) -> dict[str, Any]:
         """Return the requested fields, ready for JSON."""
-        fields = asdict(replace(self, by_constraint=None, faults=None))
-        del fields["measures"], fields["by_constraint"], fields["faults"]
-        for name, own in EXACT_MEASURES.items():
-            if name not in self.measures:
-                for unasked in own:
-                    del fields[unasked]
-        if not self.judged:
-            del fields["judged"]
+        fields: dict[str, Any] = {"rows": self.rows, "self_conflicts": self.self_conflicts, **self.values}
+        fields |= {"max_degree": self.max_degree, "reasons": dict(self.reasons)}
+        if self.judged:
+            fields["judged"] = dict(self.judged)
         if self.faults:
             fields |= {name: found for name, found in self.faults.to_dict().items() if found}
         if self.by_constraint is not None:
@@ -358,6 +382,6 @@ class RuleMeasures:
         fields: dict[str, Any] = {"constraint": self.constraint, "violations": self.violations}
         if self.measured is not None:
             found = self.measured.to_dict()
-            fields |= {own: found[own] for name in self.measured.measures for own in EXACT_MEASURES[name]}
+            fields |= self.measured.values
             fields |= {"reasons": found["reasons"]} if found["reasons"] else {}
         return fields

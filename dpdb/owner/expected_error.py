@@ -9,7 +9,7 @@ from typing import Unpack
 from dpdb.constraints import ConstraintsLike, DenialConstraint
 from dpdb.engine import NESTED_LOOP_ROWS, ProtectedChange, PublicSizes, TableSettings, TableSpec
 from dpdb.errors import ParameterError
-from dpdb.measures import FEWEST_DELETIONS, MEASURES, measure_named
+from dpdb.measures import measure_named
 from dpdb.opening import declared_table, empty_table
 from dpdb.owner.simulation import ExpectedError, Plan, Rung, Simulation
 from dpdb.privacy import as_float
@@ -166,7 +166,7 @@ def _simulated(
     simulation: Simulation, epsilon: Epsilon, max_degree: int | None
 ) -> tuple[tuple[ExpectedError, ...], dict[str, str]]:
     expected, skipped = [], {}
-    shown = [(measure.name, name) for measure in MEASURES for name in measure.by_name]
+    shown = [(measure.name, name) for measure in simulation.measures for name in measure.by_name]
     todo = sorted(shown, key=lambda each: each[1] == "r2t")  # the slow one last
     end = time.monotonic() + _SECONDS
     for position, (measure, name) in enumerate(todo):
@@ -175,8 +175,8 @@ def _simulated(
         elif name == "r2t" and simulation.conflicts > _MOST_FOR_R2T:
             skipped[f"{measure} {name}"] = f"slow beyond {_MOST_FOR_R2T:,} conflicts"
         elif why := simulation.refused(measure, name):
-            if measure_named(measure).mechanism(name).on_one_row or name == FEWEST_DELETIONS.name:
-                continue  # a default, where it applies
+            if measure_named(measure).mechanism(name).is_default_where_it_applies:
+                continue
             skipped[f"{measure} {name}"] = why
         else:
             seconds = (end - time.monotonic()) / (len(todo) - position)
@@ -189,8 +189,8 @@ def _smallest(simulation: Simulation, target: float) -> tuple[dict[str, float | 
     """Climb the ladder with each measure until it reaches the target; return its epsilon for each, and the rungs."""
     found: dict[str, float | None] = {}
     rungs = {epsilon: Rung(risk_of(float(epsilon)), {}) for epsilon in _LADDER}
-    seconds = _SECONDS / (len(MEASURES) * len(_LADDER))
-    for measure in MEASURES:
+    seconds = _SECONDS / (len(simulation.measures) * len(_LADDER))
+    for measure in simulation.measures:
         found[measure.name] = None
         for epsilon, rung in rungs.items():
             error = simulation.alone(measure.name, simulation.defaults[measure.name], epsilon, seconds)

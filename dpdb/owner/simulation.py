@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar, cast
 
 from dpdb.errors import ParameterError
-from dpdb.measures import MEASURES, GraphStatistics, Measure, Mechanism, measure_named
+from dpdb.measures import GraphStatistics, Measure, Mechanism, measure_named, measures_named
 from dpdb.release import (
     NOTHING_SPENT,
     Ask,
@@ -81,6 +81,8 @@ class Simulation:
 
     Attributes
     ----------
+    measures : tuple of Measure
+        Those of `all`; the noise of the others is known without a table.
     defaults : dict
         Measure -> name of its default mechanism under the session's constraints.
     """
@@ -89,11 +91,12 @@ class Simulation:
         self._session, self._repetitions, self._max_degree = session, repetitions, max_degree
         self._statistics = session._private.statistics()
         self.conflicts = self._statistics.graph.degree_summary().edge_count
+        self.measures = measures_named("all")
         self.defaults: dict[str, str] = {
             measure.name: session.prepare(Ask(measure.name)).charge.request["measures"][measure.name]
-            for measure in MEASURES
+            for measure in self.measures
         }
-        self.truth = {measure.name: self._truth(measure) for measure in MEASURES}
+        self.truth = {measure.name: self._truth(measure) for measure in self.measures}
 
     def _truth(self, measure: Measure) -> float:
         """Return the exact value of what the measure's default releases under the session's constraints."""
@@ -141,7 +144,7 @@ class Simulation:
             return self._session.dp_inconsistency("all", epsilon)
 
         releases = list(self._repeat(release, seconds))
-        return tuple(self._expected([several[k] for several in releases]) for k in range(len(MEASURES)))
+        return tuple(self._expected(list(each)) for each in zip(*releases, strict=True))
 
     def _repeat(self, release: Callable[[], T], seconds: float) -> Iterator[T]:
         yield release()  # computes the statistics that the others reuse, so its own time is not typical

@@ -60,8 +60,10 @@ if TYPE_CHECKING:
         recorded_releases as recorded_releases,
     )
     from dpdb.release.published.release_fields import (
+        PER_ROW as PER_ROW,
         RELEASE_SCHEMA as RELEASE_SCHEMA,
         SHARE as SHARE,
+        VERDICT as VERDICT,
         arrow_fields as arrow_fields,
         bounds_words as bounds_words,
         measured_words as measured_words,
@@ -78,10 +80,11 @@ if TYPE_CHECKING:
         theta_words as theta_words,
         too_noisy_words as too_noisy_words,
         value_words as value_words,
+        verdict_words as verdict_words,
         words_of as words_of,
         would_do_words as would_do_words,
     )
     from dpdb.release.session import Session as Session
-    from dpdb.release.statistics import FewestDeletions as FewestDeletions, PrivateSlices as PrivateSlices
+    from dpdb.release.statistics import CountedStatistics as CountedStatistics, PrivateSlices as PrivateSlices
 else:
     __getattr__, __all__ = lazy_names(__name__)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from dpdb.errors import ParameterError
@@ -147,7 +148,7 @@ class Ask:
         """Return whether the release counts rows instead of measuring conflicts."""
         return self.measure == COUNT
 
-    @property
+    @cached_property
     def measures(self) -> tuple[str, ...]:
         """The measures to release, in the order of their releases; none for a count."""
         return () if self.counts_rows else tuple(one.name for one in measures_named(self.measure, rate=self.rate))

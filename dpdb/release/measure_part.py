@@ -24,8 +24,6 @@ from dpdb.engine import (
 )
 from dpdb.errors import ParameterError
 from dpdb.measures import (
-    FEWEST_DELETIONS,
-    VIOLATING_ROWS,
     Answer,
     Mechanism,
     Run,
@@ -61,7 +59,7 @@ class MeasurePart(Part):
     Attributes
     ----------
     measures : tuple of (name, Mechanism)
-        One, or all three; of rates, one or both.
+        One, or those of `all`.
     charged : int
         Nano-epsilon of the call that goes to this part.
     epsilon : int
@@ -120,7 +118,7 @@ class MeasurePart(Part):
     @property
     def is_counted(self) -> bool:
         """Whether nothing but closed forms is read."""
-        return all(mechanism.has_closed_form for _, mechanism in self.measures)
+        return all(mechanism.exact_kind for _, mechanism in self.measures)
 
     @property
     def reads_graph(self) -> bool:
@@ -155,42 +153,64 @@ class MeasurePart(Part):
         found = replace(self, theta_from=public.words, limited=public.limited(position))
         return found if theta is None else found._changed(lambda _, one: at_theta(one, theta))
 
-    def shaped(self, table: Table, *, named: bool) -> MeasurePart:
+    def shaped(self, table: Table, *, named: bool, rows_change: bool = False) -> MeasurePart:
         """Return the same part with the defaults of rules that are counted without a conflict graph.
 
-        Where all constraints are on one tuple that is the count of violating rows; where they have a closed form, the
-        fewest rows to delete. Both are decided from constraints and declarations.
+        Where all constraints are on one tuple that is the count of violating rows; where they have a closed form of a
+        measure, what it counts. Both are decided from constraints and declarations.
 
         Parameters
         ----------
         named : bool
             Whether the caller named the mechanism, which then stays.
+        rows_change : bool
+            Whether a row of another table may change many rows of this one.
 
         Raises
         ------
         ParameterError
-            If one of these was named, and a constraint compares rows or the constraints have no closed form.
+            If one of these was named, or has no other way, and a constraint compares rows or the constraints have no
+            closed form.
         """
         pairwise = [bound.constraint for bound in self.rules if not bound.constraint.is_single_tuple]
-        if not pairwise and not named:
-            return self._changed(lambda *_: VIOLATING_ROWS)
-        may_count = not named and any(name == "repair" for name, _ in self.measures)
-        if may_count and table.exact_statistic(self.rules) is not None:
-            return self._changed(lambda name, one: FEWEST_DELETIONS if name == "repair" else one)
-        if self.is_counted and table.exact_statistic(self.rules) is None:
-            name, mechanism = self.measures[0]
-            raise ParameterError(
-                f"mechanism {mechanism.name!r} of {name} counts the fewest rows to delete of one dependency, key or "
-                "other set of rules with a closed form, which these rules have not; leave out the mechanism, or ask "
-                "for each rule (--each-constraint)"
-            )
-        if pairwise and self.on_one_row:
-            name, mechanism = self.measures[0]
+
+        def chosen(name: str, mechanism: Mechanism) -> Mechanism:
+            measure = measure_named(name)
+            if not pairwise and not named and measure.of_one_row:
+                return measure.of_one_row
+            wanted = mechanism if mechanism.exact_kind else None if named else measure.closed_form
+            if wanted is None or wanted.exact_kind is None:
+                return mechanism
+            serves = wanted.among_changing_rows or not rows_change
+            statistic = table.exact_statistic(self.rules, wanted.exact_kind) if serves else None
+            if statistic is not None:
+                return wanted.at_high(statistic.high) if wanted.at_high else wanted
+            if wanted is mechanism:
+                raise ParameterError(self._refusal(name, wanted, table, serves=serves))
+            return mechanism
+
+        found = self._changed(chosen)
+        if pairwise and found.on_one_row:
+            name, mechanism = found.measures[0]
             raise ParameterError(
                 f"mechanism {mechanism.name!r} of {name} counts rows that break a rule by themselves, and "
                 f"{pairwise[0].label} compares rows; leave out the rule, or the mechanism"
             )
-        return self
+        return found
+
+    def _refusal(self, name: str, mechanism: Mechanism, table: Table, *, serves: bool) -> str:
+        """Say why a mechanism does not count what the rules have. Public."""
+        said = f"mechanism {mechanism.name!r} of {name} {mechanism.refusal}"
+        if not serves:
+            return (
+                f"mechanism {mechanism.name!r} of {name} does not go with single rows as units beside a private "
+                "parent, one row of which would change many; protect the key with all its rows: --unit and --max-rows"
+            )
+        if mechanism.exact_kind != "decision bits":
+            return said
+        from dpdb.engine import why_no_decisions  # most are not refused
+
+        return f"{said}; {why_no_decisions(self.rules, table.schema)}"
 
     def fitted(self, schema: TableSchema) -> MeasurePart:
         """Return the same part with `by_rule` for as many class histograms as constraints and schema make.
@@ -235,12 +255,12 @@ class MeasurePart(Part):
 
     def load(self, *, again: bool) -> None:
         """Load the code of closed forms, and the kernels of its graph."""
-        if any(mechanism.has_closed_form for _, mechanism in self.measures):
+        if any(mechanism.exact_kind for _, mechanism in self.measures):
             from dpdb.engine import load_counting  # few rules have one
 
             load_counting(self.rules)
         if self.reads_graph:
-            read = [mechanism.reads for _, mechanism in self.measures if not mechanism.has_closed_form]
+            read = [mechanism.reads for _, mechanism in self.measures if mechanism.exact_kind is None]
             load_kernels(self.rules, read, lists_edges=self.lists_edges, again=again)
 
     def _statistics(self, slices: PrivateSlices) -> SliceStatistics:
@@ -251,19 +271,21 @@ class MeasurePart(Part):
     def rehearse(self, slices: PrivateSlices) -> None:
         """Ask what the draw will ask, of no rows."""
         statistics, shares = self._statistics(slices), self.shares
-        if any(mechanism.has_closed_form for _, mechanism in self.measures):
-            statistics.fewest_deletions()
+        for _, mechanism in self.measures:
+            if mechanism.exact_kind is not None:
+                statistics.counted(mechanism.exact_kind)
         if any(share.count for share in shares):
             _ = statistics.row_count
         if not self.by_rule and not self.is_counted:
-            read = [mechanism.reads for _, mechanism in self.measures if not mechanism.has_closed_form]
+            read = [mechanism.reads for _, mechanism in self.measures if mechanism.exact_kind is None]
             statistics.rehearse(read if self.reads_graph else (), capped=any(share.cap for share in shares))
 
     def draw(self, slices: PrivateSlices, progress: Progress) -> list[Answer]:
         """Compute the statistics of the slice, then answer."""
         statistics = self._statistics(slices)
-        if any(mechanism.has_closed_form for _, mechanism in self.measures):
-            statistics.fewest_deletions()  # so that noise is the last step that is shown
+        for _, mechanism in self.measures:
+            if mechanism.exact_kind is not None:
+                statistics.counted(mechanism.exact_kind)  # so that noise is the last step that is shown
         if self.lists_edges and self.reads_graph:
             _ = statistics.graph  # likewise
         return self.answers(statistics, progress)
@@ -274,8 +296,9 @@ class MeasurePart(Part):
             slices.by_rule(self.predicate, self.position)
             return
         counted = slices.counted(self.predicate, self.position)
-        if any(mechanism.has_closed_form for _, mechanism in self.measures):
-            counted.fewest_deletions()
+        for _, mechanism in self.measures:
+            if mechanism.exact_kind is not None:
+                counted.counted(mechanism.exact_kind)
         if self.is_counted:
             if any(share.count for share in self.shares):
                 _ = counted.row_count
@@ -317,7 +340,10 @@ class MeasurePart(Part):
                 continue
             answer = mechanism.answer(Run(statistics, share.rest, beta, cap, self.max_degree))
             answers.append(with_theta_limits(with_estimate(answer, mechanism, beta), mechanism, cap, self.max_degree))
-        return answers if count is None else [rate_answer(answer, count) for answer in answers]
+        if count is None:
+            return answers
+        most = [measure_named(name).most_per_row or 1 for name, _ in self.measures]
+        return [rate_answer(answer, count, each) for answer, each in zip(answers, most, strict=True)]
 
     def label(self, call: Prepared, answers: Sequence[Answer]) -> list[Release]:
         """Return a release for each measure, with its cost for the unit."""
@@ -353,7 +379,8 @@ class MeasurePart(Part):
         """Offer `by_rule` where it applies to the measures and pays; see `by_rule_offer`."""
         from dpdb.release.conflict_graph import by_rule_offer  # only `explain` offers
 
-        if self.rate or self.by_rule or all(name == "repair" for name, _ in self.measures):
+        offered = any("by_rule" in measure_named(name).by_name for name, _ in self.measures)
+        if self.rate or self.by_rule or not offered:
             return None
         return by_rule_offer(self.rules, schema, rows)
 
@@ -375,7 +402,7 @@ class MeasurePart(Part):
                 "epsilon": float(as_fraction(share.total) * Fraction(self.charged, self.epsilon)),
                 "noise": f"discrete Laplace, scale about ({mechanism.noise}) x {_scale(mechanism, noisy):.3g}{rows}",
                 "time": expected_time(mechanism.reads, self.rules) if mechanism.fit is None else "grows with rows",
-                "edges": (COUNTED if mechanism.has_closed_form else self.way).words,
+                "edges": (COUNTED if mechanism.exact_kind else self.way).words,
             }
             for (name, mechanism), share, noisy in zip(self.measures, shares, paid, strict=True)
         ]
@@ -433,13 +460,13 @@ def measure_shares(measures: Sequence[tuple[str, Mechanism]], epsilon: int, *, r
     count, left = rate_shares(epsilon) if rate else (0, epsilon)
     if all(mechanism.on_one_row for _, mechanism in measures):
         return (Share(0, left, count), *[Share(0, 0)] * (len(measures) - 1))
+    if len(measures) == 1:
+        return (Share(*measures[0][1].shares(left), count),)
     if rate:
         budgets = split(left, [measure_named(name).rate_weight or 0 for name, _ in measures])
         shares = [mechanism.shares(budget) for (_, mechanism), budget in zip(measures, budgets, strict=True)]
         return tuple(Share(cap, rest, 0 if position else count) for position, (cap, rest) in enumerate(shares))
-    if len(measures) == 1:
-        return (Share(*measures[0][1].shares(epsilon)),)
-    cap, *rest = split(epsilon, (_CAP_WEIGHT, *(measure_named(name).weight for name, _ in measures)))
+    cap, *rest = split(epsilon, (_CAP_WEIGHT, *(measure_named(name).weight or 0 for name, _ in measures)))
     return tuple(Share(0 if position else cap, share) for position, share in enumerate(rest))
 
 

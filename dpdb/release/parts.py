@@ -46,11 +46,10 @@ from dpdb.release.ask import Ask, Key
 from dpdb.release.costs import Charge
 from dpdb.release.privacy_unit import PrivacyUnit
 from dpdb.release.published.release import Release, Releases, constraints_digest
-from dpdb.release.published.release_fields import SHARE
 from dpdb.release.statistics import PrivateSlices
 from dpdb.schema import TableSchema
 
-_NUMBERS = ("value", "lower", "upper", "raw", "estimate_lower", "estimate_upper")
+_NUMBERS = ("value", "lower", "upper", "raw", "estimate_lower", "estimate_upper", "most_deletions")
 """The fields of an `Answer` that are published as whole numbers where they are whole."""
 
 
@@ -225,7 +224,7 @@ class Prepared:
             release_id=secrets.token_hex(16),
             version=__version__,
             rho=None if rho is None else rho_as_float(rho),
-            quantity=SHARE if rate else counts.quantity(mechanism),
+            quantity=counts.per_row if rate else counts.quantity(mechanism),
             constraint=None if constraint is None else constraint.identity,
             unit=unit.words,
             theta_from=theta_from,

@@ -38,7 +38,8 @@ def _prepared_measures(table: PublicTable, ask: Ask) -> Prepared:
     graphs: tuple[MeasurePart, ...] = (whole,)
     if ask.each_constraint:
         graphs = _for_each_constraint(ask, table)
-    graphs = tuple(part.shaped(table.opened, named=ask.mechanism is not None) for part in graphs)
+    named, rows_change = ask.mechanism is not None, table.unit.children is not None and bool(table.unit.children.links)
+    graphs = tuple(part.shaped(table.opened, named=named, rows_change=rows_change) for part in graphs)
     if ask.theta is not None and all(part.on_one_row for part in graphs):
         takes_theta(ask.measures[0], graphs[0].measures[0][1])
     graphs = tuple(part.within_groups(table.max_group) for part in graphs)

@@ -1,6 +1,6 @@
 """The exact statistics of slices, each computed at most once; `PrivateSlices`: those of the last few slices. Private.
 
-`SliceStatistics` reads a conflict graph, `RuleStatistics` class histograms, `FewestDeletions` closed forms.
+`SliceStatistics` reads a conflict graph, `RuleStatistics` class histograms, `CountedStatistics` closed forms.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from dpdb.thresholds import THINNED_ROUNDS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from dpdb.engine import BoundConstraint, BrokenCounts, DependencyCounts, Told
+    from dpdb.engine import BoundConstraint, BrokenCounts, DependencyCounts, StatisticKind, Told
 
 ROUNDS = (Partners(3, 8), Partners(6, 32))
 """The partners of a row that each round loads, before all rows in conflict are loaded."""
@@ -75,8 +75,8 @@ def _certified(thinning: Thinning, partners: Partners, chains: dict[int, Chain])
         part.close()
 
 
-class FewestDeletions:
-    """The statistics of `fewest_deletions`, under the names that `dpdb.measures.GraphStatistics` has; on first use.
+class CountedStatistics:
+    """What is counted without a conflict graph, under the names that `dpdb.measures.GraphStatistics` has; on first use.
 
     Parameters
     ----------
@@ -89,30 +89,30 @@ class FewestDeletions:
 
     def __init__(self, table: Table, predicate: WherePredicate | None, position: int | None = None) -> None:
         self._table, self._predicate, self._position = table, predicate, position
-        self._found: int | None = None
+        self._found: dict[StatisticKind, int | None] = {}
 
-    def fewest_deletions(self) -> int:
-        """Count the fewest rows to delete."""
-        found = self.if_known()
-        assert found is not None, "`MeasurePart.shaped` chooses it only for rules with a closed form"
+    def counted(self, kind: StatisticKind) -> int:
+        """Count a statistic, in its steps."""
+        found = self.if_known(kind)
+        assert found is not None, "`MeasurePart.shaped` chooses it only for rules that have it"
         return found
 
-    def if_known(self) -> int | None:
-        """Count the fewest rows to delete; None if the rules have no closed form."""
-        if self._found is None and self._statistic is not None:
-            [self._found] = self._table.count_all(self._predicate, [self._statistic])
-        return self._found
+    def if_known(self, kind: StatisticKind) -> int | None:
+        """Count a statistic; None if the rules have none of its kind."""
+        if kind not in self._found:
+            asked = self._statistic(kind)
+            self._found[kind] = None if asked is None else self._table.count_all(self._predicate, [asked])[0]
+        return self._found[kind]
 
     @property
     def is_closed(self) -> bool:
-        """Whether the rules have a closed form. Public."""
-        return self._statistic is not None
+        """Whether the fewest rows to delete have a closed form. Public."""
+        return self._statistic("violations") is not None
 
-    @cached_property
-    def _statistic(self) -> RuleStatistic | None:
+    def _statistic(self, kind: StatisticKind) -> RuleStatistic | None:
         """What is counted. Public."""
         rules = self._table.constraints
-        return self._table.exact_statistic(rules if self._position is None else rules[self._position :][:1])
+        return self._table.exact_statistic(rules if self._position is None else rules[self._position :][:1], kind)
 
     @cached_property
     def row_count(self) -> int:
@@ -126,11 +126,11 @@ class SliceStatistics:
     Parameters
     ----------
     slice_ : Slice
-    counted : FewestDeletions, optional
+    counted : CountedStatistics, optional
         What is counted of the same rows without their graph, for rules with a closed form.
     """
 
-    def __init__(self, slice_: Slice, counted: FewestDeletions | None = None) -> None:
+    def __init__(self, slice_: Slice, counted: CountedStatistics | None = None) -> None:
         self._slice, self._counted = slice_, counted
         self._terms = degree_terms(slice_.constraints)
         self._projected_edges: dict[int, int] = {}
@@ -254,10 +254,10 @@ class SliceStatistics:
         if read:
             _ = self.graph
 
-    def fewest_deletions(self) -> int:
-        """Fewest rows to delete, of rules with a closed form: not from the graph."""
+    def counted(self, kind: StatisticKind) -> int:
+        """A statistic of rules that have one of its kind: not from the graph."""
         assert self._counted is not None, "who counts gives what is counted"
-        return self._counted.fewest_deletions()
+        return self._counted.counted(kind)
 
     def _keep(self, projections: Iterable[ProjectedCounts]) -> None:
         for counts in projections:
@@ -289,7 +289,7 @@ class _Known:
     """The statistics of one slice: by the position of a constraint that is alone, or None for all constraints."""
 
     graphs: dict[int | None, tuple[Slice, SliceStatistics]] = field(default_factory=dict)
-    counted: dict[int | None, FewestDeletions] = field(default_factory=dict)
+    counted: dict[int | None, CountedStatistics] = field(default_factory=dict)
     by_rule: dict[int | None, RuleStatistics] = field(default_factory=dict)
 
 
@@ -336,10 +336,10 @@ class PrivateSlices:
             graphs[position] = made, SliceStatistics(made, self.counted(predicate, position))
         return graphs[position][1]
 
-    def counted(self, predicate: WherePredicate | None = None, position: int | None = None) -> FewestDeletions:
+    def counted(self, predicate: WherePredicate | None = None, position: int | None = None) -> CountedStatistics:
         """Return the statistics that are counted without a conflict graph; parameters as `statistics`."""
         counted = self._known(predicate).counted
-        return counted.setdefault(position, FewestDeletions(self._table, predicate, position))
+        return counted.setdefault(position, CountedStatistics(self._table, predicate, position))
 
     def by_rule(self, predicate: WherePredicate | None = None, position: int | None = None) -> RuleStatistics:
         """Return the statistics of a slice's class histograms, without a conflict graph; parameters as `statistics`."""

@@ -85,6 +85,10 @@ class Asking:
         """Ask what has one row."""
         return tuple(column[0].as_py() for column in self.ask(tree).columns)
 
+    def rows_of(self, tree: exp.Expr) -> list[tuple[Any, ...]]:
+        """Ask what has few rows."""
+        return list(zip(*(column.to_pylist() for column in self.ask(tree).columns), strict=True))
+
     def value(self, tree: exp.Expr) -> Any:
         """Ask what has one row of one column."""
         return self.row(tree)[0]

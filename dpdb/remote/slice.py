@@ -20,10 +20,12 @@ from dpdb.engine import (
     Edges,
     GroupForm,
     Hashes,
+    KeysForm,
     LocalSlice,
     Progress,
     SteppedForm,
     Thinning,
+    count_decisions,
     count_gathered,
     counted_in_any_case,
     group_count,
@@ -31,7 +33,9 @@ from dpdb.engine import (
     key_histogram,
     no_progress,
     of_key,
+    sharing_rows,
     stepped_count,
+    violating_alone,
 )
 from dpdb.engine.sql import ROW, BoundConstraint, BoundPredicate, CountedGroups, WherePredicate
 from dpdb.engine.sql.class_histograms import HISTOGRAM, class_histogram, class_histograms
@@ -155,12 +159,17 @@ class RemoteSlice:
 
     def count(self, asked: RuleStatistic) -> int:
         """Count an exact statistic of the slice's constraints: the rows that violate one alone, then the others."""
-        alone = self.self_conflicts if asked.alone else 0
+        alone = violating_alone(asked, self.self_conflicts if asked.alone else 0)
         return alone + (self._count_groups(asked) if asked.by_aggregates else self._count_gathered(asked))
 
     def _count_groups(self, asked: RuleStatistic) -> int:
-        """Count there what must go of the groups of a form; see `dpdb.engine.count_all`."""
+        """Count there what must go of the groups of a form, or a statistic of another kind; see `count_all`."""
         asking, form, rows = self._asking, asked.form, self._tuples().subquery()
+        if asked.kind == "decision bits":
+            assert isinstance(form, (GroupForm, SteppedForm)), "no other form has bits"
+            return count_decisions(asking.rows_of, form, rows)
+        if isinstance(form, KeysForm):
+            return int(asking.value(sharing_rows(form, rows)))
         if isinstance(form, SteppedForm):
             return int(asking.value(stepped_count(form, rows)))
         assert isinstance(form, GroupForm), "no other form is counted by aggregates"

@@ -9,8 +9,15 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from dpdb.constraints import ROW_COUNT, DenialConstraint, Limit, known_rows
-from dpdb.engine import BoundConstraint, OwnersBroken, RuleStatistic, WherePredicate, load_counting
+from dpdb.constraints import DECISION_BITS, ROW_COUNT, DenialConstraint, Limit, known_rows
+from dpdb.engine import (
+    BoundConstraint,
+    OwnersBroken,
+    RuleStatistic,
+    WherePredicate,
+    load_counting,
+    why_no_decisions,
+)
 from dpdb.errors import ParameterError, PredicateError, UnknownColumnError
 from dpdb.predicates import TRUE, Node, all_of
 from dpdb.release import PrivateSlices, PublicTable, load_kernels
@@ -225,7 +232,7 @@ class CountedSuite:
             if counted.position is None:
                 violations.append(None)
             elif counted.statistic is not None:
-                violations.append(Fraction(next(exact)))
+                violations.append(Fraction(next(exact), counted.statistic.parts))
             else:
                 statistics = slices.statistics(where, counted.position)
                 cover = Fraction(statistics.twice_fractional_cover().value, 2)
@@ -305,11 +312,12 @@ def counted_suite(table: PublicTable, suite: Suite) -> CountedSuite:
     Sensitivity
     -----------
     One row changes the fewest rows to delete (exact or the fractional cover), `row_count` and duplicate values by 0 or
-    1, rows in duplicates by 0 to 2; f - p n, for a share p of n rows, by -p to (that) - p if no row is counted in f
-    that is not counted in n, else by -p to (that). A unit of k rows: k times as much. So it is beside private parents:
-    what is read of a table and of one without a unit (`dpdb.release.privacy_unit`), or of two that differ in a
-    row of either table (`dpdb.release.limited_children`, whose d is k here), are the ends of a path of at most k
-    steps of one row each, and a transcript loses at each step at most what it loses by one row.
+    1, rows in duplicates by 0 to 2, decision bits by 0 to one bit, which counts as a row; f - p n, for a share p of n
+    rows, by -p to (that) - p if no row is counted in f that is not counted in n, else by -p to (that). A unit of k
+    rows: k times as much. So it is beside private parents: what is read of a table and of one without a unit
+    (`dpdb.release.privacy_unit`), or of two that differ in a row of either table (`dpdb.release.limited_children`,
+    whose d is k here), are the ends of a path of at most k steps of one row each, and a transcript loses at each step
+    at most what it loses by one row.
 
     Raises
     ------
@@ -363,12 +371,26 @@ def _counted(table: PublicTable, line: SuiteLine, places: RulePlaces) -> _Counte
         return _Counted(None, None, None if line.where is None else _where(table, line), None)
     position = places.of(line)
     statistic = opened.exact_statistic([table.bound[position]], line.statistic, reversed_go=True)
+    if line.statistic == DECISION_BITS:
+        _refuse_bits(table, line, position, has_bits=statistic is not None)
     if statistic is None and line.statistic != "violations":
         raise ParameterError(f"check {line.name!r}: only a key has {line.statistic}")
     known = None
     if any(limit.unit == "share of non-null" for limit in line.limits):
         known = opened.where(known_rows(line.rule))
     return _Counted(position, statistic, None, known, None if line.where is None else _where(table, line))
+
+
+def _refuse_bits(table: PublicTable, line: SuiteLine, position: int, *, has_bits: bool) -> None:
+    """Refuse bits where the rule has none, or where one row of another table changes many rows of this one."""
+    if table.unit.children is not None and table.unit.children.links:
+        raise ParameterError(
+            f"check {line.name!r}: bits do not go with single rows as units beside a private parent; protect the key "
+            "with all its rows: --unit and --max-rows"
+        )
+    if not has_bits:
+        why = why_no_decisions([table.bound[position]], table.opened.schema)
+        raise ParameterError(f"check {line.name!r}: its rule has no decision bits: {why}")
 
 
 def _where(table: PublicTable, line: SuiteLine) -> WherePredicate:
@@ -415,6 +437,7 @@ def as_tested(line: SuiteLine, limit: Limit, unit: int, high: Fraction, *, halve
         severity=limit.severity,
         rate=share,
         halves=halves,
+        bits=line.statistic == DECISION_BITS,
         name=line.name,
     )
 

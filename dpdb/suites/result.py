@@ -193,7 +193,7 @@ def not_shown_words(checks: Sequence[CheckResult]) -> str | None:
 
 def limit_words(check: CheckResult) -> str:
     """Return severity and limit, as a suite's file has them."""
-    text = f"{check.severity} {check.direction} {check.limit:,.0f}"
+    text = f"{check.severity} {check.direction} {check.limit:,.0f}{' bits' * (check.statistic == 'decision bits')}"
     if check.unit != "rows":
         text = f"{check.severity} {check.direction} {100 * check.limit:g}%{check.unit.removeprefix('share')}"
     if check.population is None or (check.unit == "rows" and check.statistic != "row_count"):
@@ -244,6 +244,7 @@ def spoken(checks: Iterable[CheckResult]) -> list[dict[str, str]]:
 def _counted(check: CheckResult) -> str:
     """Name what is counted: rows, or what else the statistic is of, and whether not all rows are used."""
     what = check.statistic if check.statistic in ("rows in duplicates", "duplicate values", "units") else "rows"
+    what = "bits" if check.statistic == "decision bits" else what
     if check.population is None:
         return what
     return f"used {what}" if what.startswith("rows") else f"{what} of used rows"

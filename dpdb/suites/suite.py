@@ -41,7 +41,7 @@ class SuiteLine:
         that a limit is a share of; None without such a limit.
     statistic : str
         What the limits are about: `violations` (the fewest rows to delete), `row_count`, `duplicate values` or
-        `rows in duplicates` (of a key).
+        `rows in duplicates` (of a key), or `decision bits`.
     limits : tuple of Limit
         One or two; of two, one warns and one fails, in the order written.
     text : str

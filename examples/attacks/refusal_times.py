@@ -21,7 +21,7 @@ import dpdb
 
 REFUSED: tuple[dict[str, object], ...] = (
     {"epsilon": 50}, {"where": "false"}, {"where": "nosuch = 1"}, {"where": "city = (SELECT 1)"}, {"epsilon": -1},
-    {"measure": "drastic"}, {"mechanism": "nosuch"}, {"by": "city", "keys": ["a", "a"]},
+    {"measure": "repairs"}, {"mechanism": "nosuch"}, {"by": "city", "keys": ["a", "a"]},
 )  # fmt: skip
 
 

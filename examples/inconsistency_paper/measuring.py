@@ -22,12 +22,12 @@ from datasets import LEVELS, SEED, DataSet, data_sets
 from dpdb.constraints import DenialConstraint
 from dpdb.engine import has_class_histogram
 from dpdb.graph import minimum_vertex_cover
+from dpdb.measures import measures_named
 from dpdb.measures.answer import EDGES, NODES, noisy_answer
-from dpdb.measures.registry import MEASURES
 from dpdb.privacy.epsilon import parse_epsilon
 from dpdb.release import Session
 
-BY_NAME = {measure.name: measure for measure in MEASURES}
+BY_NAME = {measure.name: measure for measure in measures_named("all")}
 SYMBOLS = {"minimal_inconsistency": "I_MI", "problematic": "I_P", "repair": "I_R"}
 PAPERS = {"minimal_inconsistency": "optimized", "problematic": "optimized", "repair": "greedy"}
 """The mechanism that the paper calls its approach: Algorithm 4, and Algorithm 5 for the repair."""

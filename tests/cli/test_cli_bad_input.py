@@ -31,9 +31,10 @@ BAD = {
     "epsilon infinite": (["{table}", "--constraints", RULE, "--epsilon", "inf"], 2, "finite"),
     "epsilon text": (["{table}", "--constraints", RULE, "--epsilon", "much"], 2, "number"),
     "measure": (["{table}", "--constraints", RULE, "--epsilon", "1", "--measure", "repairs"], 2, "'repair'"),
-    "drastic": (["{table}", "--constraints", RULE, "--epsilon", "1", "--measure", "drastic"], 2, "fail-above"),
+    "drastic": (["{table}", "--constraints", RULE, "--epsilon", "1", "--measure", "drastic", "--rate"], 2, "no rate"),
     "consistency": (
-        ["{table}", "--constraints", RULE, "--epsilon", "1", "--measure", "maximal_consistency"], 2, "repair"),
+        ["{table}", "--constraints", "not(t1.city < t2.city & t1.state > t2.state)", "--epsilon", "1", "--measure",
+         "maximal_consistency"], 2, "neither a dependency nor a key"),
     "mechanism": (
         ["{table}", "--constraints", RULE, "--epsilon", "1", "--measure", "repair", "--mechanism", "gredy"],
         2, "'greedy'"),

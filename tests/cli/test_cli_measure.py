@@ -13,6 +13,7 @@ import pytest
 from dpdb.doors.cli import main
 from dpdb.doors.cli.main import build_parser
 from dpdb.engine import LocalSlice
+from dpdb.measures import EXACT, measure_named
 from dpdb.release import Ask
 
 RELEASE_FIELDS = [
@@ -20,12 +21,10 @@ RELEASE_FIELDS = [
     "where", "constraints_sha256", "guarantee", "release_id", "version", "quantity",
     "constraint", "rho", "upper_reason",
     "raw", "estimate_lower", "estimate_upper", "estimate_reason", "unit", "theta_from",
-    "handicaps", "draw_share", "theta_limits", "constraint_text", "population",
+    "handicaps", "draw_share", "theta_limits", "constraint_text", "population", "most_deletions",
 ]  # fmt: skip
-EXACT_FIELDS = [
-    "rows", "self_conflicts", "drastic", "minimal_inconsistency", "problematic", "repair_fractional", "repair_lower",
-    "repair_upper", "maximal_consistency", "max_degree", "reasons", "judged",
-]  # fmt: skip
+EXACT_FIELDS = ["rows", "self_conflicts", *(own for name in EXACT for own in measure_named(name).exact.fields)]
+EXACT_FIELDS += ["max_degree", "reasons", "judged"]
 
 
 def test_measure_all_prints_one_json_document_whose_epsilons_add_up(

@@ -69,7 +69,7 @@ REFUSED = [
     lambda s: s.dp_inconsistency("repair", 1, where="city > (SELECT 1)"),
     lambda s: s.dp_inconsistency("repair", 1, where="age = 'y'"),
     lambda s: s.dp_count(1, by="age", keys=["1", "01"]),
-    lambda s: s.dp_inconsistency("drastic", 1),
+    lambda s: s.dp_inconsistency("drastic", 1, rate=True),
 ]
 
 

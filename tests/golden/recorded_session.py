@@ -21,6 +21,7 @@ from stub_noise import StubNoise
 
 from dpdb._version import __version__
 from dpdb.doors.cli import main
+from dpdb.measures import NAMES
 from dpdb.privacy.noise import replaced_noise
 
 _MASKS = (
@@ -29,6 +30,7 @@ _MASKS = (
     (re.compile(rf"\b{re.escape(__version__)}\b"), "VERSION"),
     (re.compile(r"\+[0-9a-f]{8}\+[A-Za-z0-9+/=]{44}"), "+KEY"),
     (re.compile(r"\broot [0-9a-f]{64}\b"), "root ROOT"),
+    (re.compile(re.escape(", ".join((*NAMES, "all")))), "MEASURES"),
     (re.compile(r'\b\d+\.\d+ s\b|(?<="seconds": )[\d.e-]+'), "SECONDS"),
     (re.compile(re.escape(str(Path(__file__).resolve().parents[2]))), "PROJECT"),
 )

@@ -227,6 +227,7 @@ def test_results_of_an_older_version_get_the_new_columns_at_the_end(kept: str, k
             "theta_limits",
             "constraint_text",
             "population",
+            "most_deletions",
             "run_date",
             "where_template",
             "warn_threshold",

@@ -43,3 +43,5 @@ PAIRS = {
 
 # Those whose fewest rows to delete are not counted by `fewest_deletions`.
 NO_CLOSED_FORM = {"two constraints"}
+# Those without decision bits.
+NO_BITS = {*NO_CLOSED_FORM, "no equality"}

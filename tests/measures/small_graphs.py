@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,12 +13,14 @@ from dpdb.graph import (
     CertifiedCover,
     EdgeArrays,
     EdgeGraph,
+    count_maximal_independent_sets,
     greedy_cover_size,
     projected_counts,
     twice_truncated_edges,
     witness_counts,
 )
 
+_MOST_BY_DEFINITION = 9
 Pairs = tuple[tuple[int, int], ...]
 
 
@@ -99,8 +102,25 @@ class SmallGraph:
     def _fewest(self) -> int:
         return self.self_conflicts + smallest_cover(self.pairs)
 
-    def fewest_deletions(self) -> int:
-        return self._fewest
+    def counted(self, kind: str) -> int:
+        if kind == "rows sharing keys":  # as if every conflict were one of a key
+            return self.self_conflicts + len({node for pair in self.pairs for node in pair})
+        return {"violations": lambda: self._fewest, "decision bits": lambda: self._bits}[kind]()
+
+    @cached_property
+    def _bits(self) -> int:
+        """Floor of 10^6 log2 of the maximal independent sets, counted by definition; of large graphs as owners do."""
+        if self.nodes > _MOST_BY_DEFINITION:
+            return math.floor(10**6 * math.log2(count_maximal_independent_sets(self._edges)[0] or 0))
+        near = [set() for _ in range(self.nodes)]
+        for u, v in self.pairs:
+            near[u].add(v)
+            near[v].add(u)
+        subsets = ({node for node in range(self.nodes) if mask >> node & 1} for mask in range(1 << self.nodes))
+        count = sum(
+            all(near[node].isdisjoint(chosen) == (node in chosen) for node in range(self.nodes)) for chosen in subsets
+        )
+        return math.floor(10**6 * math.log2(count))
 
 
 def smallest_cover(pairs: Sequence[tuple[int, int]]) -> int:

@@ -65,6 +65,13 @@ def sampled(pair: TablePair, case: Case, epsilon: float = EPSILON) -> Iterator[l
         yield [sampler(one), sampler(other)]
 
 
+def is_counted(key, pair: str) -> bool:
+    """Whether the pair's rules have the statistic that the mechanism counts, if it counts one."""
+    kind, pair_of = Case(*key).mechanism.exact_kind, PAIRS[pair]
+    with Session(pair_of.tables()[0], constraints=list(pair_of.constraints)) as session:
+        return kind is None or session._table.exact_statistic(session._table.constraints, kind) is not None
+
+
 def caught(key, pair: str, *, trials: int, epsilon: float = EPSILON, max_degree: int = 1) -> bool:
     """Whether the mechanism at `epsilon` is proved to lose more than EPSILON on the pair."""
     with sampled(PAIRS[pair], Case(*key, max_degree=max_degree), epsilon) as (first, second):
@@ -110,6 +117,8 @@ def test_two_truncations():
     [(key, pair) for key in ALL for pair in PAIRS if key[1] != "fewest_deletions" or pair not in NO_CLOSED_FORM],
 )
 def test_every_pair(key, pair):
+    if not is_counted(key, pair):
+        pytest.skip("these rules have no such statistic")
     assert not caught(key, pair, trials=40_000 if key[1] in CHEAP else 8_000)
 
 
@@ -127,7 +136,7 @@ def test_a_multiplied_epsilon_is_caught(key):
 # The theta of `two_sided` lies far above the degrees of these tables, so its loss hardly shows in samples; the exact
 # audit of test_measures_sensitivity catches it on larger hubs.
 @pytest.mark.slow
-@pytest.mark.parametrize("key", [key for key in ALL if key[1] != "two_sided"], ids="-".join)
+@pytest.mark.parametrize("key", [key for key in ALL if key[1] != "two_sided" and key[0] != "drastic"], ids="-".join)
 def test_every_multiplied_epsilon_is_caught(key):
     """Doubled; tripled where much of it goes into a selection whose loss this pair of tables does not attain."""
     partly = ("gem", "progressive", "optimized", "hierarchical", "marginal", "marginal_order", "ladder")

@@ -15,7 +15,7 @@ from scipy.stats import binom
 from small_graphs import star
 
 from dpdb.measures import estimate
-from dpdb.measures.answer import GraphStatistics
+from dpdb.measures.answer import STATISTICS, GraphStatistics
 from dpdb.measures.estimate import with_estimate
 from dpdb.measures.mechanism import Run
 from dpdb.measures.mechanisms.at_one_theta import at_theta
@@ -25,8 +25,8 @@ from dpdb.release import Session
 
 ALPHA = 1e-8
 NONE = {"progressive", "r2t"}
-WITH_INTERVAL = [key for key in ALL if key[1] not in NONE]
-WITH_THETA = [key for key in ALL if key[0] != "repair" and key[1] not in {"two_sided", "r2t"}]
+WITH_INTERVAL = [key for key in ALL if Case(*key).mechanism.no_estimate is None]
+WITH_THETA = [key for key in ALL if Case(*key).mechanism.reads in STATISTICS and key[1] != "two_sided"]
 TABLES = {
     "hub and self-conflict": ((1, 0), (1, 0), (1, 0), (1, 1), (5, -1)),
     # Far from 0, where clamping cannot help, and with degrees above what is chosen.
@@ -39,8 +39,8 @@ def exact(case: Case, statistics: GraphStatistics, theta: int | None) -> float:
     alone, reads = statistics.self_conflicts, case.mechanism.reads
     if reads == "twice_fractional_cover":
         return alone + statistics.twice_fractional_cover().value / 2
-    if reads == "fewest_deletions":
-        return statistics.fewest_deletions()
+    if case.mechanism.has_closed_form:
+        return case.mechanism.truth(statistics)
     if reads == "greedy_cover":
         return alone + statistics.greedy_cover()
     found: int = alone + getattr(statistics, reads)([theta])[0]
@@ -94,8 +94,9 @@ def test_what_has_no_interval_says_why(key: tuple[str, str]) -> None:
     case = Case(*key)
     answer = with_estimate(case.answer(star(3, self_conflicts=2), NANO), case.mechanism, case.beta)
     both = (answer.estimate_lower is None, answer.estimate_upper is None)
-    assert both == ((True, True) if key[1] in NONE else (False, False))
-    assert (answer.estimate_reason is None) == (key[1] not in NONE)
+    assert both == ((False, False) if key in WITH_INTERVAL else (True, True))
+    assert (answer.estimate_reason is None) == (key in WITH_INTERVAL)
+    assert key in WITH_INTERVAL or key[1] in NONE or key[0] == "drastic"
     assert answer.value == max(0, answer.raw)
 
 

@@ -7,42 +7,75 @@ import sys
 from typing import get_args
 
 import pytest
+from small_graphs import SmallGraph
 
 from dpdb.errors import ParameterError
+from dpdb.measures.answer import release_degree_cap
 from dpdb.measures.measure import Measure
-from dpdb.measures.mechanism import Mechanism
-from dpdb.measures.registry import MEASURES, MeasureName, counted, measure_named, measures_named
+from dpdb.measures.measure_names import NAMES, TOGETHER, MeasureName
+from dpdb.measures.mechanism import Mechanism, Run
+from dpdb.measures.registry import all_measures, counted, measure_named, measures_named
+from dpdb.privacy import NANO
 
-EVERY = [(measure, mechanism) for measure in MEASURES for mechanism in measure.mechanisms]
+EVERY = [(measure, mechanism) for measure in all_measures() for mechanism in measure.mechanisms]
 
 
 def test_the_type_of_names_is_that_of_the_registered_measures() -> None:
-    assert get_args(MeasureName) == tuple(measure.name for measure in MEASURES)
+    assert get_args(MeasureName) == tuple(measure.name for measure in all_measures()) == NAMES
 
 
-@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+@pytest.mark.parametrize("measure", all_measures(), ids=lambda measure: measure.name)
 def test_a_measure_has_its_default_among_mechanisms_of_distinct_names(measure: Measure) -> None:
     assert measure.mechanism().name == measure.default
     assert len(measure.by_name) == len(measure.mechanisms)
-    assert measure.has_rate == (measure.counts == "rows") == (measure.words.of_rate is not None)
+    assert measure.has_rate == (measure.words.of_rate is not None)
     assert counted(measure.name) is measure_named(measure.name) is measure
+    assert set(measure.exact.fields) == set(measure.exact.of(_NoConflict()))
+
+
+@pytest.mark.parametrize("measure", all_measures(), ids=lambda measure: measure.name)
+def test_the_ends_of_its_bounds_are_what_it_says(measure: Measure) -> None:
+    star, default = SmallGraph(3, ((0, 1), (0, 2))), measure.mechanism()
+    share, rest = default.shares(NANO)
+    cap = release_degree_cap(star, share) if share else None
+    answer = default.answer(Run(star, rest, 0.05, cap))
+    assert (answer.upper is not None) == measure.both_ends
+
+
+def test_what_all_releases_has_shares_that_no_new_measure_changes() -> None:
+    shares = [(measure.name, measure.weight, measure.rate_weight) for measure in measures_named("all")]
+    assert shares == [("minimal_inconsistency", 36, None), ("problematic", 36, 2), ("repair", 18, 1)]
+    assert [measure.name for measure in all_measures() if measure.weight is not None] == list(TOGETHER)
+
+
+class _NoConflict:
+    """The numbers of a table without conflicts (implements `TrueGraph`)."""
+
+    self_conflicts = edges = rows_in_conflict = 0
+
+    def covers(self) -> tuple[float, float, float]:
+        return 0, 0, 0
+
+    def counted(self, kind: str) -> int:
+        return 0
+
+    def consistent_subsets(self) -> int:
+        return 1
 
 
 def test_names_stand_for_measures() -> None:
-    assert measures_named("all") == MEASURES
     assert [measure.name for measure in measures_named("all", rate=True)] == ["problematic", "repair"]
     assert measures_named("repair", rate=True) == (measure_named("repair"),)
-    assert counted("drastic") is None
+    assert counted("of_a_later_version") is None
 
 
 @pytest.mark.parametrize(
     ("name", "rate", "says"),
     [
-        ("drastic", False, "drastic is not released under differential privacy: it is 0 or 1"),
-        ("maximal_consistency", False, "#P-hard"),
+        ("drastic", True, "drastic has no rate: it counts verdict"),
         ("repairs", False, "unknown measure 'repairs'; did you mean 'repair'?"),
         ("minimal_inconsistency", True, "minimal_inconsistency has no rate: it counts pairs of rows, which are no "
-                                        "share of the rows; ask for the rate of problematic or repair, or leave out"),
+                                        "share of the rows; ask for the rate of problematic or repair or maxi"),
     ],
 )  # fmt: skip
 def test_other_names_are_refused_in_words(name: str, rate: bool, says: str) -> None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from case_share import fifth
 from mechanisms_under_test import ALL, Case, hides_something, ladder_grid, ladder_unit
-from neighbour_tables import FD, NO_CLOSED_FORM, NO_EQUALITY, PAIRS, SINGLE, _table
+from neighbour_tables import FD, NO_BITS, NO_CLOSED_FORM, NO_EQUALITY, PAIRS, SINGLE, _table
 from noise_scripts import Script, Zero, joint_loss, paths, recorded
 from small_graphs import SmallGraph, neighbours, star
 
@@ -154,8 +154,7 @@ def test_bad_rows_per_person(rows):
 
 
 REFUSED = [
-    ("drastic", {}, "drastic is not released"),
-    ("maximal_consistency", {}, "maximal_consistency is not released"),
+    ("drastic", {"rate": True}, "drastic has no rate"),
     ("repairs", {}, "did you mean 'repair'"),
     ("repair", {"mechanism": "bound"}, "unknown mechanism"),
     ("repair", {"mechanism": "baseline_true"}, "unknown mechanism"),
@@ -230,6 +229,7 @@ def test_an_impossible_max_degree_is_refused_before_the_debit():
         for key in fifth(ALL)
         for pair in ("hub", "self-conflict", "no equality")
         if key[1] != "fewest_deletions" or pair not in NO_CLOSED_FORM
+        if key[1] != "decision_bits" or pair not in NO_BITS
     ],
 )
 def test_with_the_same_draws_both_tables_give_the_same_release(key, pair):

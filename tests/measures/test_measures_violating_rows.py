@@ -20,8 +20,8 @@ from noise_scripts import recorded
 
 import dpdb
 from dpdb.errors import ParameterError
+from dpdb.measures import all_measures
 from dpdb.measures.answer import FROM_BELOW
-from dpdb.measures.registry import MEASURES
 from dpdb.privacy.epsilon import NANO
 from dpdb.release import Ask, Release, Session
 from dpdb.release.explain import explain
@@ -30,6 +30,7 @@ from dpdb.release.published.release import recorded_releases
 CERTAIN = 1_000_000  # the noise is 0 except with probability below exp(-1,000)
 Row = tuple[int | None, str | None]
 VALUES: list[Row] = list(itertools.product((None, 1, 5), (None, "x", "zz")))
+MEASURES = [measure for measure in all_measures() if measure.of_one_row]
 RULES = ["NOT NULL(a)", "CHECK (a < 3)", "b IN p.b", "CHECK (b LIKE 'z%' OR a = 5)"]
 PARENTS = {"p": pa.table({"b": ["x"]})}
 

@@ -21,7 +21,7 @@ import dpdb.owner.expected_error as planning
 from dpdb.database.database import Database
 from dpdb.engine import TableSpec
 from dpdb.errors import DpdbError, ParameterError, SourceError, UnknownColumnError
-from dpdb.measures.registry import MEASURES
+from dpdb.measures import measures_named
 from dpdb.opening import empty_table, open_table
 from dpdb.owner import planned_table
 from dpdb.owner.exact import exact_measures
@@ -165,16 +165,18 @@ def test_csv_columns_are_typed_by_the_schema(tmp_path):
 
 @pytest.mark.heavy(family="long")
 def test_every_mechanism_is_simulated_or_said_to_be_skipped():
-    every = {(measure.name, one.name) for measure in MEASURES for one in measure.mechanisms if not one.on_one_row}
+    known = {(measure.name, one.name): one for measure in measures_named("all") for one in measure.mechanisms}
+    every = {key for key, one in known.items() if not one.is_default_where_it_applies}
     planned = small()
     shown = {(error.measure, error.mechanism) for error in planned.expected}
     skipped = {tuple(name.split()) for name in planned.skipped}
-    assert shown | skipped == every
+    defaults = {(error.measure, error.mechanism) for error in planned.expected if error.default}
+    assert shown | skipped == every | defaults
     assert not shown & skipped
     assert {name for _, name in skipped} == {"em", "hierarchical", "baseline_max", "r2t"}
     assert set(planned.skipped.values()) == {"it needs a public max_degree"}
     with_degree = small(max_degree=100)
-    assert {(error.measure, error.mechanism) for error in with_degree.expected} == every
+    assert {(error.measure, error.mechanism) for error in with_degree.expected} == every | defaults
     assert with_degree.skipped == {}
     assert [error.mechanism for error in with_degree.together] == ["ladder", "ladder", "fewest_deletions"]
     assert sum(error.epsilon for error in with_degree.together) == pytest.approx(1)

@@ -27,7 +27,7 @@ from dpdb.release.published.release import recorded_releases
 
 RULE = "zip -> city"
 ESTIMATES = ("raw", "estimate_lower", "estimate_upper", "estimate_reason", "unit", "theta_from")
-NEW = (*ESTIMATES, "handicaps", "draw_share", "theta_limits", "constraint_text", "population")
+NEW = (*ESTIMATES, "handicaps", "draw_share", "theta_limits", "constraint_text", "population", "most_deletions")
 
 
 def table(groups: int, size: int = 4) -> pa.Table:

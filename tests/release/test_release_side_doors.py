@@ -502,7 +502,7 @@ def test_bad_epsilons_are_refused_and_cost_nothing(session: dpdb.Session, epsilo
 @pytest.mark.parametrize(
     "options",
     [
-        {"measure": "drastic"}, {"measure": "maximal_consistency"}, {"measure": "repairs"}, {"measure": None},
+        {"measure": "drastic", "rate": True}, {"measure": "repairs"}, {"measure": None},
         {"measure": 3}, {"mechanism": "bound"}, {"mechanism": "nothing"}, {"mechanism": 3},
         {"measure": "all", "mechanism": "greedy"}, {"measure": "problematic", "mechanism": "em"},
         {"measure": "problematic", "mechanism": "em", "max_degree": 0}, {"max_degree": 1.5}, {"max_degree": True},

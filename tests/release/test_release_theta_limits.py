@@ -119,7 +119,7 @@ def test_the_command_line_says_it(visits: Path) -> None:
     document = json.loads(output(*asked, "--format", "json"))
     [release] = document["releases"]
     assert release["theta_limits"] is True
-    assert list(release)[-3:] == ["theta_limits", "constraint_text", "population"]
+    assert list(release)[-4:] == ["theta_limits", "constraint_text", "population", "most_deletions"]
     assert f"\n  warning   {WARNING.format(release['theta'])}\n" in words
     assert "\n* Many conflicts of few rows may be missing: more epsilon may show them.\n" in first
 

@@ -12,8 +12,7 @@ import dpdb
 from dpdb.doors.cli.texts import releases_text
 from dpdb.doors.jobs.results import ResultRow, Results
 from dpdb.doors.reports.page import report_page
-from dpdb.measures import Measure, counted
-from dpdb.measures.registry import MEASURES
+from dpdb.measures import Measure, all_measures, counted
 from dpdb.release import Release
 from dpdb.release.published.comparisons import GateResult
 from dpdb.release.published.release import Releases
@@ -101,7 +100,7 @@ def test_the_table_names_slices_rules_and_what_is_paid_otherwise() -> None:
     assert "  too noisy at this epsilon (25 would do)  " in table_of(replace(SHARE, noise_scale=1))[1]
 
 
-@pytest.mark.parametrize("measure", [*MEASURES, counted("count")], ids=lambda measure: measure.name)
+@pytest.mark.parametrize("measure", [*all_measures(), counted("count")], ids=lambda measure: measure.name)
 def test_a_meaning_in_a_table_is_about_five_words_without_a_mechanism(measure: Measure) -> None:
     words = [measure.words, *(each.words for each in getattr(measure, "mechanisms", ()) if each.words)]
     assert all(2 <= len(each.short.split()) <= 6 for each in words)
@@ -144,7 +143,7 @@ def test_numbers_in_words(number: float, quantity: str | None, words: str) -> No
     assert number_words(number, quantity) == words
 
 
-@pytest.mark.parametrize("measure", [*(measure.name for measure in MEASURES), "count", "of_a_later_version"])
+@pytest.mark.parametrize("measure", [*(measure.name for measure in all_measures()), "count", "of_a_later_version"])
 @pytest.mark.parametrize("quantity", ["rows", "share of rows"])
 def test_whatever_is_released_has_a_meaning_that_says_its_value(measure: str, quantity: str) -> None:
     said = str(replace(SHARE, measure=measure, quantity=quantity, value=0.5))

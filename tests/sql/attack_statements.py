@@ -434,7 +434,7 @@ ARGUMENTS = [
     "SELECT * FROM dp_inconsistency('visits', measure := (SELECT note FROM visits LIMIT 1))",
     "SELECT * FROM dp_inconsistency('visits', measure := CASE WHEN 1 = 1 THEN 'repair' END)",
     "SELECT * FROM dp_inconsistency('visits', 'exact')",
-    "SELECT * FROM dp_inconsistency('visits', measure := 'drastic')",
+    "SELECT * FROM dp_inconsistency('visits', measure := 'repairs')",
     "SELECT * FROM dp_inconsistency('visits', mechanism := 'none')",
     "SELECT * FROM dp_inconsistency('visits', mechanism := 'baseline_true')",
     "SELECT * FROM dp_inconsistency('visits', non_private := true)",

@@ -138,7 +138,8 @@ def _refuse_limits_of_rules(cursor: Cursor, written: WrittenLimits, constraints:
     for token, limit in zip(written.tokens, written.limits, strict=True):
         if limit.direction == "below":
             raise cursor.error("'above' in the limit of a rule (row_count has 'below', too)", token)
-        if written.statistic != VIOLATIONS and not all(map(is_key, constraints)):
+        of_keys = written.statistic in (DUPLICATE_VALUES, ROWS_IN_DUPLICATES)
+        if of_keys and not all(map(is_key, constraints)):
             kind = "duplicate values" if written.statistic == DUPLICATE_VALUES else "rows in duplicates"
             raise cursor.error(f"a key such as UNIQUE(a), of which alone {kind} are counted", token)
         if limit.unit == "share of non-null" and any(never_null(constraint) for constraint in constraints):
@@ -188,12 +189,13 @@ def _where(cursor: Cursor, day: date | None) -> str | None:
     return "".join([*parts, text[at : tokens[-2].end]])
 
 
-Statistic: TypeAlias = Literal["violations", "row_count", "duplicate values", "rows in duplicates"]
+Statistic: TypeAlias = Literal["violations", "row_count", "duplicate values", "rows in duplicates", "decision bits"]
 
 VIOLATIONS: Statistic = "violations"
 ROW_COUNT: Statistic = "row_count"
 DUPLICATE_VALUES: Statistic = "duplicate values"
 ROWS_IN_DUPLICATES: Statistic = "rows in duplicates"
+DECISION_BITS: Statistic = "decision bits"
 
 MOST_ROWS = 10**15
 _FINEST_SHARE = 10**6  # a percentage has at most four decimals
@@ -202,7 +204,8 @@ _SEVERITIES, _DIRECTIONS = ("warn", "fail"), ("above", "below")
 _NO_DIRECTIONS = ("over", "under", "when", "if", "at", "more", "less")  # that other tools have
 _FORMS = (
     "limits at the end of the line, such as 'warn above 0, fail above 0.1%', 'fail above 20 rows', 'fail above 1% of "
-    "non-null', 'fail above 3 duplicate values' or 'fail above 5 rows in duplicates', with numbers like 1000 or 0.5"
+    "non-null', 'fail above 3 duplicate values', 'fail above 5 rows in duplicates' or 'fail above 20 bits', with "
+    "numbers like 1000 or 0.5"
 )
 _NUMBER = re.compile(r"[0-9]{1,40}(\.[0-9]{1,40})?")
 
@@ -214,6 +217,8 @@ _UNITS: dict[str, tuple[_Unit, Statistic]] = {
     "duplicate value": ("rows", DUPLICATE_VALUES),
     "duplicate values": ("rows", DUPLICATE_VALUES),
     "rows in duplicates": ("rows", ROWS_IN_DUPLICATES),
+    "bit": ("rows", DECISION_BITS),
+    "bits": ("rows", DECISION_BITS),
     "%": ("share", VIOLATIONS),
     "% duplicate values": ("share", DUPLICATE_VALUES),
     "% in duplicates": ("share", ROWS_IN_DUPLICATES),
@@ -283,7 +288,7 @@ class Limit:
     def _amount(self, statistic: Statistic) -> str:
         if self.unit == "rows":
             units = {DUPLICATE_VALUES: " duplicate values", ROWS_IN_DUPLICATES: " rows in duplicates"}
-            return f"{int(self.amount)}{units.get(statistic, '')}"
+            return f"{int(self.amount)}{(units | {DECISION_BITS: ' bits'}).get(statistic, '')}"
         share = f"{Decimal(int(self.amount * _FINEST_SHARE)).scaleb(-4).normalize():f}%"
         counted = {DUPLICATE_VALUES: " duplicate values", ROWS_IN_DUPLICATES: " in duplicates"}.get(statistic, "")
         return f"{share}{self.unit.removeprefix('share')}{counted}"

@@ -15,6 +15,7 @@ from dpdb.doors.cli.parser import CONFIG, Parser, real, whole
 from dpdb.doors.cli.streams import describe_failure, say
 from dpdb.engine import LIMITS, SETTINGS, Setting
 from dpdb.errors import ParameterError
+from dpdb.measures import NAMES
 
 if TYPE_CHECKING:
     from dpdb.release import Gate
@@ -143,7 +144,7 @@ def release_options(parser: Parser, *, required: bool = True) -> None:
         default="repair",
         metavar="M",
         harmless=True,
-        help="repair, problematic, minimal_inconsistency, or all, which share epsilon (repair)",
+        help=f"{', '.join(NAMES)}, or all, for three that share epsilon (repair)",
     )
     slice_options(parser, required=required, epsilon="1")
     parser.add_argument(
@@ -153,7 +154,7 @@ def release_options(parser: Parser, *, required: bool = True) -> None:
         "--rate",
         action="store_true",
         harmless=True,
-        help="share of rows (problematic, repair): 5%% of epsilon counts the rows",
+        help="as a share of the rows, if it has one: 5%% of epsilon counts the rows",
     )
     parser.add_argument(
         "--each-constraint",

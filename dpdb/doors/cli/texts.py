@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from dpdb.names import aligned
 from dpdb.release import (
+    PER_ROW,
     SHARE,
+    VERDICT,
     Release,
     measured_words,
     missing_words,
@@ -19,6 +21,7 @@ from dpdb.release import (
     sure_words,
     too_noisy_words,
     value_words,
+    verdict_words,
     words_of,
     would_do_words,
 )
@@ -59,10 +62,11 @@ def _table(releases: Sequence[Release]) -> Iterator[str]:
 def _cells(release: Release) -> tuple[str, ...]:
     lower = number_words(release.lower, release.quantity)
     upper = None if release.upper is None else number_words(release.upper, release.quantity)
+    bounds = f"at least {lower}" if upper is None else f"{lower} to {upper}"
     return (
         measured_words(release, constraint=False, population=False),  # which the meaning has
         value_words(release),
-        (f"at least {lower}" if upper is None else f"{lower} to {upper}") + (" *" if release.theta_limits else ""),
+        ((release.quantity == VERDICT and verdict_words(release)) or bounds) + (" *" if release.theta_limits else ""),
         _meaning(release),
         _cost(release),
         release.shown_constraint or "",
@@ -74,7 +78,7 @@ def _meaning(release: Release) -> str:
         rows = population_of(release)
         return noisy if rows is None else f"{noisy} ({rows})"
     short = words_of(release).short
-    return f"share of {short}" if release.quantity == SHARE else short
+    return {SHARE: f"share of {short}", PER_ROW: f"{short}, per row"}.get(release.quantity, short)
 
 
 def _cost(release: Release) -> str:

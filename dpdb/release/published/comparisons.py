@@ -15,7 +15,14 @@ from dpdb.errors import ParameterError
 from dpdb.measures import Mechanism, measure_named
 from dpdb.privacy import UNIT, HandicappedNoise, difference_tail, gaussian_tail, laplace_difference_tail, laplace_tail
 from dpdb.release.ask import parse_confidence
-from dpdb.release.published.release_fields import SHARE, ReleaseFields, measured_words, missing_words, number_words
+from dpdb.release.published.release_fields import (
+    PER_ROW,
+    SHARE,
+    ReleaseFields,
+    measured_words,
+    missing_words,
+    number_words,
+)
 
 
 @dataclass(frozen=True)
@@ -115,7 +122,7 @@ def change_between(later: ReleaseFields, earlier: ReleaseFields, confidence: flo
             raise _refused(f"their {name} differ: {_shown(earlier, field)} and {_shown(later, field)}")
     if later.release_id == earlier.release_id:
         raise _refused("they are one and the same release")
-    if later.quantity == SHARE:
+    if later.quantity in (SHARE, PER_ROW):
         raise _refused("a rate divides by a noisy number of rows; release the measure without rate, and compare that")
     chosen = min(later.confidence, earlier.confidence) if confidence is None else parse_confidence(confidence)
     above, below = _tails(later, earlier, 1 - chosen)

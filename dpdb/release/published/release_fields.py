@@ -21,6 +21,8 @@ from dpdb.measures import Words, counted
 from dpdb.names import aligned
 
 SHARE = "share of rows"  # the `quantity` of a rate
+PER_ROW = "bits per row"
+VERDICT = "verdict"
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class ReleaseFields:
     Attributes
     ----------
     measure : str
-        ``"minimal_inconsistency"``, ``"problematic"``, ``"repair"`` or ``"count"``.
+        A name of `dpdb.measures.measure_names`, or ``"count"``.
     estimand : str
         What `value` estimates; it is not always the measure itself.
     value : float
@@ -58,7 +60,8 @@ class ReleaseFields:
     version : str
         Version of dpdb.
     quantity : str
-        What `value` counts: ``"pairs of rows"``, ``"rows"`` or ``"share of rows"``.
+        What `value` counts: ``"pairs of rows"``, ``"rows"``, ``"share of rows"``, ``"bits"``, ``"bits per row"``, or
+        ``"verdict"``.
     constraint : str or None
         The one constraint that is measured, in a breakdown; None if all of the session's constraints are.
     rho : float or None
@@ -88,6 +91,8 @@ class ReleaseFields:
     population : str or None
         The rows that the number is of, in words, where a limit of rows of a unit leaves some out; None for all rows,
         and in releases of older versions, whose `estimand` says it.
+    most_deletions : float or None
+        Of the verdict 0 of ``"drastic"``: at most so many rows have to be deleted before the table is consistent.
     """
 
     measure: str
@@ -120,6 +125,7 @@ class ReleaseFields:
     theta_limits: bool | None = None
     constraint_text: str | None = None
     population: str | None = None
+    most_deletions: float | None = None
 
     def __post_init__(self) -> None:
         """Read `upper` of older versions, where it was the upper end of tau*, as twice that."""
@@ -216,8 +222,20 @@ def sure_words(confidence: float) -> str:
     return f"{confidence * 100:.6g}% sure"
 
 
+def verdict_words(release: ReleaseFields) -> str | None:
+    """Write a verdict in place of bounds; None if the value is a number."""
+    if release.quantity != VERDICT:
+        return None
+    verdicts = words_of(release).verdicts
+    assert verdicts is not None, "a verdict has words"
+    return verdicts[release.value > 0].format(most=number_words(release.most_deletions or 0, "rows"))
+
+
 def bounds_words(release: ReleaseFields) -> str:
-    """Write the interval; an open side is said, not left out."""
+    """Write the interval, an open side of which is said, not left out; or the verdict."""
+    verdict = verdict_words(release)
+    if verdict is not None:
+        return f"{verdict} ({sure_words(release.confidence)})"
     upper = "no upper bound" if release.upper is None else f"at most {number_words(release.upper, release.quantity)}"
     return f"at least {number_words(release.lower, release.quantity)}, {upper} ({sure_words(release.confidence)})"
 
@@ -298,14 +316,14 @@ def enough(release: ReleaseFields) -> Enough | None:
 
     With bounds on both sides a number is too noisy if it is below its noise scale: they say how little is known of it.
     Without an upper bound it is so if zero is in the interval at theta, or theta may cut it off and it is below
-    `_CUT_SCALES` noise scales. A count whose noise rounds to nothing is exact, and never too noisy.
+    `_CUT_SCALES` noise scales. A count whose noise rounds to nothing is exact, and never too noisy; nor is a verdict.
 
     The cost that would do is that at which a number of this size is `_ENOUGH` noise scales. The size is that of the
     value, or, where that is less, what the noise may hide: of smaller numbers, or of none, nothing is promised.
     """
     scale, value, tail = release.noise_scale, release.value, _tail(release)
-    is_share = release.quantity == SHARE
-    if tail <= 0 or (tail < _EXACT and not is_share):
+    is_share = release.quantity in (SHARE, PER_ROW)
+    if release.quantity == VERDICT or tail <= 0 or (tail < _EXACT and not is_share):
         return None
     if release.upper is not None:
         is_noisy = value < scale
@@ -443,7 +461,7 @@ def _meaning(release: ReleaseFields) -> str:
     if noisy := noisy_meaning(release):
         return noisy
     words = words_of(release)
-    of_rate = release.quantity == SHARE and words.of_rate is not None
+    of_rate = release.quantity in (SHARE, PER_ROW) and words.of_rate is not None
     return str(words.of_rate if of_rate else words.meaning).format(value=value_words(release))
 
 

@@ -184,6 +184,8 @@ def fewest_rows(
     lower, upper
         Bounds of its statistic, in rows.
     """
+    if tested.bits and upper is not None:  # the statistic is rounded down, by 10^-6 of itself at most
+        return lower, upper * (1 + Fraction(1, 10**6))
     if not tested.halves or upper is None:
         return lower, upper
     if tested.rate:

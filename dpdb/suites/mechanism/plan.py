@@ -35,6 +35,8 @@ class Tested:
         `fail` is tested before `warn` within a level.
     rate : Fraction or None
         The share p, if the limit is one.
+    bits : bool
+        Whether the statistic is in bits, each of which is one row here, of steps of 10^-6.
     halves : bool
         Whether the statistic is the fractional cover, which moves by half rows. It is a lower bound of the fewest rows
         to delete, and at least half of them: a check fails by it, and passes by twice as much.
@@ -51,6 +53,7 @@ class Tested:
     severity: Severity = "fail"
     rate: Fraction | None = None
     halves: bool = False
+    bits: bool = False
     name: str = ""
     halved: bool = False
 
@@ -78,7 +81,7 @@ class Tested:
 
     def unit(self, lattice: int) -> int:
         """Return how many steps of the lattice lie between two values that the statistic may have."""
-        return 1 if self.rate is not None else lattice // 2 if self.halves else lattice
+        return 1 if self.rate is not None or self.bits else lattice // 2 if self.halves else lattice
 
 
 @dataclass(frozen=True)
@@ -104,8 +107,8 @@ class Bank:
 
 
 def steps_per_row(tests: Sequence[Tested]) -> int:
-    """Return the lattice: steps of 10^-6 rows if a limit is a share, else halves if a statistic has them, else rows."""
-    if any(test.rate is not None for test in tests):
+    """Return the lattice: steps of 10^-6 rows if there is a share, or bits, else halves if there are any, else rows."""
+    if any(test.rate is not None or test.bits for test in tests):
         return _SHARES
     return 2 if any(test.halves for test in tests) else 1
 

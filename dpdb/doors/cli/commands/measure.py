@@ -52,14 +52,14 @@ def run(options: argparse.Namespace) -> int:
     """Release, print, and compare with the gates."""
     from dpdb.doors.cli.session import asked, run_session
     from dpdb.doors.cli.texts import releases_text
-    from dpdb.measures import MEASURES
+    from dpdb.measures import measures_named
 
     ask = asked(options, "dp_inconsistency")
     gates = thresholds(options, ask.measures)
     with AnswerOutput.of(options) as output, run_session(options, _STEPS) as session:
         releases = session.release(ask, who=options.who)
         if ask.rate and ask.measure == "all":
-            for measure in MEASURES:
+            for measure in measures_named("all"):
                 if not measure.has_rate:
                     say(f"{measure.name} counts {measure.counts} and has no rate: not released")
         try:

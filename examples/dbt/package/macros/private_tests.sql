@@ -95,7 +95,7 @@ from dp_inconsistency(
 
 
 {% macro check_private(constraint, epsilon, fail_above, measure, confidence, theta, gate) %}
-{% set measures = ['repair', 'problematic', 'minimal_inconsistency'] %}
+{% set measures = ['repair', 'problematic', 'minimal_inconsistency', 'maximal_consistency'] %}
 {% set thresholds = [config.get('warn_if', '!= 0'), config.get('error_if', '!= 0')] %}
 {% if epsilon is not number or epsilon is boolean %}
     {{ dpdb.refuse('epsilon is missing: the privacy cost of the answer, such as epsilon: 0.5') }}
