@@ -11,8 +11,8 @@ import pytest
 import dpdb
 from dpdb.errors import ConstraintSyntaxError, ParameterError
 from dpdb.suites import check_words, load_suite
-from dpdb.suites.check import prepare_check
 from dpdb.suites.counted import tests_without_table as limits_of
+from dpdb.suites.prepare import prepare_check
 
 CERTAIN = 100_000  # the noise is below a thousandth of a bit except with probability below exp(-25)
 ROWS = pa.table({"zip": [1, 1, 1, 2, 2, 3, 3, 4], "city": [1, 2, 3, 1, 2, 1, 1, None], "n": [0, 0, 0, 0, 0, 9, 9, 9]})
