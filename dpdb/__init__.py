@@ -40,7 +40,9 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
 
     def __getattr__(name: str) -> Any:
         find, names = import_module("dpdb.faces").lazy_names(__name__)
-        return names if name == "__all__" else find(name)
+        if name == "__all__":  # of `from dpdb import *`, which should leave the builtin `open` what it is
+            return [public for public in names if public != "open"]
+        return find(name)
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__getattr__("__all__")})
+        return sorted([*__getattr__("__all__"), "jobs", "open"])

@@ -3,32 +3,26 @@
 A room is imported through its face, `dpdb.ROOM`, and its face must not load the whole room: reading a ledger's spending
 needs no solver, and `dpdb --help` needs no room at all. A module's name cannot be a name of its room's face: importing
 the module would overwrite it.
+
+Where each name is at home stands in `dpdb.face_names`, which a test holds to what the faces import for type checkers.
+No source is read, so an installation may have compiled files alone.
 """
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from dpdb.face_names import FACES
+
 
 def lazy_names(room: str) -> tuple[Callable[[str], Any], list[str]]:
-    """Return the `__getattr__` and the `__all__` of a room; its modules are found by their own names, too.
-
-    The names of its face are those that its `__init__.py` imports from its own modules ``as`` themselves, as type
-    checkers read it: each stands there once, whether it is imported at once or for type checkers alone.
-    """
+    """Return the `__getattr__` and the `__all__` of a room; its modules are found by their own names, too."""
     face = sys.modules[room]
-    home_of = {
-        alias.asname: node.module
-        for node in ast.walk(ast.parse(face.__spec__.loader.get_source(room)))  # type: ignore[union-attr]
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(f"{room}.")
-        for alias in node.names
-        if alias.asname is not None
-    }
+    home_of = {name: module for module, names in FACES[room].items() for name in names.split()}
 
     def find(name: str) -> Any:
         if name not in home_of:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar, Unpack, overload
 
 from dpdb.constraints import ConstraintsLike
-from dpdb.engine import Progress, TableSettings, TableSpec, no_progress, with_settings
+from dpdb.engine import SETTINGS, Progress, TableSettings, TableSpec, no_progress, with_settings
 from dpdb.errors import EngineError, LittleBudgetWarning, ParameterError, SourceError, UnansweredError
+from dpdb.names import nearest_words
 from dpdb.opening import open_table
 from dpdb.release.account import Budget, as_budget
 from dpdb.release.ask import OPTIONS, Ask, Epsilon, EveryMeasureOption, Key, Measure
@@ -394,6 +395,10 @@ def dp_inconsistency(
     ('repair', 1.0)
     """
     asked = {name: settings.pop(name) for name in (*OPTIONS, "who") if name in settings}
+    for name in settings:
+        if name not in SETTINGS:
+            known = [*EveryMeasureOption.__annotations__, *SETTINGS]
+            raise ParameterError(f"there is no option or setting {name!r}{nearest_words(name, known)}")
     with Session(source, constraints=constraints, **settings) as session:
         released: Release | Releases = session.dp_inconsistency(measure, epsilon, **asked)
         return released

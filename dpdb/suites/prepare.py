@@ -6,7 +6,7 @@ On a pure account a run is a `CheckRun`, by levels and numbers; on a zcdp ledger
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpdb.errors import ParameterError
+from dpdb.names import nearest_words
 from dpdb.privacy import PURE, ZCDP, Notion, as_fraction, format_epsilon, format_rho, parse_epsilon, parse_rho
 from dpdb.release import Charge, Epsilon, Key, Session, Slices, checked_keys, new_run_id, parse_slices
 from dpdb.suites.check import CheckRun
@@ -58,7 +59,7 @@ def prepare_check(
     **options
         The fields of `RunOptions`.
     """
-    asked, table = RunOptions(**options), session.public
+    asked, table = RunOptions.of(options), session.public
     if not isinstance(suite, Suite):
         suite = load_suite(suite, table.opened.schema.names, date=day)
     keys = checked_keys(by, keys)
@@ -120,6 +121,16 @@ class RunOptions:
     run_id: str | None = None
     label: str | None = None
     who: str | None = None
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> RunOptions:
+        """Return the options of a mapping; refuse a name that is none, with the nearest one."""
+        own = [field.name for field in fields(cls)]
+        for name in given:
+            if name not in own:
+                known = ("where", "by", "keys", "day", *own)
+                raise ParameterError(f"a run of a suite has no option {name!r}{nearest_words(name, known)}")
+        return cls(**given)
 
     def refuse_run_id(self, *, has_ledger: bool) -> None:
         """Refuse a number of runs without a name, and a run id without a ledger."""

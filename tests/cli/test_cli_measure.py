@@ -10,10 +10,15 @@ from pathlib import Path
 
 import pytest
 
+import dpdb
 from dpdb.doors.cli import main
-from dpdb.doors.cli.main import build_parser
+from dpdb.doors.cli.main import build_parser, in_flags
 from dpdb.engine import LocalSlice
+<<<<<<< HEAD
 from dpdb.measures import EXACT, measure_named
+=======
+from dpdb.errors import ParameterError
+>>>>>>> d85ddf5d (Keep where a face's names are at home in one mapping, and show public names alone)
 from dpdb.release import Ask
 
 RELEASE_FIELDS = [
@@ -159,6 +164,34 @@ def test_demo_releases_the_default_measure_of_the_hospital_table(capsys: pytest.
     ]  # fmt: skip
     assert not any(letter.isdigit() for letter in told)  # nothing private, whatever it would be
     assert "--non-private" in out.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("by= and keys= go together: a column", "--by and --keys go together: a column"),
+        ("give keep= (--keep NAME)", "give --keep NAME"),
+        ("unit= and max_rows= go together", "--unit and --max-rows go together"),
+        ("a name= that is no option", "a name= that is no option"),
+        ("where: x=3 and y= 4", "where: x=3 and y= 4"),
+    ],
+)
+def test_errors_speak_of_flags_where_the_command_has_them(said: str, shown: str) -> None:
+    options = build_parser().parse_args(["measure", "t.csv", "--constraints", "a -> b", "--epsilon", "1"])
+    assert in_flags(said, options) == shown
+
+
+def test_a_misspelt_option_has_the_one_that_was_meant(hospital: Path) -> None:
+    """In Python, in every call that takes options of a release or of a run."""
+    with pytest.raises(ParameterError, match="'wher'; did you mean 'where'"):
+        dpdb.dp_inconsistency(hospital, "a -> b", wher="a = 1")
+    with dpdb.open(hospital, budget=1) as session:
+        for call in (session.dp_count, session.dp_inconsistency):
+            with pytest.raises(ParameterError, match="'wher'; did you mean 'where'"):
+                call(epsilon=1, wher="a = 1")
+        with pytest.raises(ParameterError, match="'wher'; did you mean 'where'"):
+            session.check("row_count fail below 3", 1, wher="a = 1")
+        assert session.spent() == 0
 
 
 def test_the_default_is_one_measure_in_every_command(capsys: pytest.CaptureFixture[str]) -> None:

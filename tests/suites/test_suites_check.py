@@ -292,7 +292,7 @@ def test_undecided_is_no_success() -> None:
         (["--keep", "nightly"], "a suite is kept in a ledger"),
         (["--run-id", "monday"], "run_id needs a ledger"),
         (["--runs", "3"], "runs is for a suite that is kept"),
-        (["--by", "city"], "by= and keys= go together"),
+        (["--by", "city"], "--by and --keys go together"),
         (["--keep", "nightly", "--runs", "0", "--ledger", "t.ledger"], "at least one run"),
         (["--certain", "pass"], "would do"),
         (["--epsilon", "0"], "epsilon"),

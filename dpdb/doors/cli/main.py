@@ -10,6 +10,7 @@ import atexit
 import errno
 import gc
 import os
+import re
 import signal
 import sys
 import warnings
@@ -115,7 +116,7 @@ def _run(arguments: Sequence[str] | None) -> int:
                 return int(options.run(options) or 0)
         except DpdbError as error:
             stop = _signal_behind(error)
-            words = _with_option_of_log(str(error), options)
+            words = in_flags(_with_option_of_log(str(error), options), options)
             return _failed(words, error.exit_code) if stop is None else _stopped(stop)
     except (KeyboardInterrupt, Terminated) as error:
         return _stopped(error)
@@ -126,6 +127,28 @@ def _run(arguments: Sequence[str] | None) -> int:
     except Exception as error:
         stop = _signal_behind(error)
         return _unforeseen(error) if stop is None else _stopped(stop)
+
+
+_BOTH = re.compile(r"\b[a-z_]+= \((--[a-z][^()]*)\)")
+_ARGUMENT = re.compile(r"\b([a-z_]+)=(?=[ ,;:.)]|$)")
+
+
+def in_flags(message: str, options: Namespace | None) -> str:
+    """Return a message with this command's flags for the arguments of Python: `--by and --keys go together`.
+
+    Parameters
+    ----------
+    message
+        Of an error; where it has both notations (`keep= (--keep NAME)`), the flag stays.
+    options
+        Of the command; what it has no option for is left as it is.
+    """
+    known = set() if options is None else vars(options).keys()
+
+    def flag(found: re.Match[str]) -> str:
+        return f"--{found[1].replace('_', '-')}" if found[1] in known else found[0]
+
+    return _ARGUMENT.sub(flag, _BOTH.sub(r"\1", message))
 
 
 def _say_when_compiling_takes_long(options: Namespace) -> None:
