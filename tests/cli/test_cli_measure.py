@@ -14,11 +14,8 @@ import dpdb
 from dpdb.doors.cli import main
 from dpdb.doors.cli.main import build_parser, in_flags
 from dpdb.engine import LocalSlice
-<<<<<<< HEAD
-from dpdb.measures import EXACT, measure_named
-=======
 from dpdb.errors import ParameterError
->>>>>>> d85ddf5d (Keep where a face's names are at home in one mapping, and show public names alone)
+from dpdb.measures import EXACT, measure_named
 from dpdb.release import Ask
 
 RELEASE_FIELDS = [
