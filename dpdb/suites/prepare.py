@@ -201,6 +201,7 @@ class RunOptions:
             runs=self.runs if self.runs is not None else 1 if self.keep is None else _RUNS_KEPT,
             keys=len(slices.predicates),
             unit_reach=counted.row_local.reach,
+            owned=counted.row_local.owned,
             **options,
         )
         request = {

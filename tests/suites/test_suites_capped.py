@@ -266,6 +266,33 @@ def test_where_nothing_is_open_what_starved_goes_on_with_the_quarter():
     assert spent(plan, state) <= plan.epsilon
 
 
+@pytest.mark.parametrize("owned", [True, False])
+def test_numbers_of_one_slice_are_paid_by_all_in_which_their_units_may_have_rows(owned):
+    """A unit with one row in the slice with numbers may lose all that they cost, and by its others a ring elsewhere."""
+    plan = staged(*[count()] * 14, row_local=[(i,) for i in range(6)], keys=2, owned=owned)
+    at = plan.thresholds[0]
+    exact, secret = [[at] * 6 + [0] * 8, [0] * 6 + [at] * 8], json.dumps({"rho": [[0], [0]]})
+    states, amount = [SuiteState.start(plan)] * 2, 0
+    with replaced_noise(Nothing()):
+        while (record := next_record(plan, states)) is not None:
+            if record != len(plan.levels) + 1:
+                found = [run_level(plan, secret, record, exact[key], states[key], key=key) for key in (0, 1)]
+                states = [state.after(plan, each) for state, each in zip(states, found, strict=True)]
+                continue
+            cells = [(key, place) for key in (0, 1) for place in states[key].open_statistics(plan)]
+            assert {key for key, _ in cells} == {0}
+            assert states[1].starved(plan)
+            levels = max(spent(plan, state) for state in states)
+            amount = plan.epsilon - levels
+            numbers = Numbers(record, tuple(cells), amount, 1, 0, (0,) * len(cells))
+            states = [state.with_numbers(plan, [numbers], key) for key, state in enumerate(states)]
+    assert amount >= plan.kept
+    assert states[1].numbers is None
+    assert [spent(plan, state) for state in states] == [plan.epsilon] * 2
+    rings = states[1].paid - (amount if owned else 0)  # what slice 1 lost besides the numbers
+    assert (plan.first_share + rings + amount <= plan.epsilon) == owned  # of a row it is one slice or the other
+
+
 def test_levels_before_numbers_lose_what_they_are_charged():
     """The exact law of the levels where a quarter is kept and a second sweep may follow; numbers pay what is left."""
     for rings in (1, 2, 3):

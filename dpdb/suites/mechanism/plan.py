@@ -196,6 +196,8 @@ class SuitePlan:
         where no numbers follow.
     unit_reach : int
         K: by how much one unit changes one of these statistics.
+    owned : bool
+        Whether a unit may have rows in several slices, whose numbers are then drawn together.
     """
 
     tests: tuple[Tested, ...]
@@ -215,6 +217,7 @@ class SuitePlan:
     thresholds: tuple[int, ...]
     row_local: tuple[tuple[int, ...], ...] = ()
     unit_reach: int = 1
+    owned: bool = False
 
     @property
     def doubt(self) -> Fraction:

@@ -33,6 +33,7 @@ def plan_suite(
     halves_limits: bool = True,
     row_local: Sequence[Sequence[int]] = (),
     unit_reach: int = 1,
+    owned: bool = False,
 ) -> SuitePlan:
     """Return how a suite is tested.
 
@@ -61,6 +62,8 @@ def plan_suite(
         By statistic that may get a capped number after the levels, its tests; the levels then have half of the doubt.
     unit_reach : int
         By how much one unit changes such a statistic.
+    owned : bool
+        Whether units own rows, in any slice.
 
     Raises
     ------
@@ -102,6 +105,7 @@ def plan_suite(
         thresholds=tuple(thresholds),
         row_local=tuple(tuple(tests) for tests in row_local),
         unit_reach=unit_reach,
+        owned=owned,
     )
     if certain == "pass":
         _check_passes(plan, first)

@@ -188,26 +188,27 @@ class SuiteState:
         return record in self._following(plan)
 
     def with_numbers(self, plan: SuitePlan, drawn: Sequence[Numbers], key: int) -> SuiteState:
-        """Return the state after the numbers that were drawn, of which some may be of this key."""
+        """Return the state after the numbers that were drawn, of which some may be of this key.
+
+        Where units may have rows in several slices, numbers cost the slices that have none, too: a unit may lose all of
+        it by one row in a slice, and has others elsewhere.
+        """
         level = len(plan.levels) + 1
-        mine = [each for each in drawn if any(cell[0] == key for cell in each.cells)]
-        if not mine:
+        paid = [each for each in drawn if plan.owned or any(cell[0] == key for cell in each.cells)]
+        if not paid:
             return replace(self, level=level)
-        [numbers] = mine
+        [numbers] = paid
+        after = replace(self, level=level, left=self.left - numbers.amount, paid=self.paid + numbers.amount)
+        places = {line: place for place, (of_key, line) in enumerate(numbers.cells) if of_key == key}
+        if not places:
+            return after
         capped = CappedPlan(
             count=len(numbers.cells),
             reach=plan.unit_reach,
             amount=numbers.amount,
             beta=float(plan.doubt / len(drawn)),
         )
-        places = {line: place for place, (of_key, line) in enumerate(numbers.cells) if of_key == key}
-        return replace(
-            self,
-            level=level,
-            left=self.left - numbers.amount,
-            paid=self.paid + numbers.amount,
-            numbers=Numbered(capped, numbers, places),
-        )
+        return replace(after, numbers=Numbered(capped, numbers, places))
 
     def open_statistics(self, plan: SuitePlan) -> list[int]:
         """Return the row-local statistics with a test that neither rang nor was quiet at the last level."""
