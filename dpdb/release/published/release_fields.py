@@ -295,8 +295,8 @@ def words_of(release: ReleaseFields) -> Words:
 # An `Enough` number has so many noise scales. The noise scale is in inverse proportion to epsilon (rho: to its root),
 # and from so many on `dpdb.measures.estimate.theta_limits` announces nothing.
 _ENOUGH = 25
-# Values that a theta may cut off are taken for too noisy below so many scales. The number was chosen on 40 draws each of
-# the bundled table alone: it is a rule of thumb, which flags some good values, too.
+# Values that a theta may cut off are taken for too noisy below so many scales. The number was chosen on 40 draws each
+# of the bundled table alone: it is a rule of thumb, which flags some good values, too.
 _CUT_SCALES = 16
 _TWO_DIGITS = Context(prec=2, rounding=ROUND_CEILING)
 _EXACT = 0.5  # rows: noise below it rounds to nothing
