@@ -89,28 +89,28 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.engine.sql.where": "WherePredicate",
     },
     "dpdb.graph": {
-        "dpdb.graph.block_constraint": (
+        "dpdb.graph.blocks.block_constraint": (
             "BlockConstraint ListedConstraint all_of_rows by_class by_edges by_order by_two_classes"
         ),
-        "dpdb.graph.block_graph": "BlockGraph",
-        "dpdb.graph.decision_bits": "BIT MOST_BITS_PER_ROW decision_steps",
-        "dpdb.graph.deletions": (
+        "dpdb.graph.blocks.block_graph": "BlockGraph",
+        "dpdb.graph.blocks.histogram": "Histogram",
+        "dpdb.graph.blocks.thinned": "CertifiedCover ChainPartners UncertifiedError chain_partners",
+        "dpdb.graph.exact.decision_bits": "BIT MOST_BITS_PER_ROW decision_steps",
+        "dpdb.graph.exact.deletions": (
             "deletions_of_chain deletions_of_cross deletions_of_intervals greatest_matching "
             "load_greatest_matching load_one_sort"
         ),
-        "dpdb.graph.edge_graph": (
+        "dpdb.graph.exact.lp_truncation": "twice_truncated_edges",
+        "dpdb.graph.exact.search": "CoverBounds count_maximal_independent_sets minimum_vertex_cover",
+        "dpdb.graph.listed.edge_graph": (
             "Adjacency EdgeGraph FractionalCover adjacency_of fractional_cover twice_fractional_cover"
         ),
-        "dpdb.graph.exact": "CoverBounds count_maximal_independent_sets minimum_vertex_cover",
-        "dpdb.graph.histogram": "Histogram",
-        "dpdb.graph.listed_edges": (
+        "dpdb.graph.listed.listed_edges": (
             "DegreeSummary EdgeArrays OrderedEdges ProjectedCounts degree_summary "
             "greedy_cover_size projected_counts witness_counts"
         ),
         "dpdb.graph.loading": "load_all_kernels load_block_kernels load_counted_projection load_edge_kernels",
-        "dpdb.graph.lp_truncation": "twice_truncated_edges",
         "dpdb.graph.steps": "called_all",
-        "dpdb.graph.thinned": "CertifiedCover ChainPartners UncertifiedError chain_partners",
     },
     "dpdb.ledger": {
         "dpdb.ledger.ledger": "Ledger",

@@ -180,7 +180,7 @@ THINNED_ROUNDS = Threshold(
     of="rounds in which a part of a remote table's rows in conflict did not prove 2 tau*",
     below="a larger part comes",
     above="all rows in conflict come",
-    agree="a value of some rows counts only if it is certified to be that of all (`dpdb.graph.thinned`)",
+    agree="a value of some rows counts only if it is certified to be that of all (`dpdb.graph.blocks.thinned`)",
     most=2,
 )
 

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.graph import twice_truncated_edges
-from dpdb.graph.edge_graph import Adjacency
+from dpdb.graph.listed.edge_graph import Adjacency
 from dpdb.measures.answer import EDGES, WITNESSES, ProjectedStatistic
 from dpdb.release.statistics import SliceStatistics
 

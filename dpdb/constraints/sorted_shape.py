@@ -1,9 +1,9 @@
 """The shapes of constraints whose fewest deletions one sort of the rows gives: orders, two columns, intervals.
 
 Of such a constraint a largest set of rows without conflict is found while the rows, or their values, pass by in order
-(`dpdb.graph.deletions`), however many pairs violate it. Which shape it has is a public fact of the constraint. A pair
-of rows is in conflict if it violates the constraint in one of its two orders, so that it is all the same which row is
-called t1.
+(`dpdb.graph.exact.deletions`), however many pairs violate it. Which shape it has is a public fact of the constraint. A
+pair of rows is in conflict if it violates the constraint in one of its two orders, so that it is all the same which row
+is called t1.
 """
 
 from __future__ import annotations

@@ -253,8 +253,8 @@ def exact_statistic(
     Of duplicate values: one more row may be the second of its value. Of rows in duplicates: then both rows are. Of rows
     that share one of K keys: one more row may be in conflict itself, and of each key with one row that had no conflict
     by it, for two such rows would have been in conflict: 0 to 1 + K. Of decision bits: 0 to one bit
-    (`dpdb.graph.decision_bits`). A row that violates a constraint by itself changes none of these but the first, the
-    fourth by 1.
+    (`dpdb.graph.exact.decision_bits`). A row that violates a constraint by itself changes none of these but the first,
+    the fourth by 1.
     """
     alone = [bound for bound in constraints if bound.constraint.is_single_tuple]
     pairwise = [bound for bound in constraints if not bound.constraint.is_single_tuple]

@@ -3,8 +3,13 @@
 This room knows no SQL, no privacy parameters and no randomness. Everything here is exact and private:
 only `dpdb.privacy` and `dpdb.measures` turn these integers into releases.
 
+    listed/    the sentence: ordered edges, scanned once or read as adjacency lists
+    blocks/    the same graph, never listed: rows in groups, with the same statistics, value for value
+    exact/     what a sort, a matching, a search or a solver finds: deletions, covers, maximal subsets, LP truncation
+    kernels/   their loops, compiled
+
 Importing it is cheap: kernels (numba) and solvers (scipy) are imported by the functions that use them, and modules when
-one of their names is first used; `edge_graph` and `listed_edges` alone are imported at once.
+one of their names is first used; those of `listed/` alone are imported at once.
 """
 
 from __future__ import annotations
@@ -12,15 +17,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpdb.faces import lazy_names
-from dpdb.graph.edge_graph import (
+from dpdb.graph.listed.edge_graph import (
     FractionalCover as FractionalCover,
     fractional_cover as fractional_cover,
     twice_fractional_cover as twice_fractional_cover,
 )
-from dpdb.graph.listed_edges import DegreeSummary as DegreeSummary, degree_summary as degree_summary
+from dpdb.graph.listed.listed_edges import DegreeSummary as DegreeSummary, degree_summary as degree_summary
 
 if TYPE_CHECKING:
-    from dpdb.graph.block_constraint import (
+    from dpdb.graph.blocks.block_constraint import (
         BlockConstraint as BlockConstraint,
         ListedConstraint as ListedConstraint,
         all_of_rows as all_of_rows,
@@ -29,13 +34,20 @@ if TYPE_CHECKING:
         by_order as by_order,
         by_two_classes as by_two_classes,
     )
-    from dpdb.graph.block_graph import BlockGraph as BlockGraph
-    from dpdb.graph.decision_bits import (
+    from dpdb.graph.blocks.block_graph import BlockGraph as BlockGraph
+    from dpdb.graph.blocks.histogram import Histogram as Histogram
+    from dpdb.graph.blocks.thinned import (
+        CertifiedCover as CertifiedCover,
+        ChainPartners as ChainPartners,
+        UncertifiedError as UncertifiedError,
+        chain_partners as chain_partners,
+    )
+    from dpdb.graph.exact.decision_bits import (
         BIT as BIT,
         MOST_BITS_PER_ROW as MOST_BITS_PER_ROW,
         decision_steps as decision_steps,
     )
-    from dpdb.graph.deletions import (
+    from dpdb.graph.exact.deletions import (
         deletions_of_chain as deletions_of_chain,
         deletions_of_cross as deletions_of_cross,
         deletions_of_intervals as deletions_of_intervals,
@@ -43,14 +55,18 @@ if TYPE_CHECKING:
         load_greatest_matching as load_greatest_matching,
         load_one_sort as load_one_sort,
     )
-    from dpdb.graph.edge_graph import Adjacency as Adjacency, EdgeGraph as EdgeGraph, adjacency_of as adjacency_of
-    from dpdb.graph.exact import (
+    from dpdb.graph.exact.lp_truncation import twice_truncated_edges as twice_truncated_edges
+    from dpdb.graph.exact.search import (
         CoverBounds as CoverBounds,
         count_maximal_independent_sets as count_maximal_independent_sets,
         minimum_vertex_cover as minimum_vertex_cover,
     )
-    from dpdb.graph.histogram import Histogram as Histogram
-    from dpdb.graph.listed_edges import (
+    from dpdb.graph.listed.edge_graph import (
+        Adjacency as Adjacency,
+        EdgeGraph as EdgeGraph,
+        adjacency_of as adjacency_of,
+    )
+    from dpdb.graph.listed.listed_edges import (
         EdgeArrays as EdgeArrays,
         OrderedEdges as OrderedEdges,
         ProjectedCounts as ProjectedCounts,
@@ -64,13 +80,6 @@ if TYPE_CHECKING:
         load_counted_projection as load_counted_projection,
         load_edge_kernels as load_edge_kernels,
     )
-    from dpdb.graph.lp_truncation import twice_truncated_edges as twice_truncated_edges
     from dpdb.graph.steps import called_all as called_all
-    from dpdb.graph.thinned import (
-        CertifiedCover as CertifiedCover,
-        ChainPartners as ChainPartners,
-        UncertifiedError as UncertifiedError,
-        chain_partners as chain_partners,
-    )
 else:
     __getattr__, __all__ = lazy_names(__name__)

@@ -12,14 +12,14 @@ from functools import cache
 
 import numpy as np
 
-from dpdb.graph.block_constraint import BlockConstraint, ListedConstraint, by_class, by_edges, by_order
-from dpdb.graph.block_degrees import counted_by_sums, counted_from_minority
-from dpdb.graph.block_graph import BlockGraph
-from dpdb.graph.block_scans import Matching, witness_count
-from dpdb.graph.edge_graph import Adjacency, complete_matching, twice_fractional_cover
+from dpdb.graph.blocks.block_constraint import BlockConstraint, ListedConstraint, by_class, by_edges, by_order
+from dpdb.graph.blocks.block_degrees import counted_by_sums, counted_from_minority
+from dpdb.graph.blocks.block_graph import BlockGraph
+from dpdb.graph.blocks.block_scans import Matching, witness_count
+from dpdb.graph.blocks.range_matching import range_matching
 from dpdb.graph.grouping import factorize
-from dpdb.graph.listed_edges import EdgeArrays, greedy_cover_size, projected_counts, witness_counts
-from dpdb.graph.range_matching import range_matching
+from dpdb.graph.listed.edge_graph import Adjacency, complete_matching, twice_fractional_cover
+from dpdb.graph.listed.listed_edges import EdgeArrays, greedy_cover_size, projected_counts, witness_counts
 from dpdb.graph.steps import finished
 
 _STATISTICS = ("projected_edges", "witnesses", "twice_fractional_cover", "greedy_cover", "twice_truncated_edges")
@@ -64,7 +64,7 @@ def load_block_kernels(statistic: str, *, ordered: bool, listed: bool, alone: bo
 @cache
 def load_counted_projection() -> None:
     """Load the kernels by which a `BlockGraph` counts the edges of large projections faster."""
-    from dpdb.graph.block_scans import CountedProjection
+    from dpdb.graph.blocks.block_scans import CountedProjection
 
     zeros, codes = np.zeros(4, np.int32), np.array([0, 0, 1, 2], np.int32)
     graph = BlockGraph(4, [by_class([zeros], codes, 4)])
@@ -95,7 +95,7 @@ def load_all_kernels() -> None:
             load_block_kernels(statistic, ordered=ordered, listed=listed, alone=alone)
         load_edge_kernels(statistic)
     load_counted_projection()
-    from dpdb.graph.deletions import (
+    from dpdb.graph.exact.deletions import (
         load_greatest_matching,
         load_one_sort,  # few rules need it, or the next
     )
@@ -126,8 +126,8 @@ def _load_range_matching(ordered: bool) -> None:
 
 def _load_truncation(graph: Adjacency) -> None:
     """Load the programs, too: one mechanism solves them, and others need not wait for them."""
-    from dpdb.graph.lp_truncation import twice_truncated_edges
-    from dpdb.graph.solver import start_solver
+    from dpdb.graph.exact.lp_truncation import twice_truncated_edges
+    from dpdb.graph.exact.solver import start_solver
 
     twice_truncated_edges(graph, [1])
     start_solver()

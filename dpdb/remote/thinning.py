@@ -9,14 +9,14 @@ row of a group from which a row may be missing is *open*. So
     every conflict has an end that comes, and if its other end does not come, then the end that comes is open:
 
 special rows come, two rows of which neither is special do not conflict, and rows are missing only in groups whose
-special rows are open. This is condition (*) of `dpdb.graph.thinned`, which proves from it alone whether 2 tau* of the
-rows that came is that of all rows. So every condition here may be wider, never narrower; and rows must be chosen alike
-in every part of an answer, hence by values, never by an order that may change.
+special rows are open. This is condition (*) of `dpdb.graph.blocks.thinned`, which proves from it alone whether 2 tau*
+of the rows that came is that of all rows. So every condition here may be wider, never narrower; and rows must be chosen
+alike in every part of an answer, hence by values, never by an order that may change.
 
 - A dependency X -> A: special are the rows outside the most frequent class of A of their group (the least class of
   those, if there are several).
 - An order rule: special are the rows outside a heaviest chain, which is found here from counts of values
-  (`dpdb.graph.thinned`). What comes of it is lent as a table of hashes of values. Two values of one hash come
+  (`dpdb.graph.blocks.thinned`). What comes of it is lent as a table of hashes of values. Two values of one hash come
   together.
 - Of other constraints all rows come that may conflict.
 

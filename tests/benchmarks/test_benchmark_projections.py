@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpdb.graph import BlockGraph, by_class, load_counted_projection
-from dpdb.graph.block_scans import CountedProjection
+from dpdb.graph.blocks.block_scans import CountedProjection
 from dpdb.graph.steps import finished
 
 pytestmark = pytest.mark.benchmark

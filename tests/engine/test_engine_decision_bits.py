@@ -20,7 +20,7 @@ from test_engine_exact_statistic import SHAPES, Conflict, Row, Shape, both, coun
 from dpdb.engine import exact_statistic
 from dpdb.engine.closed_forms import StatisticKind
 from dpdb.graph import BIT
-from dpdb.graph.decision_bits import bit_steps, decision_steps
+from dpdb.graph.exact.decision_bits import bit_steps, decision_steps
 
 # -- the logarithm --------------------------------------------------------------------------------------------
 

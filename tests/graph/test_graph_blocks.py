@@ -22,10 +22,10 @@ from dpdb.graph import (
     minimum_vertex_cover,
     steps,
 )
-from dpdb.graph.block_degrees import counted_by_sums, counted_from_minority
-from dpdb.graph.block_scans import maximum_matching
+from dpdb.graph.blocks.block_degrees import counted_by_sums, counted_from_minority
+from dpdb.graph.blocks.block_scans import maximum_matching
+from dpdb.graph.blocks.range_matching import range_matching
 from dpdb.graph.grouping import factorize, sorted_by
-from dpdb.graph.range_matching import range_matching
 from dpdb.graph.steps import finished
 
 THETAS = [1, 2, 3, 4, 6, 9, 1000]
@@ -100,7 +100,7 @@ def test_all_statistics_equal_on_many_more_tables() -> None:
 
 @pytest.mark.heavy(family="long")
 def test_enumeration_goes_on_across_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpdb.graph.block_graph._BATCH", 7)
+    monkeypatch.setattr("dpdb.graph.blocks.block_graph._BATCH", 7)
     for seed in fifth(range(60)):
         agree(seed)
 

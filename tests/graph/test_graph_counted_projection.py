@@ -13,14 +13,14 @@ from dpdb.graph import (
     BlockGraph,
     EdgeArrays,
     EdgeGraph,
-    block_scans as counted_projection,
     by_class,
     by_order,
     by_two_classes,
     load_counted_projection,
     steps,
 )
-from dpdb.graph.block_scans import CountedProjection
+from dpdb.graph.blocks import block_scans as counted_projection
+from dpdb.graph.blocks.block_scans import CountedProjection
 from dpdb.graph.steps import finished, finished_all
 
 

@@ -13,8 +13,8 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from dpdb.graph import BlockConstraint, BlockGraph, by_class, by_order, steps
-from dpdb.graph.block_degrees import counted_by_sums
-from dpdb.graph.range_matching import RangeMatching, dense, range_matching
+from dpdb.graph.blocks.block_degrees import counted_by_sums
+from dpdb.graph.blocks.range_matching import RangeMatching, dense, range_matching
 from dpdb.graph.steps import Steps, finished
 
 Ints = NDArray[np.int32]

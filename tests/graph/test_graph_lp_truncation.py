@@ -11,8 +11,8 @@ from hypothesis import given, settings, strategies as st
 
 from dpdb.errors import ParameterError
 from dpdb.graph import EdgeArrays, twice_truncated_edges
-from dpdb.graph.lp_truncation import PackingProgram, settle
-from dpdb.graph.solver import Solution
+from dpdb.graph.exact.lp_truncation import PackingProgram, settle
+from dpdb.graph.exact.solver import Solution
 
 
 def truncated(nodes, pairs, taus):
@@ -168,6 +168,6 @@ def test_a_solver_that_is_slightly_off_is_rounded_and_one_that_is_wrong_fails(mo
 
 def test_a_solver_that_gives_up_fails(monkeypatch):
     gave_up = Solution(finished=True, solved=False, message="unbounded", x=None)
-    monkeypatch.setattr("dpdb.graph.lp_truncation.solve", lambda program: gave_up)
+    monkeypatch.setattr("dpdb.graph.exact.lp_truncation.solve", lambda program: gave_up)
     with pytest.raises(ArithmeticError, match="did not solve"):
         truncated(40, oracle.random_pairs(40, 0.4, seed=5), [3])

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from dpdb.errors import EngineError
-from dpdb.graph import solver
-from dpdb.graph.solver import CoverProgram, PackingLP, solve, start_solver
+from dpdb.graph.exact import solver
+from dpdb.graph.exact.solver import CoverProgram, PackingLP, solve, start_solver
 from dpdb.thresholds import SMALL_PROGRAM
 
 

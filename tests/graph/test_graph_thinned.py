@@ -21,8 +21,8 @@ from dpdb.graph import (
     by_order,
     by_two_classes,
     chain_partners,
-    thinned as certified_cover,
 )
+from dpdb.graph.blocks import thinned as certified_cover
 
 Rule = Callable[[NDArray[np.int64]], BlockConstraint]
 """A constraint among some of the rows."""

@@ -19,7 +19,7 @@ from helpers_remote import FEW_ROWS, cover, of_no_rows, random_question
 import dpdb
 from dpdb.engine import Partners
 from dpdb.errors import EngineError
-from dpdb.graph import thinned as certified_cover
+from dpdb.graph.blocks import thinned as certified_cover
 from dpdb.measures import Run, measure_named
 from dpdb.release import statistics as release_statistics
 from dpdb.remote.thinning import ALL, HASH, OPEN, SHARE, _by_hash

@@ -2,7 +2,7 @@
 
 Rows of a group that differ in a class are in conflict, so that each class is one maximal set (`decision_counts`); where
 classes have groups themselves, all distinct values are listed as numbers, of groups with several sets alone
-(`nested_counts`). What the counts together say is summed in `dpdb.graph.decision_bits`, for every engine alike.
+(`nested_counts`). What the counts together say is summed in `dpdb.graph.exact.decision_bits`, for every engine alike.
 
 With `sides` (conditions of t1 and of t2 that differ) a row meets the first, the second or both. Two rows that differ
 in a class are in conflict iff one meets the first and the other the second. So a maximal set is

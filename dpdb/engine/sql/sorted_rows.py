@@ -1,4 +1,4 @@
-"""Rows, or their values, in the order in which `dpdb.graph.deletions` reads them: the query, its answer as integers.
+"""Rows, or their values, in the order that `dpdb.graph.exact.deletions` reads: the query, its answer as integers.
 
 The engine sorts once. Of an order constraint the values of one column come; where two columns are compared with each
 other, each row comes twice, with one and with the other value, and nothing but its number leaves the engine.

@@ -1,4 +1,4 @@
-"""Largest sets of rows without conflict, and matchings of greatest weight; see `dpdb.graph.deletions`.
+"""Largest sets of rows without conflict, and matchings of greatest weight; see `dpdb.graph.exact.deletions`.
 
 The sets are found while sorted rows or values pass by: each kernel takes one batch after another, and keeps in its
 arrays what it has to know of those before. A matching of a bipartite graph is found node after node.

@@ -19,10 +19,10 @@ and changes U by 1, which is at most K theta. If not, it does not change U, and 
 each histogram, or in none (a NULL, a condition that it does not meet): which one depends on the row alone, and the
 histograms are chosen from constraints and declarations alone. So each 2 Q_h changes by 0 to 2 theta (the flow through
 the double cover: the new row has two nodes of capacity theta, and what flows elsewhere may stay), each W*_h by 0 to
-theta + 1 (`dpdb.graph.histogram`). The sums change by 0 to 2 K theta, and 0 to K (theta + 1); half the first, rounded
-down, by 0 to K theta, for floor((a + d) / 2) - floor(a / 2) is at most ceil(d / 2). Everything is monotone, as `Ladder`
-needs, whose proof holds for any S(theta). For a wrong declaration of NOT NULL it is the same: rows with NULL are in no
-class.
+theta + 1 (`dpdb.graph.blocks.histogram`). The sums change by 0 to 2 K theta, and 0 to K (theta + 1); half the first,
+rounded down, by 0 to K theta, for floor((a + d) / 2) - floor(a / 2) is at most ceil(d / 2). Everything is monotone, as
+`Ladder` needs, whose proof holds for any S(theta). For a wrong declaration of NOT NULL it is the same: rows with NULL
+are in no class.
 
 The degree cap is released of d = max over h of (rows of the largest group of h) - 1, at least 0. One more row makes
 each group larger by 0 or 1, hence each largest group, hence d: sensitivity 1, whatever K is, and 0 without a histogram.

@@ -8,11 +8,11 @@ Proof
 -----
 A row that violates a rule on one row is in no consistent subset, and changes nothing. Any other one is a node more of
 the graph of conflicts, which multiplies the number of its maximal independent sets by 1 to 2, whatever the graph
-(Theorem 8, `dpdb.graph.decision_bits`, with the proof for the steps, which are rounded down group by group). That it is
-this number which is counted rests on the closed form, which is chosen from constraints and declarations alone; where a
-column that is declared NOT NULL has NULL all the same, the number is that of the rows without it, of which one row
-changes it by as much. It is released once with discrete Laplace noise on the steps: epsilon-DP. k rows of a unit change
-it by 0 to k bits.
+(Theorem 8, `dpdb.graph.exact.decision_bits`, with the proof for the steps, which are rounded down group by group). That
+it is this number which is counted rests on the closed form, which is chosen from constraints and declarations alone;
+where a column that is declared NOT NULL has NULL all the same, the number is that of the rows without it, of which one
+row changes it by as much. It is released once with discrete Laplace noise on the steps: epsilon-DP. k rows of a unit
+change it by 0 to k bits.
 
 A rate divides by a private count of the rows. At most log2(3) / 3 bits come to a row (Moon and Moser 1965), so that it
 is clamped there: post-processing.

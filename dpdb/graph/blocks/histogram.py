@@ -42,7 +42,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.graph.listed_edges import check_theta
+from dpdb.graph.listed.listed_edges import check_theta
 from dpdb.thresholds import SMALL_SQUARES
 
 _Array = NDArray[np.int64]
@@ -98,7 +98,7 @@ class Histogram:
         return int(self._rows.max(initial=0))
 
     def twice_truncated_edges(self, thetas: Sequence[int]) -> list[int]:
-        """Return 2 Q(theta) for each theta: monotone, of sensitivity 2 theta (proof in `dpdb.graph.lp_truncation`).
+        """Return 2 Q(theta) for each theta: monotone, of sensitivity 2 theta (proof: `dpdb.graph.exact.lp_truncation`).
 
         Raises
         ------

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpdb.graph import steps
 from dpdb.graph.grouping import sorted_by
-from dpdb.graph.listed_edges import (
+from dpdb.graph.listed.listed_edges import (
     Batch,
     DegreeCounter,
     DegreeSummary,

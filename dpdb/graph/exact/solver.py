@@ -31,7 +31,7 @@ from dpdb.thresholds import SMALL_PROGRAM
 _MOMENT = 0.1
 """Seconds for a program in this process, if it is small: presolving minds no limit."""
 
-_CHILD = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from dpdb.graph.solver import serve; serve()"
+_CHILD = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from dpdb.graph.exact.solver import serve; serve()"
 
 
 class Program(Protocol):

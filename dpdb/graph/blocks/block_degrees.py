@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.graph import steps
-from dpdb.graph.block_constraint import BlockConstraint
+from dpdb.graph.blocks.block_constraint import BlockConstraint
 from dpdb.graph.grouping import factorize, looked_up, sort_into_groups, sorted_by
 from dpdb.graph.steps import THREADS, Steps, finished, finished_all
 from dpdb.thresholds import SUM_IN_PAIRS

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.graph.edge_graph import Adjacency, FractionalCover, adjacency_of, fractional_cover
+from dpdb.graph.exact.solver import CoverProgram, solve
 from dpdb.graph.grouping import sorted_by
-from dpdb.graph.listed_edges import OrderedEdges
-from dpdb.graph.solver import CoverProgram, solve
+from dpdb.graph.listed.edge_graph import Adjacency, FractionalCover, adjacency_of, fractional_cover
+from dpdb.graph.listed.listed_edges import OrderedEdges
 
 
 def solve_cover(graph: WeightedGraph, time_limit: float) -> tuple[int, set[int]]:
@@ -155,7 +155,7 @@ def _solve_core(core: Adjacency, deadline: float) -> tuple[int, NDArray[np.int64
 
     Twins have the same neighbours, so a maximal independent set has all of a class or none.
     """
-    from dpdb.graph.edge_graph import false_twin_classes
+    from dpdb.graph.listed.edge_graph import false_twin_classes
 
     representatives, sizes = false_twin_classes(core)
     merged = core.induced(representatives)
@@ -378,7 +378,7 @@ def count_maximal_independent_sets(
     reason
         Which limit, or None.
     """
-    from dpdb.graph.edge_graph import false_twin_classes
+    from dpdb.graph.listed.edge_graph import false_twin_classes
 
     full = adjacency_of(edges)
     merged = full.induced(false_twin_classes(full)[0])

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.graph import steps
-from dpdb.graph.block_constraint import BlockConstraint, ListedConstraint
+from dpdb.graph.blocks.block_constraint import BlockConstraint, ListedConstraint
 from dpdb.graph.grouping import looked_up, sorted_by
-from dpdb.graph.listed_edges import ProjectedCounts
+from dpdb.graph.listed.listed_edges import ProjectedCounts
 from dpdb.graph.steps import THREADS, Steps, called_all, finished_all, ranges
 from dpdb.thresholds import COUNTED_WORK
 

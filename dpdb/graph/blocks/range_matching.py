@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.graph import steps
-from dpdb.graph.block_constraint import BlockConstraint
+from dpdb.graph.blocks.block_constraint import BlockConstraint
 from dpdb.graph.grouping import sorted_by
 from dpdb.graph.steps import Steps
 from dpdb.thresholds import COVERED_SHARE, LOOKS_PER_ROW

@@ -18,7 +18,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.graph.edge_graph import Adjacency, adjacency_of
 from dpdb.graph.grouping import (
     chain_places,
     crossed_places,
@@ -30,7 +29,8 @@ from dpdb.graph.grouping import (
     sort_into_groups,
     sorted_by,
 )
-from dpdb.graph.listed_edges import OrderedEdges
+from dpdb.graph.listed.edge_graph import Adjacency, adjacency_of
+from dpdb.graph.listed.listed_edges import OrderedEdges
 from dpdb.graph.steps import called_all
 
 Codes = NDArray[np.int32]

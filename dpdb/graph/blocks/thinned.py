@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.graph.block_constraint import BlockConstraint
+from dpdb.graph.blocks.block_constraint import BlockConstraint
 from dpdb.graph.grouping import sorted_by
 from dpdb.thresholds import WHOLE_VALUES
 
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from dpdb.graph.block_graph import BlockGraph
-    from dpdb.graph.edge_graph import EdgeGraph
+    from dpdb.graph.blocks.block_graph import BlockGraph
+    from dpdb.graph.listed.edge_graph import EdgeGraph
 
 
 class UncertifiedError(Exception):
@@ -90,7 +90,7 @@ class CertifiedCover:
 
 def _most(graph: BlockGraph | EdgeGraph, open_rows: NDArray[np.bool_]) -> int:
     """Return 2 tau* of the graph with a row for each open one, in conflict with that alone."""
-    from dpdb.graph.block_graph import BlockGraph
+    from dpdb.graph.blocks.block_graph import BlockGraph
 
     if not isinstance(graph, BlockGraph):
         raise NotImplementedError("rows are missing only where every constraint has blocks")

@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.graph import steps
-from dpdb.graph.block_constraint import BlockConstraint, ListedConstraint, Lists, by_class
-from dpdb.graph.block_degrees import block_degrees
-from dpdb.graph.block_scans import BlockProjection, maximum_matching, witness_count
-from dpdb.graph.edge_graph import Adjacency, adjacency_of
-from dpdb.graph.listed_edges import Batch, DegreeSummary, ProjectedCounts, check_thetas
-from dpdb.graph.range_matching import dense, range_matching
+from dpdb.graph.blocks.block_constraint import BlockConstraint, ListedConstraint, Lists, by_class
+from dpdb.graph.blocks.block_degrees import block_degrees
+from dpdb.graph.blocks.block_scans import BlockProjection, maximum_matching, witness_count
+from dpdb.graph.blocks.range_matching import dense, range_matching
+from dpdb.graph.listed.edge_graph import Adjacency, adjacency_of
+from dpdb.graph.listed.listed_edges import Batch, DegreeSummary, ProjectedCounts, check_thetas
 from dpdb.graph.steps import THREADS, finished, finished_all, ranges
 
 if TYPE_CHECKING:
-    from dpdb.graph.block_scans import CountedProjection
+    from dpdb.graph.blocks.block_scans import CountedProjection
     from dpdb.graph.kernels.blocks import Blocks
 
 _BATCH = 1_000_000
@@ -227,7 +227,7 @@ class BlockGraph:
 
     @cached_property
     def _counted(self) -> CountedProjection:
-        from dpdb.graph.block_scans import CountedProjection
+        from dpdb.graph.blocks.block_scans import CountedProjection
 
         return CountedProjection(self.blocks, lambda: self.projection, self.degrees)
 

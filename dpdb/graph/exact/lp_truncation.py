@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.graph.edge_graph import Adjacency, adjacency_of, false_twin_classes
-from dpdb.graph.listed_edges import OrderedEdges, check_theta
-from dpdb.graph.solver import PackingLP, solve
+from dpdb.graph.exact.solver import PackingLP, solve
+from dpdb.graph.listed.edge_graph import Adjacency, adjacency_of, false_twin_classes
+from dpdb.graph.listed.listed_edges import OrderedEdges, check_theta
 
 Integers = NDArray[np.int64]
 

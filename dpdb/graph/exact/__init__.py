@@ -1,0 +1,1 @@
+"""What one sort, a matching, a search or a solver finds: fewest deletions, covers, maximal subsets, LP truncation."""
