@@ -129,8 +129,10 @@ class CheckRun:
         now, names = self._standing(held), self.names
         states = now.states
         exact: list[list[int]] = [[]] * len(states)  # by slice and test, in steps
-        if next_record(self.plan, states) not in (None, len(self.plan.levels) + 1):
+        begins, numbers_next = next_record(self.plan, states), len(self.plan.levels) + 1
+        if begins is not None and (begins != numbers_next or len(states) > 1):  # another slice may go on after numbers
             exact = [self._statistics(slices, predicate) for predicate in self.slices.predicates]
+        quiet_before = now.reading > 0  # which says nothing of this reading: those are tested again
 
         def numbers() -> SuiteLevel:
             """Draw numbers of what is open."""
@@ -142,13 +144,15 @@ class CheckRun:
 
         def draw() -> SuiteLevel | None:
             """Test what is due at the next level, in every slice; return None after the last one."""
-            nonlocal states
+            nonlocal states, quiet_before
             level = next_record(self.plan, states)
             if level is None:
                 return None
             progress("drawing noise")
-            if level == len(self.plan.levels) + 1:
+            if level == numbers_next:
                 return numbers()
+            if quiet_before:
+                states, quiet_before = tuple(state.not_yet_quiet() for state in states), False
             found = [
                 run_level(self.plan, held.secret, level, counts, state, key=key)
                 for key, (counts, state) in enumerate(zip(exact, states, strict=True))

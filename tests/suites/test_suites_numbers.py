@@ -292,3 +292,47 @@ def test_the_sensitivity_over_small_tables_through_the_real_scan() -> None:
                         assert Fraction(one.capped(i, k), STEPS) <= exact[i]
                         assert exact[i] <= Fraction(one.capped(i, k) + one.lost(k), STEPS)
     assert attained == {1, 2, 3}
+
+
+SINGLE, PAIRS = 6, 8
+MIXED = [f"not(t1.x{i} > 0)" for i in range(SINGLE)] + [f"c{i} -> d" for i in range(PAIRS)]
+MIXED_SUITE = "\n".join(f"r{i}: {rule}  fail above 0" for i, rule in enumerate(MIXED))
+
+
+def slice_of(key: str, single: int, pairs: int, rows: int = 400) -> pa.Table:
+    """Rows of a slice: so many violate each rule on single rows, and so many pairs each dependency."""
+    found: dict[str, list] = {"key": [key] * rows, "d": [k % 2 for k in range(rows)]}
+    found |= {f"x{i}": [int(k < single) for k in range(rows)] for i in range(SINGLE)}
+    found |= {f"c{i}": [k // 2 if k // 2 < pairs else k + rows for k in range(rows)] for i in range(PAIRS)}
+    return pa.table(found)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("record", [23, 24, 25, 30])
+def test_a_slice_goes_on_after_a_kill_before_or_after_the_numbers_of_another(
+    record: int, killed_at: list[tuple[str, int]]
+) -> None:
+    """A gets numbers, B goes on without; after a kill B's checks are tested again, and none of them is undecided."""
+
+    def run(name: str) -> CheckResults:
+        with dpdb.open("t.parquet", constraints="\n".join(MIXED), ledger="t.ledger") as session:
+            return session.check(MIXED_SUITE, by="key", keys=["A", "B"], run_id=name)
+
+    with dpdb.open(slice_of("A", 1, 1), constraints="\n".join(MIXED)) as session:
+        close = prepare_check(session, MIXED_SUITE, by="key", keys=["A", "B"]).plan.thresholds[0]
+    pq.write_table(pa.concat_tables([slice_of("A", close, 0), slice_of("B", 0, close)]), "t.parquet")
+    with replaced_noise(StubNoise()):
+        whole = run("whole")
+        killed_at.append(("level recorded", record - 1))
+        with pytest.raises(Killed):
+            run("killed")
+        again = run("killed")
+
+    def of_b(results: CheckResults) -> list[tuple[str, int]]:
+        return [(each.verdict, each.level) for each in results if each.key == "B"]
+
+    assert [each.key for each in whole.capped] == ["A"]
+    assert of_b(again) == of_b(whole)
+    assert "undecided" not in {verdict for verdict, _ in of_b(again)}
+    assert {each.level for each in again if each.key == "A"} >= {24}
+    assert again.epsilon == whole.epsilon == 1

@@ -210,6 +210,10 @@ class SuiteState:
         )
         return replace(after, numbers=Numbered(capped, numbers, places))
 
+    def not_yet_quiet(self) -> SuiteState:
+        """Return the state before the first level of another reading of the rows: what was quiet may not be now."""
+        return replace(self, quiet=(0,) * len(self.quiet))
+
     def open_statistics(self, plan: SuitePlan) -> list[int]:
         """Return the row-local statistics with a test that neither rang nor was quiet at the last level."""
         last = len(plan.levels)
