@@ -125,7 +125,7 @@ def _put(place: exp.Expr, found: Sequence[exp.Expr]) -> None:
 
 
 def _called(rows: exp.Expr, alias: str) -> exp.Expr:
-    rows = rows.subquery() if isinstance(rows, exp.Select) else rows.copy()
+    rows = rows.subquery() if isinstance(rows, (exp.Select, exp.SetOperation)) else rows.copy()
     return exp.alias_(rows, alias, table=True, copy=False) if alias else rows
 
 

@@ -73,6 +73,12 @@ def test_what_fills_a_slot_is_never_read_as_sql() -> None:
     assert files_of(query.subquery("q")) == files_of(exp.select("*").from_(query.subquery())) == files_of(query)
 
 
+def test_rows_may_be_several_queries() -> None:
+    one = exp.select("u", "v").from_("p")
+    query = filled("edges_by_row", edges=exp.union(one, exp.select("u", "v").from_("q"), distinct=False))
+    assert "FROM (SELECT u, v FROM p UNION ALL SELECT u, v FROM q) AS listed" in query.sql("duckdb")
+
+
 def test_slots_are_given_exactly() -> None:
     with pytest.raises(KeyError, match="has the slots"):
         filled("row_count")

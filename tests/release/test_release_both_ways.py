@@ -17,9 +17,10 @@ import pytest
 from asked_there import AskedThere
 from stub_noise import StubNoise
 from test_release_thresholds import by_definition
-from threshold_fuzz import Question, random_question, read, truth
+from threshold_fuzz import Question, maximum_matching, random_question, read, truth
 
 import dpdb
+from dpdb.diagnosis.prepare import Counted as CountedByDiagnosis
 from dpdb.engine import LocalSlice
 from dpdb.engine.sql.coded_rows import TableEdges
 from dpdb.errors import ParameterError
@@ -30,6 +31,8 @@ from dpdb.owner import exact_measures
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release import CountedStatistics
 from dpdb.release.conflict_graph import conflict_graph
+from dpdb.suites import load_suite
+from dpdb.suites.counted import CountedSuite
 
 SAME = ((0, "d"), "=", (1, "d"))
 
@@ -66,6 +69,7 @@ MIXES = [
     ["order", "two columns equal"],
     ["dependency", "two classes", "condition on one row"],
     ["one range", "dependency of two columns", "key", "one row"],
+    ["dependency", "two columns crossed", "two columns equal"],  # two rules are listed beside one in blocks
 ]
 
 
@@ -226,6 +230,74 @@ def test_the_setting_is_part_of_no_request(tmp_path: Path) -> None:
 def test_other_ways_are_refused(edges: Any) -> None:
     with pytest.raises(ParameterError, match="edges must be 'auto' or 'table'"):
         dpdb.open(TABLE, constraints=RULE, edges=edges)
+
+
+# -- checks and diagnoses --------------------------------------------------------------------------------------------
+
+CERTAIN = 100_000  # noise below a thousandth of a row, except with probability below exp(-25)
+CHECKED = {"dependency": False, "key": False, "one row": False, "two classes": True, "order and difference": True}
+"""Kinds of rules, and whether they are counted by their conflict graph, which has blocks."""
+
+
+def rows_to_delete(asked: Question) -> float:
+    """The rows that violate a rule alone, and tau* of the others, by definition."""
+    found = truth(asked)
+    return found.alone + maximum_matching(len(found.rows), list(found.conflicts)) / 2
+
+
+@pytest.fixture
+def counts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What checks and diagnoses count, exactly, of each slice and limit."""
+    seen: list[Any] = []
+
+    def noted(count: Callable[..., Any]) -> Callable[..., Any]:
+        def counting(*given: Any) -> Any:
+            seen.append(count(*given))
+            return seen[-1]
+
+        return counting
+
+    monkeypatch.setattr(CountedSuite, "counts", noted(CountedSuite.counts))
+    monkeypatch.setattr(CountedByDiagnosis, "count", noted(CountedByDiagnosis.count))
+    return seen
+
+
+def test_checks_count_and_decide_the_same(counts: list[Any], statements: list[str]) -> None:
+    asked = question(random.Random(11), [RULES[name] for name in CHECKED])
+    suite = "\n".join(f"{text}  fail above 2 rows" for text in asked.texts)
+    found = []
+    for way in ("auto", "table"):
+        with dpdb.open(asked.table, constraints=load_suite(suite).rules, edges=way) as session:
+            verdicts = session.check(suite, epsilon=CERTAIN)
+        found.append(([(each.verdict, each.rule) for each in verdicts], [*counts]))
+        assert statements == ([] if way == "auto" else ["conflict_edge"] * sum(CHECKED.values()))
+        counts.clear()
+    assert found[0] == found[1]
+    verdicts, [of_limits] = found[1]
+    for (verdict, _), (count, _), rule, name in zip(verdicts, of_limits, asked.rules, CHECKED, strict=True):
+        alone = rows_to_delete(Question(asked.rows, [rule], []))
+        assert count == alone if CHECKED[name] else count >= alone
+        assert verdict == ("fail" if count > 2 else "pass")
+
+
+@pytest.mark.parametrize(
+    "names", [["dependency"], ["two classes", "order with a condition"], [*CHECKED]], ids=" + ".join
+)
+def test_diagnoses_count_and_name_the_same(names: list[str], counts: list[Any], statements: list[str]) -> None:
+    asked = question(random.Random(13), [RULES[name] for name in names])
+    keys, found = [0, 1, 2, 3], []
+    for way in ("auto", "table"):
+        with dpdb.open(asked.table, constraints=asked.texts, edges=way) as session:
+            diagnosis = session.diagnose("e", keys, CERTAIN, top=4, rules=len(names) > 1)
+        named = [(each.key, round(each.lower), round(each.upper)) for each in diagnosis.named]
+        found.append((sorted(named), [*counts]))
+        assert bool(statements) == (way == "table" and names != ["dependency"])
+        counts.clear()
+    assert found[0] == found[1]
+    if names != ["dependency"]:
+        for key, count in zip(keys, found[1][1][-len(keys) :], strict=True):
+            rows = [row for row in asked.rows if row["e"] == key]
+            assert count == 2 * rows_to_delete(Question(rows, asked.rules, []))
 
 
 def test_the_definition_sees_conflicts() -> None:
