@@ -18,7 +18,7 @@ from dpdb.database import Database, filled, sql_file
 from dpdb.database.templates import files_of, sql_path
 from dpdb.doors.cli.main import main
 from dpdb.opening import open_table
-from dpdb.release import FewestDeletions
+from dpdb.release import CountedStatistics
 from dpdb.thresholds import FEW_ROWS
 
 SQL = Path(__file__).resolve().parents[2] / "sql"
@@ -189,7 +189,7 @@ def compared(table: pa.Table, rows: list[list[Any]], key: str, value: str, other
             assert counts.values[0].rows == sum(row[0] is not None for row in rows)
             assert counts.pairs[0].rows == sum(None not in row[:2] for row in rows)
         with open_table(table, constraints=f"{key} -> {value}", edges=edges) as opened:
-            assert FewestDeletions(opened, None).if_known() == fewest, table.column_names
+            assert CountedStatistics(opened, None).if_known("violations") == fewest, table.column_names
             _, [histogram] = opened.class_histograms()
             held = sum((sum(row["sizes"] or []) + row["singles"]) * row["groups"] for row in histogram.to_pylist())
             assert held == sum(map(len, groups))
