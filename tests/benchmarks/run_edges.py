@@ -19,7 +19,7 @@ from dpdb.opening import open_table
 from dpdb.release.statistics import SliceStatistics
 
 RULES = ["zip -> city", "not(t1.zip=t2.zip & t1.salary>t2.salary & t1.tax<t2.tax)"]
-SIZES = ("1000:50", "10000:50", "100000:50", "1000000:50", "1000000:500")
+SIZES = ("1000:50", "10000:50", "100000:50", "1000000:50", "1000000:500", "1000000:1000")
 THETAS = [1, 2, 4, 8, 16, 32, 64]
 DIRT = 0.01
 
