@@ -264,7 +264,7 @@ def expected_time(reads: str, constraints: Sequence[BoundConstraint]) -> str:
         Of the slice. Public.
     """
     pairwise = [dc for dc in constraints if not dc.constraint.is_single_tuple]
-    if not pairwise or reads == "fewest_deletions":
+    if not pairwise or reads == "counted":
         return "grows with rows"
     if reads == "twice_truncated_edges" or not all(has_blocks(dc) for dc in pairwise):
         return "grows with conflicts"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpdb.engine import BoundConstraint
+from dpdb.engine import BoundConstraint, StatisticKind
 from dpdb.release.conflict_graph import has_blocks
 from dpdb.thresholds import FEW_ROWS, MOST_HASHES, MOST_LISTED, Threshold
 
@@ -36,11 +36,18 @@ _KEYS = "of a key by hashes, then by values the rows that share one, if any do"
 BY_RULE = EdgeWay(
     f"reads no edges: rows are grouped, and the sizes of their classes are counted ({_KEYS})", thresholds=(MOST_HASHES,)
 )
-COUNTED = EdgeWay(
-    f"reads no edges: the fewest rows to delete have a closed form, counted by GROUP BY or by one sort ({_KEYS})"
-)
+_COUNTED = {
+    "violations": f"the fewest rows to delete have a closed form, counted by GROUP BY or by one sort ({_KEYS})",
+    "rows sharing keys": "the rows that share a key are counted by GROUP BY",
+    "decision bits": "the decisions to clean have a closed form, counted by GROUP BY",
+}
 ONE_ROW = EdgeWay("reads no edges: every rule is on one row", thresholds=(FEW_ROWS,))
 _TABLE = "edge table: self-joins fill conflict_edge in the database, and its ordered scan feeds every statistic"
+
+
+def counted_way(kind: StatisticKind) -> EdgeWay:
+    """Say how a statistic is counted that needs no conflict graph."""
+    return EdgeWay(f"reads no edges: {_COUNTED[kind]}")
 
 
 def graph_way(constraints: Sequence[BoundConstraint], *, lists_edges: bool) -> EdgeWay:

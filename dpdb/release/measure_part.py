@@ -45,6 +45,7 @@ from dpdb.release.ask import PublicTheta
 from dpdb.release.conflict_graph import load_kernels
 from dpdb.release.parts import Part, Prepared
 from dpdb.release.published.release import Release
+from dpdb.release.published.release_fields import VERDICT
 from dpdb.release.statistics import PrivateSlices, SliceStatistics
 from dpdb.schema import TableSchema
 
@@ -312,13 +313,14 @@ class MeasurePart(Part):
     @property
     def way(self) -> EdgeWay:
         """What its releases read of the conflict graph. Public."""
-        from dpdb.release.edge_way import BY_RULE, COUNTED, ONE_ROW, graph_way  # only `explain` tells
+        from dpdb.release.edge_way import BY_RULE, ONE_ROW, counted_way, graph_way  # only `explain` tells
 
         if self.by_rule:
             return BY_RULE
         if self.on_one_row:
             return ONE_ROW
-        return COUNTED if self.is_counted else graph_way(self.rules, lists_edges=self.lists_edges)
+        kind = self.measures[0][1].exact_kind if self.is_counted else None
+        return counted_way(kind) if kind else graph_way(self.rules, lists_edges=self.lists_edges)
 
     def answers(self, statistics: SliceStatistics, progress: Progress = no_progress) -> list[Answer]:
         """Release the row count and the degree cap once, if a measure needs them, then answer each measure."""
@@ -387,7 +389,7 @@ class MeasurePart(Part):
     def expected(self) -> list[dict[str, Any]]:
         """Return cost, noise and time of each measure."""
         from dpdb.release.conflict_graph import expected_time  # only `explain` expects
-        from dpdb.release.edge_way import COUNTED
+        from dpdb.release.edge_way import counted_way
 
         shares = self.shares
         count = sum(share.count for share in shares)
@@ -400,12 +402,19 @@ class MeasurePart(Part):
                 "constraint": None if self.constraint is None else self.constraint.label,
                 "mechanism": mechanism.name,
                 "epsilon": float(as_fraction(share.total) * Fraction(self.charged, self.epsilon)),
-                "noise": f"discrete Laplace, scale about ({mechanism.noise}) x {_scale(mechanism, noisy):.3g}{rows}",
+                "noise": f"discrete Laplace, scale about {_noise_words(name, mechanism, noisy)}{rows}",
                 "time": expected_time(mechanism.reads, self.rules) if mechanism.fit is None else "grows with rows",
-                "edges": (COUNTED if mechanism.exact_kind else self.way).words,
+                "edges": (counted_way(mechanism.exact_kind) if mechanism.exact_kind else self.way).words,
             }
             for (name, mechanism), share, noisy in zip(self.measures, shares, paid, strict=True)
         ]
+
+
+def _noise_words(name: str, mechanism: Mechanism, share: Share) -> str:
+    """Write the scale of the answer's noise in units of what is counted; a verdict's noise is on rows."""
+    quantity = measure_named(name).quantity(mechanism.name)
+    unit = "rows" if quantity == VERDICT else quantity
+    return f"({mechanism.noise}) x {_scale(mechanism, share):.3g} {unit}"
 
 
 def _scale(mechanism: Mechanism, share: Share) -> float:

@@ -12,12 +12,14 @@ from dpdb.release import (
     SHARE,
     VERDICT,
     Release,
+    alone_words,
     measured_words,
     missing_words,
     number_words,
     population_of,
     promise_words,
     releases_words,
+    sentence,
     sure_words,
     too_noisy_words,
     value_words,
@@ -92,10 +94,12 @@ def _notes(releases: Sequence[Release]) -> Iterator[str]:
     if any(release.upper is None for release in releases):
         yield "No upper end: the true number may be larger (examples/manual/mechanisms.md says why)."
     for missing in dict.fromkeys(filter(None, map(missing_words, releases))):  # one call has one source of thetas
-        yield f"* {missing[0].upper()}{missing[1:]}."
+        yield f"* {sentence(missing)}"
     for release in releases:
         if would_do := would_do_words(release):
             yield f"Too noisy: {measured_words(release)}; {would_do}."
+    if alone := alone_words(releases):
+        yield sentence(alone)
     yield f"Guarantee: {promise_words(releases[0].guarantee)}; it covers all that is shown."
 
 

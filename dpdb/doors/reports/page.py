@@ -27,6 +27,7 @@ from dpdb.names import in_html
 from dpdb.release import (
     GateResult,
     Release,
+    alone_words,
     bounds_words,
     constraints_digest,
     missing_words,
@@ -38,6 +39,7 @@ from dpdb.release import (
     theta_words,
     too_noisy_words,
     value_words,
+    verdict_words,
     words_of,
 )
 from dpdb.suites import WHERE_IT_IS, limit_words
@@ -209,6 +211,7 @@ def report_page(
         ),
         period=" to ".join(dict.fromkeys((days[0], days[-1]))),
         ledger=ledger,
+        alone=alone_words([one.latest.release for _, one in series]),
         filters=Filters([one for _, one in series], jobs),
         jobs=[
             {
@@ -229,7 +232,7 @@ def _environment() -> Environment:
     speakers = (
         budget_bar, budget_words, cell_kind, cell_words, constraint_words, gate_words, latest_words, limit_words,
         noise_words, number_words, population_of, quantity_words, rule_name, series_chart, text_name, theta_words,
-        trend_words, value_words, warning_words, words_of,
+        trend_words, value_words, verdict_words, warning_words, words_of,
     )  # fmt: skip
     environment.globals |= {function.__name__: function for function in speakers} | {"WHERE_IT_IS": WHERE_IT_IS}
     environment.filters |= {

@@ -61,7 +61,7 @@ FEWEST_DELETIONS = Mechanism(
     "fewest_deletions",
     _fewest_deletions,
     Fraction(1),
-    "fewest_deletions",
+    "counted",
     "1",
     words=_WORDS_OF_DELETIONS,
     truth=lambda statistics: statistics.counted("violations"),

@@ -36,6 +36,7 @@ from dpdb.measures.answer import Answer, GraphStatistics
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.privacy import discrete_laplace, laplace_tail
 
+_ALONE = "; of several slices or rules each is a verdict by itself"
 _NO_ESTIMATE = "a verdict is no number that noise was added to"
 
 
@@ -49,7 +50,7 @@ def _verdict(run: Run, exact: int, sensitivity: int, estimand: str) -> Answer:
         lower=int(shown),
         upper=1,
         noise_scale=scale / sensitivity,
-        estimand=estimand,
+        estimand=estimand + _ALONE,
         most_deletions=None if shown else max(0, noisy + tail),
     )
 

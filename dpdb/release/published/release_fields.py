@@ -217,6 +217,11 @@ def noise_words(release: ReleaseFields) -> str:
     return number_words(scale, SHARE) if release.quantity == SHARE else f"{scale:.4g}"
 
 
+def sentence(words: str) -> str:
+    """Write words as a sentence."""
+    return f"{words[0].upper()}{words[1:]}."
+
+
 def sure_words(confidence: float) -> str:
     """Write a confidence, never rounded up to certainty: ``95% sure``."""
     return f"{confidence * 100:.6g}% sure"
@@ -229,6 +234,15 @@ def verdict_words(release: ReleaseFields) -> str | None:
     verdicts = words_of(release).verdicts
     assert verdicts is not None, "a verdict has words"
     return verdicts[release.value > 0].format(most=number_words(release.most_deletions or 0, "rows"))
+
+
+def alone_words(releases: Sequence[ReleaseFields]) -> str:
+    """Say of several verdicts that each is by itself; empty for one alone, and for numbers."""
+    verdicts = [release for release in releases if release.quantity == VERDICT]
+    if len(verdicts) < 2:
+        return ""
+    each = f"each of the {len(verdicts):,} verdicts is by itself {sure_words(verdicts[0].confidence)}"
+    return f"{each}; that all are true at once is less sure"
 
 
 def bounds_words(release: ReleaseFields) -> str:
@@ -425,7 +439,9 @@ def releases_words(releases: Sequence[ReleaseFields]) -> str:
     """Write the meaning of the releases of one call (at least one), their guarantee once, and a breakdown as tables."""
     broken_down = releases[0].constraint is not None
     said = breakdown_words(releases) if broken_down else "\n".join(map(release_words, releases))
-    return f"{said}\nGuarantee: {releases[0].guarantee}."
+    alone = alone_words(releases)
+    note = f"\n{sentence(alone)}" if alone else ""
+    return f"{said}{note}\nGuarantee: {releases[0].guarantee}."
 
 
 def breakdown_words(releases: Sequence[ReleaseFields]) -> str:
@@ -444,6 +460,7 @@ def _table(name: str, releases: Sequence[ReleaseFields]) -> str:
     lines += [f"  {line}" for line in aligned(rows, "rrrrl")]
     reasons = dict.fromkeys(release.upper_reason for release in releases if release.upper_reason)
     lines += [f"  no upper bound: {reason}" for reason in reasons]
+    lines += [f"  {one.shown_constraint}: {said}" for one in releases if (said := verdict_words(one))]
     warned = [one for one in releases if one.theta_limits]
     return "\n".join([*lines, *(f"  warning for {one.shown_constraint}: {limits_words(one)}" for one in warned)])
 
