@@ -1,4 +1,4 @@
-"""Bits, verdicts and rows that share a key, by SQL over HTTP and by MCP: values, ends, words of the columns, charges."""
+"""Bits, verdicts and rows that share a key, by SQL over HTTP and by MCP: values, ends, words of columns, charges."""
 
 from __future__ import annotations
 
