@@ -5,6 +5,7 @@
     python examples/accuracy.py ../shared/data --hard                   # where the conflicts are few or the groups huge
     python examples/accuracy.py ../shared/data --tables --releases 200  # the 29 tables, defaults beside `marginal`
     python examples/accuracy.py ../shared/data --limits --releases 100  # what theta loses there, and what is announced
+    python examples/accuracy.py ../shared/data --closed-forms --epsilon 0.1 1  # bits, verdicts, rows that share a key
     python examples/accuracy.py ../shared/data --challengers --releases 200  # the same beside N2E and OPT2
 
 Each table is a random sample of 10,000 rows, dirtied by RNoise with a seed that no budget split was chosen on; the
@@ -28,6 +29,7 @@ from pathlib import Path
 import numpy as np
 from accuracy_tables import DATA_SETS as TABLES, GROUPS, all_tables
 from challengers import CHALLENGERS, Challenged
+from closed_forms_table import print_closed_forms
 from hard_tables import hard_tables
 from limits_table import print_limits
 
@@ -179,17 +181,23 @@ def main() -> int:
     parser.add_argument(
         "--limits", action="store_true", help="on the 29 tables, what theta loses and what is announced"
     )
+    parser.add_argument(
+        "--closed-forms", action="store_true", help="bits, verdicts and rows that share a key, of each rule alone"
+    )
     options = parser.parse_args()
     start = time.perf_counter()
-    if options.limits:
+    make = all_tables if options.tables or options.challengers else hard_tables if options.hard else noisy_tables
+    if options.limits or options.closed_forms:
         with tempfile.TemporaryDirectory() as folder:
-            tables = all_tables(options.data, Path(folder), options.alpha, options.seed)
-            print_limits(tables, options.epsilon, options.releases)
+            tables = all_tables if options.limits else make
+            print_them = print_limits if options.limits else print_closed_forms
+            print_them(
+                tables(options.data, Path(folder), options.alpha, options.seed), options.epsilon, options.releases
+            )
         return 0
     results: Results = {}
     names = []
     with tempfile.TemporaryDirectory() as folder:
-        make = all_tables if options.tables or options.challengers else hard_tables if options.hard else noisy_tables
         for name, noisy, rules in make(options.data, Path(folder), options.alpha, options.seed):
             names.append(name)
             with Session(noisy, constraints=rules) as session:
