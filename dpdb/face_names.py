@@ -212,10 +212,11 @@ FACES: Mapping[str, Mapping[str, str]] = {
         ),
         "dpdb.release.published.release": "Release Releases constraints_digest recorded_releases",
         "dpdb.release.published.release_fields": (
-            "PER_ROW RELEASE_SCHEMA SHARE VERDICT arrow_fields bounds_words measured_words "
-            "missing_words noise_words number_words population_of population_words "
-            "promise_words quantity_words release_table releases_words sure_words theta_words "
-            "too_noisy_words value_words verdict_words words_of would_do_words"
+            "PER_ROW RELEASE_SCHEMA SHARE VERDICT alone_words arrow_fields bounds_words "
+            "measured_words missing_words noise_words number_words population_of "
+            "population_words promise_words quantity_words release_table releases_words "
+            "sentence sure_words theta_words too_noisy_words value_words verdict_words "
+            "words_of would_do_words"
         ),
         "dpdb.release.session": "Session",
         "dpdb.release.statistics": "CountedStatistics PrivateSlices",

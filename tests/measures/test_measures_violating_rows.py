@@ -243,7 +243,7 @@ def test_explain_says_what_is_drawn() -> None:
     said = explain(table(ROWS), ["NOT NULL(a)"], Ask("all", "0.5"))
     assert Counter(one["mechanism"] for one in said["releases"]) == {"violating_rows": 3}
     assert [one["epsilon"] for one in said["releases"]] == [0.5, 0, 0]
-    assert {one["noise"] for one in said["releases"]} == {"discrete Laplace, scale about (1) x 2"}
+    assert {one["noise"] for one in said["releases"]} == {"discrete Laplace, scale about (1) x 2 rows"}
 
 
 def test_what_is_recorded_is_read_again() -> None:
