@@ -4,7 +4,8 @@ Public facts alone decide which lines are row-local: rules on single rows, with 
 and of which statistics, follows from the recorded levels.
 
 Units that are rows lie in one slice each, so every key has numbers of its own, with a k of its own. A unit that owns
-rows may have some in every slice and table: all statistics of the run are drawn together, and A is the sum over all.
+rows may have some in every slice and table: all statistics of the run are drawn together, A is the sum over all, and
+every key pays: a unit may lose what the numbers cost by one row in a slice, and by its others what tests elsewhere do.
 """
 
 from __future__ import annotations
