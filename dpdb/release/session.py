@@ -395,9 +395,10 @@ def dp_inconsistency(
     ('repair', 1.0)
     """
     asked = {name: settings.pop(name) for name in (*OPTIONS, "who") if name in settings}
+    of_session = (*SETTINGS, "budget", "ledger", "rows", "progress")
     for name in settings:
-        if name not in SETTINGS:
-            known = [*EveryMeasureOption.__annotations__, *SETTINGS]
+        if name not in of_session:
+            known = [*EveryMeasureOption.__annotations__, *of_session]
             raise ParameterError(f"there is no option or setting {name!r}{nearest_words(name, known)}")
     with Session(source, constraints=constraints, **settings) as session:
         released: Release | Releases = session.dp_inconsistency(measure, epsilon, **asked)

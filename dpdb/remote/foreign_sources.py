@@ -60,7 +60,7 @@ class PostgresSource:
 
         address = _address(source)
         if not table:
-            raise SourceError(f"{address.shown}: name the table with --table (table=)")
+            raise SourceError(f"{address.shown}: name the table with table=")
         return PostgresTable(_connection(source, address), address.shown, table)
 
     def open_set(self, source: Any, schema: str | None) -> PostgresSet:

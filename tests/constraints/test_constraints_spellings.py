@@ -256,7 +256,7 @@ def test_the_manual_lists_spellings_that_are_read() -> None:
     manual = Path(__file__).parents[2] / "examples" / "manual" / "commands.md"
     listed = [
         line
-        for line in manual.read_text(encoding="utf-8").split("Three measures")[0].split("\n")
+        for line in manual.read_text(encoding="utf-8").split("Five measures")[0].split("\n")
         if line.startswith("    ")
     ]
     columns = [

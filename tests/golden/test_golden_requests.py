@@ -36,7 +36,7 @@ RELEASES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("dp_inconsistency", {"measure": "all", "epsilon": 3, "each_constraint": True}),
     ("dp_inconsistency", {"measure": "repair", "rate": True, "each_constraint": True, "run_id": "monday"}),
     ("dp_inconsistency", {"measure": "problematic", "epsilon": Decimal("0.25"), "where": "age < 5 AND city <> 'x'"}),
-    ("dp_inconsistency", {"measure": "problematic", "by": "zip", "keys": ["1", 2, "003"], "confidence": 0.9}),
+    ("dp_inconsistency", {"measure": "problematic", "by": "zip", "keys": ["1", "2", "003"], "confidence": 0.9}),
     ("dp_inconsistency", {"measure": "repair", "by": "age", "keys": [1, "2"], "where": "fee >= 1.50"}),
     ("dp_inconsistency", {"measure": "minimal_inconsistency", "mechanism": "two_sided", "max_degree": 40}),
     ("dp_inconsistency", {"measure": "minimal_inconsistency", "mechanism": "optimized", "max_degree": 40}),

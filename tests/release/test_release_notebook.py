@@ -68,7 +68,7 @@ def test_a_notebook_opens_measures_plans_explains_registers_and_shows_cards(tmp_
     (bar,) = shown[-1]  # one line, written over
     assert bar["data"] == {"text/plain": "[################] drawing noise"}
     texts = [outputs[0]["data"]["text/plain"] if outputs else None for outputs in shown[2:-2]]
-    assert texts == [None, "300", "'ladder'", "100", "[('repair', 0.5)]", None]
+    assert texts == [None, "300", "'fewest_deletions'", "100", "[('repair', 0.5)]", None]
 
 
 # -- Ctrl-C ---------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -93,7 +94,8 @@ def test_an_implied_rule_changes_no_measure() -> None:
     table = pa.table({name: [random_.choice([None, 1, 2, 3]) for _ in range(60)] for name in ("zip", "name", "city")})
     alone, both = ["zip -> city"], ["zip -> city", "zip, name -> city"]
     assert lint(both)
-    assert exact_measures(table, alone, non_private=True) == exact_measures(table, both, non_private=True)
+    of_alone, of_both = (exact_measures(table, rules, non_private=True) for rules in (alone, both))
+    assert replace(of_alone, judged={}) == replace(of_both, judged={})  # `judged` is by rule
 
 
 SHAPES = [

@@ -27,7 +27,7 @@ def test_the_page_shows_lines_of_the_bundled_suite() -> None:
 
 def test_every_limit_of_the_page_is_one() -> None:
     limits = re.findall(r"`(above [^`]+)`", PAGE.split("| limit |")[1])
-    assert len(limits) == 9
+    assert len(limits) == 10
     for limit in limits:
         assert load_suite(f"UNIQUE(a) WHERE b  fail {limit}").lines[0].limits[0].direction == "above"
 
