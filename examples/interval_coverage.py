@@ -86,6 +86,8 @@ def cases(session: Session, epsilon: str, confidence: float, only: str | None = 
             continue
         degree = MAX_DEGREE if mechanism.needs_max_degree else None
         truth = greedy if name == "greedy" else truths.get(measure, 0)
+        if measure == "drastic":
+            truth = float(truths["repair"] > 0)
         if mechanism.truth is not None:
             truth = mechanism.truth(session._private.by_rule() if mechanism.fit is not None else statistics)
         release = released(measure, mechanism=name, max_degree=degree)

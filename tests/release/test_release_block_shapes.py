@@ -158,6 +158,8 @@ def values_of(graph: ConflictGraph, thetas: Sequence[int]) -> list[Any]:
 class Chosen:
     """Some constraints of a slice as a slice of their own. What violates each is found by SQL, by a plain self-join."""
 
+    lists_edges = False
+
     def __init__(self, whole: Whole, positions: Sequence[int]) -> None:
         self.constraints = tuple(whole.part.constraints[position] for position in positions)
         self.node_count, self.self_conflicts, self.row_count = whole.part.node_count, 0, whole.part.node_count

@@ -286,7 +286,7 @@ def test_the_commands_take_a_unit(source: Path, tmp_path: Path, capsys: pytest.C
     path = str(tmp_path / "t.ledger")
     unit = ["--unit", "patient", "--max-rows", "2"]
     # epsilon 2000 is 1000 per row: the noise is below 1 except with probability exp(-400)
-    measure = ["measure", str(source), "--constraints", FD, "--epsilon", "2000", "--format", "json"]
+    measure = ["measure", str(source), "--constraints", FD, "--measure", "all", "--epsilon", "2000", "--format", "json"]
     assert main(["budget", "create", path, "--epsilon", "2500"]) == 0
     capsys.readouterr()
     assert main([*measure, *unit, "--ledger", path]) == 0

@@ -298,7 +298,7 @@ def test_undecided_is_no_success() -> None:
         (["--epsilon", "0"], "epsilon"),
         (["--confidence", "1"], "confidence must be at least 0.5 and below 1"),
         (["--confidence", "0.4"], "confidence must be at least 0.5 and below 1"),
-        (["--ledger", "z.ledger"], "zcdp"),
+        (["--ledger", "z.ledger"], "gdp"),
         (["--ledger", "small.ledger"], "refused"),
         (["--ledger", "t.ledger", "--keep", "nightly", "--where", "id < 5"], "append-only"),
     ],
@@ -307,7 +307,7 @@ def test_undecided_is_no_success() -> None:
 def test_bad_input_is_one_line_and_spends_nothing(
     options: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Ledger.create("z.ledger", 1, "zcdp").close()
+    Ledger.create("z.ledger", 1, "gdp", delta=1e-6).close()
     Ledger.create("small.ledger", 0.5).close()
     assert main(["check", "t.parquet", "suite.txt", "--quiet", *options]) in {2, 4}
     out, err = capsys.readouterr()
