@@ -130,8 +130,9 @@ class MeasurePart(Part):
         """Return whether rows of another engine's table come here. Public."""
         if self.reads_graph or not self.is_counted:
             return self.reads_graph
-        found = table.exact_statistic(self.rules)
-        return found is not None and not found.by_aggregates
+        kinds = [mechanism.exact_kind for _, mechanism in self.measures if mechanism.exact_kind is not None]
+        statistics = [table.exact_statistic(self.rules, kind) for kind in kinds]
+        return any(one is not None and not one.by_aggregates for one in statistics)
 
     @property
     def shares(self) -> tuple[Share, ...]:

@@ -25,7 +25,7 @@ VALUES: dict[str, list[Any]] = {
     "BOOLEAN": [True, False],
 }
 NUMBER_CONSTANTS = [0, 1, 2, -1, Decimal("2.5"), Decimal("0.1"), 40_000, 10**20, Decimal("-0.001"), "1", "2.50"]
-TEXT_CONSTANTS = ["", "a", "b", "10", "é", "it's", 9, "\U0001f600"]
+TEXT_CONSTANTS = ["", "a", "b", "10", "é", "it's", "9", "\U0001f600"]
 TIME_CONSTANTS = ["2020-01-01", "2020-01-02", "2020-01-01 12:00:00", "1969-12-31"]
 
 
