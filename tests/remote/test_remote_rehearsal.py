@@ -32,8 +32,8 @@ MATCH = ["zip -> city", "city -> zip"]
 
 Ask = Callable[[dpdb.Session], Any]
 SUITE = "\n".join(
-    [f"{FD}  warn above 9, fail above 900", f"{ORDER}  fail above 900", f"key: {KEY}  fail above 90%",
-     "row_count WHERE zip > 2  fail below 1"]
+    [f"{FD}  warn above 9, fail above 900", f"{ORDER}  fail above 900", f"key: {KEY}  fail above 90% of used rows",
+     "row_count WHERE zip > 2  fail below 1 of used rows"]
 )  # fmt: skip
 
 
