@@ -43,11 +43,12 @@ def test_a_run_publishes_once_and_shows_its_gates(job: Path) -> None:
 @pytest.mark.heavy(family="long")
 def test_a_gate_that_fails_is_said_and_a_warning_fails_nothing(job: Path) -> None:
     (outcome, *_) = dpdb.jobs.run(job, "monday")
-    release = replace(outcome.releases[-1], value=5.0, lower=4.5)
+    release = replace(outcome.releases[-1], value=5.0, lower=4.5, upper=5.5)
     for gate, passed, words in (
         (Gate("repair", 4), False, "gate failed: repair = 5 &gt; 4"),
         (Gate("repair", 4, warns=True), True, "warning: repair = 5 &gt; 4"),
         (Gate("repair", 6), True, "gate passed"),
+        (Gate("repair", 5.25), False, "gate not shown to be within: repair = 5 &lt;= 5.25; the threshold lies inside"),
     ):
         shown = Outcomes([replace(outcome, releases=(release,), gates=check_gates([release], [gate]))])
         assert shown.passed is passed

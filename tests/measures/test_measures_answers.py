@@ -4,8 +4,6 @@ Coverage tests: one-sided exact binomial tests with a false-alarm rate of 1e-8 e
 included): below 1e-6 for the file.
 """
 
-from fractions import Fraction
-
 import pytest
 from case_share import fifth
 from hypothesis import given, settings, strategies as st
@@ -103,9 +101,13 @@ def test_no_answer_holds_the_exact_number():
 # -- coverage -------------------------------------------------------------------------------------------------
 
 TABLES = {
-    # Exact measures: conflicting pairs + U, problematic tuples + U, tau* + U.
-    "hub and self-conflict": (((1, 0), (1, 0), (1, 0), (1, 1), (5, -1)), (4, 5, Fraction(2))),
-    "triangle": (((1, 0), (1, 1), (1, 2)), (3, 3, Fraction(3, 2))),
+    # Exact measures: conflicting pairs + U, problematic tuples + U, fewest rows to delete (cover + U).
+    "hub and self-conflict": (((1, 0), (1, 0), (1, 0), (1, 1), (5, -1)), (4, 5, 2)),
+    "triangle": (((1, 0), (1, 1), (1, 2)), (3, 3, 2)),
+    # A large U keeps the clamping at 0 out of the way; tau* is all of the repair.
+    "large": (((1, 0), (1, 1), *((3, -1),) * 400), (401, 402, 401)),
+    # 199 of 200 rows have to go, and twice tau* is 200.
+    "clique": (tuple((1, k) for k in range(200)), (19_900, 200, 199)),
 }
 
 
@@ -169,15 +171,15 @@ def test_half_the_tail_is_caught(monkeypatch):
     for module in (fractional, projected, progressive):
         whole = module.laplace_tail
         monkeypatch.setattr(module, "laplace_tail", lambda scale, beta, whole=whole: whole(scale, beta) // 2)
-    # A large U keeps the clamping at 0 out of the way.
-    monkeypatch.setitem(TABLES, "large", (((1, 0), (1, 1), *((3, -1),) * 400), (401, 402, Fraction(401))))
-    assert not holds(("repair", "fractional"), "large", 2_000, 0.95)
+    # Of the cover either end has a graph on which it is tight: all of tau* has to go, or nearly twice tau*.
+    for side, table in enumerate(("large", "clique")):
+        outcomes = covered(("repair", "fractional"), table, 2_000, beta=0.05, epsilon=NANO // 10)
+        assert too_rare(sum(pair[side] for pair in outcomes), 2_000, 0.975)
     assert not holds(("minimal_inconsistency", "baseline_max"), "large", 2_000, 0.95)
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("key", fifth(ALL), ids="-".join)
-def test_bounds_hold_far_from_zero(key, monkeypatch):
+def test_bounds_hold_far_from_zero(key):
     """Where clamping cannot help."""
-    monkeypatch.setitem(TABLES, "large", (((1, 0), (1, 1), *((3, -1),) * 400), (401, 402, Fraction(401))))
     assert holds(key, "large", 400, 0.9)
