@@ -29,6 +29,11 @@ class Guesses:
         return risk_of(self.epsilon).attacker_accuracy
 
     @property
+    def error(self) -> float:
+        """Standard error of a share of so many guesses that are right as often as the bound allows."""
+        return math.sqrt(self.bound * (1 - self.bound) / self.trials)
+
+    @property
     def within(self) -> bool:
         """Whether the bound stands: by Hoeffding's inequality a sound one fails this once in ten million."""
         return self.share <= self.bound + math.sqrt(math.log(1 / FALSE_ALARM) / (2 * self.trials))
@@ -36,7 +41,8 @@ class Guesses:
     def __str__(self) -> str:
         return (
             f"{self.attack}: right in {self.share:.1%} of {self.trials:,} guesses; epsilon {self.epsilon:g} allows "
-            f"{self.bound:.1%}{'' if self.within else ': BROKEN'}"
+            f"{self.bound:.1%} on average, with a sampling error of {self.error:.1%}"
+            f"{'' if self.within else ': BROKEN'}"
         )
 
 

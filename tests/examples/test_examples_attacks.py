@@ -59,6 +59,16 @@ def test_a_guarantee_that_is_broken_is_said_to_be(load: type[ModuleType]) -> Non
     assert common.Guesses("x", 1.0, 735, 1_000).within
 
 
+def test_a_share_of_guesses_is_shown_with_its_sampling_error(load: type[ModuleType]) -> None:
+    """At epsilon 1 one coin is right in e / (1 + e) = .7311 with variance .1966: .7% is the root of .1966 / 4,000."""
+    found = load("common").Guesses("removed row, repair", 1.0, 2_964, 4_000)
+    assert found.within
+    assert str(found) == (
+        "removed row, repair: right in 74.1% of 4,000 guesses; epsilon 1 allows 73.1% on average, with a sampling "
+        "error of 0.7%"
+    )
+
+
 def test_every_attack_is_listed_and_run_with_the_others() -> None:
     programs = {path.stem for path in ATTACKS.glob("*.py")} - {"common", "run_all"}
     assert programs == set(SHORT)
