@@ -22,8 +22,8 @@ from dbt.adapters.duckdb.plugins import BasePlugin
 from dbt_common.exceptions import DbtConfigError
 
 from dpdb.doors.duckdb_functions import ExactConflicts, Registration, register
-from dpdb.engine import SETTINGS
 from dpdb.errors import DpdbError
+from dpdb.settings import SETTINGS
 
 __all__ = ["Plugin"]
 

@@ -232,6 +232,14 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.rules.importing": "ImportedRules import_dqd import_rules",
         "dpdb.rules.linting": "Finding lint",
     },
+    "dpdb.settings": {
+        "dpdb.engine": (
+            "LIMITS NESTED_LOOP_ROWS Progress SETTINGS Setting SettingKind TableSettings "
+            "TableSpec no_progress with_settings"
+        ),
+        "dpdb.opening": "has_tables is_remote",
+        "dpdb.sources": "column_definition is_address refuse_url",
+    },
     "dpdb.sources": {
         "dpdb.sources.cells.faults": "Faults",
         "dpdb.sources.cells.typed": "typed",

@@ -26,7 +26,7 @@ def lazy_names(room: str) -> tuple[Callable[[str], Any], list[str]]:
 
     def find(name: str) -> Any:
         if name not in home_of:
-            if name.startswith("_") or find_spec(f"{room}.{name}") is None:
+            if name.startswith("_") or not hasattr(face, "__path__") or find_spec(f"{room}.{name}") is None:
                 raise AttributeError(f"module {room!r} has no attribute {name!r}")
             return import_module(f"{room}.{name}")
         value = getattr(import_module(home_of[name]), name)

@@ -12,6 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import combinations
+from typing import Any, Protocol
 
 from dpdb.constraints import (
     ColumnRef,
@@ -27,10 +28,20 @@ from dpdb.constraints import (
     load_constraints,
     order_dependency,
 )
-from dpdb.engine import Table
 from dpdb.errors import ConstraintTypeError, ParameterError
 
 _MOST_PAIRS = 1_000_000  # pairs of constraints over the same columns to compare; takes about five seconds
+
+
+class Binding(Protocol):
+    """What `lint` asks of an opened table: its columns, and whether constraints bind to them. It yields no row."""
+
+    @property
+    def schema(self) -> Any:
+        """Names and types of the columns."""
+
+    def with_constraints(self, constraints: ConstraintsLike | None) -> object:
+        """Bind the constraints, or raise `ConstraintTypeError`."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +64,7 @@ class Finding:
 
 
 def lint(
-    constraints: ConstraintsLike, columns: Sequence[str] | None = None, *, table: Table | None = None
+    constraints: ConstraintsLike, columns: Sequence[str] | None = None, *, table: Binding | None = None
 ) -> tuple[Finding, ...]:
     """Find duplicates, implied rules, contradictions and rules that compare every row with every other one.
 
@@ -208,7 +219,7 @@ def _quadratic(rules: dict[int, DenialConstraint]) -> Iterator[Finding]:
             yield Finding("quadratic", (number,), message)
 
 
-def _without_meaning(rules: dict[int, DenialConstraint], table: Table) -> Iterator[Finding]:
+def _without_meaning(rules: dict[int, DenialConstraint], table: Binding) -> Iterator[Finding]:
     for number, dc in rules.items():
         try:
             table.with_constraints([dc])

@@ -21,6 +21,7 @@ import dpdb
 from dpdb import face_names
 
 PACKAGE = Path(dpdb.__file__).parent
+HOMES = {"dpdb.settings": "dpdb."}
 HEAD = '''"""Where the names of each room's face are at home: by room and module.
 
 Written by `tests/project/test_project_faces.py` from what the faces import for type checkers; change those.
@@ -35,16 +36,18 @@ FACES: Mapping[str, Mapping[str, str]] = {
 
 
 def stated() -> dict[str, dict[str, list[str]]]:
-    """Read the faces: what those that are lazy import from their own modules ``as`` themselves."""
+    """Read the faces: what those that are lazy import ``as`` themselves, from their own modules (`settings` of any)."""
     found = {}
-    for path in sorted(PACKAGE.rglob("__init__.py")):
+    for path in sorted([*PACKAGE.rglob("__init__.py"), PACKAGE / "settings.py"]):
         text = path.read_text(encoding="utf-8")
         if "lazy_names(" not in text:
             continue
-        room = ".".join(("dpdb", *path.parent.relative_to(PACKAGE).parts))
+        folder = path.parent if path.name == "__init__.py" else path.with_suffix("")
+        room = ".".join(("dpdb", *folder.relative_to(PACKAGE).parts))
         homes: dict[str, list[str]] = {}
+        own = HOMES.get(room, f"{room}.")
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.ImportFrom) and node.module and f"{node.module}.".startswith(f"{room}."):
+            if isinstance(node, ast.ImportFrom) and node.module and f"{node.module}.".startswith(own):
                 names = [alias.asname for alias in node.names if alias.asname is not None and node.module != room]
                 if names:
                     homes.setdefault(node.module, []).extend(names)

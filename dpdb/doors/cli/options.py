@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from dpdb.doors.cli.parser import CONFIG, Parser, real, whole
 from dpdb.doors.cli.streams import describe_failure, say
-from dpdb.engine import LIMITS, SETTINGS, Setting
 from dpdb.errors import ParameterError
 from dpdb.measures import NAMES
+from dpdb.settings import LIMITS, SETTINGS, Setting
 
 if TYPE_CHECKING:
     from dpdb.release import Gate

@@ -342,7 +342,7 @@ def _with_schema(values: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _schema(types: dict[str, Any], name: str) -> str:
-    from dpdb.sources import column_definition
+    from dpdb.settings import column_definition
 
     for column, kind in types.items():
         if not isinstance(kind, str):

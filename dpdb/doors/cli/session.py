@@ -14,10 +14,10 @@ from typing import Any
 
 from dpdb.doors.cli.options import keys, table_settings
 from dpdb.doors.cli.streams import say, tell
-from dpdb.engine import Progress, no_progress
 from dpdb.errors import EngineError
 from dpdb.privacy import parse_epsilon
 from dpdb.release import OPTIONS, Ask, Session
+from dpdb.settings import Progress, no_progress
 
 
 def open_session(options: argparse.Namespace, **own: Any) -> Session:

@@ -39,10 +39,10 @@ from dpdb.doors.sql_parameters import (
     PARAMETERS,
     TABLE,
 )
-from dpdb.engine import TableSettings, TableSpec, with_settings
 from dpdb.engine.owner_table import owner_table, sibling
 from dpdb.errors import ParameterError
 from dpdb.release import OPTIONS, RELEASE_SCHEMA, Kind, Session
+from dpdb.settings import TableSettings, TableSpec, with_settings
 from dpdb.stopping import Closing
 from dpdb.suites import CHECK_SCHEMA
 

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from dpdb.constraints import ConstraintsLike, WrittenLines, load_constraints, never_a_path, written_lines
 from dpdb.doors.sql_parameters import PARAMETERS, given_options
-from dpdb.engine import TableSpec
 from dpdb.engine.owner_table import OwnerTable, owner_table, sibling
 from dpdb.errors import ParameterError
 from dpdb.names import check_name
 from dpdb.release import OPTIONS, Ask, Budget, Session
+from dpdb.settings import TableSpec
 from dpdb.suites import Suite, SuiteAsk, SuiteLike, SuiteOnTable, dated_suite, rules_of
 
 if TYPE_CHECKING:

@@ -29,10 +29,10 @@ from dpdb.doors.jobs.placeholders import is_filled_from
 from dpdb.doors.jobs.results import DIAGNOSES, RESULTS, VERDICTS
 from dpdb.doors.jobs.stored import open_stored
 from dpdb.doors.jobs.toml_keys import explained
-from dpdb.engine import Progress, no_progress
 from dpdb.errors import ParameterError
 from dpdb.ledger import Ledger, RecordedAnswer
 from dpdb.release import Ask, Charge, PublicTheta, Session, recorded_releases
+from dpdb.settings import Progress, no_progress
 
 if TYPE_CHECKING:
     from dpdb.diagnosis import PreparedDiagnosis

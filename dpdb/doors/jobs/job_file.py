@@ -16,10 +16,10 @@ from dpdb.diagnosis import ASKED, DiagnosisAsk
 from dpdb.doors.jobs.outcome import ALERT_KEYS, Alert, read_alert
 from dpdb.doors.jobs.placeholders import date_in, fill, placeholders
 from dpdb.doors.jobs.toml_keys import TABLE_KEYS, TomlKeys, existing_file, explained, read_table
-from dpdb.engine import TableSpec
 from dpdb.errors import ParameterError
 from dpdb.files.bounded_file import bounded_bytes, toml_values
 from dpdb.release import COUNT, OPTIONS, Ask, Charge, Gate, Kind, Session, parse_gate
+from dpdb.settings import TableSpec
 
 if TYPE_CHECKING:
     from dpdb.suites import CheckRun

@@ -51,11 +51,11 @@ from dpdb.doors.jobs.results import (
 )
 from dpdb.doors.jobs.stored import StoredRows, open_stored, read_beside
 from dpdb.doors.jobs.toml_keys import explained
-from dpdb.engine import Progress, no_progress
 from dpdb.errors import BudgetExceededError, DpdbError
 from dpdb.ledger import Ledger
 from dpdb.names import in_html
 from dpdb.release import Release, Session, check_gates, releases_table
+from dpdb.settings import Progress, no_progress
 from dpdb.stopping import reached
 from dpdb.suites import run_check
 

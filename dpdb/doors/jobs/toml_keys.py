@@ -12,11 +12,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any, TypeGuard, TypeVar
 
-from dpdb.engine import SETTINGS, SettingKind, TableSpec
 from dpdb.errors import DpdbError, ParameterError, SourceError
 from dpdb.names import close_name
-from dpdb.opening import is_remote
-from dpdb.sources import is_address, refuse_url
+from dpdb.settings import SETTINGS, SettingKind, TableSpec, is_address, is_remote, refuse_url
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from dpdb.engine import Progress, no_progress
+from dpdb.settings import Progress, no_progress
 
 _WIDTH = 16
 _STEPS = 4  # of a release: reading, ranking, joining, drawing

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from dpdb.doors.jobs.toml_keys import TABLE_KEYS, TomlKeys, existing_file, read_table
-from dpdb.engine import TableSpec
 from dpdb.errors import ParameterError
 from dpdb.files.bounded_file import bounded_bytes, toml_values
 from dpdb.names import folded
+from dpdb.settings import TableSpec
 
 _LARGEST = 1 << 20
 _MOST_NAME = 60

@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> None:
 def _session(options: argparse.Namespace) -> Session:
     """Open the table; rules matter only to find the rows of a unit in private parents."""
     from dpdb.doors.cli.session import one_release, open_session
-    from dpdb.engine import NESTED_LOOP_ROWS
+    from dpdb.settings import NESTED_LOOP_ROWS
 
     if not options.private_parent:
         if options.max_children is not None:

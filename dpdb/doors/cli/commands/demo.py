@@ -9,8 +9,8 @@ from typing import Any
 from dpdb.doors.cli.answers import AnswerOutput
 from dpdb.doors.cli.options import command, quiet_options
 from dpdb.doors.cli.streams import tell
-from dpdb.engine import Progress, no_progress
 from dpdb.errors import SourceError
+from dpdb.settings import Progress, no_progress
 
 _PACKAGE = Path(__file__).resolve().parents[3]
 

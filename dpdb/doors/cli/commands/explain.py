@@ -17,7 +17,7 @@ from dpdb.doors.cli.options import (
 )
 from dpdb.doors.cli.parser import whole
 from dpdb.doors.cli.streams import show
-from dpdb.engine import LIMITS
+from dpdb.settings import LIMITS
 
 
 def add_explain(commands: Any) -> None:

@@ -20,8 +20,8 @@ from dpdb.doors.cli.options import (
 )
 from dpdb.doors.cli.parser import real, whole
 from dpdb.doors.cli.streams import show
-from dpdb.engine import LIMITS, SETTINGS
 from dpdb.errors import ParameterError
+from dpdb.settings import LIMITS, SETTINGS
 
 
 def add_plan(commands: Any) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def add_receipts(commands: Any) -> None:
     """Add `dpdb receipts` and its actions."""
-    text = "make the key of receipts; issue receipts of what was spent, and the salts of their answers"
+    text = "experimental: make the key of receipts; issue receipts of what was spent, and the salts of their answers"
     command_of_actions(commands, "receipts", text, add_key, add_issue, add_salts)
 
 
@@ -102,7 +102,7 @@ def _issue(options: argparse.Namespace) -> None:
 
 def add_verify(commands: Any) -> None:
     """Add `dpdb verify`."""
-    text = "verify receipts: signatures, inclusion and order in the log, sums; with the ledger every charge, too"
+    text = "experimental: verify receipts: signatures, place in the log, sums; with the ledger every charge, too"
     parser = command(commands, "verify", _verify, text, "dpdb verify receipts.jsonl --key receipts.key.pub")
     parser.add_argument("receipts", metavar="RECEIPTS", nargs="+", help="files with one receipt on each line")
     parser.add_argument(
@@ -171,7 +171,7 @@ def _object(found: Verified) -> dict[str, Any]:
 
 def add_witness(commands: Any) -> None:
     """Add `dpdb witness`."""
-    text = "keep a ledger's checkpoint in another place, and notice a ledger that went back or was forked"
+    text = "experimental: keep a ledger's checkpoint in another place, and notice a ledger that went back or was forked"
     example = "dpdb witness /mnt/other/visits.witness --ledger visits.ledger --receipt-key keys/receipts.key"
     parser = command(commands, "witness", _witness, text, example)
     parser.add_argument("file", metavar="FILE", help="file of the witness, to which checkpoints are appended")

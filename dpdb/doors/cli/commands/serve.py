@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def add_serve(commands: Any) -> None:
     """Add `dpdb serve`."""
-    text = "answer many analysts over HTTP, who reach releases and no rows"
+    text = "experimental: answer many analysts over HTTP, who reach releases and no rows"
     example = "dpdb serve --config serve.toml"
     parser = command(commands, "serve", _serve, text, example, config="configuration of the server")
     parser.add_argument("--port", metavar="N", type=whole, help="instead of the configured one; 0 takes a free one")
@@ -52,7 +52,7 @@ _MOST_TOKEN = 1_000
 
 def add_mcp(commands: Any) -> None:
     """Add `dpdb mcp`."""
-    text = "answer one analyst's agent over standard input and output (MCP)"
+    text = "experimental: answer one analyst's agent over standard input and output (MCP)"
     example = "dpdb mcp --config serve.toml --token-file agent.token"
     parser = command(commands, "mcp", _mcp, text, example, config="configuration of the server")
     parser.add_argument("--token-file", metavar="FILE", help=f"file with the analyst's token (environment {_TOKEN})")
@@ -92,7 +92,7 @@ def _token(path: str | None) -> str:
 
 def add_analyst(commands: Any) -> None:
     """Add `dpdb analyst` and its actions."""
-    text = "say who may ask a server, with which quota, until when"
+    text = "experimental: say who may ask a server, with which quota, until when"
     command_of_actions(commands, "analyst", text, add_add, add_quota, add_revoke, add_list)
 
 

@@ -50,8 +50,8 @@ def run(options: argparse.Namespace) -> None:
     from dpdb.doors.cli.session import open_session
     from dpdb.doors.cli.sql_answers import BINARY, answer_statements
     from dpdb.doors.sql import FrontEnd, split_statements
-    from dpdb.opening import has_tables
     from dpdb.release import Budget
+    from dpdb.settings import has_tables
 
     text = _statements_text(options)
     if options.out is None and options.format in BINARY and sys.stdout is not None and sys.stdout.isatty():
@@ -105,7 +105,7 @@ def _statements_text(options: argparse.Namespace) -> str | None:
 
 def _table_name(options: argparse.Namespace) -> str:
     """Return the name by which statements call the private table."""
-    from dpdb.opening import is_remote
+    from dpdb.settings import is_remote
 
     name = str(options.table or Path(options.source).name)
     dotted = options.table or is_remote(options.source)
