@@ -69,6 +69,9 @@ class SuiteReservation(Reservation):
         All that the suite has recorded so far, and which checks were re-armed, in order.
     analyst
         Who asked for this run; None for the owner.
+    same_rows
+        Whether a run that goes on reads the rows of its debit, as the ledger has compared: what it found quiet before
+        a kill is so. Rows may be others in later runs of a kept suite, and more in an append-only ledger.
     """
 
     suite: int
@@ -81,3 +84,4 @@ class SuiteReservation(Reservation):
     failed: Mapping[str, str]
     history: Sequence[RecordedLevel | RecordedRearm] = ()
     analyst: str | None = None
+    same_rows: bool = False

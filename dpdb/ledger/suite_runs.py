@@ -127,7 +127,9 @@ def _of_one_run(books: Books, opened: Opened, source: SourceMark, asked: Asked, 
             _refuse_ended(books, suite)
         if suite is None or (found.answer is None and suite.line.spec != opened.spec):
             raise RunIdError(f"run id {asked.run_id!r} was used for another request; give every request its own run id")
-        return replace(_receipt(books, suite, asked, found.answer), is_low=found.is_low, is_new=found.is_new)
+        receipt = _receipt(books, suite, asked, found.answer)
+        same = not books.state.terms.append_only  # `earlier_try` has compared their state
+        return replace(receipt, is_low=found.is_low, is_new=found.is_new, same_rows=same)
 
 
 def _kept(books: Books, opened: Opened, source: SourceMark, asked: Asked, deadline: float) -> SuiteReservation:

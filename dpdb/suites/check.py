@@ -132,14 +132,16 @@ class CheckRun:
         begins, numbers_next = next_record(self.plan, states), len(self.plan.levels) + 1
         if begins is not None and (begins != numbers_next or len(states) > 1):  # another slice may go on after numbers
             exact = [self._statistics(slices, predicate) for predicate in self.slices.predicates]
-        quiet_before = now.reading > 0  # which says nothing of this reading: those are tested again
+        quiet_before = now.reading > 0 and not held.same_rows  # of rows that may be others now: tested again
+        reading = now.reading + 1 if quiet_before else max(now.reading, 1)
 
         def numbers() -> SuiteLevel:
             """Draw numbers of what is open."""
-            nonlocal states
+            nonlocal states, quiet_before
             drawn = drawn_numbers(self.plan, self.counted, states, slices, self.slices.predicates)
             compare()
-            level, states = numbers_level(self.plan, names, drawn, states, now.reading)
+            level, states = numbers_level(self.plan, names, drawn, states, reading, is_other=quiet_before)
+            quiet_before = False
             return level
 
         def draw() -> SuiteLevel | None:
@@ -160,7 +162,7 @@ class CheckRun:
             states = tuple(state.after(self.plan, one) for state, one in zip(states, found, strict=True))
             failed = {names[key][test] for key, one in enumerate(found) for test in one.rings}
             cost = max(spent(self.plan, state) for state in states)
-            return SuiteLevel(level, level_text(found, now.reading + 1), cost, tuple(sorted(failed)))
+            return SuiteLevel(level, level_text(found, reading), cost, tuple(sorted(failed)))
 
         return draw
 
@@ -246,7 +248,9 @@ def standing(
     """Replay what was recorded, in order, up to now, as a run sees it.
 
     What is left, failures and re-armed checks belong to the suite; the level and who was quiet to each run. A run that
-    was killed may be finished after others, and on other rows: to have been quiet before says nothing of those.
+    was killed may be finished after others, and on other rows: to have been quiet before says nothing of those, and
+    where too little is left to test a check again at the levels that follow, nothing is known of it. Where the ledger
+    has compared the rows they are the same, and the reading goes on (`SuiteReservation.same_rows`).
 
     Parameters
     ----------
@@ -276,15 +280,16 @@ def standing(
         run = runs.setdefault(record.run_id, len(runs) + 1)
         drawn = recorded_numbers(record.answer)
         if drawn is not None:
-            states = [state.with_numbers(plan, drawn, key) for key, state in enumerate(states)]
-            earlier = begun[record.run_id]
-            begun[record.run_id] = earlier._replace(slices=tuple((state.level, state.quiet) for state in states))
+            reading, earlier = int(json.loads(record.answer)["reading"]), begun[record.run_id]
+            states, is_other = _of_run(states, run, earlier), reading != earlier.reading
+            states = [state.with_numbers(plan, drawn, key, is_other=is_other) for key, state in enumerate(states)]
+            begun[record.run_id] = _Begun(tuple((state.level, state.quiet) for state in states), reading)
             continue
         found, reading = recorded_verdicts(record.answer)
         earlier = begun.get(record.run_id, fresh)
-        if reading != earlier.reading:
-            earlier = _Begun(tuple((level, nobody) for level, _ in earlier.slices), reading)
         states = _of_run(states, run, earlier)
+        if reading != earlier.reading:
+            states = [state.not_yet_quiet() for state in states]
         states = [state.after(plan, one) for state, one in zip(states, found, strict=True)]
         begun[record.run_id] = _Begun(tuple((state.level, state.quiet) for state in states), reading)
         failed |= {test: (record.run_id, record.answered) for one in found for test in one.rings}

@@ -104,6 +104,8 @@ def numbers_level(
     drawn: Sequence[Numbers],
     before: Sequence[SuiteState],
     reading: int,
+    *,
+    is_other: bool,
 ) -> tuple[SuiteLevel, tuple[SuiteState, ...]]:
     """Return the record of numbers with the states after it.
 
@@ -116,9 +118,11 @@ def numbers_level(
     before
         The states after the levels.
     reading
-        Which reading of the rows the levels were of.
+        Which reading of the rows they are of.
+    is_other
+        Whether the levels were of another.
     """
-    after = tuple(state.with_numbers(plan, drawn, key) for key, state in enumerate(before))
+    after = tuple(state.with_numbers(plan, drawn, key, is_other=is_other) for key, state in enumerate(before))
     failed = sorted(
         names[key][test]
         for key, state in enumerate(after)

@@ -187,21 +187,37 @@ class SuiteState:
         """Return whether a record may come next."""
         return record in self._following(plan)
 
-    def with_numbers(self, plan: SuitePlan, drawn: Sequence[Numbers], key: int) -> SuiteState:
+    def with_numbers(
+        self, plan: SuitePlan, drawn: Sequence[Numbers], key: int, *, is_other: bool = False
+    ) -> SuiteState:
         """Return the state after the numbers that were drawn, of which some may be of this key.
 
         Where units may have rows in several slices, numbers cost the slices that have none, too: a unit may lose all of
         it by one row in a slice, and has others elsewhere.
+
+        Parameters
+        ----------
+        plan
+            Of the suite.
+        drawn
+            The numbers.
+        key
+            Of this state.
+        is_other
+            Whether they are of another reading of the rows than the levels: then a quiet level bounds no number.
         """
         level = len(plan.levels) + 1
         paid = [each for each in drawn if plan.owned or any(cell[0] == key for cell in each.cells)]
         if not paid:
-            return replace(self, level=level)
+            return replace(self.not_yet_quiet() if is_other else self, level=level)
         [numbers] = paid
         after = replace(self, level=level, left=self.left - numbers.amount, paid=self.paid + numbers.amount)
         places = {line: place for place, (of_key, line) in enumerate(numbers.cells) if of_key == key}
         if not places:
-            return after
+            return after.not_yet_quiet() if is_other else after
+        if is_other:
+            numbered = {test for place in places for test in plan.row_local[place]}
+            after = replace(after, quiet=tuple(0 if t in numbered else q for t, q in enumerate(self.quiet)))
         capped = CappedPlan(
             count=len(numbers.cells),
             reach=plan.unit_reach,
@@ -211,8 +227,11 @@ class SuiteState:
         return replace(after, numbers=Numbered(capped, numbers, places))
 
     def not_yet_quiet(self) -> SuiteState:
-        """Return the state before the first level of another reading of the rows: what was quiet may not be now."""
-        return replace(self, quiet=(0,) * len(self.quiet))
+        """Return the state before the first level of another reading of the rows: what was quiet may not be now.
+
+        A slice that has numbers is tested no more; what is said of it stays true of the rows that were read for it.
+        """
+        return self if self.numbers is not None else replace(self, quiet=(0,) * len(self.quiet))
 
     def open_statistics(self, plan: SuitePlan) -> list[int]:
         """Return the row-local statistics with a test that neither rang nor was quiet at the last level."""
