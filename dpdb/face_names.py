@@ -257,6 +257,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         ),
     },
     "dpdb.suites": {
+        "dpdb.suites.bought": "BoughtRun bought_words",
         "dpdb.suites.check": "CheckRun run_check",
         "dpdb.suites.mechanism.bounds": "Verdict bound_of_quiet size_of_failure verdicts",
         "dpdb.suites.mechanism.levels": "draw_secret run_level",
@@ -271,8 +272,8 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.suites.registered": "RegisteredSuite SuiteAsk SuiteOnTable dated_suite register_suite rules_of",
         "dpdb.suites.result": (
             "COVER CheckResult WHERE_IT_IS capped_words check_words cost_words counts_words "
-            "how_many limit_words not_shown_words populations spoken undecided_words "
-            "verdict_words"
+            "how_many kept_words limit_words not_shown_words populations spoken "
+            "undecided_words verdict_words"
         ),
         "dpdb.suites.results": "CHECK_SCHEMA CheckResults checked_within recorded_results",
         "dpdb.suites.session": "Session open",

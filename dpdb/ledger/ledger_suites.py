@@ -16,7 +16,7 @@ from dpdb.ledger.ledger_analysts import LedgerAnalysts
 from dpdb.ledger.reservation import SuiteReservation
 from dpdb.ledger.store.file import RUN_WAIT
 from dpdb.ledger.store.seals import SourceMark
-from dpdb.ledger.suite_runs import Level, Opened, end_suite, open_suite, record_level
+from dpdb.ledger.suite_runs import Level, Opened, end_and_close, end_suite, open_suite, record_level
 from dpdb.names import check_name
 from dpdb.predicates import Region
 
@@ -138,3 +138,26 @@ class LedgerSuites(LedgerAnalysts):
             A charge is given for a run of a kept suite.
         """
         end_suite(self._books, run, answer, charge)
+
+    def end_and_close(
+        self, run: SuiteReservation, level: int, text: str, answer: str, *, spent: int, failed: Iterable[str] = ()
+    ) -> None:
+        """Record what all that a kept suite has left has bought, with the run's answer, and close the suite.
+
+        One transaction: before it nothing was bought, after it the suite is settled and its secret overwritten.
+
+        Parameters
+        ----------
+        run
+            The run, held, with its levels recorded.
+        level, text, spent, failed
+            As of `record_level`; `spent` is what the suite finally costs.
+        answer
+            JSON object of what is published; only afterwards may it be.
+
+        Raises
+        ------
+        LedgerError
+            As `record_level`.
+        """
+        end_and_close(self._books, run, Level(level, text, spent, tuple(failed)), answer)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.amounts import budget_units, in_words
 from dpdb.ledger.books import Books
-from dpdb.ledger.debit import DECISION_SECONDS, Asked, forget, settlement_rows, write_debit
+from dpdb.ledger.debit import DECISION_SECONDS, Asked, forget, write_debit
 from dpdb.ledger.ledger_suites import LedgerSuites
 from dpdb.ledger.limits import RefusedError, refuse_retired
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.file import RUN_WAIT, UNSETTLED, RunLock
 from dpdb.ledger.store.periods import parse_period
-from dpdb.ledger.store.rows import ALLOW, RAISE, RETIRE, Act, EntryLine, Terms, act_detail
+from dpdb.ledger.store.rows import ALLOW, RAISE, RETIRE, Act, Terms, act_detail
 from dpdb.ledger.store.seals import FIRST, seal
-from dpdb.ledger.store.state import LedgerState, insert
-from dpdb.ledger.store.suite_lines import CLOSE, REARM, KnownSuite, SuiteActLine
+from dpdb.ledger.store.state import insert
+from dpdb.ledger.store.suite_lines import REARM, KnownSuite
+from dpdb.ledger.suite_runs import insert_act, write_end
 from dpdb.names import check_name, listed_names
 from dpdb.predicates import region_from_text
 from dpdb.privacy import Number
@@ -87,7 +87,7 @@ class SuiteActs(LedgerSuites):
                     row = state.answer_row(made.line.number, made.line.reserved, answer, (made.sealed, place))
                     insert(books.file, "answer", row)
                     place, entry = place + 2, made.line.number
-                _insert(books, suite, (REARM, act_detail({"check": check}, who, label), entry), place)
+                insert_act(books, suite, (REARM, act_detail({"check": check}, who, label), entry), place)
                 reached("re-arming written")
         except RefusedError as refused:
             raise refused.in_words(state, region_from_text(stored), charge or 0, None) from None
@@ -131,45 +131,12 @@ def _close(books: Books, name: str, who: str | None, label: str | None) -> None:
             suite = _found(books, name)
             if not state.is_answered(suite.line.entry):
                 refuse_retired(state)
-                _write_end(books, suite, who, label)
+                write_end(books, suite, suite.spent, state.next_place, (who, label))
                 reached("closing written")
         books.write_head()
         reached("secret overwritten")
         books.file.truncate_log()
     reached("closed")
-
-
-def _write_end(books: Books, suite: KnownSuite, who: str | None, label: str | None) -> None:
-    """In one transaction: the answer of its first debit, the settlement of each, the act, the end of the secret."""
-    state = books.state
-    at = max(now(), suite.at)
-    answer = state.answer_row(suite.line.entry, at, json.dumps({"suite": suite.line.name, "closed": at}))
-    insert(books.file, "answer", answer)
-    rows = settlement_rows(state, _final(state, suite), state.next_place + 1)
-    for row in rows:
-        insert(books.file, "settlement", row)
-    _insert(books, suite, (CLOSE, act_detail({}, who, label), None), state.next_place + 1 + len(rows))
-    forget(books, suite.line.number)
-
-
-def _final(state: LedgerState, suite: KnownSuite) -> Sequence[tuple[EntryLine, int]]:
-    """What each debit of a suite finally costs: together what its levels cost, the oldest first.
-
-    All of them are charged for the same rows, for life, so only their sum matters.
-    """
-    left, charges = suite.spent, []
-    for number in suite.entries:
-        entry = state.entry(number)
-        charges.append((entry, min(entry.charge, left)))
-        left -= charges[-1][1]
-    return charges
-
-
-def _insert(books: Books, suite: KnownSuite, act: tuple[str, str, int | None], place: int) -> None:
-    """Insert an act: its kind, its detail and the debit that it made."""
-    state, at = books.state, max(now(), suite.at)
-    line = SuiteActLine(state.suites.acts.last + 1, suite.line.number, at, *act, place)
-    insert(books.file, "suite_act", state.suites.acts.row(line))
 
 
 def _found(books: Books, name: str) -> KnownSuite:

@@ -24,6 +24,7 @@ from dpdb.ledger.lines import (
     LedgerSummary,
     RecordedAnswer,
     RecordedLevel,
+    RecordedRearm,
     RecordedSuite,
     UnseenRows,
 )
@@ -33,7 +34,7 @@ from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.store.head import head_path
 from dpdb.ledger.store.rows import EntryLine
 from dpdb.ledger.store.seals import SourceMark
-from dpdb.ledger.suite_runs import suite_levels, suites
+from dpdb.ledger.suite_runs import suite_history, suite_levels, suites
 from dpdb.names import check_name
 from dpdb.predicates import Region, region_to_text
 from dpdb.stopping import Closing
@@ -179,6 +180,11 @@ class LedgerReading(Closing):
         """
         with self._books.current():
             return suite_levels(self._books, number)
+
+    def suite_history(self, number: int) -> list[RecordedLevel | RecordedRearm]:
+        """Return the recorded levels of a suite and its re-armed checks, in this order; as `suite_levels`."""
+        with self._books.current():
+            return suite_history(self._books, number)
 
     def lines(self) -> list[EntryLine]:
         """Every debit as its line in the ledger, oldest first."""

@@ -167,7 +167,8 @@ def _suite(state: LedgerState, number: int) -> str | None:
     if suite is None:
         return None
     if suite.line.name is None:
-        return "suite of checks"
+        numbers_of = json.loads(suite.line.spec).get("numbers_of")
+        return "suite of checks" if numbers_of is None else f"numbers of kept suite {numbers_of}"
     armed = next((f"{json.loads(act.detail)['check']} re-armed in " for act in suite.acts if act.entry == number), "")
     return f"{armed}kept suite {suite.line.name}"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -24,9 +24,10 @@ from dpdb.ledger.quotas import refuse_rights
 from dpdb.ledger.reservation import SuiteReservation
 from dpdb.ledger.store.clock import now, present
 from dpdb.ledger.store.file import UNSETTLED, RunLock
+from dpdb.ledger.store.rows import EntryLine, act_detail
 from dpdb.ledger.store.seals import SourceMark, new_key
-from dpdb.ledger.store.state import insert
-from dpdb.ledger.store.suite_lines import REARM, KnownSuite, SuiteAnswerLine, SuiteLine
+from dpdb.ledger.store.state import LedgerState, insert
+from dpdb.ledger.store.suite_lines import CLOSE, REARM, KnownSuite, SuiteActLine, SuiteAnswerLine, SuiteLine
 from dpdb.predicates import Region, region_from_text, region_to_text
 from dpdb.privacy import GDP, ZCDP
 from dpdb.stopping import reached, unbroken
@@ -322,31 +323,40 @@ def record_level(books: Books, run: SuiteReservation, level: Level) -> None:
         raise ParameterError(f"what a suite has spent is a whole number of units, got {level.spent!r}")
     reached("level drawn")
     with books.file.debited(), books.act():
-        suite, shown = _open(books, run), books.file.shown
-        if {level.number, _RUN} & suite.runs.get(run.run_id, {}).keys():
-            raise LedgerError(
-                f"{shown}: level {level.number} of this run is recorded already; the new one is not published"
-            )
-        if not suite.spent <= level.spent <= _reserved(books, suite):
-            raise LedgerError(
-                f"{shown}: a suite costs more with every level and at most what was debited for it; this level is "
-                "not published"
-            )
-        again = sorted(suite.failed.keys() & set(level.failed))
-        if again:
-            raise LedgerError(f"{shown}: check {again[0]!r} failed before and was not re-armed; nothing is published")
-        _insert(books, suite, run, level)
+        suite = _to_record(books, run, level)
+        insert(books.file, "suite_answer", _answer_row(books, suite, run, level))
         reached("level written")
     reached("level recorded")
 
 
-def _insert(books: Books, suite: KnownSuite, run: SuiteReservation, level: Level) -> None:
+def _to_record(books: Books, run: SuiteReservation, level: Level) -> KnownSuite:
+    """Return the open suite of a run whose next level may be recorded."""
+    suite, shown = _open(books, run), books.file.shown
+    if {level.number, _RUN} & suite.runs.get(run.run_id, {}).keys():
+        raise LedgerError(
+            f"{shown}: level {level.number} of this run is recorded already; the new one is not published"
+        )
+    if not suite.spent <= level.spent <= _reserved(books, suite):
+        raise LedgerError(
+            f"{shown}: a suite costs more with every level and at most what was debited for it; this level is "
+            "not published"
+        )
+    again = sorted(suite.failed.keys() & set(level.failed))
+    if again:
+        raise LedgerError(f"{shown}: check {again[0]!r} failed before and was not re-armed; nothing is published")
+    return suite
+
+
+def _answer_row(
+    books: Books, suite: KnownSuite, run: SuiteReservation, level: Level, *, nth: int = 0, before: Any = None
+) -> tuple[object, ...]:
+    """Return the row of a level; of the `nth` new line of a transaction, after the one with the seal `before`."""
     state, at = books.state, max(now(), suite.at)  # the times of a suite's lines never go back
     failed = suite.failed | dict.fromkeys(level.failed, at)
     text = json.dumps({"answer": level.answer, "analyst": run.analyst, "spent": level.spent, "failed": failed})
-    number = state.suites.answers.last + 1
-    line = SuiteAnswerLine(number, suite.line.number, run.run_id, level.number, at, text, state.next_place)
-    insert(books.file, "suite_answer", state.suites.answers.row(line))
+    number, place = state.suites.answers.last + 1 + nth, state.next_place + nth
+    line = SuiteAnswerLine(number, suite.line.number, run.run_id, level.number, at, text, place)
+    return state.suites.answers.row(line, before=before)
 
 
 def _open(books: Books, run: SuiteReservation) -> KnownSuite:
@@ -409,6 +419,97 @@ def end_suite(books: Books, run: SuiteReservation, answer: str, charge: int | No
     reached("ended")
 
 
+@unbroken()
+def end_and_close(books: Books, run: SuiteReservation, level: Level, answer: str) -> None:
+    """Record the last level of a kept suite with the run's answer, and close it; see `Ledger.end_and_close`.
+
+    Parameters
+    ----------
+    books
+        The books of the ledger.
+    run
+        The run.
+    level
+        What all that is left has bought.
+    answer
+        The text of its answer.
+    """
+    reached("level drawn")
+    with books.file.debited(UNSETTLED):
+        with books.act():
+            suite = _to_record(books, run, level)
+            place = books.state.next_place
+            first = _answer_row(books, suite, run, level)
+            insert(books.file, "suite_answer", first)
+            own = Level(_RUN, answer, level.spent, level.failed)
+            insert(books.file, "suite_answer", _answer_row(books, suite, run, own, nth=1, before=first[-1]))
+            write_end(books, suite, level.spent, place + 2, (run.analyst, "its reserve bought numbers"))
+            reached("end written")
+        reached("secret overwritten")
+        books.file.truncate_log()
+    reached("ended")
+
+
+def write_end(books: Books, suite: KnownSuite, spent: int, place: int, by: tuple[str | None, str | None]) -> None:
+    """In one transaction: the answer of its first debit, the settlement of each, the act, the end of the secret.
+
+    Parameters
+    ----------
+    books
+        The books of the ledger.
+    suite
+        A kept suite, or a run that was not finished.
+    spent
+        Units that all its levels cost.
+    place
+        Of the next line of the ledger.
+    by
+        Who does it, and why.
+    """
+    state, entry = books.state, suite.line.entry
+    at = max(now(), suite.at)
+    of = state.debits.seal_of(entry), place - 1
+    answer = state.answer_row(entry, at, json.dumps({"suite": suite.line.name, "closed": at}), of)
+    insert(books.file, "answer", answer)
+    rows = settlement_rows(state, _final(state, suite, spent), place + 1)
+    for row in rows:
+        insert(books.file, "settlement", row)
+    insert_act(books, suite, (CLOSE, act_detail({}, *by), None), place + 1 + len(rows))
+    forget(books, suite.line.number)
+
+
+def _final(state: LedgerState, suite: KnownSuite, spent: int) -> Sequence[tuple[EntryLine, int]]:
+    """What each debit of a suite finally costs: together what its levels cost, the oldest first.
+
+    All of them are charged for the same rows, for life, so only their sum matters.
+    """
+    left, charges = spent, []
+    for number in suite.entries:
+        entry = state.entry(number)
+        charges.append((entry, min(entry.charge, left)))
+        left -= charges[-1][1]
+    return charges
+
+
+def insert_act(books: Books, suite: KnownSuite, act: tuple[str, str, int | None], place: int) -> None:
+    """Insert an act on a suite.
+
+    Parameters
+    ----------
+    books
+        The books of the ledger.
+    suite
+        The suite.
+    act
+        Its kind, its detail and the debit that it made.
+    place
+        Of the line in the ledger.
+    """
+    state, at = books.state, max(now(), suite.at)
+    line = SuiteActLine(state.suites.acts.last + 1, suite.line.number, at, *act, place)
+    insert(books.file, "suite_act", state.suites.acts.row(line))
+
+
 def _end_run(books: Books, run: SuiteReservation, answer: str, charge: int | None) -> None:
     if charge is not None:
         raise ParameterError("a run of a kept suite settles nothing; the suite is settled when it is closed")
@@ -416,7 +517,8 @@ def _end_run(books: Books, run: SuiteReservation, answer: str, charge: int | Non
         suite = _open(books, run)
         if _RUN in suite.runs.get(run.run_id, {}):
             raise LedgerError(f"{books.file.shown}: this run has an answer already; the new one is not published")
-        _insert(books, suite, run, Level(_RUN, answer, suite.spent))
+        row = _answer_row(books, suite, run, Level(_RUN, answer, suite.spent))
+        insert(books.file, "suite_answer", row)
         reached("end written")
     reached("ended")
 
@@ -458,7 +560,20 @@ def suite_levels(books: Books, number: int) -> list[RecordedLevel]:
     number
         The number of the suite.
     """
+    return [each for each in suite_history(books, number) if isinstance(each, RecordedLevel)]
+
+
+def suite_history(books: Books, number: int) -> list[RecordedLevel | RecordedRearm]:
+    """Return the recorded levels of a suite and its re-armed checks, in order; as `suite_levels`.
+
+    Parameters
+    ----------
+    books
+        The books of the ledger.
+    number
+        The number of the suite.
+    """
     known = books.state.suites.known
     if not 0 < number <= len(known):
         raise ParameterError(f"{books.file.shown}: no suite {number!r}")
-    return [each for each in _history(books, known[number - 1]) if isinstance(each, RecordedLevel)]
+    return _history(books, known[number - 1])

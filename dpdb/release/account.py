@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpdb.engine import Progress
+    from dpdb.ledger import RecordedLevel, RecordedRearm
     from dpdb.privacy import Notion
     from dpdb.release.statistics import PrivateSlices
 
@@ -104,11 +105,20 @@ class Account(Protocol):
     def kept_suite(self, name: str) -> str | None:
         """Return with what a kept suite of this name was opened, as JSON; None if there is none."""
 
+    def suite_history(self, name: str) -> list[RecordedLevel | RecordedRearm] | None:
+        """Return what an open kept suite has recorded; None if there is none. Public."""
+
+    def spec_of_run(self, run_id: str) -> str | None:
+        """Return with what the suite of a run that is not kept was opened, as JSON; None if there is none."""
+
     def record_level(self, held: SuiteReservation, level: SuiteLevel) -> None:
         """Keep what one level has found, before anything of it is shown."""
 
-    def end_suite(self, held: SuiteReservation, answer: str) -> None:
-        """Keep the answer of a run, and lower the charge to what was spent unless the suite is kept."""
+    def end_suite(self, held: SuiteReservation, answer: str, last: SuiteLevel | None = None) -> None:
+        """Keep the answer of a run, and lower the charge to what was spent unless the suite is kept.
+
+        With a last level that closes a kept suite: keep that, too, and close it.
+        """
 
     def spent(self) -> float:
         """Return the budget spent so far."""
@@ -232,12 +242,18 @@ class Budget:
     def kept_suite(self, name: str) -> None:
         """Return None: a suite is kept in a ledger."""
 
+    def suite_history(self, name: str) -> None:
+        """Return None, as `kept_suite`."""
+
+    def spec_of_run(self, run_id: str) -> None:
+        """Return None: a budget remembers no runs."""
+
     def record_level(self, held: SuiteReservation, level: SuiteLevel) -> None:
         """Keep nothing, as `record`."""
 
-    def end_suite(self, held: SuiteReservation, answer: str) -> None:
+    def end_suite(self, held: SuiteReservation, answer: str, last: SuiteLevel | None = None) -> None:
         """Give back what the suite did not need; sound because budgets are pure (see `dpdb.ledger.ledger_suites`)."""
-        del answer
+        del answer, last
         with self._lock:
             self._spent -= held.reserved - held.spent
 
@@ -289,12 +305,15 @@ class SuiteLevel:
         Nano-epsilon that the suite has cost with this level: its first share and every ring so far.
     failed : tuple of str
         Names of the checks that failed at this level.
+    closes : bool
+        Whether a kept suite ends with it: recorded with the run's answer, in one transaction.
     """
 
     number: int
     answer: str
     spent: int
     failed: tuple[str, ...]
+    closes: bool = False
 
 
 class SuiteRun(Protocol):

@@ -18,6 +18,7 @@ from dpdb.release.privacy_unit import PrivacyUnit
 from dpdb.schema import TableSchema, TypeOrigin
 
 if TYPE_CHECKING:
+    from dpdb.ledger import RecordedLevel, RecordedRearm
     from dpdb.release.account import SuiteLevel, SuiteRun
 
 
@@ -193,9 +194,21 @@ class LedgerAccount:
         """Keep what one level has found in the ledger."""
         self._ledger.record_level(held, level.number, level.answer, spent=level.spent, failed=level.failed)
 
-    def end_suite(self, held: SuiteReservation, answer: str) -> None:
+    def suite_history(self, name: str) -> list[RecordedLevel | RecordedRearm] | None:
+        """Return what an open kept suite has recorded in the ledger; None if there is none."""
+        found = self._ledger.kept_suite(name)
+        return None if found is None or found.ended is not None else self._ledger.suite_history(found.number)
+
+    def spec_of_run(self, run_id: str) -> str | None:
+        """Return with what the suite of a run that is not kept was opened; None if the ledger has none."""
+        return next((suite.spec for suite in self._ledger.suites() if suite.run_id == run_id), None)
+
+    def end_suite(self, held: SuiteReservation, answer: str, last: SuiteLevel | None = None) -> None:
         """Keep the answer in the ledger, which settles a suite that is not kept; the session's budget stays debited."""
-        self._ledger.end_suite(held, answer)
+        if last is None:
+            self._ledger.end_suite(held, answer)
+        else:
+            self._ledger.end_and_close(held, last.number, last.answer, answer, spent=last.spent, failed=last.failed)
 
     def spent(self) -> float:
         """Return the joint cost of the ledger's releases, in its parameter (epsilon, rho or mu)."""

@@ -124,8 +124,10 @@ def publish_suite(
             with _one_message():
                 level = draw()
             if level is None:
+                last = None
                 break
-            account.record_level(held, level)
+            if not level.closes:
+                account.record_level(held, level)
             held = replace(
                 held,
                 levels={**held.levels, level.number: level.answer},
@@ -133,8 +135,11 @@ def publish_suite(
                 failed={**held.failed, **dict.fromkeys(level.failed, "")},
                 history=[*held.history, RecordedLevel(held.run_id, level.number, "", level.answer)],
             )
+            if level.closes:  # recorded with the answer, so that the suite is never open without its reserve
+                last = level
+                break
         verdicts = run.answer(held)
-        account.end_suite(held, verdicts)
+        account.end_suite(held, verdicts, last)
         return verdicts
 
 

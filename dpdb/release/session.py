@@ -27,6 +27,7 @@ from dpdb.stopping import Closing
 
 if TYPE_CHECKING:
     from dpdb.engine import Table
+    from dpdb.ledger import RecordedLevel, RecordedRearm
     from dpdb.privacy import Notion
     from dpdb.release.account import Account, AnswerRun, SuiteRun
 
@@ -288,6 +289,16 @@ class Session(Verbs, Closing):
         """Return with what a kept suite of checks was opened, as JSON: public; None if the account keeps none."""
         self._refuse_closed()
         return self._account.kept_suite(name)
+
+    def suite_history(self, name: str) -> list[RecordedLevel | RecordedRearm] | None:
+        """Return what an open kept suite has recorded, in order: public; None if there is none."""
+        self._refuse_closed()
+        return self._account.suite_history(name)
+
+    def spec_of_run(self, run_id: str) -> str | None:
+        """Return with what the suite of a run that is not kept was opened, as JSON: public; None if there is none."""
+        self._refuse_closed()
+        return self._account.spec_of_run(run_id)
 
     def opens_suite(self, run: SuiteRun) -> bool:
         """Return whether a run of a suite is charged: later runs of a kept one cost nothing."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
+    from dpdb.suites.bought import BoughtRun as BoughtRun, bought_words as bought_words
     from dpdb.suites.check import CheckRun as CheckRun, run_check as run_check
     from dpdb.suites.mechanism.bounds import (
         Verdict as Verdict,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         cost_words as cost_words,
         counts_words as counts_words,
         how_many as how_many,
+        kept_words as kept_words,
         limit_words as limit_words,
         not_shown_words as not_shown_words,
         populations as populations,

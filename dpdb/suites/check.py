@@ -279,6 +279,8 @@ def standing(
             continue
         run = runs.setdefault(record.run_id, len(runs) + 1)
         drawn = recorded_numbers(record.answer)
+        if drawn is not None and plan.apart:  # bought for all that was left: the suite is closed
+            continue
         if drawn is not None:
             reading, earlier = int(json.loads(record.answer)["reading"]), begun[record.run_id]
             states, is_other = _of_run(states, run, earlier), reading != earlier.reading
@@ -303,11 +305,13 @@ def next_record(plan: SuitePlan, states: Sequence[SuiteState]) -> int | None:
     """Return the number of the next record of a run; None if there is none.
 
     After the levels come numbers of what is open in some slice, and in slices where nothing is, a second sweep of the
-    levels: for tests that were not run because something was kept.
+    levels: for tests that were not run because something was kept. Of a kept suite numbers are bought by themselves.
     """
     level, last = states[0].level, len(plan.levels)
     if level < last:
         return level + 1
+    if plan.apart:
+        return None
     if level == last and any(state.open_statistics(plan) for state in states) and plan.row_local:
         return last + 1
     if level == 2 * last + 1 or not plan.row_local:

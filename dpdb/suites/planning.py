@@ -210,7 +210,7 @@ def _cost(plan: SuitePlan) -> str:
 def _capped(plan: SuitePlan) -> Iterator[str]:
     """Say which mechanism follows the levels: by public facts."""
     count = len(plan.row_local)
-    if count:
+    if count and not plan.apart:
         checks = (
             f"{count:,} checks on single rows get numbers" if count > 1 else "the check on single rows gets a number"
         )
@@ -304,11 +304,23 @@ def deciding_words(plan: SuitePlan, results: CheckResults) -> str | None:
     """Return what would test to the end what was not and is no pass; None if there is none, or nothing failed.
 
     True whatever the rows are: without the rules that failed, and with as much epsilon, every other check is tested at
-    the last level until one of them fails, because only failures cost anything.
+    the last level until one of them fails, because only failures cost anything. Of a kept suite also what numbers would
+    be bought for.
     """
     failed, last = len({check.name for check in results if check.verdict == "fail"}), len(plan.levels)
     if not failed or all(check.level == last or check.verdict in ("pass", "fail") for check in results):
         return None
     fewer = f"a suite without the {'rule' if failed == 1 else f'{failed} rules'} that failed"
     fewer = f"Run {fewer}" if results.name is None else f"Close {results.name!r}, and keep {fewer}"
-    return f"{fewer}: it tests the others to the end, as long as none of them fails."
+    words = f"{fewer}: it tests the others to the end, as long as none of them fails."
+    open_ = sum(
+        any(results[test].verdict != "fail" and results[test].level < last for test in tests)
+        for tests in plan.row_local
+    )
+    if plan.apart and open_:
+        checks = f"the {open_} checks on single rows that are" if open_ > 1 else "the check on single rows that is"
+        words += (
+            f" Or buy numbers for {checks} open: --numbers E for an entry of its own, --numbers left for all that "
+            f"{results.name!r} has left, which closes it."
+        )
+    return words

@@ -17,6 +17,7 @@ from dpdb.errors import ParameterError
 from dpdb.names import nearest_words
 from dpdb.privacy import PURE, ZCDP, Notion, as_fraction, format_epsilon, format_rho, parse_epsilon, parse_rho
 from dpdb.release import Charge, Epsilon, Key, Session, Slices, checked_keys, new_run_id, parse_slices
+from dpdb.suites.bought import SuiteBooks, bought_run
 from dpdb.suites.check import CheckRun
 from dpdb.suites.counted import CountedSuite, counted_suite, refuse_same_names, refuse_unsaid
 from dpdb.suites.mechanism.plan import Certain
@@ -82,8 +83,7 @@ def prepare_check(
         **({"public_parents": table.opened.public_keys} if table.opened.public_keys else {}),
     }
     known: dict[str, Any] = {"rows": table.unit.rows, "rule_set": table.constraints_sha256, "notion": session.notion}
-    recorded = None if asked.keep is None else session.kept_suite(asked.keep)
-    return asked.prepared(counted, slices, request, **known, recorded=recorded)
+    return asked.prepared(counted, slices, request, **known, books=session)
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,9 @@ class RunOptions:
         A name under which later runs are free.
     runs : int, optional
         How many runs of a kept suite there will be; 365.
+    numbers : number or str, optional
+        Buy numbers for all checks on single rows that a kept suite has left open: for so much epsilon, as an entry of
+        their own, whereupon the suite stays as it is; or for all that it has ``left``, which closes it.
     run_id, label, who : str, optional
         As for releases.
     """
@@ -118,6 +121,7 @@ class RunOptions:
     within: float | None = None
     keep: str | None = None
     runs: int | None = None
+    numbers: Epsilon | None = None
     run_id: str | None = None
     label: str | None = None
     who: str | None = None
@@ -148,7 +152,7 @@ class RunOptions:
         rows: int,
         rule_set: str,
         notion: Notion,
-        recorded: str | None = None,
+        books: SuiteBooks,
     ) -> CheckRun:
         """Return a run with its plan and charge; of a suite that an older version keeps, with the plan of that.
 
@@ -164,8 +168,8 @@ class RunOptions:
             Digest of the rules, for the history.
         notion
             Of the account: pure by levels and numbers, zcdp worst first.
-        recorded
-            With which the suite is kept (`CheckRun.spec`), if it is.
+        books
+            What the account knows of its suites: with what it keeps this one, if it does.
         """
         planned = partial(self._planned, counted, slices, request, rows, rule_set)
         if notion is not PURE:
@@ -176,10 +180,14 @@ class RunOptions:
                 "rho= needs a ledger that counts in rho (dpdb budget create --notion zcdp); else ask with epsilon="
             )
         else:
-            run = planned(row_local=() if self.keep is not None else counted.row_local.tests)
+            planned = partial(planned, row_local=counted.row_local.tests, apart=self.keep is not None)
+            run = planned()
+        recorded = None if self.keep is None else books.kept_suite(self.keep)
         if recorded is not None and recorded != run.spec:
             older = planned(halves_limits=False)
             run = older if older.spec == recorded else run
+        if self.numbers is not None:
+            run = bought_run(run, self.numbers, books)
         refuse_same_names(name for names in run.names for name in names)
         return run
 

@@ -131,6 +131,19 @@ def cost_words(found: Mapping[str, Any]) -> str:
     return f"{of} {found[of]:g} of {found[f'{of}_reserved']:g}"
 
 
+def kept_words(found: Mapping[str, Any]) -> str:
+    """Return what a kept suite holds after a run, or what it was settled to, where numbers were bought with it.
+
+    Parameters
+    ----------
+    found
+        The verdicts, as `CheckResults.to_dict` gives them.
+    """
+    if found.get("capped"):
+        return f"{found['suite']!r} is closed, because all that it had left bought numbers: {cost_words(found)}"
+    return f"Kept as {found['suite']!r}: epsilon {found['epsilon_reserved']:g} stays reserved until it is closed"
+
+
 def capped_words(found: Mapping[str, Any]) -> list[str]:
     """Return what a row counts in, where checks have numbers; for each slice that has numbers of its own.
 
@@ -344,7 +357,7 @@ def _cells(check: CheckResult, slices: bool) -> list[str]:
 def _summary(found: Mapping[str, Any], checks: Sequence[CheckResult]) -> str:
     cost = cost_words(found)
     if found.get("suite") is not None:
-        cost = f"kept as {found['suite']}, epsilon {found['epsilon_reserved']:g} reserved"
+        cost = kept_words(found)
     of_rows = populations(check.population for check in checks)
     said = [f"{counts_words(checks)}; {cost}.", not_shown_words(checks), undecided_words(checks)]
     said += [*capped_words(found), *of_rows]

@@ -299,3 +299,16 @@ def test_levels_before_numbers_lose_what_they_are_charged():
         plan = replace(small_plan([count()] * 2, 2, (1, 2), (1, 0), rings=rings), row_local=((0,),))
         case = Case(plan, [(-1, 0), (0,)], [(0, 1)] * 2)
         assert losses(plan, case.pairs(), Code()).holds
+
+
+def test_levels_of_a_kept_suite_keep_nothing_for_numbers_that_may_be_bought():
+    """The levels have all of the doubt and money; their exact law is theirs. A purchase pays what they have left."""
+    tests = [count()] * 3
+    apart, levels = staged(*tests, row_local=[(0,), (1,)], apart=True), staged(*tests, row_local=())
+    assert (apart.kept, apart.doubt, apart.thresholds, apart.offsets) == (
+        0, levels.doubt, levels.thresholds, levels.offsets,
+    )  # fmt: skip
+    for rings in (1, 2):
+        plan = replace(small_plan([count()] * 2, 2, (1, 2), (1, 0), rings=rings), row_local=((0,),), apart=True)
+        case = Case(plan, [(-1, 0), (0,)], [(0, 1)] * 2)
+        assert losses(plan, case.pairs(), Code()).holds

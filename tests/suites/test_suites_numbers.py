@@ -93,9 +93,10 @@ def test_a_day_on_which_nothing_fails_costs_a_quarter() -> None:
 @pytest.mark.usefixtures("folder")
 def test_kept_suites_have_levels_alone() -> None:
     with dpdb.open("t.parquet", constraints="\n".join(RULES), ledger="t.ledger") as session:
-        run = prepare_check(session, "suite.txt", keep="nightly")
-        assert run.plan.row_local == ()
-        assert prepare_check(session, "suite.txt").plan.row_local == tuple((i,) for i in range(CHECKS))
+        kept, once = (prepare_check(session, "suite.txt", keep=name).plan for name in ("nightly", None))
+        assert kept.row_local == once.row_local == tuple((i,) for i in range(CHECKS))
+        assert (kept.kept, kept.apart, once.apart) == (0, True, False)
+        assert kept.doubt == 2 * once.doubt
 
 
 def test_what_is_row_local() -> None:

@@ -137,6 +137,7 @@ def _verdict_notes(results: CheckResults, plan: SuitePlan | None) -> Iterator[st
         cost_words,
         counts_words,
         deciding_words,
+        kept_words,
         not_shown_words,
         populations,
         undecided_words,
@@ -149,10 +150,10 @@ def _verdict_notes(results: CheckResults, plan: SuitePlan | None) -> Iterator[st
     yield from capped_words(results.to_dict())
     if results.count("fail"):
         yield WHERE_IT_IS
+    said = results.to_dict()
     if results.name is not None:
-        yield f"Kept as {results.name!r}: epsilon {results.epsilon_reserved:g} stays reserved until it is closed."
+        yield f"{kept_words(said)}."
     else:
-        said = results.to_dict()
         of = "epsilon" if results.rho is None else "rho"
         back = "; the rest was not needed" if said[of] < said[f"{of}_reserved"] else ""
         yield f"Cost: {cost_words(said)}{back}."
@@ -161,8 +162,11 @@ def _verdict_notes(results: CheckResults, plan: SuitePlan | None) -> Iterator[st
 
 def plan_text(prepared: CheckRun, margin: int | None = None) -> str:
     """Return what a suite will be able to tell apart; public, nothing is read or spent."""
-    from dpdb.suites import WorstRun, plan_words, populations, worst_words
+    from dpdb.suites import BoughtRun, WorstRun, bought_words, plan_words, populations, worst_words
 
     of_rows = populations(each.population for each in prepared.counted.limits)
-    words = worst_words(prepared) if isinstance(prepared, WorstRun) else plan_words(prepared.plan, margin)
+    if isinstance(prepared, WorstRun):
+        words = worst_words(prepared)
+    else:
+        words = bought_words(prepared) if isinstance(prepared, BoughtRun) else plan_words(prepared.plan, margin)
     return "\n".join([*words, *of_rows, "nothing was spent"]) + "\n"

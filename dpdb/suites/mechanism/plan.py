@@ -198,6 +198,9 @@ class SuitePlan:
         K: by how much one unit changes one of these statistics.
     owned : bool
         Whether a unit may have rows in several slices, whose numbers are then drawn together.
+    apart : bool
+        Whether numbers follow only where they are bought, as of a kept suite: the levels keep nothing for them and have
+        all of the doubt, and numbers have as much of their own.
     """
 
     tests: tuple[Tested, ...]
@@ -218,16 +221,17 @@ class SuitePlan:
     row_local: tuple[tuple[int, ...], ...] = ()
     unit_reach: int = 1
     owned: bool = False
+    apart: bool = False
 
     @property
     def doubt(self) -> Fraction:
         """What the levels may be wrong with: beta, or half of it where numbers may follow, which have the other."""
-        return (1 - self.confidence) / (2 if self.row_local else 1)
+        return (1 - self.confidence) / (2 if self.row_local and not self.apart else 1)
 
     @property
     def kept(self) -> int:
         """Nano-epsilon that the levels leave for numbers: a quarter, while a row-local test has not rung."""
-        return self.epsilon // 4 if self.row_local else 0
+        return self.epsilon // 4 if self.row_local and not self.apart else 0
 
     def level_of(self, record: int) -> int:
         """Return the level of a record: those after the levels and the numbers are of a second sweep."""

@@ -34,6 +34,7 @@ def plan_suite(
     row_local: Sequence[Sequence[int]] = (),
     unit_reach: int = 1,
     owned: bool = False,
+    apart: bool = False,
 ) -> SuitePlan:
     """Return how a suite is tested.
 
@@ -64,6 +65,8 @@ def plan_suite(
         By how much one unit changes such a statistic.
     owned : bool
         Whether units own rows, in any slice.
+    apart : bool
+        Whether numbers follow only where they are bought; the levels then have all of the doubt.
 
     Raises
     ------
@@ -73,7 +76,7 @@ def plan_suite(
     _check_numbers(tests, confidence, runs, keys, certain)
     if certain == "pass" and halves_limits:
         tests = [test.for_certain_pass() for test in tests]
-    beta = (1 - Fraction(confidence)) / (2 if row_local else 1)
+    beta = (1 - Fraction(confidence)) / (2 if row_local and not apart else 1)
     lattice = steps_per_row(tests)
     banks = banks_of(tests, lattice)
     first_reach = max(sum(bank.high for bank in banks), sum(-bank.low for bank in banks))
@@ -106,6 +109,7 @@ def plan_suite(
         row_local=tuple(tuple(tests) for tests in row_local),
         unit_reach=unit_reach,
         owned=owned,
+        apart=apart,
     )
     if certain == "pass":
         _check_passes(plan, first)

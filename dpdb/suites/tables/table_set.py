@@ -224,8 +224,7 @@ class TableSet(Closing):
         }
         slices = Slices((None,), None, Region(), None)
         known: dict[str, Any] = {"rows": self._max_rows or 1, "rule_set": digest, "notion": self._account.notion}
-        recorded = None if asked.keep is None else self._account.kept_suite(asked.keep)
-        return asked.prepared(self._counted_set, slices, request, **known, recorded=recorded)
+        return asked.prepared(self._counted_set, slices, request, **known, books=self._account)
 
     def _digest(self) -> str:
         """The SHA-256 of the checks, each with its table: one that moves to another table is another check."""

@@ -48,6 +48,9 @@ def add_check(commands: Any) -> None:
     )
     parser.add_argument("--date", metavar="DAY", help="what {date} stands for in the suite, as YYYY-MM-DD")
     parser.add_argument("--keep", metavar="NAME", help="keep the suite: later runs under this name cost nothing")
+    parser.add_argument(
+        "--numbers", metavar="E", help="with --keep, after an alarm: numbers for what is open, for E or for all `left`"
+    )
     parser.add_argument("--runs", type=whole, metavar="H", help="with --keep: how often it will run (365)")
     parser.add_argument("--dry-run", action="store_true", help="show what can be told apart, and spend nothing")
     margin_option(parser)
@@ -114,13 +117,26 @@ def _checked(
 
 
 _ASKED = (
-    "epsilon", "rho", "confidence", "certain", "within", "where", "by", "keep", "runs", "run_id", "label", "who",
+    "epsilon", "rho", "confidence", "certain", "within", "where", "by", "keep", "runs", "numbers", "run_id", "label",
+    "who",
 )  # fmt: skip
 
 
 _STEPS_OF_SET = 40
 _OF_ONE_TABLE = ("where", "by", "keys", "private_parent", "max_children", "row_bound", "schema", "delimiter")
-_ASKED_OF_SET = ("epsilon", "rho", "confidence", "certain", "within", "keep", "runs", "run_id", "label", "who")
+_ASKED_OF_SET = (
+    "epsilon",
+    "rho",
+    "confidence",
+    "certain",
+    "within",
+    "keep",
+    "runs",
+    "numbers",
+    "run_id",
+    "label",
+    "who",
+)
 _LIMITS = ("memory_limit", "temp_directory", "threads", "gather_rows")
 _MOST_REASONS = 5
 
