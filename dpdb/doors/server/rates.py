@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dpdb.doors.server.refusals import TooManyError
@@ -25,27 +26,60 @@ _SLOT_BITS = 20  # more than `at_once` and failed logins may be
 _LOGIN = "failed login\0"  # before an address, so that it is no analyst's name
 
 
-class PerMinute:
-    """At most so many events of each kind within any minute."""
+@dataclass
+class _Lately:
+    """What was counted of one kind: when and how much, and the sum of that."""
 
-    def __init__(self, most: int) -> None:
+    counted: deque[tuple[float, float]] = field(default_factory=deque)
+    sum: float = 0.0
+
+    def forget(self, until: float) -> None:
+        """Forget what was counted until a moment."""
+        while self.counted and self.counted[0][0] <= until:
+            self.sum -= self.counted.popleft()[1]
+        self.sum = self.sum if self.counted else 0.0
+
+
+class PerMinute:
+    """At most so many events of each kind within any minute, or so much work."""
+
+    def __init__(self, most: float) -> None:
         self._most = most
         self._lock = threading.Lock()
-        self._times: dict[Hashable, deque[float]] = {}
+        self._lately: dict[Hashable, _Lately] = {}
 
-    def allows(self, kind: Hashable) -> bool:
-        """Count one more event if it is allowed; return whether it is."""
-        now = time.monotonic()
+    def allows(self, kind: Hashable, work: float = 1) -> bool:
+        """Count one more event, with the work that it makes, if some is left; return whether it is.
+
+        Events whose work is known afterwards are asked for with 0, and then `add`ed.
+        """
         with self._lock:
-            times = self._times.setdefault(kind, deque())
-            while times and times[0] <= now - _MINUTE:
-                times.popleft()
-            if len(times) >= self._most:
-                return False
-            times.append(now)
-            if len(self._times) > _MOST_KNOWN:  # strangers from everywhere
-                self._times = {one: seen for one, seen in self._times.items() if seen and seen[-1] > now - _MINUTE}
-            return True
+            lately, now = self._of(kind)
+            is_allowed = lately.sum + work <= self._most if work else lately.sum < self._most
+            if is_allowed and work:
+                self._count(lately, now, work)
+            return is_allowed
+
+    def add(self, kind: Hashable, work: float) -> None:
+        """Count work that was done."""
+        with self._lock:
+            self._count(*self._of(kind), work)
+
+    def _of(self, kind: Hashable) -> tuple[_Lately, float]:
+        now = time.monotonic()
+        lately = self._lately.setdefault(kind, _Lately())
+        lately.forget(now - _MINUTE)
+        if len(self._lately) > _MOST_KNOWN:  # strangers from everywhere
+            since = now - _MINUTE
+            self._lately = {
+                one: seen for one, seen in self._lately.items() if seen.counted and seen.counted[-1][0] > since
+            }
+            self._lately[kind] = lately
+        return lately, now
+
+    def _count(self, lately: _Lately, now: float, work: float) -> None:
+        lately.counted.append((now, work))
+        lately.sum += work
 
 
 class Slots:

@@ -10,9 +10,9 @@ from dpdb.doors.sql.call import named_first
 from dpdb.doors.sql.check import statement_words
 from dpdb.doors.sql.front_end import FrontEnd
 from dpdb.doors.sql.parse import split_statements
-from dpdb.doors.sql.rewrite import MOST_PARAMETERS, Numeral, ParameterType, Template, Value, literal_node
+from dpdb.doors.sql.rewrite import MOST_PARAMETERS, Numeral, ParameterType, Template, Value, literal_node, replace_all
 
 __all__ = [
     "MOST_PARAMETERS", "Admitted", "FrontEnd", "Numeral", "ParameterType", "Planner", "Result", "Template", "Value",
-    "literal_node", "named_first", "split_statements", "statement_words",
+    "literal_node", "named_first", "replace_all", "split_statements", "statement_words",
 ]  # fmt: skip

@@ -82,7 +82,7 @@ _NUMBER = re.compile(r"(\d[\d_]*(\.[\d_]*)?|\.\d[\d_]*)([eE][+-]?\d+)?", re.ASCI
 # A parameter with no blank behind it, and what has none: quoted text and comments.
 _QUOTED_OR_PARAMETER = re.compile(
     r"""(?<![\w$])[eE]'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(?!\d)(\w*)\$.*?\$\1\$|--[^\n]*|/\*.*?\*/"""
-    r"""|(?P<parameter>(?<![\w$])\$\d+(?![\w$\s]))""",
+    r"""|\$(?!\d)\w*\$.*|(?P<parameter>(?<![\w$])\$\d+(?![\w$\s]))""",  # a tag that is not closed goes to the end
     re.DOTALL,
 )
 # A text that starts like a number: the parser would read 0x1F as 0 AS x1F.

@@ -7,9 +7,10 @@ other.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import pyarrow as pa
 from sqlglot import exp
@@ -111,6 +112,7 @@ _RELEASE_TYPES: dict[str | None, ParameterType] = {
     "amount": "DOUBLE", "number": "DOUBLE", "whole": "BIGINT", "flag": "BOOLEAN",
 }  # fmt: skip
 _COMPARING = (exp.Binary, exp.Between, exp.In, exp.Paren, exp.Neg)
+_NAMED = (exp.PropertyEQ, exp.Kwarg, exp.EQ)  # arguments with their names
 
 
 # Columns of releases that are numbers: a client that does not say what it sends beside them is asked for one.
@@ -149,22 +151,22 @@ class Template:
     def __init__(self, text: str) -> None:
         statement = parse_statement(parted_parameters(text))
         self.kind, self._tree = statement.kind, statement.tree
-        places: dict[int, list[exp.Expr]] = {}
-        for node in self._tree.find_all(exp.Placeholder):
-            number = str(node.this or "")
+        places: dict[int, list[_Place]] = {}
+        for place in _places(self._tree):
+            number = str(place.node.this or "")
             if not (number.isascii() and number.isdigit() and 0 < int(number[:9]) <= MOST_PARAMETERS):
                 raise StatementRefusedError(f"parameters are $1, $2, ... up to ${MOST_PARAMETERS}")
-            places.setdefault(int(number) - 1, []).append(node)
+            places.setdefault(int(number) - 1, []).append(place)
         count = max(places, default=-1) + 1
         self.types = tuple(_suggested(places.get(one, ())) for one in range(count))
-        nodes = [node for found in places.values() for node in found]
-        self.shapes_columns = not all(_call(node) or isinstance(node.parent, (exp.Limit, exp.Offset)) for node in nodes)
-        are_lists = {one: any(_kind(node) in ("keys", "lists") for node in nodes) for one, nodes in places.items()}
-        self.lists = frozenset(one for one, is_list in are_lists.items() if is_list)
+        self.shapes_columns = not all(one.in_call or one.is_limit for found in places.values() for one in found)
+        self.lists = frozenset(
+            number for number, found in places.items() if any(one.kind in ("keys", "lists") for one in found)
+        )
 
     def bound(self, values: Sequence[Value], types: Sequence[ParameterType]) -> str:
         """Return the statement with a literal in the place of each parameter."""
-        return self._written(lambda node: _literal(node, values[_number(node)], types[_number(node)]))
+        return self._written(lambda place: _literal(place, values[place.number], types[place.number]))
 
     def described(self, types: Sequence[ParameterType], table: str, suite: str) -> str:
         """Return a statement that has the same columns as this one, whatever the values of the parameters are.
@@ -179,9 +181,9 @@ class Template:
         table, suite
             That such releases may ask of.
         """
-        return self._written(lambda node: _literal(node, None, types[_number(node)]), (table, suite))
+        return self._written(lambda place: _literal(place, None, types[place.number]), (table, suite))
 
-    def _written(self, literal: Callable[[exp.Expr], exp.Expr], known: tuple[str, str] | None = None) -> str:
+    def _written(self, literal: Callable[[_Place], exp.Expr], known: tuple[str, str] | None = None) -> str:
         tree, verb = self._tree.copy(), "" if self.kind == "query" else f"{self.kind.upper()} "
         with _writable():
             if known is not None:
@@ -190,52 +192,120 @@ class Template:
                         _stand_in(call)
                     elif release_name(call) and call.find(exp.Placeholder):
                         call.set("expressions", _possible(call, *known))
-            for node in [*tree.find_all(exp.Placeholder)]:
-                node.replace(literal(node))
+            replace_all([(place.node, literal(place)) for place in _places(tree)])
             return verb + tree.sql("duckdb", normalize_functions=False, comments=False)
 
 
-def _number(node: exp.Expr) -> int:
-    return int(node.this) - 1
+class _Around(NamedTuple):
+    """What is around a node: `in_call`, `kind` and `is_compared` of a `_Place` that stood there."""
+
+    in_call: bool = False
+    kind: str | None = None
+    is_compared: bool = False
 
 
-def _call(node: exp.Expr) -> exp.Expr | None:
-    """Return the release that a parameter is an argument of."""
-    parent = node.parent
-    while parent is not None and not isinstance(parent, exp.Query):
-        if release_name(parent):
-            return parent
-        parent = parent.parent
-    return None
+class _Place(NamedTuple):
+    """A parameter in a statement.
+
+    Attributes
+    ----------
+    node : exp.Expr
+    in_call : bool
+        Whether it is an argument of a release, or part of one.
+    kind : str or None
+        The kind of option that it is in a release; `name` of the table, None outside of releases.
+    is_compared : bool
+        Whether it is compared with numbers.
+    """
+
+    node: exp.Expr
+    in_call: bool
+    kind: str | None
+    is_compared: bool
+
+    @property
+    def number(self) -> int:
+        """Its position, from 0."""
+        return int(self.node.this) - 1
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether it stands behind LIMIT or OFFSET."""
+        return isinstance(self.node.parent, (exp.Limit, exp.Offset))
 
 
-def _kind(node: exp.Expr) -> str | None:
-    """Return the kind of option that a parameter is in a release; `name` of the table, None outside of releases."""
-    call = _call(node)
-    if call is None:
-        return None
-    function = str(release_name(call))
-    for position, argument in enumerate(call.expressions):
-        if argument is node and position < len(RELEASES[function]):
-            return parameter_kind(function, RELEASES[function][position]) or "name"
-        if argument is node.parent and isinstance(argument, (exp.PropertyEQ, exp.Kwarg, exp.EQ)):
-            return parameter_kind(function, argument.this.name) or "name"
-    return "text"
+def _places(tree: exp.Expr) -> list[_Place]:
+    """Find the parameters by one walk down: looking upwards from each of them would take quadratic time."""
+    found: list[_Place] = []
+    waiting: deque[tuple[exp.Expr, _Around]] = deque([(tree, _Around())])
+    while waiting:
+        node, around = waiting.popleft()
+        if isinstance(node, exp.Placeholder):
+            found.append(_Place(node, *around))
+        waiting.extend(_inside(node, around))
+    return found
 
 
-def _suggested(nodes: Sequence[exp.Expr]) -> ParameterType:
-    for node in nodes:
+def _inside(node: exp.Expr, around: _Around) -> Iterator[tuple[exp.Expr, _Around]]:
+    """Give the parts of a node, with what is around them."""
+    function = release_name(node)
+    if function is not None:
+        yield from ((part, _Around(True, kind)) for part, kind in _arguments(function, node))
+        return
+    if isinstance(node, exp.Query):
+        in_call, kind = False, None
+    else:
+        in_call = around.in_call
+        # A named argument has the kind that its value has; what is deeper inside is text.
+        kind = around.kind if isinstance(node, _NAMED) and release_name(node.parent) else "text" if in_call else None
+    parts = [*node.iter_expressions()]
+    is_compared = isinstance(node, _COMPARING) and (around.is_compared or any(map(_is_numeric, parts)))
+    for part in parts:
+        yield part, _Around(in_call, kind, is_compared)
+
+
+def _arguments(function: str, call: exp.Expr) -> Iterator[tuple[exp.Expr, str]]:
+    """Give the arguments of a release with their kinds, and its other parts."""
+    positions = {id(argument): position for position, argument in enumerate(call.expressions)}
+    names = RELEASES[function]
+    for part in call.iter_expressions():
+        position = positions.get(id(part), len(names))
+        if isinstance(part, _NAMED):
+            yield part, parameter_kind(function, part.this.name) or "name"
+        elif position < len(names):
+            yield part, parameter_kind(function, names[position]) or "name"
+        else:
+            yield part, "text"
+
+
+def replace_all(pairs: Sequence[tuple[exp.Expr, exp.Expr]]) -> None:
+    """Replace each first node of a tree by the second, every list of nodes at once."""
+    parents: dict[tuple[int, str], exp.Expr] = {}
+    replaced: dict[int, exp.Expr] = {}
+    for node, other in pairs:
         parent = node.parent
-        if _call(node) is not None:
-            return _RELEASE_TYPES.get(_kind(node), "TEXT")
-        if isinstance(parent, (exp.Limit, exp.Offset)):
+        assert parent is not None
+        parents[id(parent), str(node.arg_key)] = parent
+        replaced[id(node)] = other
+    for (_, key), parent in parents.items():
+        held = parent.args[key]
+        if isinstance(held, list):
+            parent.set(key, [replaced.get(id(one), one) for one in held])
+        else:
+            parent.set(key, replaced[id(held)])
+
+
+def _suggested(places: Sequence[_Place]) -> ParameterType:
+    for place in places:
+        parent = place.node.parent
+        if place.in_call:
+            return _RELEASE_TYPES.get(place.kind, "TEXT")
+        if place.is_limit:
             return "BIGINT"
         if isinstance(parent, (exp.Cast, exp.TryCast)):
             return _of_cast(parent.to)
-        while isinstance(parent, _COMPARING):
-            if any(_is_numeric(one) for one in parent.iter_expressions()):
-                return "DOUBLE"
-            parent = parent.parent
+        if place.is_compared:
+            return "DOUBLE"
     return "TEXT"
 
 
@@ -255,9 +325,9 @@ def _is_numeric(node: exp.Expr) -> bool:
     return isinstance(node, (exp.Column, exp.Dot)) and node.name.lower() in _NUMBERS
 
 
-def _literal(node: exp.Expr, value: Value, kind: ParameterType) -> exp.Expr:
+def _literal(place: _Place, value: Value, kind: ParameterType) -> exp.Expr:
     """Return a value as a tree: within a release, or where SQL wants a literal, bare; elsewhere of its type."""
-    is_bare = kind == "TEXT" or _call(node) is not None or isinstance(node.parent, (exp.Limit, exp.Offset))
+    is_bare = kind == "TEXT" or place.in_call or place.is_limit
     bare = literal_node(value)
     return bare if is_bare or isinstance(value, list) else exp.Cast(this=bare, to=exp.DataType.build(kind, "duckdb"))
 

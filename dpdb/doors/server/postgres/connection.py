@@ -224,7 +224,7 @@ class Connection:
             given.get("database") or analyst.name,
             settings,
             holds=lambda: desk.directory.login(analyst.name) == (analyst, keys),
-            may_parse=lambda text: self._server.may_parse(analyst.name, text),
+            may_read=lambda size: self._server.may_read(analyst.name, size),
             keep=self._server.keep,
         )
         self._is_known = True
@@ -289,10 +289,10 @@ def _given(body: bytes) -> dict[str, str]:
     return found
 
 
-# Statements that may be read, to see what they are about or what they return, for each that may be run: a tool asks the
-# catalog a hundred things when it connects; what is long takes long.
-_SHORT = 4_096
-_READ = {True: 20, False: 5}
+# Characters that may be read and written, to see what statements are about or to bind their values, for each statement
+# that may be run: a tool asks the catalog a hundred things when it connects. What is short counts as so many.
+_READ = 20 << 10
+_LEAST = 256
 
 
 class PostgresListener:
@@ -316,7 +316,7 @@ class PostgresListener:
         limits = desk.configuration.limits
         self.desk, self.tls, self.is_closing = desk, tls, False
         self._places = Places[Connection](limits.connections_per_address, limits.connections)
-        self._read = {short: PerMinute(limits.statements_per_minute * times) for short, times in _READ.items()}
+        self._read = PerMinute(limits.statements_per_minute * _READ)
         self._open: dict[tuple[int, int], Connection] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         listener.setblocking(False)
@@ -349,9 +349,9 @@ class PostgresListener:
         if not task.cancelled():
             task.exception()  # which whoever waited has had, or nobody wants
 
-    def may_parse(self, name: str, text: str) -> bool:
-        """Count a statement that is read for an analyst; return whether he may have it read."""
-        return self._read[len(text) <= _SHORT].allows(name)
+    def may_read(self, name: str, size: int) -> bool:
+        """Count characters that are read or written for an analyst; return whether he may have them read."""
+        return self._read.allows(name, max(size, _LEAST))
 
     def cancel(self, key: Sequence[int]) -> None:
         """Cancel what the connection with this key runs; a wrong key is not told of."""

@@ -22,7 +22,7 @@ from dpdb.doors.server.postgres.parameters import OIDS, TEXT_ARRAY, parameter_ty
 from dpdb.doors.server.postgres.session import Cursors, Settings, bare, verb_of
 from dpdb.doors.server.postgres.values import Column, columns_of, described_columns
 from dpdb.doors.server.postgres.wire import WireError
-from dpdb.doors.sql import MOST_PARAMETERS, ParameterType, Template, Value, literal_node, split_statements
+from dpdb.doors.sql import MOST_PARAMETERS, ParameterType, Template, Value, literal_node, replace_all, split_statements
 from dpdb.errors import StatementRefusedError
 
 # What a client is told of a parameter of the catalog that the statement casts.
@@ -79,8 +79,7 @@ class Prepared:
             return self.template.bound(values, self.types)
         tree = self.template.copy()
         try:
-            for node in [*tree.find_all(exp.Parameter)]:
-                node.replace(literal_node(values[int(node.name) - 1]))
+            replace_all([(node, literal_node(values[int(node.name) - 1])) for node in tree.find_all(exp.Parameter)])
             return tree.sql("postgres", comments=False)
         except (SqlglotError, RecursionError):
             raise WireError("0A000", "this statement about the catalog is not answered") from None
@@ -151,8 +150,8 @@ class Statements:
     settings : Settings
     holds : function
         Says whether the analyst still has the token by which he has logged in.
-    may_parse : function
-        Says whether he may have a statement read in this minute.
+    may_read : function
+        Says whether he may have so many characters read in this minute.
     keep : function
         Takes the work of a cancelled statement, which goes on to its end.
     """
@@ -165,12 +164,12 @@ class Statements:
         settings: Settings,
         *,
         holds: Callable[[], bool],
-        may_parse: Callable[[str], bool],
+        may_read: Callable[[int], bool],
         keep: Callable[[asyncio.Task[Any]], None],
     ) -> None:
         self.settings = settings
         self._desk, self._asker, self._database = desk, asker, database
-        self._holds, self._may_parse, self._keep = holds, may_parse, keep
+        self._holds, self._may_read, self._keep = holds, may_read, keep
         self._cancelled: asyncio.Future[None] | None = None
         self._described: dict[str, list[Column]] = {}
         self._cursors = Cursors()
@@ -316,7 +315,7 @@ class Statements:
 
     async def template(self, text: str) -> Template | None:
         """Read a statement; None if it cannot be read."""
-        self._refuse_many(text)
+        self.refuse_much(len(text))
         try:
             return await asyncio.to_thread(Template, text)
         except StatementRefusedError:
@@ -324,11 +323,12 @@ class Statements:
 
     async def is_catalog(self, text: str) -> bool:
         """Return whether a statement is about the catalog."""
-        self._refuse_many(text)
+        self.refuse_much(len(text))
         return await asyncio.to_thread(catalog.is_about, text)
 
-    def _refuse_many(self, text: str) -> None:
-        if not self._may_parse(text):
+    def refuse_much(self, size: int) -> None:
+        """Raise `WireError` where an analyst has had too many characters read or written in this minute."""
+        if not self._may_read(size):
             raise WireError("53000", "too many statements in a minute: wait a little")
 
     async def catalog(self, text: str) -> pa.Table | None:

@@ -100,6 +100,7 @@ class _Rewriter:
 
     def __init__(self, content: Content, found: Rewritten) -> None:
         self._content, self._found = content, found
+        self._names: dict[int, tuple[exp.Query, frozenset[str]]] = {}
 
     def changed(self, node: exp.Expr) -> exp.Expr:
         """Return what stands for a node whose parts are changed already."""
@@ -138,7 +139,7 @@ class _Rewriter:
     def _read(self, relation: str, node: exp.Table, alias: str) -> exp.Expr:
         with_ = node.find_ancestor(exp.Query)
         while with_ is not None:  # a name of WITH comes before the catalog's
-            if not node.db and any(one.alias.lower() == relation for one in with_.ctes):
+            if not node.db and relation in self._defined(with_):
                 return node
             with_ = with_.find_ancestor(exp.Query)
         self._found.relations.add(relation)
@@ -149,6 +150,12 @@ class _Rewriter:
             if node.args.get(part):
                 read.set(part, node.args[part])
         return read
+
+    def _defined(self, query: exp.Query) -> frozenset[str]:
+        """Return the names that a query defines by WITH; rewriting does not change them."""
+        if id(query) not in self._names:  # with the query itself, so that no other one gets its id
+            self._names[id(query)] = query, frozenset(one.alias.lower() for one in query.ctes)
+        return self._names[id(query)][1]
 
     def _column(self, node: exp.Column) -> exp.Expr:
         name = node.name.lower()
