@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from dpdb.doors.sql import Template, rewrite
 from dpdb.doors.sql.call import RELEASES, parameter_kind, release_name
-from dpdb.doors.sql.parse import parted_parameters, parse_statement
+from dpdb.doors.sql.parse import parse_statement, parted_parameters
 
 
 def call_of(node: exp.Expr) -> exp.Expr | None:

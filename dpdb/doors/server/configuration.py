@@ -45,6 +45,9 @@ class Limits:
         For the statements that run when the server is told to stop.
     receipt_seconds
         Between the moments at which the log that receipts show advances.
+    kept_mib_per_analyst, kept_mib
+        Results that are held until they are fetched, with statements that are prepared: of one analyst over all his
+        connections, and in all.
     """
 
     statements_per_minute: int = 60
@@ -57,6 +60,8 @@ class Limits:
     release_seconds: float = 1.0
     stop_seconds: float = 60.0
     receipt_seconds: float = 10.0
+    kept_mib_per_analyst: int = 256
+    kept_mib: int = 1_024
 
 
 @dataclass(frozen=True)

@@ -19,18 +19,22 @@ from dpdb.doors.server import views
 from dpdb.doors.server.analysts import Analyst, Directory
 from dpdb.doors.server.audit import Audit
 from dpdb.doors.server.configuration import Configuration
-from dpdb.doors.server.exchange import Answer, Asker, Plan, RefusedError, check_run_id, check_statement, explained
+from dpdb.doors.server.exchange import Answer, Asker, Most, Plan, RefusedError, check_run_id, check_statement, explained
+from dpdb.doors.server.kept_rows import KeptRows
 from dpdb.doors.server.rates import FailedLogins, Slots
 from dpdb.doors.server.receipts import ReceiptDesk, Receipts
 from dpdb.doors.server.refusals import ClosingError, ForbiddenError, Refusal, refusal_of
 from dpdb.doors.server.tables import OpenTable
 from dpdb.doors.server.timing import Standing, until_grid
+from dpdb.doors.server.workers import Workers
 from dpdb.doors.sql import Admitted, FrontEnd, named_first
+from dpdb.doors.sql.child.messages import Limits
 from dpdb.errors import OWNER_LOG, DpdbError, ParameterError, StatementRefusedError
 from dpdb.names import folded, nearest_words
 from dpdb.privacy import as_float, format_epsilon
 
 _THREADS = 64
+_MOST_RESULT = Limits().result_bytes
 _REFRESH_SECONDS = 1.0
 _MOST_REFUSED_TEXT = 500  # of what is refused by role or rates: it comes as often as anyone likes
 _CHECKERS = ("analyst", "checker")  # roles
@@ -67,6 +71,8 @@ class Desk:
             self._standing = Standing()
             self.receipts = ReceiptDesk(opened.enter_context(closing(signed)), self._told, self._standing.ended)
             self._opened = opened.pop_all()
+        self.workers = Workers()
+        self.kept = KeptRows(limits.kept_mib_per_analyst << 20, limits.kept_mib << 20)
         # Two pools: whoever plans must not wait where others wait for the private session.
         self._free = ThreadPoolExecutor(_THREADS, "dpdb-free")
         self._private = ThreadPoolExecutor(_THREADS, "dpdb-private")
@@ -76,27 +82,44 @@ class Desk:
 
     # -- statements -------------------------------------------------------------------------------------------
 
-    async def run(self, asker: Asker, text: str, *, run_id: str | None = None, table: str | None = None) -> Answer:
+    async def run(
+        self,
+        asker: Asker,
+        text: str,
+        *,
+        run_id: str | None = None,
+        table: str | None = None,
+        most: Most | None = None,
+    ) -> Answer:
         """Answer a statement; asked again under the same run id, with the same releases, at no cost.
+
+        `most` are limits of its result. What it returns is counted in `kept` until it is dropped.
 
         Raises
         ------
         RefusedError
             With what is said of it.
         """
-        return await self._answered(asker, "run", text, run_id, table)
+        return await self._answered(asker, "run", text, run_id, table, most)
 
-    async def check(self, asker: Asker, suite: str, options: Mapping[str, Any], run_id: str | None = None) -> Answer:
+    async def check(
+        self,
+        asker: Asker,
+        suite: str,
+        options: Mapping[str, Any],
+        run_id: str | None = None,
+        most: Most | None = None,
+    ) -> Answer:
         """Run a registered suite of checks by its name; `options` are those of `SuiteAsk` but the run id.
 
-        Errors as `run`.
+        Limits and errors as `run`.
         """
         try:
-            text = check_statement(suite, options)
+            text = await self.workers.run(asker.analyst.name, check_statement, suite, options)
         except ParameterError as error:
             async with self._asked(asker, "check", _CHECKERS, f"dp_check of {suite!r}: {error}"):
                 raise
-        return await self._answered(asker, "check", text, run_id, None)
+        return await self._answered(asker, "check", text, run_id, None, most)
 
     async def explain(self, asker: Asker, text: str, *, table: str | None = None, verb: str = "EXPLAIN") -> Plan:
         """Check a statement, and return its cost and plan. Spends nothing, and waits for nobody's private work.
@@ -114,31 +137,44 @@ class Desk:
             await note("answered")
             return plan
 
-    async def _answered(self, asker: Asker, action: str, text: str, run_id: str | None, table: str | None) -> Answer:
+    async def _answered(
+        self, asker: Asker, action: str, text: str, run_id: str | None, table: str | None, most: Most | None
+    ) -> Answer:
         roles = ("analyst",) if action == "run" else _CHECKERS
+        room = self.kept.room(asker.analyst.name, (most or {}).get("result_bytes", _MOST_RESULT))
         async with self._asked(asker, action, roles, text) as note:
             began = time.monotonic()
             check_run_id(run_id)
             if asker.door == "mcp":
                 await self._in(self._free, lambda: self.directory.refuse_unrationed(asker.analyst))
-            opened, statement = await self._in(self._free, lambda: self._rehearsed(asker, text, run_id, table))
-            if not statement.makes_releases:
-                answer = await self._in(self._free, lambda: _result(opened, statement))
-                await note("answered")
-                return answer
-            with self._standing.private(asker.analyst.name):  # and one of the statements at once, until the grid
-                try:
-                    answer = await self._in(self._private, lambda: _result(opened, statement))
-                finally:
-                    await until_grid(began, self.configuration.limits.release_seconds)
-                releases = [*(release.release_id for release in answer.releases), *answer.runs]
-                # Not before, as of a failure: others wait for the audit, too, and would see when private work ended.
-                await note("answered", format_epsilon(answer.debited), releases)
+            with room as holds:
+                ask = partial(self._rehearsed, asker, text, run_id, table, most)
+                opened, statement = await self._in(self._free, ask)
+                answer, outcome = await self._made(asker, opened, statement, began)
+                # Noted not before the grid: others wait for the audit, too, and would see when private work ended.
+                await note("answered", *outcome)
+                holds(answer.table, answer.table.nbytes)
                 return answer
 
-    def _rehearsed(self, asker: Asker, text: str, run_id: str | None, table: str | None) -> tuple[ExitStack, Admitted]:
+    async def _made(
+        self, asker: Asker, opened: ExitStack, statement: Admitted, began: float
+    ) -> tuple[Answer, tuple[Any, ...]]:
+        """Return the answer to a rehearsed statement, and what the audit notes of it."""
+        if not statement.makes_releases:
+            return await self._in(self._free, lambda: _result(opened, statement)), ()
+        with self._standing.private(asker.analyst.name):  # and one of the statements at once, until the grid
+            try:
+                answer = await self._in(self._private, lambda: _result(opened, statement))
+            finally:
+                await until_grid(began, self.configuration.limits.release_seconds)
+            releases = [*(release.release_id for release in answer.releases), *answer.runs]
+            return answer, (format_epsilon(answer.debited), releases)
+
+    def _rehearsed(
+        self, asker: Asker, text: str, run_id: str | None, table: str | None, most: Most | None
+    ) -> tuple[ExitStack, Admitted]:
         with ExitStack() as opened:
-            statement = opened.enter_context(self._door(asker, text, table).admitted(text, run_id))
+            statement = opened.enter_context(self._door(asker, text, table).admitted(text, run_id, most))
             statement.rehearse()
             return opened.pop_all(), statement
 
@@ -212,9 +248,10 @@ class Desk:
         """Read what an analyst's own debits say, as `Standing` lets him see them."""
         return await self._standing.seen(asker.analyst.name, what, lambda: self._told(read))
 
-    async def schema(self) -> dict[str, Any]:
+    async def schema(self, asker: Asker) -> dict[str, Any]:
         """Return what is public: tables with columns, rules and suites, tables to read by name, and words of SQL."""
-        return await self._told(lambda: views.schema_of(self.tables.values(), self.configuration.public))
+        tables, public = self.tables.values(), self.configuration.public
+        return await self.workers.run(asker.analyst.name, views.schema_of, tables, public)
 
     async def board(self, asker: Asker) -> dict[str, Any]:
         """Return what an owner sees: of every table what is left, who has spent what, and its suites."""
@@ -263,6 +300,7 @@ class Desk:
         self.closing = True
         for pool in (self._free, self._private):
             pool.shutdown(wait=False, cancel_futures=True)
+        self.workers.close()
         self._auditing.shutdown(cancel_futures=True)  # the line that is written now, it completes
         self._opened.close()
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.doors.server.analysts import Analyst
+from dpdb.doors.server.pieces import json_bytes, json_rows, rows_of
 from dpdb.doors.server.refusals import Refusal
 from dpdb.doors.sql import Result
 from dpdb.doors.sql_parameters import CHECK_PARAMETERS
@@ -55,7 +53,19 @@ class Answer(Result):
     def values(self) -> dict[str, Any]:
         """Return its rows, what it has cost, and its releases and verdicts with their ids."""
         return {
-            **_rows(self.table),
+            "columns": columns_of(self.table),
+            "rows": [*rows_of(self.table)],
+            **self._told(),
+        }
+
+    def json_pieces(self) -> Iterator[bytes]:
+        """Give `values` as JSON, in pieces."""
+        yield b'{"columns":' + json_bytes(columns_of(self.table)) + b',"rows":'
+        yield from json_rows(self.table)
+        yield b"," + json_bytes(self._told())[1:]
+
+    def _told(self) -> dict[str, Any]:
+        return {
             "epsilon": self.epsilon,
             "cost": self.words,
             "releases": [release.to_dict() for release in self.releases],
@@ -79,7 +89,13 @@ class Plan:
 
     def values(self) -> dict[str, Any]:
         """Return the plan and its cost."""
-        return {"epsilon": self.epsilon, "cost": self.words, **_rows(self.table)}
+        rows = [*rows_of(self.table)]
+        return {"epsilon": self.epsilon, "cost": self.words, "columns": columns_of(self.table), "rows": rows}
+
+
+def columns_of(table: pa.Table) -> list[dict[str, str]]:
+    """Return the columns of a result as values."""
+    return [{"name": field.name, "type": str(field.type)} for field in table.schema]
 
 
 class RefusedError(Exception):
@@ -132,6 +148,14 @@ def explained(text: str, verb: str) -> Iterator[str]:
 
 MOST_BODY = 128 << 10
 """Bytes of a request."""
+
+Most: TypeAlias = Mapping[str, Any]
+"""Limits of a result, as `dpdb.doors.sql.child.messages.Limits` has them."""
+JSON_MOST: Most = {
+    "rows": 100_000, "values": 1_000_000, "result_bytes": 8 << 20,
+    "advice": " as JSON: write LIMIT, or ask for Arrow (Accept: application/vnd.apache.arrow.stream)",
+}  # fmt: skip
+MCP_MOST: Most = {"rows": 10_000, "values": 20_000, "result_bytes": 1 << 20, "advice": " for a program: write LIMIT"}
 
 STATEMENT: Mapping[str, Any] = {"statement": str, "table": str}
 CHECK_OPTIONS: Mapping[str, Any] = {
@@ -187,32 +211,3 @@ def fields_schema(
     """
     fields = {name: {**_SCHEMAS[kind], **described.get(name, {})} for name, kind in known.items()}
     return {"type": "object", "properties": fields, "required": [*needed], "additionalProperties": False}
-
-
-def json_bytes(found: object) -> bytes:
-    """Return values as JSON, which has neither infinite numbers nor halves of characters."""
-    content = json.dumps(_plain(found), ensure_ascii=False, allow_nan=False, default=str, separators=(",", ":"))
-    return content.encode("utf-8", "replace")
-
-
-def _rows(table: pa.Table) -> dict[str, Any]:
-    columns = [column.to_pylist() for column in table.columns]
-    return {
-        "columns": [{"name": field.name, "type": str(field.type)} for field in table.schema],
-        "rows": [[*row] for row in zip(*columns, strict=True)],
-    }
-
-
-def _plain(value: object) -> object:
-    """Return a value that JSON has: numbers that are none become null, decimals with places and times text."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Decimal) and value.is_finite() and value.as_tuple().exponent == 0:
-        return int(value)  # such as the sum of whole numbers
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
-    return value

@@ -25,11 +25,13 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from dpdb._version import __version__
 from dpdb.doors.server.configuration import Configuration
 from dpdb.doors.server.desk import Desk
-from dpdb.doors.server.exchange import MOST_BODY, Asker, json_bytes
+from dpdb.doors.server.exchange import MOST_BODY, Asker
 from dpdb.doors.server.mcp_tools import INSTRUCTIONS, TOOLS, Tools
+from dpdb.doors.server.pieces import json_bytes
 from dpdb.errors import ParameterError, tell_owner
 
 _MOST_ID = 1_000
+_MOST_PARTS = 1_000
 
 
 def mcp_server(tools: Tools, asker_of: Callable[[Any], Awaitable[Asker | None]]) -> Server[Any]:
@@ -52,10 +54,9 @@ def mcp_server(tools: Tools, asker_of: Callable[[Any], Awaitable[Asker | None]])
         return types.ListToolsResult(tools=found)
 
     async def called(context: Any, parameters: types.CallToolRequestParams) -> types.CallToolResult:
-        values, is_error = await tools.call(await asker_of(context), parameters.name, parameters.arguments or {})
-        text = json_bytes(values).decode()
-        content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
-        return types.CallToolResult(content=content, structured_content=json.loads(text), is_error=is_error)
+        told, is_error = await tools.call(await asker_of(context), parameters.name, parameters.arguments or {})
+        content: list[types.ContentBlock] = [types.TextContent(type="text", text=told.text)]
+        return types.CallToolResult(content=content, structured_content=told.values, is_error=is_error)
 
     return Server("dpdb", version=__version__, instructions=INSTRUCTIONS, on_list_tools=listed, on_call_tool=called)
 
@@ -71,6 +72,8 @@ def invalid_request(content: str | bytes) -> bytes | None:
         return _error(types.PARSE_ERROR, "Parse error: a message is JSON")
     if isinstance(found, list):
         return _error(types.INVALID_REQUEST, "Invalid Request: several messages in a list are not taken: send one")
+    if _has_many_parts(found):
+        return _error(types.INVALID_REQUEST, f"Invalid Request: more than {_MOST_PARTS:,} lists and objects")
     given = found.get("id") if isinstance(found, dict) else None
     is_id = isinstance(given, (str, int)) and not isinstance(given, bool) and len(str(given)) <= _MOST_ID
     if isinstance(found, dict) and "method" in found and "id" in found and not is_id:
@@ -84,6 +87,17 @@ def invalid_request(content: str | bytes) -> bytes | None:
     return None
 
 
+def _has_many_parts(found: object) -> bool:
+    """Whether a message has more lists and objects than any tool takes: checking each takes long."""
+    waiting, count = [found], 0
+    while waiting and count <= _MOST_PARTS:
+        one = waiting.pop()
+        if isinstance(one, (dict, list)):
+            count += 1
+            waiting += one.values() if isinstance(one, dict) else one
+    return count > _MOST_PARTS
+
+
 def _error(code: int, words: str, given: object = None) -> bytes:
     return json_bytes({"jsonrpc": "2.0", "id": given, "error": {"code": code, "message": words}})
 
@@ -95,7 +109,7 @@ class McpOverHttp:
     """Answers requests of MCP by a desk."""
 
     def __init__(self, desk: Desk) -> None:
-        self._server = mcp_server(Tools(desk), _asker_of)
+        self._desk, self._server = desk, mcp_server(Tools(desk), _asker_of)
 
     async def answer(self, asker: Asker, scope: MutableMapping[str, Any], body: bytes) -> tuple[int, str, bytes]:
         """Return the status, the type and the bytes of the answer to one request, which was read.
@@ -107,7 +121,7 @@ class McpOverHttp:
             Of the request, as ASGI has it.
         body : bytes
         """
-        error = invalid_request(body)
+        error = await self._desk.workers.run(asker.analyst.name, invalid_request, body)
         if error is not None:
             return 400, "application/json", error
         status, kind, sent = 500, "", bytearray()

@@ -6,13 +6,15 @@ Refusals are values, and say the same as over HTTP.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.exchange import (
     CHECK_OPTIONS,
+    MCP_MOST,
     STATEMENT,
     Answer,
     Asker,
@@ -20,9 +22,11 @@ from dpdb.doors.server.exchange import (
     checked_fields,
     fields_schema,
 )
+from dpdb.doors.server.pieces import json_bytes
 from dpdb.doors.server.refusals import FAILED, NOT_FOUND, UNAUTHORIZED, Refusal
 from dpdb.errors import OWNER_LOG
 
+Found = TypeVar("Found")
 INSTRUCTIONS = (
     "Releases of private tables under differential privacy; rows are never seen. First call schema and account (free), "
     "then explain (free) with a statement such as SELECT value, lower, upper FROM dp_count('TABLE', EPSILON), and run "
@@ -63,15 +67,28 @@ class Tool:
         return fields_schema(self.known, self.needed, _DESCRIBED)
 
 
+class Told(NamedTuple):
+    """The answer of a tool: as JSON, and as the values that JSON has."""
+
+    text: str
+    values: dict[str, Any]
+
+    @classmethod
+    def of(cls, found: dict[str, Any]) -> Told:
+        """Return values as they are told."""
+        text = json_bytes(found).decode()
+        return cls(text, json.loads(text))
+
+
 class Tools:
     """Answers calls of tools by a desk, whatever happens; used in one event loop."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._running: set[asyncio.Task[tuple[dict[str, Any], bool]]] = set()
+        self._running: set[asyncio.Task[tuple[Told, bool]]] = set()
 
-    async def call(self, asker: Asker | None, name: str, arguments: object) -> tuple[dict[str, Any], bool]:
-        """Return the values of a tool's answer, and whether they are a refusal; `asker` None is a stranger.
+    async def call(self, asker: Asker | None, name: str, arguments: object) -> tuple[Told, bool]:
+        """Return a tool's answer, and whether it is a refusal; `asker` None is a stranger.
 
         A client that cancels its call, or goes, does not end the statement: the moment of its end would tell when a
         release was made, and whoever asks again under the run id gets the answer.
@@ -86,41 +103,48 @@ class Tools:
         if self._running:
             await asyncio.wait([*self._running], timeout=seconds)
 
-    async def _answered(self, asker: Asker | None, name: str, arguments: object) -> tuple[dict[str, Any], bool]:
+    async def _answered(self, asker: Asker | None, name: str, arguments: object) -> tuple[Told, bool]:
         try:
             if asker is None:
                 raise RefusedError(UNAUTHORIZED)
             if name not in TOOLS:
                 raise RefusedError(NOT_FOUND)
             fields = checked_fields(arguments, TOOLS[name].known, *TOOLS[name].needed)
-            return await TOOLS[name].answer(self, asker, fields), False
+            values = await TOOLS[name].answer(self, asker, fields)
+            return await self._working(asker, Told.of, values), False
         except RefusedError as refused:
             refusal = refused.refusal
         except Exception:
             OWNER_LOG.exception("a request failed")
             refusal = FAILED
-        return {"error": refusal.code, "message": refusal.message}, True
+        return Told.of({"error": refusal.code, "message": refusal.message}), True
+
+    async def _working(self, asker: Asker, work: Callable[..., Found], *arguments: Any) -> Found:
+        return await self._desk.workers.run(asker.analyst.name, work, *arguments)
 
     async def _schema(self, asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
-        del asker, fields
-        return {name: found for name, found in (await self._desk.schema()).items() if name != "words"}
+        del fields
+        return {name: found for name, found in (await self._desk.schema(asker)).items() if name != "words"}
 
     async def _account(self, asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
         del fields
         return await self._desk.account(asker)
 
     async def _explain(self, asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
-        return (await self._desk.explain(asker, fields["statement"], table=fields.get("table"))).values()
+        plan = await self._desk.explain(asker, fields["statement"], table=fields.get("table"))
+        return await self._working(asker, plan.values)
 
     async def _run(self, asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
         await self._desk.receipts.refuse_rollback(fields.get("if_receipt"))
         run_id, table = fields.get("run_id"), fields.get("table")
-        return self._cited(asker, await self._desk.run(asker, fields["statement"], run_id=run_id, table=table))
+        answer = await self._desk.run(asker, fields["statement"], run_id=run_id, table=table, most=MCP_MOST)
+        return await self._working(asker, self._cited, asker, answer)
 
     async def _check(self, asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
         await self._desk.receipts.refuse_rollback(fields.get("if_receipt"))
         options = {name: fields[name] for name in CHECK_OPTIONS if name in fields}
-        return self._cited(asker, await self._desk.check(asker, fields["suite"], options, fields.get("run_id")))
+        answer = await self._desk.check(asker, fields["suite"], options, fields.get("run_id"), MCP_MOST)
+        return await self._working(asker, self._cited, asker, answer)
 
     async def _receipt(self, asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
         """As `GET /v1/receipts`. No answer has its receipt in it: it would have to wait until the log shows it."""

@@ -17,6 +17,10 @@ class TooManyError(DpdbError):
     """An analyst asks too often, or for too much at once; nothing was spent."""
 
 
+class KeptRowsError(DpdbError):
+    """Too many bytes of results are kept for an analyst, or for all; nothing was spent."""
+
+
 class ForbiddenError(DpdbError):
     """An analyst's role does not reach so far; nothing was spent."""
 
@@ -57,6 +61,7 @@ NOT_FOUND = Refusal("not_found", "there is nothing here")
 _TOLD: Mapping[str, tuple[type[DpdbError], ...]] = {
     "budget": (errors.BudgetExceededError,),
     "too_many": (TooManyError,),
+    "too_much": (KeptRowsError,),
     "forbidden": (ForbiddenError, errors.RightsError),
     "closing": (ClosingError,),
     "run_id": (errors.RunIdError,),

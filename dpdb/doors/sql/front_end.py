@@ -14,7 +14,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
@@ -150,15 +150,18 @@ class FrontEnd(Closing):
             return self._paid.checks()
 
     @contextmanager
-    def admitted(self, text: str, run_id: str | None = None) -> Iterator[Admitted]:
+    def admitted(
+        self, text: str, run_id: str | None = None, most: Mapping[str, Any] | None = None
+    ) -> Iterator[Admitted]:
         """Check a statement and start its process; error messages in the block and before it have one line.
 
         With `run_id` every call that names no run of its own has one: the first this, the next `run_id/2`, and so on.
+        `most` are limits of its result, see `RemoteDatabase.statement`.
         """
         try:
             checked = self._checked(text, run_id)
             tables = {call.table: call.schema for call in checked.calls.values()}
-            with self._remote.statement(checked.query, tables, checked.statement.kind) as statement:
+            with self._remote.statement(checked.query, tables, checked.statement.kind, most=most) as statement:
                 yield Admitted(checked, statement, self._answers)
         except DpdbError as error:
             error.args = (one_line(str(error)), *error.args[1:])

@@ -15,41 +15,44 @@ import base64
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
-import pyarrow as pa
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.exchange import (
     CHECK_OPTIONS,
+    JSON_MOST,
     MOST_BODY,
     STATEMENT,
     Answer,
     Asker,
+    Most,
     RefusedError,
     checked_fields,
-    json_bytes,
 )
 from dpdb.doors.server.http.openapi import ANSWER, ARROW, MANY, PLAN, ApiRoute, answer_of, openapi_document
+from dpdb.doors.server.pieces import arrow_stream, json_bytes, together
 from dpdb.doors.server.receipts import SignedReceipt
 from dpdb.doors.server.refusals import FAILED, NOT_FOUND, UNAUTHORIZED, Refusal
 from dpdb.errors import OWNER_LOG
 
+Found = TypeVar("Found")
 _JSON, _LINES = "application/json", "application/jsonl"
 _MOST_HISTORY = 1_000
 _RECEIPT = "Dpdb-Receipt"
 
 STATUS: Mapping[str, int] = {
     "bad_request": 400, "unauthorized": 401, "budget": 402, "forbidden": 403, "not_found": 404, "run_id": 409,
-    "rollback": 412, "too_large": 413, "refused": 422, "statement_failed": 422, "too_many": 429, "failed": 500,
+    "rollback": 412, "too_large": 413, "refused": 422, "statement_failed": 422, "too_many": 429, "too_much": 429,
+    "failed": 500,
     "closing": 503, "unavailable": 503,
 }  # fmt: skip
 """The HTTP status of every code."""
@@ -110,9 +113,11 @@ class _Served:
             if token and not self.desk.failed_logins.allows(address):
                 return _refused(Refusal("too_many", UNAUTHORIZED.message))
             return _refused(UNAUTHORIZED, {"WWW-Authenticate": "Bearer"})
-        body = {} if route.known is None else await _body(request, route.known, *route.needed)
-        found = await route.handler(_Call(self, self.desk, Asker(analyst, "http", address), request, body))
-        return found if isinstance(found, Response) else _json(found)
+        call = _Call(self, self.desk, Asker(analyst, "http", address), request, {})
+        if route.known is not None:
+            call = call._replace(body=await call.working(_fields, await _content(request), route.known, route.needed))
+        found = await route.handler(call)
+        return found if isinstance(found, Response) else _written(await call.working(json_bytes, found))
 
     async def lost(self, request: Request, error: Exception) -> Response:
         """Answer a request that no route takes."""
@@ -135,6 +140,20 @@ class _Call(NamedTuple):
     request: Request
     body: dict[str, Any]
 
+    async def working(self, work: Callable[..., Found], *arguments: Any) -> Found:
+        """Do work whose time the request decides."""
+        return await self.desk.workers.run(self.asker.analyst.name, work, *arguments)
+
+    @property
+    def most(self) -> Most | None:
+        """The limits of a result in the form that the request wants."""
+        return None if self.wants_arrow else JSON_MOST
+
+    @property
+    def wants_arrow(self) -> bool:
+        """Whether it wants rows as Arrow."""
+        return ARROW in self.request.headers.get("accept", "")
+
     @property
     def run_id(self) -> str | None:
         """The run that the request names."""
@@ -149,17 +168,19 @@ class _Call(NamedTuple):
 async def _run(call: _Call) -> Response:
     await call.desk.receipts.refuse_rollback(call.seen)
     statement, table = call.body["statement"], call.body.get("table")
-    return _answer(call, await call.desk.run(call.asker, statement, run_id=call.run_id, table=table))
+    found = await call.desk.run(call.asker, statement, run_id=call.run_id, table=table, most=call.most)
+    return await _answer(call, found)
 
 
 async def _check(call: _Call) -> Response:
     asked = {name: call.body[name] for name in CHECK_OPTIONS if name in call.body}
     await call.desk.receipts.refuse_rollback(call.seen)
-    return _answer(call, await call.desk.check(call.asker, call.body["suite"], asked, call.run_id))
+    return await _answer(call, await call.desk.check(call.asker, call.body["suite"], asked, call.run_id, call.most))
 
 
 async def _explain(call: _Call) -> dict[str, Any]:
-    return (await call.desk.explain(call.asker, call.body["statement"], table=call.body.get("table"))).values()
+    plan = await call.desk.explain(call.asker, call.body["statement"], table=call.body.get("table"))
+    return await call.working(plan.values)
 
 
 async def _history(call: _Call) -> dict[str, Any]:
@@ -259,10 +280,10 @@ def _page(page: Page) -> Callable[[Request], Awaitable[Response]]:
     return shown
 
 
-async def _body(request: Request, known: Mapping[str, Any], *needed: str) -> dict[str, Any]:
+def _fields(content: bytes, known: Mapping[str, Any], needed: Sequence[str]) -> dict[str, Any]:
     """Read a JSON object whose keys are known, each of its type; `needed` must be there."""
     try:
-        found = json.loads(await _content(request))
+        found = json.loads(content)
     except (ValueError, RecursionError):
         raise RefusedError(Refusal("bad_request", "the body is not JSON")) from None
     return checked_fields(found, known, *needed)
@@ -277,17 +298,27 @@ async def _content(request: Request) -> bytes:
     return bytes(content)
 
 
-def _answer(call: _Call, answer: Answer) -> Response:
+async def _answer(call: _Call, answer: Answer) -> Response:
     named = call.desk.receipts.named(call.asker, answer)
     linked = {_RECEIPT: f"/v1/receipts?{urlencode(named)}"} if named else {}
-    if ARROW in call.request.headers.get("accept", ""):
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, answer.table.schema) as writer:
-            writer.write_table(answer.table)
+    if call.wants_arrow:
         ids = ",".join(release.release_id for release in answer.releases)
-        headers = {**_HEADERS, **linked, "Dpdb-Epsilon": f"{answer.epsilon:.9f}", "Dpdb-Releases": ids[:4_000]}
-        return Response(sink.getvalue().to_pybytes(), media_type=ARROW, headers=headers)
-    return _json(answer.values(), headers=linked)
+        linked |= {"Dpdb-Epsilon": f"{answer.epsilon:.9f}", "Dpdb-Releases": ids[:4_000]}
+    pieces = arrow_stream(answer.table) if call.wants_arrow else answer.json_pieces()
+    made = call.desk.workers.each(call.asker.analyst.name, together(pieces))
+    kind, headers = ARROW if call.wants_arrow else _JSON, {**_HEADERS, **linked}
+    first = await anext(made)
+    second = await anext(made, None)
+    if second is None:
+        return Response(first, 200, headers, kind)
+    return StreamingResponse(_chained((first, second), made), 200, headers, kind)
+
+
+async def _chained(first: Iterable[bytes], rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    for piece in first:
+        yield piece
+    async for piece in rest:
+        yield piece
 
 
 def _refused(refusal: Refusal, headers: Mapping[str, str] | None = None) -> Response:
@@ -301,7 +332,11 @@ def _ends(refusal: Refusal) -> bool:
 
 
 def _json(found: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(json_bytes(found), status, {**_HEADERS, **(headers or {})}, _JSON)
+    return _written(json_bytes(found), status, headers)
+
+
+def _written(content: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(content, status, {**_HEADERS, **(headers or {})}, _JSON)
 
 
 _NAMING = ("Idempotency-Key", "If-Receipt")
@@ -323,7 +358,7 @@ ROUTES = (
     ApiRoute("GET", "/v1/receipts/salts", _receipt_salts,
              "The same receipts with the salts of their answers, by which the asker finds his answers in them.",
              answer_of("receipts", receipts=MANY), parameters=("run", "release", "If-Receipt")),
-    ApiRoute("GET", "/v1/schema", lambda call: call.desk.schema(), "Say what is public.",
+    ApiRoute("GET", "/v1/schema", lambda call: call.desk.schema(call.asker), "Say what is public.",
              answer_of("tables public words")),
     ApiRoute("GET", "/v1/board", lambda call: call.desk.board(call.asker), "For owners: who has spent what.",
              answer_of("tables")),

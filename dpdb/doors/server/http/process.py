@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
@@ -35,6 +36,7 @@ _FIXED: dict[str, Any] = {
 }  # fmt: skip
 """Settings of uvicorn."""
 _CERTIFICATE_SECONDS = 5.0
+_SWITCH_SECONDS = 0.0005  # the event loop waits so long for a thread at work, several times for one request
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -53,6 +55,7 @@ def serve(configuration: Configuration, say: Callable[[str], None]) -> None:
     DpdbError
         The certificate, the address, a table, a ledger or the audit file cannot be used; nothing was spent.
     """
+    sys.setswitchinterval(_SWITCH_SECONDS)
     tls = None
     if configuration.certificate is not None and configuration.private_key is not None:
         tls = Certificate(configuration.certificate, configuration.private_key)

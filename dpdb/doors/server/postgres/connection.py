@@ -14,6 +14,7 @@ import socket
 import ssl
 import struct
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from dpdb.doors.server.analysts import Analyst, LoginKeys
@@ -96,6 +97,7 @@ class Connection:
 
     async def serve(self) -> None:
         """Answer until the client goes, or must."""
+        conversation = None
         try:
             async with asyncio.timeout(self._limits.request_seconds):
                 conversation = await self._begun()
@@ -106,6 +108,7 @@ class Connection:
                 self.is_silent = False
                 await conversation.answer(kind, body)
                 self.is_silent = True
+                await asyncio.sleep(0)  # what was read ahead waits for whoever else has sent something
             if conversation is not None and self._server.is_closing:
                 self._say(_ENDED)
         except (OSError, asyncio.IncompleteReadError, TimeoutError, ssl.SSLError):
@@ -116,6 +119,9 @@ class Connection:
             OWNER_LOG.exception("a connection failed")
             self._say(WireError("XX000", "the request failed; the reason is in the owner's log"))
         finally:
+            if conversation is not None:
+                conversation.close()
+            self._statements = None
             await self._gone()
 
     async def _gone(self) -> None:
@@ -224,7 +230,7 @@ class Connection:
             given.get("database") or analyst.name,
             settings,
             holds=lambda: desk.directory.login(analyst.name) == (analyst, keys),
-            may_read=lambda size: self._server.may_read(analyst.name, size),
+            may_read=partial(self._server.may_read, analyst.name),
             keep=self._server.keep,
         )
         self._is_known = True

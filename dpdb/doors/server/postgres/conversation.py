@@ -7,25 +7,25 @@ https://www.postgresql.org/docs/15/protocol-flow.html
 
 from __future__ import annotations
 
-import asyncio
 import struct
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import pyarrow as pa
 
 from dpdb.doors.server.exchange import RefusedError
+from dpdb.doors.server.pieces import slices
 from dpdb.doors.server.postgres.parameters import read_value
 from dpdb.doors.server.postgres.session import bare
 from dpdb.doors.server.postgres.statements import Outcome, Prepared, Statements
 from dpdb.doors.server.postgres.values import Column, columns_of, encoded, row_description
 from dpdb.doors.server.postgres.wire import Reading, WireError, data_rows, message, report, texts, wire_error
-from dpdb.doors.server.refusals import refusal_of
+from dpdb.doors.server.refusals import KeptRowsError, refusal_of
 from dpdb.doors.sql import split_statements
 from dpdb.errors import StatementRefusedError
 
-_ROWS = 1_000  # written at a time
 _EMPTY, _NO_DATA, _SUSPENDED = message(b"I"), message(b"n"), message(b"s")
 
 
@@ -95,9 +95,12 @@ class Conversation:
         self._prepared: dict[str, Prepared] = {}
         self._portals: dict[str, Portal] = {}
         self._skips = False  # until the next Sync, after an error
-        self._answers: dict[bytes, Callable[[Reading], Awaitable[None]]] = {
-            b"P": self._parse, b"B": self._bind, b"D": self._describe, b"E": self._execute, b"C": self._close,
-        }  # fmt: skip
+
+    def close(self) -> None:
+        """Drop all that is kept for the client."""
+        self._prepared.clear()
+        self._portals.clear()
+        self._statements.close()
 
     def ready(self) -> None:
         """Say that the next statement may come."""
@@ -120,9 +123,9 @@ class Conversation:
             self._skips = False
             self._synchronized()
             self.ready()
-        elif kind in self._answers:
+        elif kind in _ANSWERS:
             if not self._skips:
-                self._skips = not await self._told(self._answers[kind], Reading(body))
+                self._skips = not await self._told(partial(_ANSWERS[kind], self), Reading(body))
         elif kind == b"F":
             self._failed(WireError("0A000", "functions are called by SELECT"))
             self.ready()
@@ -136,7 +139,7 @@ class Conversation:
             await answer(reading)
         except RefusedError as error:
             self._failed(wire_error(error.refusal))
-        except StatementRefusedError as error:
+        except (StatementRefusedError, KeptRowsError) as error:
             self._failed(wire_error(refusal_of(error)))
         except WireError as error:
             if error.is_final:
@@ -152,29 +155,24 @@ class Conversation:
         self._client.write(report(b"E", error.fields("ERROR")))
 
     async def _simple(self, reading: Reading) -> None:
-        text = reading.text()
-        reading.end()
         self._prepared.pop("", None)  # the simple protocol forgets what has no name
         self._portals.pop("", None)
-        try:
-            parts = split_statements(text)
-        except StatementRefusedError as error:
-            raise WireError("54000", str(error)) from None
+        parts = await self._statements.working(_split_message, reading)
         for part in parts:
-            outcome = await self._statements.run_simple(bare(part))
+            outcome = await self._statements.run_simple(part)
             self._dropped(outcome.tag)
             if outcome.table is not None:
-                columns = columns_of(outcome.table.schema)
-                self._client.write(row_description(columns, [0] * len(columns)))
-                await self._rows(outcome.table, columns, [0] * len(columns))
+                columns = await self._statements.working(columns_of, outcome.table.schema)
+                formats = [0] * len(columns)
+                self._client.write(await self._statements.working(row_description, columns, formats))
+                await self._rows(outcome.table, columns, formats)
             self._complete(outcome)
         if not parts:
             self._client.write(_EMPTY)
 
     async def _parse(self, reading: Reading) -> None:
-        name, text, oids = reading.text(), reading.text(), reading.types()
-        reading.end()
-        self._statements.refuse_after_failure(bare(text))
+        name, text, oids = await self._statements.working(_parse_message, reading)
+        self._statements.refuse_after_failure(text)
         if name and name in self._prepared:
             raise WireError("42P05", f"there is a statement {name[:60]!r} already")
         self._prepared.pop(name, None)
@@ -184,18 +182,14 @@ class Conversation:
         self._client.write(message(b"1"))
 
     async def _bind(self, reading: Reading) -> None:
-        name, statement, formats = reading.text(), reading.text(), reading.shorts()
-        values, wanted = [reading.sized() for _ in range(reading.count())], reading.shorts()
-        reading.end()
+        name, statement = reading.text(), reading.text()
         found = self._statement(statement)
         self._statements.refuse_after_failure(found.text)
         if name and name in self._portals:
             raise WireError("42P03", f"there is a portal {name[:60]!r} already")
-        if len(values) != len(found.oids) or len(formats) not in (0, 1, len(values)):
-            raise WireError("08P01", f"{len(values)} values for {len(found.oids)} parameters")
-        each = formats if len(formats) == len(values) else [*formats, 0][:1] * len(values)
-        read = [read_value(*one) for one in zip(values, found.oids, each, strict=True)]
-        portal = Portal(found, found.bound(read), wanted)
+        if found.oids:  # what has no parameters is not written again
+            self._statements.refuse_much(len(found.text) + reading.left)
+        portal = await self._statements.working(_bound_message, reading, found)
         self._portals.pop(name, None)
         _refuse_many([*self._portals.values(), portal])
         self._portals[name] = portal
@@ -217,7 +211,8 @@ class Conversation:
             formats = portal.formats_of(columns or ())
         else:
             raise WireError("08P01", "what is described is a statement or a portal")
-        self._client.write(_NO_DATA if columns is None else row_description(columns, formats))
+        working = self._statements.working
+        self._client.write(_NO_DATA if columns is None else await working(row_description, columns, formats))
 
     async def _execute(self, reading: Reading) -> None:
         name, most = reading.text(), reading.whole()
@@ -254,7 +249,7 @@ class Conversation:
             return
         left = outcome.table.num_rows - portal.sent
         sent = min(left, most) if most > 0 else left
-        columns = portal.columns or columns_of(outcome.table.schema)
+        columns = portal.columns or await self._statements.working(columns_of, outcome.table.schema)
         await self._rows(outcome.table.slice(portal.sent, sent), columns, portal.formats_of(columns))
         portal.sent += sent
         if sent < left:
@@ -272,9 +267,8 @@ class Conversation:
         self._client.write(message(b"3"))
 
     async def _rows(self, table: pa.Table, columns: Sequence[Column], formats: Sequence[int]) -> None:
-        for start in range(0, table.num_rows, _ROWS):
-            some = table.slice(start, _ROWS)
-            self._client.write(await asyncio.to_thread(_written, some, columns, formats))
+        for some in slices(table):
+            self._client.write(await self._statements.working(_written, some, columns, formats))
             await self._client.drain()
 
     def _complete(self, outcome: Outcome) -> None:
@@ -301,6 +295,39 @@ class Conversation:
         if name not in self._portals:
             raise WireError("34000", f"there is no portal {name[:60]!r}")
         return self._portals[name]
+
+
+def _split_message(reading: Reading) -> list[str]:
+    text = reading.text()
+    reading.end()
+    try:
+        return [bare(part) for part in split_statements(text)]
+    except StatementRefusedError as error:
+        raise WireError("54000", str(error)) from None
+
+
+def _parse_message(reading: Reading) -> tuple[str, str, list[int]]:
+    name, text, oids = reading.text(), reading.text(), reading.types()
+    reading.end()
+    return name, bare(text), oids
+
+
+def _bound_message(reading: Reading, found: Prepared) -> Portal:
+    """Read what follows the names in a message, and write the statement with its values."""
+    formats = reading.shorts()
+    values, wanted = [reading.sized() for _ in range(reading.count())], reading.shorts()
+    reading.end()
+    if len(values) != len(found.oids) or len(formats) not in (0, 1, len(values)):
+        raise WireError("08P01", f"{len(values)} values for {len(found.oids)} parameters")
+    each = formats if len(formats) == len(values) else [*formats, 0][:1] * len(values)
+    read = [read_value(*one) for one in zip(values, found.oids, each, strict=True)]
+    return Portal(found, found.bound(read), wanted)
+
+
+_ANSWERS: Mapping[bytes, Callable[[Conversation, Reading], Awaitable[None]]] = {
+    b"P": Conversation._parse, b"B": Conversation._bind, b"D": Conversation._describe,
+    b"E": Conversation._execute, b"C": Conversation._close,
+}  # fmt: skip
 
 
 def _written(table: pa.Table, columns: Sequence[Column], formats: Sequence[int]) -> bytes:

@@ -242,10 +242,10 @@ _MOST = 2  # whose rows are kept
 
 
 class Cursors:
-    """The cursors of one connection, and what is left of their rows."""
+    """The cursors of one connection: their rows, and how many of them were fetched."""
 
     def __init__(self) -> None:
-        self._left: dict[str, pa.Table] = {}
+        self._left: dict[str, tuple[pa.Table, int]] = {}
 
     @staticmethod
     def is_about(text: str) -> bool:
@@ -275,7 +275,8 @@ class Cursors:
         query = re.sub(r"\S", " ", found[0]) + text[found.end() :]  # words keep their places
         if verb_of(query) not in _QUERIES:
             raise WireError("42601", "a cursor is of a query: write SELECT ...")
-        self._left[name], notice = await run(query)
+        table, notice = await run(query)
+        self._left[name] = table, 0
         return notice
 
     def fetch(self, text: str) -> pa.Table:
@@ -284,12 +285,12 @@ class Cursors:
         if found is None:
             raise WireError("0A000", "write FETCH 100 FROM name; rows come once and in order")
         name = _plain(found["name"])
-        left = self._left_of(name)
+        table, place = self._left_of(name)
+        left = table.num_rows - place
         most = found["most"] or "1"
-        count = left.num_rows if most.upper() == "ALL" else min(int(most), left.num_rows)
-        rest = left.slice(count)
-        self._left[name] = rest if rest.num_rows else left.schema.empty_table()
-        return left.slice(0, count)
+        count = left if most.upper() == "ALL" else min(int(most), left)
+        self._left[name] = (table, place + count) if count < left else (table.schema.empty_table(), 0)
+        return table.slice(place, count)
 
     def close(self, text: str) -> None:
         """Forget a cursor, or all."""
@@ -307,7 +308,7 @@ class Cursors:
         """Forget all of them: their transaction has ended."""
         self._left.clear()
 
-    def _left_of(self, name: str) -> pa.Table:
+    def _left_of(self, name: str) -> tuple[pa.Table, int]:
         if name not in self._left:
             raise WireError("34000", f"there is no cursor {name!r}")
         return self._left[name]

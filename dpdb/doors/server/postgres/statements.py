@@ -19,7 +19,7 @@ from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.exchange import Answer, Asker
 from dpdb.doors.server.postgres import catalog
 from dpdb.doors.server.postgres.parameters import OIDS, TEXT_ARRAY, parameter_type
-from dpdb.doors.server.postgres.session import Cursors, Settings, bare, verb_of
+from dpdb.doors.server.postgres.session import Cursors, Settings, verb_of
 from dpdb.doors.server.postgres.values import Column, columns_of, described_columns
 from dpdb.doors.server.postgres.wire import WireError
 from dpdb.doors.sql import MOST_PARAMETERS, ParameterType, Template, Value, literal_node, replace_all, split_statements
@@ -111,8 +111,39 @@ def _catalog_tree(text: str) -> tuple[exp.Expr, list[int]]:
     return tree, [oids.get(one, OIDS["TEXT"]) for one in range(max(oids, default=-1) + 1)]
 
 
-_MOST_DESCRIBED = 100
+_MOST_DESCRIBED = 5_000  # columns, of statements that are kept as described
+_MOST_FETCH = 1_000
+_TREE = 256  # bytes that a parsed statement takes for each of its characters
 Found = TypeVar("Found")
+
+
+def _refuse_several(text: str) -> None:
+    try:
+        if len(split_statements(text)) > 1:
+            raise WireError("42601", "one message prepares one statement")
+    except StatementRefusedError as error:
+        raise WireError("54000", str(error)) from None
+
+
+def _catalog_prepared(text: str, given: Sequence[int]) -> Prepared:
+    tree, oids = _catalog_tree(text) if "$" in text else (None, [])
+    return Prepared(text, "catalog", _merged(given, oids), tree)
+
+
+def _desk_prepared(text: str, given: Sequence[int]) -> Prepared:
+    template = _template(text) if "$" in text else None
+    if template is None or not template.types:
+        return Prepared(text, "desk", _merged(given, ()))
+    suggested = [TEXT_ARRAY if one in template.lists else OIDS[kind] for one, kind in enumerate(template.types)]
+    return Prepared(text, "desk", _merged(given, suggested), template)
+
+
+def _template(text: str) -> Template | None:
+    """Read a statement; None if it cannot be read."""
+    try:
+        return Template(text)
+    except StatementRefusedError:
+        return None
 
 
 @dataclass(frozen=True)
@@ -180,7 +211,7 @@ class Statements:
         Parameters
         ----------
         text
-            As the client sent it.
+            Bare.
         given
             Types of parameters that the client knows; 0 where it does not.
 
@@ -188,25 +219,18 @@ class Statements:
         ------
         WireError
             There are several statements, or the parameters are no `$1`, `$2`, ...
+        KeptRowsError
+            Too much is kept for the analyst.
         """
-        text = bare(text)
         if not text:
             return Prepared(text, "nothing")
-        try:
-            if len(split_statements(text)) > 1:
-                raise WireError("42601", "one message prepares one statement")
-        except StatementRefusedError as error:
-            raise WireError("54000", str(error)) from None
+        await self.working(_refuse_several, text)
         if self.settings.is_about(text):
             return Prepared(text, "session")
-        if await self.is_catalog(text):
-            tree, oids = await asyncio.to_thread(_catalog_tree, text) if "$" in text else (None, [])
-            return Prepared(text, "catalog", _merged(given, oids), tree)
-        template = await self.template(text) if "$" in text else None
-        if template is None or not template.types:
-            return Prepared(text, "desk", _merged(given, ()))
-        suggested = [TEXT_ARRAY if one in template.lists else OIDS[kind] for one, kind in enumerate(template.types)]
-        return Prepared(text, "desk", _merged(given, suggested), template)
+        is_catalog = await self.is_catalog(text)
+        size = len(text) * (_TREE if "$" in text else 1)
+        found = await self.working(_catalog_prepared if is_catalog else _desk_prepared, text, given)
+        return self._desk.kept.hold(self._asker.analyst.name, found, size)
 
     async def run(self, text: str, about: str | None = None) -> Outcome:
         """Answer a bare statement.
@@ -226,7 +250,7 @@ class Statements:
         if not text:
             return Outcome(None)
         self.refuse_after_failure(text)
-        told = self.settings.answer(text)
+        told = await self.working(self.settings.answer, text)
         if told is not None:
             return Outcome(*told)
         if about == "catalog" or (about is None and await self.is_catalog(text)):
@@ -250,6 +274,8 @@ class Statements:
 
     async def _of_cursor(self, text: str) -> Outcome:
         text, verb = text.lstrip(), verb_of(text)
+        if len(text) > _MOST_FETCH and verb != "DECLARE":
+            raise WireError("54000", f"FETCH and CLOSE have at most {_MOST_FETCH:,} characters")
         if verb == "CLOSE":
             self._cursors.close(text)
             return Outcome("CLOSE CURSOR")
@@ -299,32 +325,36 @@ class Statements:
         text, template = prepared.text, prepared.template
         if isinstance(template, Template):
             if bound is not None and template.shapes_columns:
-                template = await self.template(bound) or template
+                self.refuse_much(len(bound))
+                template = await self.working(_template, bound) or template
             table = next(iter(self._desk.tables))
             suite = next((name for one in self._desk.tables.values() for name in one.suites), "")
-            text = template.described(prepared.types[: len(template.types)], table, suite)
+            text = await self.working(template.described, prepared.types[: len(template.types)], table, suite)
         elif verb_of(text) == "CALL":  # which DESCRIBE does not take; as long as the other word
             text = re.sub("CALL", "FROM", text, count=1, flags=re.IGNORECASE)
         if text not in self._described:
             plan = await self._asked(self._desk.explain(self._asker, text, verb="DESCRIBE"))
             is_shown = verb_of(prepared.text) in ("EXPLAIN", "DESCRIBE")
-            if len(self._described) >= _MOST_DESCRIBED:
+            shown = (columns_of, plan.table.schema) if is_shown else (described_columns, plan.table)
+            found = await self.working(*shown)
+            if sum(map(len, self._described.values())) + len(found) + len(self._described) > _MOST_DESCRIBED:
                 self._described.clear()
-            self._described[text] = columns_of(plan.table.schema) if is_shown else described_columns(plan.table)
+            self._described[text] = found
         return self._described[text]
 
-    async def template(self, text: str) -> Template | None:
-        """Read a statement; None if it cannot be read."""
-        self.refuse_much(len(text))
-        try:
-            return await asyncio.to_thread(Template, text)
-        except StatementRefusedError:
-            return None
+    async def working(self, work: Callable[..., Found], *arguments: Any) -> Found:
+        """Do work whose time a message decides, in the analyst's turn; see `Workers`."""
+        return await self._desk.workers.run(self._asker.analyst.name, work, *arguments)
+
+    def close(self) -> None:
+        """Drop all that is kept for the client."""
+        self._cursors.forget()
+        self._described.clear()
 
     async def is_catalog(self, text: str) -> bool:
         """Return whether a statement is about the catalog."""
         self.refuse_much(len(text))
-        return await asyncio.to_thread(catalog.is_about, text)
+        return await self.working(catalog.is_about, text)
 
     def refuse_much(self, size: int) -> None:
         """Raise `WireError` where an analyst has had too many characters read or written in this minute."""
@@ -335,9 +365,10 @@ class Statements:
         """Return what a statement about the catalog says, None of any other."""
         self._refuse_ended()
         try:
-            return await catalog.answer(text, self._desk, self._asker.analyst, self._database)
+            found = await catalog.answer(text, self._desk, self._asker.analyst, self._database)
         except StatementRefusedError as error:
             raise WireError("0A000", str(error)) from None
+        return None if found is None else self._desk.kept.hold(self._asker.analyst.name, found, found.nbytes)
 
     def cancel(self) -> None:
         """Tell the client that the statement that runs is cancelled; what was debited stays so."""

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dpdb.doors.server.pieces import python_values
 from dpdb.doors.server.postgres.wire import WireError, message, sized, texts
 
 INFINITE_DAYS, INFINITE_MICROSECONDS = 2**31 - 1, 2**63 - 1
@@ -211,7 +212,7 @@ def _plain(array: pa.Array, kind: Type) -> list[Any]:
         inside = _element(kind)
         flat = _plain(array.flatten(), inside)
         found, place = [], 0
-        for size in pc.list_value_length(array).to_pylist():
+        for size in python_values(pc.list_value_length(array)):
             found.append(None if size is None else flat[place : place + size])
             place += size or 0
         return found
@@ -219,11 +220,11 @@ def _plain(array: pa.Array, kind: Type) -> list[Any]:
         array = array.cast(pa.int32())
     elif kind.kind in ("timestamp", "timestamptz"):
         factor = {"s": 1_000_000, "ms": 1_000, "us": 1, "ns": 0}[array.type.unit]
-        whole = array.cast(pa.int64()).to_pylist()
+        whole = python_values(array.cast(pa.int64()))
         return [None if one is None else one * factor if factor else one // 1_000 for one in whole]
     elif kind.kind == "time":
         array = array.cast(pa.time64("us"), safe=False).cast(pa.int64())
-    return list(array.to_pylist())
+    return python_values(array)
 
 
 def _element(kind: Type) -> Type:

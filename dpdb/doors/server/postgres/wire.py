@@ -14,7 +14,7 @@ from dpdb.doors.server.refusals import Refusal
 
 SQLSTATE: Mapping[str, str] = {
     "refused": "42501", "statement_failed": "22000", "budget": "53400", "forbidden": "42501", "run_id": "22023",
-    "too_many": "53000", "failed": "XX000", "closing": "57P01", "unavailable": "58000",
+    "too_many": "53000", "too_much": "53200", "failed": "XX000", "closing": "57P01", "unavailable": "58000",
 }  # fmt: skip
 """The code of PostgreSQL of every code of the desk."""
 
@@ -96,6 +96,11 @@ class Reading:
 
     def __init__(self, body: bytes) -> None:
         self._body, self._place = body, 0
+
+    @property
+    def left(self) -> int:
+        """Bytes that were not read yet."""
+        return len(self._body) - self._place
 
     def raw(self, size: int) -> bytes:
         """Read so many bytes."""

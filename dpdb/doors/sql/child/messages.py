@@ -135,6 +135,8 @@ class Limits:
         Bytes of a result in Arrow's stream format; both sides count.
     rows, values : int
         Rows of a result, and its single values, counting each one in lists and structs; both sides count rows.
+    advice : str
+        What an analyst is told behind what his result exceeds.
     """
 
     seconds: float = 60.0
@@ -142,6 +144,7 @@ class Limits:
     result_bytes: int = 64 << 20
     rows: int = 1_000_000
     values: int = 10_000_000
+    advice: str = ""
 
     def impose(self) -> None:
         """Put this process under those limits that a POSIX system has. There is no way back."""

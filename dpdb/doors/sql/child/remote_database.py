@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 from sqlglot import exp
@@ -83,7 +83,13 @@ class RemoteDatabase:
 
     @contextmanager
     def statement(
-        self, query: str, answers: Mapping[str, pa.Schema], form: Form = "query", *, macros: str = ""
+        self,
+        query: str,
+        answers: Mapping[str, pa.Schema],
+        form: Form = "query",
+        *,
+        macros: str = "",
+        most: Mapping[str, Any] | None = None,
     ) -> Iterator[RemoteStatement]:
         """Run the process of one statement while the block lasts.
 
@@ -97,12 +103,15 @@ class RemoteDatabase:
             ``"query"`` to run the query, ``"explain"`` for its query plan, ``"describe"`` for its columns.
         macros : str
             SQL of the caller's own that defines what the query may call.
+        most : mapping, optional
+            Limits of this statement, instead of those of all.
 
         Raises
         ------
         EngineError
             If no process can be started.
         """
+        limits = dataclasses.replace(self._limits, **(most or {}))
         request = {
             "query": query,
             "form": form,
@@ -110,10 +119,10 @@ class RemoteDatabase:
             "schema": ANSWERS,
             "public": None if self._public.file is None else str(self._public.file),
             "settings": sql_file("settings") + macros,
-            "limits": dataclasses.asdict(self._limits),
+            "limits": dataclasses.asdict(limits),
         }
         with self._children.child() as child:
-            yield RemoteStatement(self, child, request, answers)
+            yield RemoteStatement(self, child, request, answers, limits)
 
     def _tell_lacking(self, reasons: bytearray) -> None:
         """Tell the owner, once, which walls of the kernel the workers lack, as one said before it ran anything."""
@@ -132,9 +141,14 @@ class RemoteStatement:
     """A statement in its process: rehearse and run it, or show its plan or columns. `RemoteDatabase` makes it."""
 
     def __init__(
-        self, database: RemoteDatabase, child: Child, request: Mapping[str, object], answers: Mapping[str, pa.Schema]
+        self,
+        database: RemoteDatabase,
+        child: Child,
+        request: Mapping[str, object],
+        answers: Mapping[str, pa.Schema],
+        limits: Limits,
     ) -> None:
-        self._database, self._limits = database, database._limits
+        self._database, self._limits = database, limits
         self._child, self._request = child, request
         # Not `empty_table()`, which imports pandas where there is one.
         self._no_answers = {name: pa.Table.from_batches([], schema) for name, schema in answers.items()}
@@ -196,7 +210,8 @@ class RemoteStatement:
         except TimeoutError:
             raise StatementFailedError(f"the statement was stopped after {self._limits.seconds:g} seconds") from None
         except messages.TooLongError:
-            raise StatementFailedError(f"the result is larger than {self._limits.result_bytes >> 20} MiB") from None
+            most = f"{self._limits.result_bytes >> 20} MiB{self._limits.advice}"
+            raise StatementFailedError(f"the result is larger than {most}") from None
         except messages.ClosedError:
             self._child.end()
             raise StatementFailedError(_last_words(self._child.exit_code, self._limits)) from None
@@ -260,7 +275,7 @@ def read_result(content: bytes | bytearray, limits: Limits) -> pa.Table:
         raise StatementFailedError("the result is damaged") from None
     for found, most, what in ((table.num_rows, limits.rows, "rows"), (values, limits.values, "values")):
         if found > most:
-            raise StatementFailedError(f"the result has more than {most:,} {what}")
+            raise StatementFailedError(f"the result has more than {most:,} {what}{limits.advice}")
     return table
 
 

@@ -150,9 +150,9 @@ def _result(connection: duckdb.DuckDBPyConnection, statement: Any, limits: Limit
             _refuse_unsendable(batch)
             rows += batch.num_rows
             if rows > limits.rows:
-                raise _RefusedError(f"the result has more than {limits.rows:,} rows")
+                raise _RefusedError(f"the result has more than {limits.rows:,} rows{limits.advice}")
             writer.write_batch(batch)
             if sink.tell() > limits.result_bytes:
-                raise _RefusedError(f"the result is larger than {limits.result_bytes >> 20} MiB")
+                raise _RefusedError(f"the result is larger than {limits.result_bytes >> 20} MiB{limits.advice}")
     reader.close()
     return sink.getvalue()

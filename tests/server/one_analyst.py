@@ -1,0 +1,217 @@
+"""One analyst who sends each kind of message at its largest, and what others wait for meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+from server_site import Server
+from wire_client import EndedError, Wire, bind, describe, packed, parse
+
+__all__ = ["ATTACKS", "Waits", "attacked", "resident", "rows_of"]
+
+BINDS = 80
+
+
+def rows_of(power: int, column: str = "1 AS n") -> str:
+    """A statement of 3 ** power rows."""
+    tables = ", ".join(f"states AS s{number}" for number in range(power))
+    return f"SELECT {column} FROM {tables}"
+
+
+def logged_in(server: Server, name: str = "ann") -> Wire:
+    wire = Wire(server.postgres_port, seconds=300)
+    assert wire.log_in(name, server.site.tokens[name])[-1] == (b"Z", b"I")
+    return wire
+
+
+def on_wires(many: int, ask: Callable[[Wire], object]) -> Callable[[Server], None]:
+    def attack(server: Server) -> None:
+        def one() -> None:
+            with contextlib.suppress(OSError, EndedError), logged_in(server) as wire:
+                ask(wire)
+
+        threads = [threading.Thread(target=one) for _ in range(many)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    return attack
+
+
+def over_http(many: int, ask: Callable[[Server], object]) -> Callable[[Server], None]:
+    def attack(server: Server) -> None:
+        threads = [threading.Thread(target=ask, args=(server,)) for _ in range(many)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    return attack
+
+
+def posted(path: str, content: bytes) -> Callable[[Server], object]:
+    def ask(server: Server) -> None:
+        headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+        with server.client("ann", timeout=300) as client:
+            client.post(path, content=content, headers=headers)
+
+    return ask
+
+
+def statement(text: str) -> bytes:
+    return json.dumps({"statement": text}).encode()
+
+
+def called(tool: str, **arguments: object) -> bytes:
+    call = {"name": tool, "arguments": arguments}
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}).encode()
+
+
+def binds(wire: Wire) -> None:
+    many = 900
+    text = "SELECT " + ",".join(f"${number}" for number in range(1, many + 1))
+    values = [b"1"] * many
+    wire.extended(parse(text, "s"), *(bind(*values, name="s", portal=f"p{number}") for number in range(BINDS)))
+
+
+def sums(wire: Wire) -> None:
+    wire.extended(parse("SELECT " + "+".join(["$1"] * 4_800)))
+
+
+def syncs(wire: Wire, many: int = 20_000) -> None:
+    sending = threading.Thread(target=wire.send, args=(packed(b"S") * many,))
+    sending.start()
+    wire.exactly(6 * many)
+    sending.join()
+
+
+WIDE = ",".join(f"{number} AS a{number}" for number in range(1, 3_300))
+LONGEST = 128 << 10
+
+ATTACKS: Mapping[str, Callable[[Server], None]] = {
+    "parse": on_wires(6, sums),
+    "bind": on_wires(1, binds),
+    "split": on_wires(2, lambda wire: wire.query("a;" * (LONGEST // 2 - 4))),
+    "session": on_wires(2, lambda wire: wire.query("SHOW ALL;" * 1_000)),
+    "comments": on_wires(2, lambda wire: wire.query("/**/" * (LONGEST // 4 - 4) + "SELECT 1")),
+    "types": on_wires(2, lambda wire: wire.extended(parse("SELECT 1", "", *[25] * 32_000))),
+    "values": on_wires(2, lambda wire: wire.extended(parse("SELECT $1", "s"), bind(*[None] * 32_000, name="s"))),
+    "list": on_wires(2, lambda wire: wire.extended(
+        parse("SELECT $1", "s", 1009), bind(b"{" + b",".join([b"a"] * 10_000) + b"}", name="s"))),
+    "describe": on_wires(2, lambda wire: wire.extended(parse(f"SELECT {WIDE}", "s"), describe("S", "s"))),
+    "messages": on_wires(4, syncs),
+    "rows": on_wires(2, lambda wire: wire.query(rows_of(12))),
+    "long row": on_wires(2, lambda wire: wire.query(f"SELECT array_agg(n) AS l FROM ({rows_of(13)}) LIMIT 1")),
+    "catalog": on_wires(24, lambda wire: wire.query(
+        "SELECT count(*) FROM " + ", ".join(f"pg_catalog.pg_type t{number}" for number in range(24)))),
+    "json": over_http(2, posted("/v1/run", statement(rows_of(13, "1 AS n, 'some text' AS t") + " LIMIT 1000000"))),
+    "longest json": over_http(2, posted("/v1/run", statement(rows_of(13, "1 AS n, 'some text' AS t") + " LIMIT 100000"))),
+    "long json row": over_http(2, posted("/v1/run", statement(f"SELECT array_agg(n) AS l FROM ({rows_of(13)})"))),
+    "body": over_http(8, posted("/v1/explain", b"[" + b"[]," * (LONGEST // 3 - 2) + b"0]")),
+    "fields": over_http(8, posted("/v1/check", json.dumps({"suite": "x", "keys": ["a"] * 25_000}).encode())),
+    "mcp body": over_http(8, posted("/mcp", b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":['
+                                    + b"[]," * (LONGEST // 3 - 30) + b"0]}}")),
+    "mcp": over_http(2, posted("/mcp", called("run", statement=rows_of(11, "1 AS n, 'some text' AS t")))),
+}  # fmt: skip
+
+
+class Waits:
+    """How long others wait: `times` by kind of request, in seconds."""
+
+    def __init__(self, server: Server, kinds: str = "health select") -> None:
+        self._server, self._kinds = server, kinds.split()
+        self.times: dict[str, list[float]] = {kind: [] for kind in self._kinds}
+
+    @contextlib.contextmanager
+    def asking(self) -> Iterator[None]:
+        """Ask again and again while the block lasts, each kind in a thread of its own."""
+        ended = threading.Event()
+        threads = [threading.Thread(target=self._ask, args=(kind, ended)) for kind in self._kinds]
+        for thread in threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            for thread in threads:
+                thread.join()
+
+    def _ask(self, kind: str, ended: threading.Event) -> None:
+        with ExitStack() as opened:
+            ask = getattr(self, f"_{kind}")(opened)
+            while not ended.is_set() or not self.times[kind]:
+                began = time.monotonic()
+                ask()
+                self.times[kind].append(time.monotonic() - began)
+                time.sleep(0.02)
+
+    def _health(self, opened: ExitStack) -> Callable[[], None]:
+        client = opened.enter_context(self._server.client(timeout=300))
+
+        def ask() -> None:
+            assert client.get("/healthz").status_code == 200
+
+        return ask
+
+    def _select(self, opened: ExitStack) -> Callable[[], None]:
+        wire = opened.enter_context(logged_in(self._server, "bob"))
+
+        def ask() -> None:
+            assert [kind for kind, _ in wire.query("SELECT 1")] == [b"T", b"D", b"C", b"Z"]
+
+        return ask
+
+    def _release(self, opened: ExitStack) -> Callable[[], None]:
+        client = opened.enter_context(self._server.client("bob", timeout=300))
+        numbers = itertools.count()
+
+        def ask() -> None:
+            body = {"statement": f"SELECT value FROM dp_count('visits', 0.0001, label := '{next(numbers)}')"}
+            assert client.post("/v1/run", json=body).status_code == 200
+
+        return ask
+
+    def _mcp(self, opened: ExitStack) -> Callable[[], None]:
+        client = opened.enter_context(self._server.client("bob", timeout=300))
+        headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+
+        def ask() -> None:
+            assert client.post("/mcp", content=called("account"), headers=headers).status_code == 200
+
+        return ask
+
+    def worst(self, kind: str) -> float:
+        return max(self.times[kind])
+
+    def median(self, kind: str) -> float:
+        times = sorted(self.times[kind])
+        return times[len(times) // 2]
+
+    def __str__(self) -> str:
+        shown = (f"{kind} p50 {self.median(kind):.3f} worst {self.worst(kind):.3f} ({len(self.times[kind])})"
+                 for kind in self._kinds)  # fmt: skip
+        return ", ".join(shown)
+
+
+def attacked(server: Server, kind: str, kinds: str = "health select") -> tuple[Waits, float]:
+    """Return what others wait for during an attack, and how long it lasts."""
+    waits = Waits(server, kinds)
+    with waits.asking():
+        time.sleep(0.1)
+        began = time.monotonic()
+        ATTACKS[kind](server)
+        took = time.monotonic() - began
+    return waits, took
+
+
+def resident(server: Server) -> int:
+    """Bytes of the server's process in memory."""
+    return int(Path(f"/proc/{server.process.pid}/statm").read_text().split()[1]) * 4_096
