@@ -95,6 +95,7 @@ def syncs(wire: Wire, many: int = 20_000) -> None:
 
 WIDE = ",".join(f"{number} AS a{number}" for number in range(1, 3_300))
 LONGEST = 128 << 10
+PAIRS = rows_of(13, "1 AS n, 'some text' AS t")
 
 ATTACKS: Mapping[str, Callable[[Server], None]] = {
     "parse": on_wires(6, sums),
@@ -112,8 +113,8 @@ ATTACKS: Mapping[str, Callable[[Server], None]] = {
     "long row": on_wires(2, lambda wire: wire.query(f"SELECT array_agg(n) AS l FROM ({rows_of(13)}) LIMIT 1")),
     "catalog": on_wires(24, lambda wire: wire.query(
         "SELECT count(*) FROM " + ", ".join(f"pg_catalog.pg_type t{number}" for number in range(24)))),
-    "json": over_http(2, posted("/v1/run", statement(rows_of(13, "1 AS n, 'some text' AS t") + " LIMIT 1000000"))),
-    "longest json": over_http(2, posted("/v1/run", statement(rows_of(13, "1 AS n, 'some text' AS t") + " LIMIT 100000"))),
+    "json": over_http(2, posted("/v1/run", statement(PAIRS + " LIMIT 1000000"))),
+    "longest json": over_http(2, posted("/v1/run", statement(PAIRS + " LIMIT 100000"))),
     "long json row": over_http(2, posted("/v1/run", statement(f"SELECT array_agg(n) AS l FROM ({rows_of(13)})"))),
     "body": over_http(8, posted("/v1/explain", b"[" + b"[]," * (LONGEST // 3 - 2) + b"0]")),
     "fields": over_http(8, posted("/v1/check", json.dumps({"suite": "x", "keys": ["a"] * 25_000}).encode())),

@@ -166,6 +166,11 @@ class Directory:
     ledgers : mapping of table to path
     shared : function, optional
         Adds digests of ended tokens to those that other servers have seen, and returns them all; see `Audit.ended`.
+
+    Attributes
+    ----------
+    is_readable : bool
+        Whether all ledgers could be read when they were read last; otherwise nobody is known.
     """
 
     def __init__(
@@ -174,6 +179,7 @@ class Directory:
         self._lock, self._shared = threading.Lock(), shared
         self._by_digest: Mapping[str, Analyst] = {}
         self._ended: set[str] = set()
+        self.is_readable = False
         self._logins: Mapping[str, tuple[Analyst, str | None]] = {}
         self._opened = ExitStack()
         with self._opened as opened:
@@ -187,7 +193,7 @@ class Directory:
             try:
                 found = [ledger.access() for ledger in self.ledgers.values()]
             except BaseException:
-                self._by_digest, self._logins = {}, {}
+                self._by_digest, self._logins, self.is_readable = {}, {}, False
                 raise
             first, *others = found
             self._ended |= {access.token for ledger in found for access in ledger.values() if access.ended}
@@ -201,6 +207,7 @@ class Directory:
             }
             self._by_digest = {one.token: Analyst(name, one.role) for name, one in known.items()}
             self._logins = {name: (Analyst(name, one.role), one.scram) for name, one in known.items()}
+            self.is_readable = True
 
     def holder(self, token: str) -> Analyst | None:
         """Return who holds a token, None if nobody does."""

@@ -241,13 +241,20 @@ def _files(keys: TomlKeys, key: str, folder: Path) -> dict[str, Path]:
     for name, text in keys.table(key).items():
         if not isinstance(text, str) or not text:
             raise keys.error(key, f"{name!r}: expected a file, got {text!r}")
-        found[name] = existing_file(keys, folder / text, key)
+        found[name] = _rereadable(keys, existing_file(keys, folder / text, key), key)
     return found
+
+
+def _rereadable(keys: TomlKeys, path: Path, key: str) -> Path:
+    """Return the path of a file or folder; a pipe or device would keep the server waiting, or be read once."""
+    if not (path.is_file() or path.is_dir()):
+        raise keys.error(key, f"{path} is a pipe or a device: a server reads files again")
+    return path
 
 
 def _optional_file(keys: TomlKeys, folder: Path, key: str) -> Path | None:
     text = keys.text(key)
-    return None if text is None else existing_file(keys, folder / text, key)
+    return None if text is None else _rereadable(keys, existing_file(keys, folder / text, key), key)
 
 
 def _refuse_shared(path: Path, tables: tuple[ServedTable, ...], public: Mapping[str, Path]) -> None:

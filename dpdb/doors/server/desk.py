@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager, closing
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from dpdb.doors.server import views
 from dpdb.doors.server.analysts import Analyst, Directory
@@ -27,7 +27,7 @@ from dpdb.doors.server.refusals import ClosingError, ForbiddenError, Refusal, re
 from dpdb.doors.server.tables import OpenTable
 from dpdb.doors.server.timing import Standing, until_grid
 from dpdb.doors.server.workers import Workers
-from dpdb.doors.sql import Admitted, FrontEnd, named_first
+from dpdb.doors.sql import Admitted, AskedErrors, FrontEnd, named_first
 from dpdb.doors.sql.child.messages import Limits
 from dpdb.errors import OWNER_LOG, DpdbError, ParameterError, StatementRefusedError
 from dpdb.names import folded, nearest_words
@@ -38,7 +38,17 @@ _MOST_RESULT = Limits().result_bytes
 _REFRESH_SECONDS = 1.0
 _MOST_REFUSED_TEXT = 500  # of what is refused by role or rates: it comes as often as anyone likes
 _CHECKERS = ("analyst", "checker")  # roles
+_ERRORS = AskedErrors("requests that failed")
 Found = TypeVar("Found")
+
+
+class _Wanted(NamedTuple):
+    """What is asked: a statement, under which run id, of which table, and the limits of its result."""
+
+    text: str
+    run_id: str | None
+    table: str | None
+    most: Most | None
 
 
 class Desk:
@@ -100,7 +110,7 @@ class Desk:
         RefusedError
             With what is said of it.
         """
-        return await self._answered(asker, "run", text, run_id, table, most)
+        return await self._answered(asker, "run", _Wanted(text, run_id, table, most))
 
     async def check(
         self,
@@ -119,7 +129,7 @@ class Desk:
         except ParameterError as error:
             async with self._asked(asker, "check", _CHECKERS, f"dp_check of {suite!r}: {error}"):
                 raise
-        return await self._answered(asker, "check", text, run_id, None, most)
+        return await self._answered(asker, "check", _Wanted(text, run_id, None, most))
 
     async def explain(self, asker: Asker, text: str, *, table: str | None = None, verb: str = "EXPLAIN") -> Plan:
         """Check a statement, and return its cost and plan. Spends nothing, and waits for nobody's private work.
@@ -137,19 +147,16 @@ class Desk:
             await note("answered")
             return plan
 
-    async def _answered(
-        self, asker: Asker, action: str, text: str, run_id: str | None, table: str | None, most: Most | None
-    ) -> Answer:
+    async def _answered(self, asker: Asker, action: str, wanted: _Wanted) -> Answer:
         roles = ("analyst",) if action == "run" else _CHECKERS
-        room = self.kept.room(asker.analyst.name, (most or {}).get("result_bytes", _MOST_RESULT))
-        async with self._asked(asker, action, roles, text) as note:
+        room = self.kept.room(asker.analyst.name, (wanted.most or {}).get("result_bytes", _MOST_RESULT))
+        async with self._asked(asker, action, roles, wanted.text) as note:
             began = time.monotonic()
-            check_run_id(run_id)
+            check_run_id(wanted.run_id)
             if asker.door == "mcp":
                 await self._in(self._free, lambda: self.directory.refuse_unrationed(asker.analyst))
             with room as holds:
-                ask = partial(self._rehearsed, asker, text, run_id, table, most)
-                opened, statement = await self._in(self._free, ask)
+                opened, statement = await self._in(self._free, partial(self._rehearsed, asker, wanted))
                 answer, outcome = await self._made(asker, opened, statement, began)
                 # Noted not before the grid: others wait for the audit, too, and would see when private work ended.
                 await note("answered", *outcome)
@@ -170,11 +177,10 @@ class Desk:
             releases = [*(release.release_id for release in answer.releases), *answer.runs]
             return answer, (format_epsilon(answer.debited), releases)
 
-    def _rehearsed(
-        self, asker: Asker, text: str, run_id: str | None, table: str | None, most: Most | None
-    ) -> tuple[ExitStack, Admitted]:
+    def _rehearsed(self, asker: Asker, wanted: _Wanted) -> tuple[ExitStack, Admitted]:
         with ExitStack() as opened:
-            statement = opened.enter_context(self._door(asker, text, table).admitted(text, run_id, most))
+            door = self._door(asker, wanted.text, wanted.table)
+            statement = opened.enter_context(door.admitted(wanted.text, wanted.run_id, wanted.most))
             statement.rehearse()
             return opened.pop_all(), statement
 
@@ -317,5 +323,5 @@ def _refusal(error: Exception) -> Refusal:
     """Return what is said of an error; what is not said goes to the owner's log."""
     refusal = refusal_of(error)
     if not isinstance(error, DpdbError) or str(error) != refusal.message:
-        OWNER_LOG.error("a request failed", exc_info=error)
+        _ERRORS.tell("a request failed", error)
     return refusal

@@ -1,4 +1,4 @@
-"""`KeptRows`: how many bytes of results the server holds for its analysts, whatever connection, cursor or portal has them.
+"""`KeptRows`: how many bytes of results are held for analysts, whatever connection, cursor or portal has them.
 
 What a statement may return at most is counted before it runs, and what it has returned from then on, until its rows
 are dropped. So a statement is refused before it costs anything, and never because of its result.
@@ -11,7 +11,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from dpdb.doors.server.refusals import KeptRowsError
 
@@ -77,11 +77,11 @@ class KeptRows:
                 "taken by rows that you have not fetched and statements that run or are prepared: fetch or close some"
             )
 
-    def _counted(self, name: str, kept: Any, size: int) -> Any:
+    def _counted(self, name: str, kept: Held, size: int) -> Held:
         size += _LEAST
         with self._lock:
             self._held[name] += size
-        weakref.finalize(kept, self._free, name, size).atexit = False
+        weakref.finalize(kept, self._free, name, size)
         return kept
 
     def _free(self, name: str, size: int) -> None:

@@ -23,10 +23,11 @@ from dpdb.doors.server.exchange import (
     fields_schema,
 )
 from dpdb.doors.server.pieces import json_bytes
-from dpdb.doors.server.refusals import FAILED, NOT_FOUND, UNAUTHORIZED, Refusal
-from dpdb.errors import OWNER_LOG
+from dpdb.doors.server.refusals import FAILED, NOT_FOUND, UNAUTHORIZED, UNREADABLE, Refusal
+from dpdb.doors.sql import AskedErrors
 
 Found = TypeVar("Found")
+_ERRORS = AskedErrors("calls of tools that failed")
 INSTRUCTIONS = (
     "Releases of private tables under differential privacy; rows are never seen. First call schema and account (free), "
     "then explain (free) with a statement such as SELECT value, lower, upper FROM dp_count('TABLE', EPSILON), and run "
@@ -106,7 +107,7 @@ class Tools:
     async def _answered(self, asker: Asker | None, name: str, arguments: object) -> tuple[Told, bool]:
         try:
             if asker is None:
-                raise RefusedError(UNAUTHORIZED)
+                raise RefusedError(UNAUTHORIZED if self._desk.directory.is_readable else UNREADABLE)
             if name not in TOOLS:
                 raise RefusedError(NOT_FOUND)
             fields = checked_fields(arguments, TOOLS[name].known, *TOOLS[name].needed)
@@ -114,8 +115,8 @@ class Tools:
             return await self._working(asker, Told.of, values), False
         except RefusedError as refused:
             refusal = refused.refusal
-        except Exception:
-            OWNER_LOG.exception("a request failed")
+        except Exception as error:
+            _ERRORS.tell("a request failed", error)
             refusal = FAILED
         return Told.of({"error": refusal.code, "message": refusal.message}), True
 

@@ -55,6 +55,8 @@ class Refusal:
 _LOGGED = "; the reason is in the owner's log"
 FAILED = Refusal("failed", f"the request failed{_LOGGED}")
 """Of every error whose words are not known to be public."""
+UNREADABLE = Refusal("unavailable", f"the ledger cannot be used now, and nothing was released{_LOGGED}")
+"""Of every login while it is not known who has which token."""
 UNAUTHORIZED = Refusal("unauthorized", "a valid token is needed")
 NOT_FOUND = Refusal("not_found", "there is nothing here")
 # In this order: a class before those that it is one of. Their messages name what the analyst wrote, or his own runs.
@@ -79,7 +81,7 @@ _SAID: tuple[tuple[type[DpdbError], str, str], ...] = (
         "rollback",
         "the server's ledger does not have what an earlier receipt has shown; nothing was released",
     ),
-    (errors.LedgerError, "unavailable", f"the ledger cannot be used now, and nothing was released{_LOGGED}"),
+    (errors.LedgerError, UNREADABLE.code, UNREADABLE.message),
     (UnauditedError, "unavailable", f"the audit cannot be written now, and nothing was released{_LOGGED}"),
     (
         errors.UnansweredError,

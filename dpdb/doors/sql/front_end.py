@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from dpdb.doors.sql.admitted import Admitted, Answer, Checked, Identity, PaidAnswers, PlannedCall, Planner, Result
+from dpdb.doors.sql.asked_errors import AskedErrors
 from dpdb.doors.sql.call import read_call
 from dpdb.doors.sql.check import check_statement
 from dpdb.doors.sql.child.messages import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase
 from dpdb.doors.sql.parse import Statement, one_line, parse_statement, placed
 from dpdb.doors.sql.rewrite import rewritten
-from dpdb.errors import OWNER_LOG, DpdbError, EngineError, ParameterError, StatementRefusedError
+from dpdb.errors import DpdbError, EngineError, ParameterError, StatementRefusedError
 from dpdb.names import folded
 from dpdb.release import Ask, Release, Session, new_run_id
 from dpdb.stopping import Closing
@@ -34,6 +35,7 @@ from dpdb.suites import CheckResults, CheckRun, RegisteredSuite, SuiteAsk
 if TYPE_CHECKING:
     from dpdb.diagnosis import DiagnosisAsk, PreparedDiagnosis
 
+_ERRORS = AskedErrors("statements that are not understood")
 _MOST_CALLS = 100
 
 
@@ -174,8 +176,8 @@ class FrontEnd(Closing):
             raise placed(error, text) from None
         except DpdbError:
             raise
-        except Exception:  # a tree that the checks did not foresee is not run
-            OWNER_LOG.exception("statement refused")
+        except Exception as error:  # a tree that the checks did not foresee is not run
+            _ERRORS.tell("statement refused", error)
             raise StatementRefusedError("the statement is not understood") from None
 
     def _placed(self, statement: Statement, run_id: str | None) -> Checked:

@@ -257,7 +257,13 @@ def _inside(node: exp.Expr, around: _Around) -> Iterator[tuple[exp.Expr, _Around
     else:
         in_call = around.in_call
         # A named argument has the kind that its value has; what is deeper inside is text.
-        kind = around.kind if isinstance(node, _NAMED) and release_name(node.parent) else "text" if in_call else None
+        kind = (
+            around.kind
+            if isinstance(node, _NAMED) and node.parent and release_name(node.parent)
+            else "text"
+            if in_call
+            else None
+        )
     parts = [*node.iter_expressions()]
     is_compared = isinstance(node, _COMPARING) and (around.is_compared or any(map(_is_numeric, parts)))
     for part in parts:

@@ -41,10 +41,11 @@ from dpdb.doors.server.exchange import (
 from dpdb.doors.server.http.openapi import ANSWER, ARROW, MANY, PLAN, ApiRoute, answer_of, openapi_document
 from dpdb.doors.server.pieces import arrow_stream, json_bytes, together
 from dpdb.doors.server.receipts import SignedReceipt
-from dpdb.doors.server.refusals import FAILED, NOT_FOUND, UNAUTHORIZED, Refusal
-from dpdb.errors import OWNER_LOG
+from dpdb.doors.server.refusals import FAILED, NOT_FOUND, UNAUTHORIZED, UNREADABLE, Refusal
+from dpdb.doors.sql import AskedErrors
 
 Found = TypeVar("Found")
+_ERRORS = AskedErrors("requests over HTTP that failed")
 _JSON, _LINES = "application/json", "application/jsonl"
 _MOST_HISTORY = 1_000
 _RECEIPT = "Dpdb-Receipt"
@@ -97,8 +98,8 @@ class _Served:
                 response = _refused(refused.refusal)
             except ClientDisconnect:
                 response = _refused(_BAD)
-            except Exception:
-                OWNER_LOG.exception("a request failed")
+            except Exception as error:
+                _ERRORS.tell("a request failed", error)
                 response = _refused(FAILED)
             self.statuses[response.status_code] += 1
             return response
@@ -110,6 +111,8 @@ class _Served:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         analyst = await self.desk.holder(token.strip()) if scheme.lower() == "bearer" and token else None
         if analyst is None:
+            if token and not self.desk.directory.is_readable:
+                return _refused(UNREADABLE)
             if token and not self.desk.failed_logins.allows(address):
                 return _refused(Refusal("too_many", UNAUTHORIZED.message))
             return _refused(UNAUTHORIZED, {"WWW-Authenticate": "Bearer"})

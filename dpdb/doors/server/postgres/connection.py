@@ -38,10 +38,13 @@ from dpdb.doors.server.postgres.wire import (
     message,
     report,
     texts,
+    wire_error,
 )
 from dpdb.doors.server.rates import PerMinute
-from dpdb.errors import OWNER_LOG
+from dpdb.doors.server.refusals import UNREADABLE
+from dpdb.doors.sql import AskedErrors
 
+_ERRORS = AskedErrors("connections that failed")
 _BUFFER = 16 << 10
 _CLOSE_SECONDS = 1.0
 _ENDED = WireError("57P01", "the connection ends: the server stops, or others came while it was silent")
@@ -115,8 +118,8 @@ class Connection:
             pass
         except WireError as error:
             self._say(error)
-        except Exception:
-            OWNER_LOG.exception("a connection failed")
+        except Exception as error:
+            _ERRORS.tell("a connection failed", error)
             self._say(WireError("XX000", "the request failed; the reason is in the owner's log"))
         finally:
             if conversation is not None:
@@ -196,6 +199,8 @@ class Connection:
     async def _logged_in(self, name: str) -> tuple[Analyst, LoginKeys]:
         """Return who has proved to have the token of a name; whether anybody has that name, nobody learns."""
         desk, end_point = self._server.desk, self._end_point
+        if not desk.directory.is_readable:
+            raise wire_error(UNREADABLE)
         known = desk.directory.login(name)
         keys = mock_keys(desk.directory.login_salt(name)) if known is None else known[1]
         self.write(message(b"R", struct.pack("!i", 10), texts(*mechanisms(end_point)), b"\0"))

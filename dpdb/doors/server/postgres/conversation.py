@@ -249,7 +249,9 @@ class Conversation:
             return
         left = outcome.table.num_rows - portal.sent
         sent = min(left, most) if most > 0 else left
-        columns = portal.columns or await self._statements.working(columns_of, outcome.table.schema)
+        columns = portal.columns or []
+        if portal.columns is None:
+            columns = await self._statements.working(columns_of, outcome.table.schema)
         await self._rows(outcome.table.slice(portal.sent, sent), columns, portal.formats_of(columns))
         portal.sent += sent
         if sent < left:

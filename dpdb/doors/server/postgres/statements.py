@@ -21,7 +21,8 @@ from dpdb.doors.server.postgres import catalog
 from dpdb.doors.server.postgres.parameters import OIDS, TEXT_ARRAY, parameter_type
 from dpdb.doors.server.postgres.session import Cursors, Settings, verb_of
 from dpdb.doors.server.postgres.values import Column, columns_of, described_columns
-from dpdb.doors.server.postgres.wire import WireError
+from dpdb.doors.server.postgres.wire import WireError, wire_error
+from dpdb.doors.server.refusals import UNREADABLE
 from dpdb.doors.sql import MOST_PARAMETERS, ParameterType, Template, Value, literal_node, replace_all, split_statements
 from dpdb.errors import StatementRefusedError
 
@@ -313,12 +314,14 @@ class Statements:
         if prepared.about == "nothing":
             return None
         if prepared.about == "session":
-            shown = self.settings.answer(prepared.text) if verb_of(prepared.text) == "SHOW" else None
-            return None if shown is None or shown[1] is None else columns_of(shown[1].schema)
+            if verb_of(prepared.text) != "SHOW":
+                return None
+            shown = await self.working(self.settings.answer, prepared.text)
+            return None if shown is None or shown[1] is None else await self.working(columns_of, shown[1].schema)
         if prepared.about == "catalog":
             found = await self.catalog(bound or prepared.bound([None] * len(prepared.oids)))
             if found is not None:
-                return columns_of(found.schema)
+                return await self.working(columns_of, found.schema)
         return await self._of_desk(prepared, bound)
 
     async def _of_desk(self, prepared: Prepared, bound: str | None) -> list[Column]:
@@ -397,6 +400,8 @@ class Statements:
         )  # fmt: skip
 
     def _refuse_ended(self) -> None:
+        if not self._desk.directory.is_readable:
+            raise wire_error(UNREADABLE)
         if not self._holds():
             raise WireError("28000", "the token by which you have logged in is void", is_final=True)
 

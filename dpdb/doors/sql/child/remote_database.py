@@ -22,6 +22,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.database import Database, sql_file
+from dpdb.doors.sql.asked_errors import AskedErrors
 from dpdb.doors.sql.child import messages
 from dpdb.doors.sql.child.children import Child, Children
 from dpdb.doors.sql.child.messages import Limits
@@ -34,6 +35,7 @@ from dpdb.sources import Files, find_files, parquet_columns, parquet_scan
 
 Form = Literal["query", "explain", "describe"]
 
+_ERRORS = AskedErrors("statements that failed")
 _MOST_REASON = 64 << 10
 _STREAM_END = 1 << 10
 # What DuckDB's words are about: `kind` of a refusal.
@@ -217,7 +219,7 @@ class RemoteStatement:
             raise StatementFailedError(_last_words(self._child.exit_code, self._limits)) from None
         if kind == messages.FAILED:
             reason = bytes(content[:_MOST_REASON]).decode(errors="replace")
-            OWNER_LOG.error("%s\n%s", reason, self._request["query"])
+            _ERRORS.tell(f"{reason}\n{self._request['query']}")
             # The rest quotes the rewritten statement.
             raise StatementFailedError(one_line(reason.partition("\n\nLINE ")[0]))
         if kind != wanted:

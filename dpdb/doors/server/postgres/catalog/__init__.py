@@ -10,7 +10,10 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
@@ -22,24 +25,27 @@ from dpdb.doors.server.exchange import RefusedError
 from dpdb.doors.server.postgres.catalog.content import Content, Shown, relation_name
 from dpdb.doors.server.postgres.catalog.functions import FUNCTIONS, macros
 from dpdb.doors.server.postgres.catalog.question import parsed, query_of, with_kinds
-from dpdb.doors.server.postgres.catalog.rewrite import rewritten
+from dpdb.doors.server.postgres.catalog.rewrite import Rewritten, rewritten
 from dpdb.doors.server.rates import PerMinute
 from dpdb.doors.server.refusals import Refusal
+from dpdb.doors.server.workers import Shares, Workers
+from dpdb.doors.sql import AskedErrors
 from dpdb.doors.sql.child.messages import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase
-from dpdb.errors import OWNER_LOG, DpdbError, StatementRefusedError
+from dpdb.errors import DpdbError, StatementRefusedError
 
 __all__ = ["answer", "is_about", "parsed"]
 
 _LIMITS = Limits(seconds=5.0, memory=1 << 30, result_bytes=16 << 20, rows=100_000, values=2_000_000)
 _MOST_TEXT = 65_536
 _PER_MINUTE = 1_000  # a tool that connects asks fifty at once
-_AT_ONCE = 4
+_AT_ONCE = 4  # of one analyst half of them
 # Without any of these, or of its functions, a statement is not about the catalog.
 _WORDS = re.compile(
     rf"\b(?:pg_|information_schema|current_|session_user|user\b|version\b|::\s*reg|reg[a-z]+\b|{'|'.join(FUNCTIONS)})",
     re.I,
 )
+_ERRORS = AskedErrors("questions to the catalog that failed")
 _FAILED = "the catalog cannot answer this"
 
 
@@ -63,10 +69,8 @@ async def answer(text: str, desk: Desk, analyst: Analyst, database: str) -> pa.T
     RefusedError
         The analyst asks too often.
     """
-    if not _may_be_about(text):
-        return None
     catalog = await _catalog_of(desk)
-    return await catalog.answer(text, analyst.name, database)
+    return await catalog.answer(text, desk.workers, analyst.name, database)
 
 
 def is_about(text: str) -> bool:
@@ -88,20 +92,26 @@ class _Catalog:
         self._content = Content(tuple(tables))
         self._remote = RemoteDatabase({}, _LIMITS)
         self._rate = PerMinute(_PER_MINUTE)
-        self._free = asyncio.Semaphore(_AT_ONCE)
+        self._shares, self._free = Shares(_AT_ONCE // 2), asyncio.Semaphore(_AT_ONCE)
+        self._asking = ThreadPoolExecutor(_AT_ONCE, "dpdb-catalog")
 
-    async def answer(self, text: str, analyst: str, database: str) -> pa.Table | None:
+    async def answer(self, text: str, workers: Workers, analyst: str, database: str) -> pa.Table | None:
+        query = await workers.run(analyst, self._rewritten, text)
+        if query is None:
+            return None
         if not self._rate.allows(analyst):
             raise RefusedError(Refusal("too_many", "too many questions to the catalog: wait a little"))
-        async with self._free:
-            return await asyncio.to_thread(self._answered, text, analyst, database)
+        async with self._shares.one(analyst), self._free:
+            ask = partial(self._answered, query, analyst, database)
+            return await asyncio.get_running_loop().run_in_executor(self._asking, ask)
 
-    def _answered(self, text: str, analyst: str, database: str) -> pa.Table | None:
-        try:
-            tree = query_of(text)
-            if tree is None:
-                return None
-            query = rewritten(tree, self._content)
+    def _rewritten(self, text: str) -> Rewritten | None:
+        with _failures():
+            tree = query_of(text) if _may_be_about(text) else None
+            return None if tree is None else rewritten(tree, self._content)
+
+    def _answered(self, query: Rewritten, analyst: str, database: str) -> pa.Table:
+        with _failures():
             rows = {
                 relation_name(name): self._content.table(name, analyst, database) for name in sorted(query.relations)
             }
@@ -110,13 +120,20 @@ class _Catalog:
             with self._remote.statement(query.sql, schemas, macros=defined) as statement:
                 statement.rehearse()
                 return with_kinds(statement.run(rows), query.kinds)
-        except StatementRefusedError:
-            raise
-        except DpdbError as error:
-            raise StatementRefusedError(str(error)) from None
-        except Exception:
-            OWNER_LOG.exception("the catalog failed")
-            raise StatementRefusedError(_FAILED) from None
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    """Say in public words why the catalog does not answer."""
+    try:
+        yield
+    except StatementRefusedError:
+        raise
+    except DpdbError as error:
+        raise StatementRefusedError(str(error)) from None
+    except Exception as error:
+        _ERRORS.tell("the catalog failed", error)
+        raise StatementRefusedError(_FAILED) from None
 
 
 _CATALOGS: WeakKeyDictionary[Desk, _Catalog] = WeakKeyDictionary()
