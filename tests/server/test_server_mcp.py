@@ -324,10 +324,10 @@ def test_a_call_that_is_cancelled_does_not_end_the_statement(tmp_path: Path) -> 
                 await asked
             account, is_error = await tools.call(asker, "account", {})
             assert not is_error
-            assert account["tables"][0]["spent"] == 0.25  # as it waits for the statement
+            assert account.values["tables"][0]["spent"] == 0.25  # as it waits for the statement
             await tools.finished(60)
-        values, _ = await tools.call(asker, "run", {"statement": COUNT, "run_id": "one"})
-        assert values["epsilon"] == 0.25
+        told, _ = await tools.call(asker, "run", {"statement": COUNT, "run_id": "one"})
+        assert told.values["epsilon"] == 0.25
 
     try:
         asyncio.run(cancelled())

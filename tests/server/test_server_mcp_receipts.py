@@ -47,9 +47,9 @@ class Agents:
     async def refusable(self, name: str, tool: str, **arguments: Any) -> dict[str, Any]:
         analyst = await self.desk.holder(self.site.tokens[name])
         assert analyst is not None
-        values, is_error = await self.tools.call(Asker(analyst, "mcp", "here"), tool, arguments)
-        assert is_error == ("error" in values)
-        return values
+        told, is_error = await self.tools.call(Asker(analyst, "mcp", "here"), tool, arguments)
+        assert is_error == ("error" in told.values)
+        return told.values
 
 
 def opened(folder: Path, found: dict[str, Any]) -> list[Receipt]:
