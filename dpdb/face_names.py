@@ -134,7 +134,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.measures.measure_names": "EXACT MeasureName NAMES",
         "dpdb.measures.mechanism": "Mechanism Run Words read_together",
         "dpdb.measures.mechanisms.at_one_theta": "at_theta declared takes_theta",
-        "dpdb.measures.registry": "all_measures counted measure_named measures_named",
+        "dpdb.measures.registry": "all_measures counted measure_named measures_named refuse_rho",
         "dpdb.measures.true_values": "ExactValues TrueNumbers",
     },
     "dpdb.overlap": {
@@ -171,8 +171,8 @@ FACES: Mapping[str, Mapping[str, str]] = {
             "HandicappedNoise HiddenNoise UNIT climb difference_tail draw_hidden_noise height_above in_units"
         ),
         "dpdb.privacy.epsilon": (
-            "GDP NANO NOTIONS Notion Number PURE ZCDP as_float as_fraction format_epsilon "
-            "format_rho gdp_delta parse_epsilon parse_rho rho_as_float split"
+            "GDP NANO NOTIONS Notion Number PICO PURE ZCDP as_float as_fraction "
+            "format_epsilon format_rho gdp_delta parse_epsilon parse_rho rho_as_float split"
         ),
         "dpdb.privacy.noise": (
             "bounded_range_max check_samplers discrete_gaussian discrete_gaussians "

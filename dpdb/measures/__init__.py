@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         counted as counted,
         measure_named as measure_named,
         measures_named as measures_named,
+        refuse_rho as refuse_rho,
     )
     from dpdb.measures.true_values import ExactValues as ExactValues, TrueNumbers as TrueNumbers
 else:

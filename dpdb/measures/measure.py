@@ -89,6 +89,11 @@ class Measure(Counted):
         return self.most_per_row is not None
 
     @property
+    def in_rho(self) -> bool:
+        """Return whether its default mechanism may be paid in rho."""
+        return self.mechanism().in_rho
+
+    @property
     def closed_form(self) -> Mechanism | None:
         """The mechanism of rules whose statistic is counted without a conflict graph, where it is the default."""
         return next((one for one in self.mechanisms if one.has_closed_form), None)

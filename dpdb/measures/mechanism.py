@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpdb.measures.answer import WITNESSES, Answer, DegreeCap, GraphStatistics, ProjectedStatistic
-from dpdb.privacy import discrete_laplace, laplace_tail, split
+from dpdb.privacy import discrete_gaussian, discrete_laplace, gaussian_tail, laplace_tail, split
 
 if TYPE_CHECKING:
     from dpdb.engine import StatisticKind
@@ -68,13 +68,15 @@ class Run:
     statistics : GraphStatistics
         Exact and private.
     epsilon : int
-        Nano-epsilon to spend, without the degree cap's share.
+        Nano-epsilon to spend, without the degree cap's share; 0 where `rho` is spent.
     beta : float
         1 - confidence.
     cap : DegreeCap or None
         The released degree cap, if the mechanism uses one.
     max_degree : int or None
         The public bound that the caller gave.
+    rho : int or None
+        Pico-rho to spend instead, of a mechanism that is paid in it (`Mechanism.in_rho`).
     """
 
     statistics: GraphStatistics
@@ -82,6 +84,7 @@ class Run:
     beta: float
     cap: DegreeCap | None = None
     max_degree: int | None = None
+    rho: int | None = None
 
     @property
     def degree_cap(self) -> int:
@@ -99,6 +102,16 @@ class Run:
         """The `max_degree` of a mechanism that needs one."""
         assert self.max_degree is not None, "this mechanism was declared without needing max_degree"
         return self.max_degree
+
+    def noisy(self, exact: int, sensitivity: int) -> tuple[int, float]:
+        """Add one draw of noise that spends all: discrete Gaussian in rho, else discrete Laplace; with its scale."""
+        if self.rho is None:
+            return discrete_laplace(exact, sensitivity, self.epsilon)
+        return discrete_gaussian(exact, sensitivity, self.rho)
+
+    def tail(self, scale: float, beta: float) -> int:
+        """Return what the noise of `noisy` exceeds with probability at most `beta`."""
+        return (laplace_tail if self.rho is None else gaussian_tail)(scale, beta)
 
     def by_laplace(self, exact: int, sensitivity: int, estimand: str, *, theta: int | None = None) -> Answer:
         """Release a number by one draw of discrete Laplace noise that spends all epsilon, with two-sided bounds.
@@ -166,6 +179,8 @@ class Mechanism:
         What is said where the constraints have no such statistic.
     among_changing_rows : bool
         Whether it serves where one row of another table moves many rows of this one.
+    in_rho : bool
+        Whether it may be paid in rho: it is one draw of `Run.noisy`, and reads no degree cap.
     """
 
     name: str
@@ -190,6 +205,7 @@ class Mechanism:
     at_high: Callable[[int], Mechanism] | None = None
     refusal: str = ""
     among_changing_rows: bool = True
+    in_rho: bool = False
 
     @property
     def has_closed_form(self) -> bool:

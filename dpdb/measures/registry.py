@@ -64,6 +64,15 @@ def measures_named(name: str, *, rate: bool = False) -> tuple[Measure, ...]:
     return (measure,)
 
 
+def refuse_rho(name: str, mechanism: str | None = None) -> None:
+    """Raise `ParameterError` if a measure, by the mechanism that is named, draws other noise than Gaussian."""
+    if name == "all" or not measure_named(name).mechanism(mechanism).in_rho:
+        known = ", ".join(one.name for one in all_measures() if one.in_rho)
+        raise ParameterError(
+            f"rho= is for counts of rows and {known}: other measures are released with Laplace noise; give epsilon="
+        )
+
+
 def counted(name: str) -> Counted | None:
     """Return the `Counted` of a measure or of the row count; None for a name that this version does not know."""
     return COUNT if name == COUNT.name else _registered(name) if name in NAMES else None

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         GDP as GDP,
         NANO as NANO,
         NOTIONS as NOTIONS,
+        PICO as PICO,
         PURE as PURE,
         ZCDP as ZCDP,
         Notion as Notion,

@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from dpdb.errors import ParameterError
-from dpdb.measures import MeasureName, measure_named, measures_named
+from dpdb.measures import MeasureName, measure_named, measures_named, refuse_rho
 from dpdb.names import check_name, nearest_words
-from dpdb.privacy import format_epsilon, parse_epsilon, parse_rho
+from dpdb.privacy import format_epsilon, format_rho, parse_epsilon, parse_rho
 
 Epsilon: TypeAlias = float | int | str | Decimal
 Key: TypeAlias = str | int | float | Decimal | bool  # the key of a group: a value of the `by` column
@@ -44,8 +44,8 @@ class Ask:
         three, which share one degree cap. ``"count"`` is the number of rows.
     epsilon : number or None
         Privacy cost. The release is pure epsilon-DP for adding or removing one row (`rows_per_person` rows; one value
-        of `unit` with all its rows; one row of the table or of a private parent). None for a count: 1, or nothing where
-        `rho` is given.
+        of `unit` with all its rows; one row of the table or of a private parent). None where `rho` is given; without
+        it, a count then costs 1.
     where : str or None
         The slice: a predicate of the default-deny grammar. Both tuples of a conflict lie in the slice.
     by, keys : str and sequence, or None
@@ -68,7 +68,7 @@ class Ask:
         Public threshold of the projection, stated without looking at the rows (an earlier release's is such a one):
         nothing is spent on choosing it, and releases at one theta can be compared (`Release.change`).
     rho : number or None
-        Cost of a count with Gaussian noise instead, on a ledger of notion zcdp.
+        Cost of a count, or of maximal_consistency, with Gaussian noise instead, on a ledger of notion zcdp.
     run_id : str or None
         Name of this run in the ledger: asked again, it gives the recorded answer and spends nothing.
     label : str or None
@@ -160,7 +160,7 @@ class Ask:
 
     @property
     def charged(self) -> int:
-        """Nano-epsilon to debit; 0 for a count that is paid in rho."""
+        """Nano-epsilon to debit; 0 for what is paid in rho."""
         if self.epsilon is None and self.rho is not None:
             return 0
         return parse_epsilon(self.epsilon)  # type: ignore[arg-type]  # it checks the type itself
@@ -178,7 +178,8 @@ class Ask:
     def _check_measures(self) -> None:
         names = self.measures
         if self.rho is not None:
-            raise ParameterError("rho= is for counts of rows: measures are released with Laplace noise; give epsilon=")
+            refuse_rho(self.measure, self.mechanism)
+            self._check_one_cost()
         if self.measure == "all" and self.mechanism is not None:
             raise ParameterError("mechanism applies to one measure; with measure 'all' each uses its default")
         if self.mechanism is not None:
@@ -192,10 +193,13 @@ class Ask:
             raise ParameterError(
                 f"{', '.join(_OF_MEASURES[:-1])} and {_OF_MEASURES[-1]} do not apply to measure {COUNT!r}"
             )
-        if self.rho is not None and self.epsilon is not None:
-            raise ParameterError("give a count either epsilon= (Laplace noise) or rho= (Gaussian noise), not both")
+        self._check_one_cost()
         if self.rho is None and self.epsilon is None:
             self._set("epsilon", OPTIONS["epsilon"].default)
+
+    def _check_one_cost(self) -> None:
+        if self.rho is not None and self.epsilon is not None:
+            raise ParameterError("give either epsilon= (Laplace noise) or rho= (Gaussian noise), not both")
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -223,7 +227,7 @@ def checked_keys(by: object, keys: object) -> tuple[Key, ...] | None:
 # The fields by name; `metadata["kind"]` is the kind of a field's value.
 OPTIONS: Mapping[str, Field[Any]] = {option.name: option for option in fields(Ask)}
 # Names of the options of `dp_inconsistency` and of `dp_count`.
-MEASURE_OPTIONS = tuple(name for name in OPTIONS if name != "rho")
+MEASURE_OPTIONS = tuple(OPTIONS)
 COUNT_OPTIONS = tuple(name for name in OPTIONS if name not in {"measure", *_OF_MEASURES})
 
 
@@ -232,15 +236,10 @@ class ReleaseOptions(TypedDict, total=False):
 
     where: str | None
     confidence: float
+    rho: Epsilon | None
     run_id: str | None
     label: str | None
     who: str | None
-
-
-class CountOptions(ReleaseOptions, total=False):
-    """Options of counts that do not change the form of the answer."""
-
-    rho: Epsilon | None
 
 
 class MeasureOptions(ReleaseOptions, total=False):
@@ -252,7 +251,7 @@ class MeasureOptions(ReleaseOptions, total=False):
     theta: int | PublicTheta | None
 
 
-class EveryCountOption(CountOptions, total=False):
+class EveryCountOption(ReleaseOptions, total=False):
     """Options of counts."""
 
     by: str | None
@@ -269,6 +268,7 @@ class EveryMeasureOption(MeasureOptions, total=False):
 
 # Below this the shares of a mechanism's steps would round to nothing.
 _SMALLEST_EPSILON = 1_000
+_SMALLEST_RHO = 1_000  # likewise; a count has no steps, and may have less
 
 # Rows are numbered with 32 bits.
 _LARGEST_DEGREE = 2**32 - 1
@@ -286,6 +286,14 @@ def parse_share(charged: int, rows_per_person: int) -> int:
     per_row = charged // rows_per_person
     if per_row < _SMALLEST_EPSILON:
         raise ParameterError(f"epsilon {format_epsilon(charged)} leaves less than 0.000001 per row: too small to use")
+    return per_row
+
+
+def parse_rho_share(charged: int, rows_per_person: int) -> int:
+    """Divide pico-rho of a measure among the rows of one person: k rows cost k^2 times what one of them does."""
+    per_row = charged // rows_per_person**2
+    if per_row < _SMALLEST_RHO:
+        raise ParameterError(f"rho {format_rho(charged)} leaves less than 1e-9 per row: too small to use")
     return per_row
 
 

@@ -5,6 +5,7 @@ The shares for row count, degree cap and measures are fixed in advance, and exac
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -40,7 +41,7 @@ from dpdb.measures import (
     with_estimate,
     with_theta_limits,
 )
-from dpdb.privacy import as_fraction, split
+from dpdb.privacy import NANO, PICO, split
 from dpdb.release.ask import PublicTheta
 from dpdb.release.conflict_graph import load_kernels
 from dpdb.release.parts import Part, Prepared
@@ -62,9 +63,9 @@ class MeasurePart(Part):
     measures : tuple of (name, Mechanism)
         One, or those of `all`.
     charged : int
-        Nano-epsilon of the call that goes to this part.
-    epsilon : int
-        Nano-epsilon that the mechanisms spend per row: `charged` divided by the rows that one unit changes.
+        Nano-epsilon, or pico-rho, of the call that goes to this part.
+    per_row : int
+        What the mechanisms spend per row: `charged` divided by the rows that one unit changes, of rho by their square.
     confidence : float
     max_degree : int or None
     rate : bool
@@ -81,11 +82,13 @@ class MeasurePart(Part):
         Whether the release that chose this theta announced that it may limit.
     lists_edges : bool
         Whether the conflict graph is the table of all edges, as the owner's `edges` says.
+    in_rho : bool
+        Whether all costs are pico-rho, of mechanisms with Gaussian noise; else they are nano-epsilon.
     """
 
     measures: tuple[tuple[str, Mechanism], ...]
     charged: int
-    epsilon: int
+    per_row: int
     confidence: float
     max_degree: int | None
     rate: bool
@@ -95,6 +98,7 @@ class MeasurePart(Part):
     theta_from: str | None = None
     limited: bool | None = None
     lists_edges: bool = False
+    in_rho: bool = False
 
     @property
     def constraint(self) -> DenialConstraint | None:
@@ -136,13 +140,17 @@ class MeasurePart(Part):
 
     @property
     def shares(self) -> tuple[Share, ...]:
-        """The nano-epsilon that each measure spends per row."""
-        return measure_shares(self.measures, self.epsilon, rate=self.rate)
+        """What each measure spends per row."""
+        return measure_shares(self.measures, self.per_row, rate=self.rate)
 
     @property
     def costs(self) -> tuple[int, ...]:
-        """The cost of each draw for a unit, in nano-epsilon."""
-        return tuple(cost for share in unit_shares(self.shares, self.charged) for cost in share.parts)
+        """The cost of each draw for a unit, in nano-epsilon; none in rho, of which the sum alone counts."""
+        return (
+            ()
+            if self.in_rho
+            else tuple(cost for share in unit_shares(self.shares, self.charged) for cost in share.parts)
+        )
 
     def at_theta(self, public: PublicTheta, position: int) -> MeasurePart:
         """Return the same part, of one measure, at a public theta; see `dpdb.measures.mechanisms.at_one_theta`.
@@ -330,7 +338,7 @@ class MeasurePart(Part):
         count_share = sum(share.count for share in shares)
         if count_share:
             count_beta, beta = rate_beta(beta)
-            count = noisy_count(statistics.row_count, count_share, count_beta)
+            count = noisy_count(statistics.row_count, count_share, count_beta, gaussian=self.in_rho)
         cap_share = sum(share.cap for share in shares)
         cap = release_degree_cap(statistics, cap_share) if cap_share else None
         if len(self.measures) > 1 and cap is not None:
@@ -341,7 +349,8 @@ class MeasurePart(Part):
             if answers and self.on_one_row:  # all measures are one number, drawn once
                 answers.append(answers[0])
                 continue
-            answer = mechanism.answer(Run(statistics, share.rest, beta, cap, self.max_degree))
+            epsilon, rho = (0, share.rest) if self.in_rho else (share.rest, None)
+            answer = mechanism.answer(Run(statistics, epsilon, beta, cap, self.max_degree, rho))
             answers.append(with_theta_limits(with_estimate(answer, mechanism, beta), mechanism, cap, self.max_degree))
         if count is None:
             return answers
@@ -355,7 +364,8 @@ class MeasurePart(Part):
                 self._explained(answer),
                 measure=name,
                 mechanism=mechanism.name,
-                epsilon=share.total,
+                epsilon=None if self.in_rho else share.total,
+                rho=share.total if self.in_rho else None,
                 predicate=self.predicate,
                 constraint=self.constraint,
                 rate=self.rate,
@@ -395,32 +405,38 @@ class MeasurePart(Part):
         shares = self.shares
         count = sum(share.count for share in shares)
         paid = [shares[0] if self.on_one_row else share for share in shares]  # one number is drawn once
-        scale = f"{float(1 / as_fraction(count)):.3g}" if count else ""
+        scale = f"{self._unit_scale(count):.3g}" if count else ""
         rows = f", divided by a row count with noise of scale about {scale}" if count else ""
+        law = "Gaussian, standard deviation" if self.in_rho else "Laplace, scale"
         return [
             {
                 "measure": name,
                 "constraint": None if self.constraint is None else self.constraint.label,
                 "mechanism": mechanism.name,
-                "epsilon": float(as_fraction(share.total) * Fraction(self.charged, self.epsilon)),
-                "noise": f"discrete Laplace, scale about {_noise_words(name, mechanism, noisy)}{rows}",
+                **self._cost(share),
+                "noise": f"discrete {law} about {self._noise_words(name, mechanism, noisy)}{rows}",
                 "time": expected_time(mechanism.reads, self.rules) if mechanism.fit is None else "grows with rows",
                 "edges": (counted_way(mechanism.exact_kind) if mechanism.exact_kind else self.way).words,
             }
             for (name, mechanism), share, noisy in zip(self.measures, shares, paid, strict=True)
         ]
 
+    def _cost(self, share: Share) -> dict[str, float | None]:
+        """Return what a share costs the unit, by its parameter; the other one is None."""
+        of_unit = Fraction(share.total * self.charged, self.per_row)
+        epsilon, rho = (None, float(of_unit / PICO)) if self.in_rho else (float(of_unit / NANO), None)
+        return {"epsilon": epsilon, "rho": rho}
 
-def _noise_words(name: str, mechanism: Mechanism, share: Share) -> str:
-    """Write the scale of the answer's noise in units of what is counted; a verdict's noise is on rows."""
-    quantity = measure_named(name).quantity(mechanism.name)
-    unit = "rows" if quantity == VERDICT else quantity
-    return f"({mechanism.noise}) x {_scale(mechanism, share):.3g} {unit}"
+    def _noise_words(self, name: str, mechanism: Mechanism, share: Share) -> str:
+        """Write the scale of the answer's noise in units of what is counted; a verdict's noise is on rows."""
+        quantity = measure_named(name).quantity(mechanism.name)
+        unit = "rows" if quantity == VERDICT else quantity
+        scale = self._unit_scale(mechanism.answer_share * (share.cap + share.rest))
+        return f"({mechanism.noise}) x {scale:.3g} {unit}"
 
-
-def _scale(mechanism: Mechanism, share: Share) -> float:
-    """Return the scale of the answer's noise per unit of its sensitivity."""
-    return float(1 / (mechanism.answer_share * as_fraction(share.cap + share.rest)))
+    def _unit_scale(self, cost: Fraction | int) -> float:
+        """Return the scale of noise that a cost per row buys, per unit of sensitivity."""
+        return math.sqrt(PICO / (2 * cost)) if self.in_rho else float(NANO / Fraction(cost))
 
 
 # `measure="all"`: of the degree cap, beside those of the measures (`Measure.weight`): 36 for minimal_inconsistency
@@ -432,7 +448,7 @@ _CAP_WEIGHT = 10
 
 @dataclass(frozen=True)
 class Share:
-    """Nano-epsilon of one measure: for the degree cap (0 if another measure of the call pays for it), for the rest.
+    """The cost of one measure: for the degree cap (0 if another measure of the call pays for it), for the rest.
 
     `count` is for the row count of rates, and 0 too if another measure pays for it.
     """
@@ -443,17 +459,17 @@ class Share:
 
     @property
     def total(self) -> int:
-        """The nano-epsilon of the measure: the sum of its parts."""
+        """The cost of the measure: the sum of its parts."""
         return self.cap + self.rest + self.count
 
     @property
     def parts(self) -> tuple[int, ...]:
-        """The nano-epsilon of each draw for the measure that composes with the other draws."""
+        """The cost of each draw for the measure that composes with the other draws."""
         return tuple(filter(None, (self.count, self.cap, self.rest)))
 
 
-def measure_shares(measures: Sequence[tuple[str, Mechanism]], epsilon: int, *, rate: bool) -> tuple[Share, ...]:
-    """Share nano-epsilon among measures of one conflict graph; the shares' totals add up to it.
+def measure_shares(measures: Sequence[tuple[str, Mechanism]], cost: int, *, rate: bool) -> tuple[Share, ...]:
+    """Share a cost among measures of one conflict graph; the shares' totals add up to it.
 
     One measure alone is shared as its mechanism says. Several share one degree cap, booked with the first. Rates share
     one row count, booked with the first. Where all are one number (`Mechanism.on_one_row`) it is drawn for the first.
@@ -462,12 +478,12 @@ def measure_shares(measures: Sequence[tuple[str, Mechanism]], epsilon: int, *, r
     ----------
     measures
         Name and mechanism of each measure, in the order of the releases.
-    epsilon
-        Nano-epsilon of all measures together.
+    cost
+        Nano-epsilon of all measures together, or pico-rho.
     rate
         Whether rates are released, which need a row count.
     """
-    count, left = rate_shares(epsilon) if rate else (0, epsilon)
+    count, left = rate_shares(cost) if rate else (0, cost)
     if all(mechanism.on_one_row for _, mechanism in measures):
         return (Share(0, left, count), *[Share(0, 0)] * (len(measures) - 1))
     if len(measures) == 1:
@@ -476,7 +492,7 @@ def measure_shares(measures: Sequence[tuple[str, Mechanism]], epsilon: int, *, r
         budgets = split(left, [measure_named(name).rate_weight or 0 for name, _ in measures])
         shares = [mechanism.shares(budget) for (_, mechanism), budget in zip(measures, budgets, strict=True)]
         return tuple(Share(cap, rest, 0 if position else count) for position, (cap, rest) in enumerate(shares))
-    cap, *rest = split(epsilon, (_CAP_WEIGHT, *(measure_named(name).weight or 0 for name, _ in measures)))
+    cap, *rest = split(cost, (_CAP_WEIGHT, *(measure_named(name).weight or 0 for name, _ in measures)))
     return tuple(Share(0 if position else cap, share) for position, share in enumerate(rest))
 
 

@@ -181,12 +181,13 @@ class Prepared:
         measure: str,
         mechanism: str,
         epsilon: int | None,
+        rho: int | None,
         predicate: WherePredicate | None,
         constraint: DenialConstraint | None = None,
         rate: bool = False,
         theta_from: str | None = None,
     ) -> Release:
-        """Label an answer that costs nano-`epsilon` of the charge, or all its rho. Reads no private value.
+        """Label an answer that costs nano-`epsilon` or pico-`rho` of the charge. Reads no private value.
 
         Parameters
         ----------
@@ -194,8 +195,8 @@ class Prepared:
             The noisy answer of a mechanism.
         measure, mechanism
             The names to publish.
-        epsilon
-            Nano-epsilon that the answer costs the unit; None if it is paid in rho.
+        epsilon, rho
+            What the answer costs the unit: nano-epsilon or pico-rho; the other one is None.
         predicate
             The slice; None for the whole table.
         constraint
@@ -205,9 +206,9 @@ class Prepared:
         theta_from
             The source of a public theta. Default: theta was not public.
         """
-        counts, unit, rho = counted(measure), self.table.unit, self.charge.rho
+        counts, unit = counted(measure), self.table.unit
         assert counts is not None, "sessions release what is registered"
-        together = self.ask.by is not None or (epsilon or 0) != self.charge.epsilon
+        together = self.ask.by is not None or (epsilon or 0, rho) != (self.charge.epsilon, self.charge.rho)
         numbers = {name: _number(getattr(answer, name)) for name in _NUMBERS}
         answered = vars(answer) | numbers | {"estimand": unit.estimand(answer.estimand)}
         return Release(
@@ -275,7 +276,12 @@ class CountPart(Part):
         mechanism = "laplace" if self.rho is None else "gaussian"
         return [
             call.release(
-                answer, measure=call.ask.measure, mechanism=mechanism, epsilon=self.epsilon, predicate=predicate
+                answer,
+                measure=call.ask.measure,
+                mechanism=mechanism,
+                epsilon=self.epsilon,
+                rho=self.rho,
+                predicate=predicate,
             )
             for answer, predicate in zip(answers, self.predicates, strict=True)
         ]

@@ -11,7 +11,7 @@ from dpdb.engine import BoundConstraint
 from dpdb.errors import ParameterError
 from dpdb.measures import measure_named, takes_theta
 from dpdb.privacy import format_epsilon, format_rho, split
-from dpdb.release.ask import Ask, parse_share
+from dpdb.release.ask import Ask, parse_rho_share, parse_share
 from dpdb.release.costs import Charge
 from dpdb.release.measure_part import MeasurePart
 from dpdb.release.parts import CountPart, Part, Prepared, PublicTable, Slices, parse_slices
@@ -51,7 +51,7 @@ def _prepared_measures(table: PublicTable, ask: Ask) -> Prepared:
         "measures": {
             name: " or ".join(dict.fromkeys(part.mechanisms[name] for part in graphs)) for name in ask.measures
         },
-        "epsilon": format_epsilon(ask.charged),
+        **_cost(ask),
         "where": ask.where,
         "confidence": ask.confidence,
         "max_degree": ask.max_degree,
@@ -88,7 +88,7 @@ def _prepared_count(table: PublicTable, ask: Ask) -> Prepared:
     part = CountPart(epsilon, rho, per_row, ask.confidence, slices.predicates)
     request = {
         "measure": ask.measure,
-        **({"epsilon": format_epsilon(ask.charged)} if rho is None else {"rho": format_rho(rho)}),
+        **_cost(ask),
         "where": ask.where,
         "by": ask.by,
         "keys": slices.keys,
@@ -96,6 +96,12 @@ def _prepared_count(table: PublicTable, ask: Ask) -> Prepared:
         **table.unit.public,
     }
     return _charged(table, ask, request, (part,), slices, one_slice=(part,))
+
+
+def _cost(ask: Ask) -> dict[str, str]:
+    """Return the cost as part of a request."""
+    rho = ask.charged_rho
+    return {"epsilon": format_epsilon(ask.charged)} if rho is None else {"rho": format_rho(rho)}
 
 
 def _charged(
@@ -139,14 +145,14 @@ def measure_part(
     rows_per_person
         The number that epsilon is divided by for each row; see `PrivacyUnit.divisor`.
     charged
-        Nano-epsilon to spend. Default: all that the ask has.
+        Nano-epsilon to spend, pico-rho of an ask that is paid in it. Default: all that the ask has.
     alone
         Position of the constraint that is measured alone. Default: all `rules` are measured together.
 
     Raises
     ------
     ParameterError
-        If a mechanism lacks what it needs or has no theta to be given, or epsilon is too small for so many rows.
+        If a mechanism lacks what it needs or has no theta to be given, or the cost is too small for so many rows.
     """
     measures = tuple((name, measure_named(name).mechanism(ask.mechanism)) for name in ask.measures)
     for name, mechanism in measures:
@@ -157,23 +163,30 @@ def measure_part(
                 f"mechanism {mechanism.name!r} of {name} needs a public max_degree: a bound of the conflicts "
                 "per tuple that you state without looking at the data"
             )
-    charged = ask.charged if charged is None else charged
-    epsilon = parse_share(charged, rows_per_person)
-    return MeasurePart(measures, charged, epsilon, ask.confidence, ask.max_degree, ask.rate, tuple(rules), alone)
+    rho = ask.charged_rho
+    charged = (ask.charged if rho is None else rho) if charged is None else charged
+    per_row = (parse_share if rho is None else parse_rho_share)(charged, rows_per_person)
+    return MeasurePart(
+        measures, charged, per_row, ask.confidence, ask.max_degree, ask.rate, tuple(rules), alone,
+        in_rho=rho is not None,
+    )  # fmt: skip
 
 
 def _for_each_constraint(ask: Ask, table: PublicTable) -> tuple[MeasurePart, ...]:
     """Split an ask evenly among the constraints, in their order, each to be measured alone.
 
-    All parts read the same rows, so they compose sequentially: their exact shares of epsilon add up to the ask's,
-    which is debited once. The split reads the number of constraints only, which is public.
+    All parts read the same rows, so they compose sequentially: their exact shares of epsilon, or of rho, add up to the
+    ask's, which is debited once. The split reads the number of constraints only, which is public.
 
     Raises
     ------
     ParameterError
         If a share is too small to use.
     """
-    shares = split(ask.charged, [1] * len(table.bound))
+    rho = ask.charged_rho
+    if rho is not None:
+        parse_rho_share(rho // len(table.bound), 1)
+    shares = split(ask.charged if rho is None else rho, [1] * len(table.bound))
     return tuple(
         measure_part(ask, [rule], rows_per_person=table.unit.divisor([rule.constraint]), charged=share, alone=position)
         for position, (share, rule) in enumerate(zip(shares, table.bound, strict=True))

@@ -10,13 +10,13 @@ from typing import Any, Literal, TypeVar, Unpack, get_type_hints, overload
 from dpdb.release.ask import (
     OPTIONS,
     Ask,
-    CountOptions,
     Epsilon,
     EveryCountOption,
     EveryMeasureOption,
     Key,
     Measure,
     MeasureOptions,
+    ReleaseOptions,
 )
 from dpdb.release.published.release import Release, Releases
 
@@ -87,11 +87,11 @@ class Verbs(ABC):
         measure : str
             ``"minimal_inconsistency"``, ``"problematic"``, ``"repair"``, or ``"all"`` for the three.
         epsilon : number
-            Privacy cost of the call, also for several releases.
+            Privacy cost of the call, also for several releases. With `rho` its default is not asked for.
         **options
             By name; `Ask` says what each is: `where`, `by` and `keys`, `mechanism`, `max_degree`, `confidence`, `rate`,
-            `each_constraint`, `theta`, `run_id`, `label`; and `who` asks, for the ledger's history, where a run id is
-            one asker's.
+            `each_constraint`, `theta`, `rho`, `run_id`, `label`; and `who` asks, for the ledger's history, where a run
+            id is one asker's.
 
         Returns
         -------
@@ -121,15 +121,16 @@ class Verbs(ABC):
         ...     session.spent(), [release.where for release in states]
         (0.5, ["state = 'AL'", "state = 'AK'"])
         """
-        return self._called("dp_inconsistency", {"measure": measure, "epsilon": epsilon, **options})
+        cost = {} if epsilon == Ask.epsilon and options.get("rho") is not None else {"epsilon": epsilon}
+        return self._called("dp_inconsistency", {"measure": measure, **cost, **options})
 
     @overload
     def dp_count(
-        self, epsilon: Epsilon | None = ..., *, by: None = ..., keys: None = ..., **options: Unpack[CountOptions]
+        self, epsilon: Epsilon | None = ..., *, by: None = ..., keys: None = ..., **options: Unpack[ReleaseOptions]
     ) -> Release: ...
     @overload
     def dp_count(
-        self, epsilon: Epsilon | None = ..., *, by: str, keys: Sequence[Key], **options: Unpack[CountOptions]
+        self, epsilon: Epsilon | None = ..., *, by: str, keys: Sequence[Key], **options: Unpack[ReleaseOptions]
     ) -> Releases: ...
     @overload
     def dp_count(self, epsilon: Epsilon | None = ..., **options: Unpack[EveryCountOption]) -> Release | Releases: ...

@@ -76,6 +76,9 @@ def test_statements_have_every_option_of_a_release(function: str, option: str) -
     if option in {"measure", "by", "keys", "mechanism"}:  # the ask refuses: 'a' is no measure, keys need a column
         with pytest.raises(ParameterError, match=f"{option}=|unknown {option}"):
             read_call(node, "t")
+    elif (function, option) == ("dp_inconsistency", "rho"):  # of repair, the default
+        with pytest.raises(ParameterError, match="rho= is for counts of rows and maximal_consistency"):
+            read_call(node, "t")
     else:
         assert getattr(read_call(node, "t"), option) != OPTIONS[option].default
 
@@ -107,6 +110,9 @@ def test_statements_and_connections_take_flags_and_rho(tmp_path: Path) -> None:
             assert found["quantity"].to_pylist() == 2 * [SHARE]
             (count,) = registration.execute("SELECT (dp_count('t', rho := 0.1)) AS c").column("c").to_pylist()
             assert (count["epsilon"], count["rho"]) == (None, 0.1)
+            bits = "dp_inconsistency('t', 'maximal_consistency', rho := 0.1)"
+            (of_bits,) = registration.execute(f"SELECT ({bits}) AS bits").column("bits").to_pylist()
+            assert (of_bits["epsilon"], of_bits["rho"], of_bits["quantity"]) == (None, 0.1, "bits")
             with pytest.raises(ParameterError, match=r"either epsilon= .* or rho="):
                 registration.execute("FROM dp_count('t', rho := 0.1, epsilon := 0.5)")
             with pytest.raises(ParameterError, match="epsilon is NULL"):
@@ -117,6 +123,8 @@ def test_statements_and_connections_take_flags_and_rho(tmp_path: Path) -> None:
         assert [release.quantity for release in front_end.run(f"FROM {rates}").releases] == 2 * [SHARE]
         (count,) = front_end.run("FROM dp_count('t', rho := 0.1)").releases
         assert (count.epsilon, count.rho) == (None, 0.1)
+        (of_bits,) = front_end.run("FROM dp_inconsistency('t', 'maximal_consistency', rho := 0.1)").releases
+        assert (of_bits.epsilon, of_bits.rho, of_bits.quantity) == (None, 0.1, "bits")
         cost = front_end.run("EXPLAIN SELECT (dp_count('t', rho := 0.1)).value").table["explain_value"][0].as_py()
         assert cost == "epsilon 0 and rho 0.1 by 1 release"
         with pytest.raises(StatementRefusedError, match="cannot be rate: write true or false"):

@@ -7,6 +7,8 @@ import math
 from collections import Counter
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
+from statistics import NormalDist
 
 import pytest
 from case_share import examples
@@ -135,6 +137,25 @@ def test_the_discrete_gaussian_is_not_gdp_of_the_continuous_one(scale):
     total_variation = sum(max(0.0, probability(x, scale) - probability(x - 1, scale)) for x in range(-4000, 4001))
     assert total_variation == pytest.approx(probability(0, scale))
     assert total_variation > math.erf(1 / (2 * math.sqrt(2) * scale)) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("in_units", [0.5, 1.0, 3.0])
+def test_finer_steps_come_nearer_to_gdp_and_never_reach_it(in_units):
+    """Why bits take no Gaussian noise on a gdp ledger, although their steps are fine.
+
+    Of a statistic that a row changes by d steps, with noise of a scale of d `in_units`, take the test that calls every
+    noisy number from d/2 on the larger table. Its two errors lie below the trade-off curve of mu = 1 / `in_units`, by a
+    part that falls with the square of d (Euler and Maclaurin's formula has it as 1 / (24 scale^2)), and is never 0.
+    """
+    below = []
+    for steps in (1, 2, 4, 8, 16, 64):
+        scale, start = steps * in_units, steps // 2
+        false_alarm = above(start - 1, scale) if start else above(0, scale) + probability(0, scale)
+        missed = above(steps - start, scale)
+        allowed = NormalDist().cdf(-NormalDist().inv_cdf(false_alarm) - 1 / in_units)
+        below.append(1 - missed / allowed)
+    assert min(below) > 1e-7  # sums and the normal quantile are exact to 1e-13
+    assert [one / other for one, other in pairwise(below[2:5])] == pytest.approx([4, 4], 0.1)
 
 
 # -- the tail -------------------------------------------------------------------------------------------------

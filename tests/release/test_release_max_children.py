@@ -104,7 +104,7 @@ def test_epsilon_is_divided_by_the_rows_that_one_row_changes(
 ) -> None:
     with opened(shop, *rules, rows=False, **options) as session:
         measured, counted = (session.prepare(Ask(name, 60)) for name in ("problematic", "count"))
-    assert measured.parts[0].epsilon == 60 * 10**9 // measure
+    assert measured.parts[0].per_row == 60 * 10**9 // measure
     assert counted.parts[0].per_row == 60 * 10**9 // count  # type: ignore[union-attr]
     assert measured.charge.epsilon == counted.charge.epsilon == 60 * 10**9
 
@@ -112,7 +112,7 @@ def test_epsilon_is_divided_by_the_rows_that_one_row_changes(
 def test_each_constraint_is_divided_by_what_it_reads(shop: Path) -> None:
     with opened(shop, RULE, "zip -> city", max_children=5) as session:
         parts = session.prepare(Ask("problematic", 10, each_constraint=True)).parts
-    assert [part.epsilon for part in parts] == [10**9, 5 * 10**9 // 2]
+    assert [part.per_row for part in parts] == [10**9, 5 * 10**9 // 2]
 
 
 @pytest.mark.heavy(family="privacy")

@@ -97,7 +97,7 @@ def test_a_unit_of_several_rows_pays_for_what_its_rows_lose(tmp_path: Path) -> N
         prepared = session.prepare(ask)
         session.release(ask)
     assert sum(prepared.charge.parts) == parse_epsilon("0.1000000007")
-    per_row = [drawn for part in prepared.parts for drawn in split(part.epsilon, (10, 36, 36, 18))]  # type: ignore[arg-type]
+    per_row = [drawn for part in prepared.parts for drawn in split(part.per_row, (10, 36, 36, 18))]  # type: ignore[arg-type]
     assert all(cost >= 3 * drawn for cost, drawn in zip(prepared.charge.parts, per_row, strict=True))
     assert last_charge(tmp_path, "zcdp") >= exact(ZCDP, [3 * drawn for drawn in per_row], 3)
 

@@ -146,7 +146,7 @@ def release_options(parser: Parser, *, required: bool = True) -> None:
         harmless=True,
         help=f"{', '.join(NAMES)}, or all, for three that share epsilon (repair)",
     )
-    slice_options(parser, required=required, epsilon="1")
+    slice_options(parser, required=required)
     parser.add_argument(
         "--mechanism", metavar="NAME", harmless=True, help="another mechanism than the measure's default"
     )
@@ -166,19 +166,15 @@ def release_options(parser: Parser, *, required: bool = True) -> None:
     parser.add_argument("--theta", type=whole, metavar="N", help="public threshold of the projection; not chosen then")
 
 
-def slice_options(parser: Parser, *, required: bool = False, epsilon: str | None) -> None:
-    """Add the options for cost, slice and confidence.
-
-    Parameters
-    ----------
-    parser
-        Gets the options.
-    required
-        Whether epsilon must be given.
-    epsilon
-        Default of epsilon; None for none.
-    """
-    parser.add_argument("--epsilon", required=required, default=epsilon, metavar="E", help="privacy cost, in total")
+def slice_options(parser: Parser, *, required: bool = False) -> None:
+    """Add the options for cost, slice and confidence; `required`: a cost must be given."""
+    cost = parser.add_mutually_exclusive_group(required=required)
+    cost.add_argument("--epsilon", metavar="E", help=f"privacy cost, in total{'' if required else ' (1)'}")
+    cost.add_argument(
+        "--rho",
+        metavar="R",
+        help="of a count or maximal_consistency: cost of Gaussian noise instead, on a ledger of notion zcdp",
+    )
     parser.add_argument("--where", metavar="SQL", help="predicate that selects the slice")
     parser.add_argument("--by", metavar="COLUMN", help="one slice per key of this column, charged once")
     parser.add_argument("--keys", metavar="V,V", help="the public list of keys, as one line of CSV")

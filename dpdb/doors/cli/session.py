@@ -48,6 +48,8 @@ def asked(options: argparse.Namespace, function: str) -> Ask:
         As for `Ask`.
     """
     given = {name: value for name, value in vars(options).items() if name in OPTIONS}
+    if given["epsilon"] is None:
+        del given["epsilon"]  # its default, or rho
     return Ask.called(function, {**given, "keys": keys(options)})
 
 

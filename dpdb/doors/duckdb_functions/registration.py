@@ -271,7 +271,7 @@ def register(
 
         dp_inconsistency(table_name, measure 'repair', epsilon 1.0, where_clause, by_column, group_keys, mechanism,
                          confidence 0.95, max_degree, run_id, theta, constraints, label, rate false,
-                         each_constraint false)
+                         each_constraint false, rho)
         dp_count(table_name, epsilon 1.0, where_clause, by_column, group_keys, confidence 0.95, run_id, label, rho)
         dp_check(suite, epsilon 1, confidence 0.99, certain 'fail', run_id, label, where_clause, by_column, group_keys,
                  date, within, table_name)

@@ -6,7 +6,7 @@ So both cost nothing. A change has a two-sided interval of the difference of two
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from sys import float_info
 from typing import Any, Literal
@@ -140,8 +140,8 @@ def change_between(later: ReleaseFields, earlier: ReleaseFields, confidence: flo
 
 def _tails(later: ReleaseFields, earlier: ReleaseFields, beta: float) -> tuple[float, float]:
     """Return how far the later noise may be above and below the earlier one, except with probability `beta`."""
-    if "gaussian" in {later.mechanism, earlier.mechanism}:  # each noise gets half of beta (union bound)
-        both = sum(_alone(release)(release.noise_scale, beta / 4) for release in (later, earlier))
+    if later.rho is not None or earlier.rho is not None:  # Gaussian: each noise gets half of beta (union bound)
+        both = sum(_alone(release, beta / 4) for release in (later, earlier))
         return both, both
     step = 1.0
     for release in (later, earlier):
@@ -199,8 +199,11 @@ def _mechanism(release: ReleaseFields) -> Mechanism | None:
     return None if release.measure == "count" else measure_named(release.measure).mechanism(release.mechanism)
 
 
-def _alone(release: ReleaseFields) -> Callable[[float, float], int]:
-    return gaussian_tail if release.mechanism == "gaussian" else laplace_tail
+def _alone(release: ReleaseFields, beta: float) -> float:
+    """Return what one noise exceeds with probability at most `beta`: of a count or measure that may be paid in rho."""
+    mechanism = _mechanism(release)
+    step = 1.0 if mechanism is None else float(mechanism.step)
+    return step * (laplace_tail if release.rho is None else gaussian_tail)(release.noise_scale / step, beta)
 
 
 def _refused(why: str) -> ParameterError:

@@ -177,6 +177,8 @@ def cost_preview(epsilon: float, charges: Mapping[str, float], total: str = "") 
     """
     others = [f"{name} {cost:.9g}" for name, cost in charges.items() if name != "epsilon"]
     charged = f" ({', '.join(others)} on a ledger that counts so)" if others else ""
+    if not epsilon:  # it is paid in rho
+        return f"{', '.join(others)}{total}, on a ledger that counts so"
     return f"epsilon {epsilon:g}{total}{charged}"
 
 

@@ -26,8 +26,7 @@ def add_count(commands: Any) -> None:
         help="beside --private-parent: the rules that say which of its rows belong to a unit",
     )
     declared_options(parser)
-    slice_options(parser, epsilon=None)
-    parser.add_argument("--rho", metavar="R", help="cost of Gaussian noise instead, on a ledger of notion zcdp")
+    slice_options(parser)
     answer_options(parser, verbose=True)
 
 

@@ -99,10 +99,15 @@ def _queries(explained: dict[str, Any]) -> list[str]:
 def _planned(planned: dict[str, Any]) -> list[str]:
     constraint = "" if planned["constraint"] is None else f" of {planned['constraint']}"
     return [
-        f"{planned['measure']}{constraint}: mechanism {planned['mechanism']}, epsilon {planned['epsilon']:g}, "
+        f"{planned['measure']}{constraint}: mechanism {planned['mechanism']}, {_cost(planned)}, "
         f"{planned['noise']}; computing {planned['time']}",
         f"   {planned['edges']}",
     ]
+
+
+def _cost(planned: dict[str, Any]) -> str:
+    epsilon = planned["epsilon"]
+    return f"rho {planned['rho']:g}" if epsilon is None else f"epsilon {epsilon:g}"
 
 
 def _charged(explained: dict[str, Any]) -> list[str]:
