@@ -18,6 +18,8 @@ _MOST_COLUMNS = 20
 _MOST_SLICES = 10_000
 _SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(%?)")
 _DECIMALS = 6
+REPAIR, BITS = "repair", "maximal_consistency"
+_MEASURES = {REPAIR: "rows to delete", BITS: "yes/no decisions to clean"}
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,9 @@ class DiagnosisAsk:
         That all published bounds hold, together.
     run_id, label : str, optional
         As of a release.
+    measure : str
+        What slices and rules are compared by: ``"repair"``, the rows to delete, or ``"maximal_consistency"``, the
+        yes/no decisions to clean, in bits.
 
     Raises
     ------
@@ -64,6 +69,7 @@ class DiagnosisAsk:
     confidence: float = 0.95
     run_id: str | None = None
     label: str | None = None
+    measure: str = REPAIR
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> DiagnosisAsk:
@@ -75,6 +81,11 @@ class DiagnosisAsk:
 
     def __post_init__(self) -> None:
         self._check_slices()
+        if self.measure not in _MEASURES:
+            known = ", ".join(f"{name} ({what})" for name, what in _MEASURES.items())
+            raise ParameterError(f"a diagnosis compares by one of {known}, got {self.measure!r}")
+        if self.in_bits and self.expected is not None:
+            raise ParameterError(f"expected is a share of rows to delete; leave it out, or the measure {BITS}")
         if isinstance(self.top, bool) or not isinstance(self.top, int):
             raise ParameterError(f"top must be a whole number from 1 on, got {self.top!r}")
         if not 0 < self.top < 1 << 64:  # one beyond may be too long to print, or to record
@@ -109,6 +120,11 @@ class DiagnosisAsk:
             raise ParameterError(f"a diagnosis compares at most {_MOST_SLICES:,} slices, got {slices:,}")
         if self.expected is not None and not columns:
             raise ParameterError("expected is a share of a slice's rows; give by and keys")
+
+    @property
+    def in_bits(self) -> bool:
+        """Whether decisions to clean are compared, and not rows to delete."""
+        return self.measure == BITS
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -99,7 +99,7 @@ class DiagnosisPlan:
 
     @property
     def dirty(self) -> int:
-        """Rows to delete of the slice that has `DIRT`, rounded down."""
+        """Rows to delete of the slice that has `DIRT`, or bits, rounded down."""
         return math.floor(self.in_slice * DIRT)
 
     @cached_property
@@ -130,13 +130,13 @@ class DiagnosisPlan:
         return chance_of_noisy_max(leads, float(lattice.row / as_fraction(shares.worst)))
 
     def lead(self, wanted: float) -> int:
-        """Return the rows to delete by which a slice of one column must lead to be named with a chance, at least."""
+        """Return the rows to delete, or bits, by which a slice must lead its column to be named with a chance."""
         lattice = self.prepared.lattice
         scale = laplace_scale(lattice.greatest, self.prepared.shares.slices)
         return smallest_lead(_of_rows(lattice.row, max(self._keys), scale), wanted)
 
     def rule_lead(self, wanted: float) -> int:
-        """Return the rows to delete by which a rule must lead to be named with a chance, at least."""
+        """Return the rows to delete, or bits, by which a rule must lead to be named with a chance, at least."""
         parts = self.prepared.rule_parts
         scale = laplace_scale(parts, self.prepared.shares.rules)
         return smallest_lead(_of_rows(parts, len(self.prepared.each), scale), wanted)
@@ -156,7 +156,7 @@ class DiagnosisPlan:
         columns, ask, shares = self.prepared.columns, self.prepared.ask, self.prepared.shares
         unit = self.prepared.table.unit.rows
         names = ", ".join(name for name, _ in columns)
-        what = "rows to delete"
+        what, some = self._what, self._some
         if ask.expected is not None:
             what += f" beyond {100 * float(ask.rate):g}% of its rows"
         found = [
@@ -169,15 +169,15 @@ class DiagnosisPlan:
                 f"the worst column and key are named with epsilon {worst:g}, the slices of that column with {rest:g}"
             )
         found.append(
-            f"a slice is named before the others of its column if it leads by {_rows(self.lead(0.5))} (an even chance) "
-            f"or {_rows(self.lead(0.99))} (99%); its bounds are about {self.half_width:,.0f} rows to either side, all "
-            f"together at {100 * ask.confidence:.12g}% confidence"
+            f"a slice is named before the others of its column if it leads by {some(self.lead(0.5))} (an even chance) "
+            f"or {some(self.lead(0.99))} (99%); its bounds are about {self._half_width} {self._unit}s to either "
+            f"side, all together at {100 * ask.confidence:.12g}% confidence"
         )
         if self.chance is not None:
             verdict = ": too small to tell" if self.too_small else ""
             rows = f"{self.rows:,} rows in {max(self._keys):,} slices of {self.in_slice:,}"
             found.append(
-                f"{rows}: a slice of which 1% must go ({_rows(self.dirty)}) beside clean ones is named first with "
+                f"{rows}: a slice {self._example} beside clean ones is named first with "
                 f"probability {_percent(self.chance)}{verdict}"
             )
         found.append(unseen_words([(name, len(own.predicates)) for name, own in columns]))
@@ -187,9 +187,31 @@ class DiagnosisPlan:
         if not self.prepared.each:
             return []
         return [
-            f"which of {len(self.prepared.each)} rules has the most rows to delete is named; it must lead by "
-            f"{_rows(self.rule_lead(0.5))} for an even chance, by {_rows(self.rule_lead(0.99))} for 99%"
+            f"which of {len(self.prepared.each)} rules has the most {self._what} is named; it must lead by "
+            f"{self._some(self.rule_lead(0.5))} for an even chance, by {self._some(self.rule_lead(0.99))} for 99%"
         ]
+
+    @property
+    def _half_width(self) -> str:
+        return f"{self.half_width:,.3g}" if self.prepared.ask.in_bits else f"{self.half_width:,.0f}"
+
+    @property
+    def _unit(self) -> str:
+        return "bit" if self.prepared.ask.in_bits else "row"
+
+    @property
+    def _what(self) -> str:
+        return "decisions to clean (bits)" if self.prepared.ask.in_bits else "rows to delete"
+
+    @property
+    def _example(self) -> str:
+        dirty = self._some(self.dirty)
+        return (
+            f"with a decision for 1% of its rows ({dirty})" if self._unit == "bit" else f"of which 1% must go ({dirty})"
+        )
+
+    def _some(self, count: int) -> str:
+        return f"{count:,} {self._unit}{'' if count == 1 else 's'}"
 
 
 def unseen_words(columns: list[tuple[str, int]]) -> str:
@@ -200,10 +222,6 @@ def unseen_words(columns: list[tuple[str, int]]) -> str:
 
 def _of_rows(row: int, candidates: int, scale: float) -> Callable[[Fraction], float]:
     return lambda lead: chance_of_largest({math.floor(lead * row): candidates - 1}, scale)
-
-
-def _rows(count: int) -> str:
-    return f"{count:,} row{'' if count == 1 else 's'}"
 
 
 def _percent(chance: float) -> str:

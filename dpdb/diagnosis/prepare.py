@@ -4,7 +4,7 @@ Epsilon is divided in advance, by what is asked alone: equally between slices an
 part equally between naming the worst (column, key) and that column's slices if there are several columns.
 
 The three private questions get exact scores on a `Lattice` and return indices and noisy numbers. How the rows to delete
-of a slice are counted (`Counted`) is chosen from rules and schema alone.
+of a slice, or the decisions to clean it, are counted (`Counted`) is chosen from rules and schema alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from dpdb.diagnosis.ask import DiagnosisAsk
-from dpdb.diagnosis.result import COVER, Diagnosis, NamedRule, NamedSlice
+from dpdb.diagnosis.result import COVER, DECISIONS, DELETIONS, Diagnosis, NamedRule, NamedSlice
 from dpdb.engine import (
     BoundConstraint,
     Progress,
@@ -28,6 +28,7 @@ from dpdb.engine import (
     no_progress,
 )
 from dpdb.errors import ParameterError
+from dpdb.graph import BIT
 from dpdb.privacy import (
     as_float,
     check_samplers,
@@ -103,7 +104,7 @@ class PreparedDiagnosis:
     rows : Slices
         The rows that rules are counted in: all that `where` selects.
     whole : Counted
-        How the constraints together are counted in a slice.
+        How the constraints together are counted in a slice; without slices as the first of `each`.
     each : tuple of Counted
         How each constraint is, if rules are asked.
     shares : Shares
@@ -125,8 +126,15 @@ class PreparedDiagnosis:
         return Lattice(self.whole.parts, self.ask.rate)
 
     @property
+    def statistic(self) -> str:
+        """What is compared, as in `Diagnosis`."""
+        if self.ask.in_bits:
+            return DECISIONS
+        return COVER if (self.whole.parts if self.columns else self.rule_parts) > 1 else DELETIONS
+
+    @property
     def rule_parts(self) -> int:
-        """Steps of one row in the rules' counts: 2 if one of them is a fractional cover."""
+        """Steps of one row in the rules' counts: 2 if one of them is a fractional cover; of one bit."""
         return max((each.parts for each in self.each), default=1)
 
     @property
@@ -165,7 +173,7 @@ class PreparedDiagnosis:
         scores = [self._scores(slices, one.predicates) for _, one in self.columns]
         counts = [each.count(slices, self.rows.predicates[0], self.rule_parts) for each in self.each]
         progress("drawing noise")
-        worst, compared, halves = None, 0, (self.whole.parts if self.columns else self.rule_parts) > 1
+        worst, compared = None, 0
         named: tuple[NamedSlice, ...] = ()
         if scores:
             place, found = 0, None
@@ -179,7 +187,7 @@ class PreparedDiagnosis:
             worst=worst,
             rule=self._rule(counts) if counts else None,
             columns=tuple(name for name, _ in self.columns),
-            statistic=COVER if halves else "fewest deletions",
+            statistic=self.statistic,
             expected=None if self.ask.expected is None else f"{float(self.ask.rate):g}",
             epsilon=as_float(self.charge.epsilon),
             confidence=self.ask.confidence,
@@ -210,8 +218,14 @@ class PreparedDiagnosis:
         return tuple(NamedSlice(*self._named(place, key), *self._bounds(noisy[key], width)) for key in largest)
 
     def _bounds(self, noisy: int, width: int) -> tuple[float, float]:
-        """Return bounds in rows; a count is not below 0, an excess may be."""
-        lower, upper = self.lattice.at_least(noisy - width), self.lattice.at_most(noisy + width)
+        """Return bounds in rows or bits; a count is not below 0, an excess may be.
+
+        Bits are rounded down, by a millionth of themselves at most: the upper end is stretched by as much.
+        """
+        above = noisy + width
+        if self.ask.in_bits:
+            above = -(max(0, above) * (BIT + 1) // -BIT)
+        lower, upper = self.lattice.at_least(noisy - width), self.lattice.at_most(above)
         return (lower, upper) if self.ask.rate else (max(0, lower), max(0, upper))
 
     def _rule(self, counts: Sequence[int]) -> NamedRule:
@@ -268,14 +282,14 @@ def prepare_diagnosis(
         (comparable_column(name, table.opened.schema, "by").name, parse_slices(table.opened, ask.where, name, keys))
         for name, keys in ask.columns_with_keys
     )
-    whole = counted(table, None)
-    each = tuple(counted(table, position) for position in range(len(table.bound))) if ask.rules else ()
+    each = [counted(table, place, in_bits=ask.in_bits) for place in range(len(table.bound))] if ask.rules else []
+    whole = counted(table, None, in_bits=ask.in_bits) if columns else each[0]
     if any(one.brings_rows for one in (whole, *each)):
         table.opened.admit_graph()
     shares = shares_of(ask, parse_share(ask.charged, table.unit.rows))
     parts = parts_of(shares, table.unit.rows, ask.charged)
     charge = _charge(table, ask, columns, rows, who, parts=parts, names_run=names_run and session.has_ledger)
-    return PreparedDiagnosis(ask, charge, columns, rows, whole, each, shares, table)
+    return PreparedDiagnosis(ask, charge, columns, rows, whole, tuple(each), shares, table)
 
 
 def _charge(
@@ -301,6 +315,7 @@ def _charge(
         "confidence": ask.confidence,
         "constraints_sha256": table.constraints_sha256,
         **table.unit.public,
+        **({"compared": ask.measure} if ask.in_bits else {}),
         **({"public_parents": table.opened.public_keys} if table.opened.public_keys else {}),
     }
     covered = columns[0][1].charged if len(columns) == 1 and not ask.rules else rows.charged
@@ -328,14 +343,15 @@ class Lattice:
     Sensitivity
     -----------
     One more row raises tau by 0 to 1 (in steps of 1/parts: tau is monotone, and the row itself may go) and n by 1, in
-    its own slice only. In steps of 1/(parts s) that slice's score changes by -parts r to parts (s - r), every other
-    score by 0: `low` and `high` for any number of slices, of any number of columns, and for the slices of one column,
-    which are disjoint, `greatest` is the sum of all changes.
+    its own slice only. So it does with decision bits, in steps of 10^-6 bit (Theorem 8,
+    `dpdb.graph.exact.decision_bits`), which stand for tau where they are compared. In steps of 1/(parts s) that slice's
+    score changes by -parts r to parts (s - r), every other score by 0: `low` and `high` for any number of slices, of
+    any number of columns, and for the slices of one column, which are disjoint, `greatest` is the sum of all changes.
 
     Attributes
     ----------
     parts : int
-        1 where tau is a whole number, 2 where it is a fractional vertex cover: 2 tau is an integer.
+        1 where tau is a whole number, 2 where it is a fractional vertex cover: 2 tau is an integer. 10^6 of a bit.
     rate : Fraction
         p, at least 0 and below 1.
     """
@@ -457,7 +473,7 @@ def name_rule(counts: Sequence[int], parts: int, epsilon: int) -> tuple[int, int
 
 @dataclass(frozen=True)
 class Counted:
-    """One statistic: the fewest rows to delete, by its closed form, or the fractional cover of the conflict graph.
+    """One statistic: the fewest rows to delete, by its closed form, or the fractional cover; or decision bits.
 
     Attributes
     ----------
@@ -477,8 +493,10 @@ class Counted:
 
     @property
     def parts(self) -> int:
-        """Steps of one row: a fractional cover is counted in halves."""
-        return 1 if self.statistic is not None else 2
+        """Steps of one row, or of one bit: a fractional cover is counted in halves."""
+        if self.statistic is None:
+            return 2
+        return BIT if self.statistic.kind == "decision bits" else 1
 
     @property
     def brings_rows(self) -> bool:
@@ -502,15 +520,27 @@ class Counted:
         """Return the exact count in a slice, in steps of 1 / parts. Private."""
         if self.statistic is not None:
             [found] = slices.exact(where, [self.statistic])
-            return parts * found
+            return parts // self.parts * found
         statistics = slices.statistics(where, self.position)
         return 2 * statistics.self_conflicts + statistics.twice_fractional_cover().value
 
 
-def counted(table: PublicTable, position: int | None) -> Counted:
+def counted(table: PublicTable, position: int | None, *, in_bits: bool = False) -> Counted:
     """Return how the constraints of a table, or the one at a position, are counted. Reads no row.
 
-    Sensitivity: one more row raises either count by 0 to 1 (tau* has sensitivity exactly 1).
+    Sensitivity: one more row raises each count by 0 to 1 (tau* has sensitivity exactly 1, and so have decision bits).
+
+    Raises
+    ------
+    ParameterError
+        If decision bits are asked of rules that do not have them.
     """
-    rules = table.bound if position is None else table.bound[position : position + 1]
-    return Counted(tuple(rules), position, table.opened.exact_statistic(rules), table.opened.lists_edges)
+    rules = tuple(table.bound if position is None else table.bound[position : position + 1])
+    statistic = table.opened.exact_statistic(rules, "decision bits" if in_bits else "violations")
+    if in_bits and statistic is None:
+        from dpdb.engine import why_no_decisions  # most are not refused
+
+        of = "these rules" if position is None else rules[0].constraint.label
+        why = why_no_decisions(rules, table.opened.schema)
+        raise ParameterError(f"the decisions to clean (maximal_consistency) of {of} are not counted: {why}")
+    return Counted(rules, position, statistic, table.opened.lists_edges)

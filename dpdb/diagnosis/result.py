@@ -23,8 +23,9 @@ class NamedSlice:
         The slice.
     lower, upper : float
         Bounds of its rows to delete (of the fractional cover, where that is the diagnosis's statistic: a lower bound of
-        the rows to delete, and at least half), or of what is beyond the expected share of its rows. All slices of the
-        column, named or not, are within bounds of this width with the diagnosis's confidence.
+        the rows to delete, and at least half; of its decisions to clean, in bits), or of what is beyond the expected
+        share of its rows. All slices of the column, named or not, are within bounds of this width with the diagnosis's
+        confidence.
     """
 
     column: str
@@ -41,8 +42,8 @@ class NamedRule:
     ----------
     rule : str
     lower, upper : float
-        Bounds of its rows to delete (or of its fractional cover, which is then what rules are compared by) beyond
-        those of the rule with the next most.
+        Bounds of its rows to delete (or of its fractional cover or decision bits, which is then what rules are compared
+        by) beyond those of the rule with the next most.
     """
 
     rule: str
@@ -67,7 +68,8 @@ class Diagnosis:
     columns : tuple of str
         Those that were asked.
     statistic : str
-        ``"fewest deletions"``, or ``"fractional cover"``: at least half of the fewest deletions, and at most all.
+        ``"fewest deletions"``, or ``"fractional cover"``: at least half of the fewest deletions, and at most all; or
+        ``"decision bits"``: log2 of the number of maximal consistent subsets.
     expected : str or None
         The share of rows beyond which dirt was counted.
     epsilon, confidence : float
@@ -209,6 +211,8 @@ def bounds_words(column: str, slices: int, confidence: float, expected: str | No
     of, cover = "rows to delete", ""
     if statistic == COVER:
         of, cover = "fractional covers", " (at least a cover has to go, and at most twice as many rows)"
+    if statistic == DECISIONS:
+        of, cover = "yes/no decisions to clean, in bits", ", beside rows that break a rule by themselves"
     return printable(
         f"Bounds are of {of}{beyond}{cover}; all {slices:,} slices of {column} lie within bounds as wide, "
         f"together at {100 * confidence:.12g}% confidence. Rows whose {column} is none of its keys are not seen."
@@ -227,17 +231,21 @@ def rule_words(rule: str, lower: float, upper: float, statistic: str) -> str:
     statistic
         What was counted, as in `Diagnosis`.
     """
-    by, of = ("", "rows to delete")
+    most, by, of = "rows to delete", "", "rows to delete"
     if statistic == COVER:
         by, of = " (of fractional covers, where it has no closed form)", "of these"
+    if statistic == DECISIONS:
+        most, by, of = "decisions to clean", " (in bits, counted to a millionth of themselves)", "bits"
     leads = f"it leads by {lower:,.12g} to {upper:,.12g} {of}"
     if lower < 0:
         leads = f"its lead is within noise, at most {upper:,.12g} {of}"
-    return f"Rule with the most rows to delete{by}: {rule}; {leads}."
+    return f"Rule with the most {most}{by}: {rule}; {leads}."
 
 
+DELETIONS = "fewest deletions"
 COVER = "fractional cover"
 """The statistic of a diagnosis that compares by a lower bound of the fewest rows to delete."""
+DECISIONS = "decision bits"
 
 
 def _notes(found: Diagnosis) -> list[str]:

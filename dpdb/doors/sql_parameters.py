@@ -56,6 +56,7 @@ DIAGNOSE_KINDS: Mapping[str, Kind] = MappingProxyType(
         "confidence": "number",
         "run_id": "text",
         "label": "text",
+        "measure": "text",
     }
 )
 DIAGNOSE_PARAMETERS: Mapping[str, str] = MappingProxyType({_SPELLED.get(name, name): name for name in DIAGNOSE_KINDS})

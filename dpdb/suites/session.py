@@ -97,7 +97,8 @@ class Session(release.Session):
             Who asks, for a ledger's history.
         **options
             `top` (3): how many slices to name; `expected` ("1%"): compare by rows to delete beyond this share of the
-            slice's rows; `rules`: name the worst rule, too; `where`, `confidence` (.95) of all bounds together,
+            slice's rows; `rules`: name the worst rule, too; `measure`, ``"maximal_consistency"`` to compare decisions
+            to clean, in bits, and not rows to delete; `where`, `confidence` (.95) of all bounds together,
             `run_id`, `label`, as for releases.
 
         Returns

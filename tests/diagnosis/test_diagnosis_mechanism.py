@@ -143,6 +143,30 @@ def test_the_whole_loss_is_at_most_epsilon(monkeypatch, rules, cases):
     assert worst > 0.5  # else nothing was tested
 
 
+@pytest.mark.heavy
+@pytest.mark.parametrize("cases", [16, pytest.param(400, marks=pytest.mark.slow)])
+def test_the_whole_loss_in_bits_is_at_most_epsilon(monkeypatch, cases):
+    """Decisions to clean: of slices of one column and two, beside a rule on one row, and of rules beside rules."""
+    slices = {"by": ["k", "s"], "keys": [["a", "b", "none"], ["x", "y"]]}
+    alone = RULES["closed"]
+    asks = [
+        (["z -> c"], {"by": "k", "keys": ["a", "b", "none"]}),
+        (alone, slices),
+        (["z -> c", "k -> c", "UNIQUE(k)"], {"rules": True}),
+        (alone, slices | {"where": "z = 0"}),
+    ]
+    worst = 0.0
+    for place, (before, after) in enumerate(neighbours(cases, 5)):
+        rules, ask = asks[place % len(asks)]
+        named = place // len(asks) % 2 * 4
+        ask = ask | {"measure": "maximal_consistency"}
+        calls = [calls_of(monkeypatch, rows, rules, named=named, **ask) for rows in (before, after)]
+        total = sum(loss(*pair) for pair in zip(*calls, strict=True))
+        assert total <= 1 + 1e-9
+        worst = max(worst, total)
+    assert worst > 0.4  # else nothing was tested: two columns have halves of epsilon
+
+
 def test_slices_attain_epsilon_whatever_their_number(monkeypatch):
     """One dirty row more: exactly epsilon. A mutant with epsilon / m per key would spend less, one per key times m."""
     base = [(0, 0, "a", "x"), (0, 0, "a", "x")]

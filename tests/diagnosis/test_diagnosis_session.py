@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
@@ -332,3 +333,77 @@ def test_a_dry_run_says_when_a_table_is_too_small(folder: Path, capsys: pytest.C
         assert line in small
     assert main([*dry, "--dry-run", "--rows", "0"]) == 2
     assert "rows must be" in capsys.readouterr().err
+
+
+# -- in bits -----------------------------------------------------------------------------------------------------
+
+PAIRS = 12  # of rows in conflict: a decision each
+
+
+def of_bits(**asked: object) -> Diagnosis:
+    """S1 has a group of three cities, S2 twelve pairs, and S0 four rows with four cities, whose age is impossible."""
+    rows = [("S2", f"z{k}", city, 1) for k in range(PAIRS) for city in "ab"]
+    rows += [("S1", "one", city, 1) for city in "abc"] + [("S0", "zero", city, -1) for city in "abcd"]
+    columns = dict(zip(("state", "zip", "city", "age"), zip(*rows, strict=True), strict=True))
+    with dpdb.open(pa.table(columns), constraints=RULES) as session, replaced_noise(StubNoise()):
+        return session.diagnose(
+            **{"by": "state", "keys": KEYS, "epsilon": 1, "measure": "maximal_consistency", **asked}
+        )
+
+
+def test_slices_are_compared_by_their_decisions() -> None:
+    found = of_bits(top=4)
+    assert found.statistic == "decision bits"
+    assert [one.key for one in found.named] == ["S2", "S1", "S0", "nobody"]
+    middle = [(one.lower + one.upper) / 2 for one in found.named[:1]]
+    assert middle == pytest.approx([PAIRS], abs=1e-4)  # 2^12 ways to keep one row of each pair
+    width = found.named[0].upper - PAIRS
+    assert [one.upper - width for one in found.named] == pytest.approx([PAIRS, math.log2(3), 0, 0], abs=1e-4)
+    assert "Bounds are of yes/no decisions to clean, in bits, beside rows that break a rule" in diagnosis_text(found)
+    assert Diagnosis.from_dict(json.loads(found.to_json())) == found
+    by_rows = of_bits(measure="repair")
+    assert (by_rows.statistic, by_rows.named[0].key) == ("fewest deletions", "S2")
+
+
+def test_bounds_hold_the_bits_that_were_rounded_down() -> None:
+    """The noise is 0 and as good as none: the upper end is at least log2(3), of which 1584962 steps are counted."""
+    found = of_bits(top=2, epsilon=1_000_000)
+    assert found.named[1].lower < 1.584962 < math.log2(3) < found.named[1].upper < 1.58503
+
+
+def test_the_rule_with_the_most_decisions() -> None:
+    rows = {"a": [1, 1, 1, 2, 2], "b": ["x", "y", "z", "x", "y"], "c": [1, 1, 2, 2, 3]}
+    with dpdb.open(pa.table(rows), constraints=["a -> b", "c -> b"]) as session, replaced_noise(StubNoise()):
+        found = session.diagnose(rules=True, epsilon=50, measure="maximal_consistency")
+        assert found.rule is not None
+        assert found.rule.rule == "a -> b"  # 3 and 2 ways of 5 rows: log2(6); 2 and 2: 2 bits
+        assert found.rule.lower < math.log2(6) - 2 < found.rule.upper
+        assert "Rule with the most decisions to clean (in bits" in diagnosis_text(found)
+        with pytest.raises(
+            ParameterError, match=r"of these rules are not counted: .* left sides are not one in another"
+        ):
+            session.diagnose("a", [1, 2], 1, measure="maximal_consistency")
+        assert session.spent() == 50
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"measure": "problematic"}, r"compares by one of repair \(rows to delete\), maximal_consistency"),
+        ({"measure": None}, "compares by one of"),
+        ({"expected": "1%"}, "expected is a share of rows to delete; leave it out, or the measure"),
+        ({"rules": True}, "of not\\(t1.age < 0\\) are not counted: rules on one row leave nothing to decide"),
+    ],
+)
+def test_what_has_no_bits_is_refused_by_name(asked: dict[str, object], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        of_bits(**asked)
+
+
+def test_the_command_says_bits(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["diagnose", "t.parquet", "--constraints", "zip -> city", "--by", "state", "--keys", "S0,S1", "--epsilon"]
+    assert main([*command, "1", "--measure", "maximal_consistency", "--dry-run", "--rows", "4000"]) == 0
+    said = capsys.readouterr().out
+    assert "2 slices of state are compared by decisions to clean (bits), for epsilon 1 in all" in said
+    assert "a slice with a decision for 1% of its rows (20 bits) beside clean ones" in said
+    del folder

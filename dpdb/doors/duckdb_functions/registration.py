@@ -276,7 +276,7 @@ def register(
         dp_check(suite, epsilon 1, confidence 0.99, certain 'fail', run_id, label, where_clause, by_column, group_keys,
                  date, within, table_name)
         dp_diagnose(table_name, by_column, group_keys, epsilon 1, top 3, expected, rules false, where_clause,
-                    confidence 0.95, run_id, label)
+                    confidence 0.95, run_id, label, measure 'repair')
 
     ``FROM dp_check('nightly')`` runs a suite of checks that is registered under this name, with a row for each check;
     one that the table's ledger keeps under it runs as it was opened, and costs nothing. ``date => '2026-11-21'``

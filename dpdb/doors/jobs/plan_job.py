@@ -107,7 +107,8 @@ class PlannedDiagnosis:
     def asked_words(self) -> str:
         """What is named."""
         slices = [f"{len(keys):,} slices of {name}" for name, keys in self.diagnosis.ask.columns_with_keys]
-        return ", ".join([*slices, *(["rules"] if self.diagnosis.ask.rules else [])])
+        rules, bits = (["rules"] if self.diagnosis.ask.rules else []), " in bits" if self.diagnosis.ask.in_bits else ""
+        return ", ".join([*slices, *rules]) + bits
 
     @property
     def cost_words(self) -> str:

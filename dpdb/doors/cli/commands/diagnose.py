@@ -29,11 +29,18 @@ def add_diagnose(commands: Any) -> None:
     parser.add_argument(
         "--keys", action="append", metavar="V,V", help="the public list of its keys, as one line of CSV; one per --by"
     )
+    parser.add_argument(
+        "--measure",
+        default="repair",
+        metavar="M",
+        harmless=True,
+        help="compare by repair (rows to delete) or maximal_consistency (decisions to clean) (repair)",
+    )
     parser.add_argument("--top", type=whole, default=3, metavar="K", help="how many slices to name (3)")
     parser.add_argument(
         "--expected", metavar="P", help="a public share, as 1%%: compare rows to delete beyond it, not all of them"
     )
-    parser.add_argument("--rules", action="store_true", help="name the rule with the most rows to delete, too")
+    parser.add_argument("--rules", action="store_true", help="name the rule with the most of them, too")
     parser.add_argument("--where", metavar="SQL", help="predicate that selects the rows that are looked at")
     parser.add_argument(
         "--confidence", type=real, default=0.95, metavar="C", harmless=True, help="of all bounds together (.95)"
@@ -85,4 +92,4 @@ def _slices(options: argparse.Namespace) -> dict[str, Any]:
     return {"by": columns[0], "keys": keys[0]} if len(columns) == 1 else {"by": columns, "keys": keys}
 
 
-_ASKED = ("epsilon", "top", "expected", "rules", "where", "confidence", "run_id", "label")
+_ASKED = ("epsilon", "measure", "top", "expected", "rules", "where", "confidence", "run_id", "label")
