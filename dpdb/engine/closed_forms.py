@@ -286,22 +286,35 @@ def exact_statistic(
 
 
 def _keys(pairwise: Sequence[BoundConstraint]) -> KeysForm | None:
-    """Return keys as rows are in conflict by them; None if there is none, or a constraint is no key.
+    """Return keys as rows are in conflict by them; None if there is none, or a constraint is no key nor follows of one.
 
     With a condition on one row alone it is none: one row that meets it would be in conflict with many that do not.
+    A constraint that follows of a key (a -> b of UNIQUE(a)) has no further conflict, and changes nothing.
     """
-    shapes = [bound.shape for bound in pairwise]
-    if any(shape is None or shape.order or shape.differing or not (shape.equal and shape.alike) for shape in shapes):
-        return None
     least: dict[object, list[GroupForm]] = {}
+    others = []
     for bound in sorted(pairwise, key=lambda bound: len(bound.shape.equal) if bound.shape else 0):
-        assert bound.shape is not None, "a key has a shape"
+        if bound.shape is None or bound.shape.order or bound.shape.differing or not bound.shape.alike:
+            others.append(bound)
+            continue
         conditions, sides = bound.row_conditions
         same_rows = least.setdefault((bound.shape.known, _texts(conditions, sides)), [])
         if not any(set(other.equal) <= set(bound.shape.equal) for other in same_rows):
             same_rows.append(GroupForm(bound.shape.equal, bound.shape.known, conditions=conditions))
     found = tuple(key for same_rows in least.values() for key in same_rows)
+    if not all(key.equal for key in found) or not all(any(_follows(bound, key) for key in found) for bound in others):
+        return None
     return KeysForm(found) if found else None
+
+
+def _follows(bound: BoundConstraint, key: GroupForm) -> bool:
+    """Return whether two rows that violate a constraint share a key: they are equal in it, and meet its conditions."""
+    shape = bound.shape
+    if shape is None or not (set(key.equal) <= set(shape.equal) and set(key.known) <= set(shape.columns)):
+        return False
+    conditions, sides = bound.row_conditions
+    wanted = _texts(key.conditions, None)[0]
+    return all(wanted <= _texts(met, None)[0] for met in sides or (conditions,))
 
 
 def _decisions(pairwise: Sequence[BoundConstraint], declared: set[str]) -> GroupForm | SteppedForm | None:

@@ -57,9 +57,11 @@ def measures_named(name: str, *, rate: bool = False) -> tuple[Measure, ...]:
     measure = measure_named(name)
     if rate and not measure.has_rate:
         rated = " or ".join(other.name for other in all_measures() if other.has_rate)
+        is_verdict = measure.words.verdicts is not None
+        why = "it is a verdict, yes or no" if is_verdict else f"it counts {measure.counts}"
         raise ParameterError(
-            f"{name} has no rate: it counts {measure.counts}, which are no share of the rows; ask for the rate of "
-            f"{rated}, or leave out rate (--rate)"
+            f"{name} has no rate: {why}, which {'is' if is_verdict else 'are'} no share of the rows; ask for the rate "
+            f"of {rated}, or leave out rate (--rate)"
         )
     return (measure,)
 

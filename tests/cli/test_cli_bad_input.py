@@ -103,7 +103,7 @@ def test_usage_errors_are_one_line_too(capsys: pytest.CaptureFixture[str]) -> No
         main(["measure"])
     assert caught.value.code == 2
     assert capsys.readouterr().err == (
-        "dpdb: the following arguments are required: SOURCE, --constraints, --epsilon; see `dpdb measure --help`\n"
+        "dpdb: the following arguments are required: SOURCE, --constraints; see `dpdb measure --help`\n"
     )
 
 

@@ -202,8 +202,33 @@ KEYS = {
         both(key(0), key(1)),
         lambda row: row[0] == 2,
     ),
+    "a dependency of the key": Shape("key and fd", ("UNIQUE(a)", "a -> b"), 2, both(key(0), fd([0], 1))),
+    "a dependency of more": Shape(
+        "key, key and fd", ("a, b -> c", "UNIQUE(a)", "UNIQUE(c)"), 3, both(key(0), key(2), fd([0, 1], 2))
+    ),
+    "an order of the key": Shape(
+        "key and order",
+        ("UNIQUE(a)", "not(t1.a = t2.a & t1.b < t2.b & t1.c > t2.c)"),
+        3,
+        both(key(0), lambda p, q: key(0)(p, q) and None not in (*p, *q) and p[1] < q[1] and p[2] > q[2]),
+    ),
+    "a dependency of some rows": Shape(
+        "key and fd of some rows",
+        ("UNIQUE(a) WHERE c = 1", "a -> b WHERE c = 1"),
+        3,
+        lambda p, q: p[2] == q[2] == 1 and key(0)(p, q),
+    ),
+    "a dependency of one row": Shape(
+        "key and fd of one row",
+        ("UNIQUE(a)", "not(t1.c = 1 & t1.a = t2.a & t1.b != t2.b)"),
+        3,
+        key(0),
+    ),
 }
-HIGHEST = {"one": 2, "two": 3, "contained": 2, "three": 4, "some rows": 3, "alone": 3}
+HIGHEST = {
+    "one": 2, "two": 3, "contained": 2, "three": 4, "some rows": 3, "alone": 3, "a dependency of the key": 2,
+    "a dependency of more": 3, "an order of the key": 2, "a dependency of some rows": 2, "a dependency of one row": 2,
+}  # fmt: skip
 SHARING: StatisticKind = "rows sharing keys"
 
 
@@ -251,7 +276,13 @@ def test_rows_that_share_a_key_are_those_in_conflict_and_one_row_changes_them_by
     ("rules", "kind"),
     [
         (["not(t1.a = t2.a & t1.b = 1)"], SHARING),
-        (["UNIQUE(a)", "a -> b"], SHARING),
+        (["UNIQUE(a)", "b -> a"], SHARING),
+        (["UNIQUE(a, b)", "a -> b"], SHARING),  # rows that differ in b share no key
+        (["UNIQUE(a) WHERE c = 1", "a -> b"], SHARING),
+        (["UNIQUE(a) WHERE c = 1", "not(t1.c = 1 & t1.a = t2.a & t1.b != t2.b)"], SHARING),
+        (["not(t1.a = t2.a & t1.c <= t2.c)", "a -> b"], SHARING),  # two rows without c share no key
+        (["UNIQUE(a)", "not(t1.a = t2.b)"], SHARING),
+        (["a -> b"], SHARING),
         (["a -> b, c"], "decision bits"),
         (["a -> b", "c -> d"], "decision bits"),
         (["a -> b", "a, c -> d"], "decision bits"),

@@ -72,7 +72,7 @@ def test_names_stand_for_measures() -> None:
 @pytest.mark.parametrize(
     ("name", "rate", "says"),
     [
-        ("drastic", True, "drastic has no rate: it counts verdict"),
+        ("drastic", True, "drastic has no rate: it is a verdict, yes or no, which is no share"),
         ("repairs", False, "unknown measure 'repairs'; did you mean 'repair'?"),
         ("minimal_inconsistency", True, "minimal_inconsistency has no rate: it counts pairs of rows, which are no "
                                         "share of the rows; ask for the rate of problematic or repair or maxi"),

@@ -313,3 +313,19 @@ def test_bad_input_writes_nothing(
     assert main(["report", *(word.format(results=tmp_path / "kept") for word in arguments)]) == 2
     assert says in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+def test_verdicts_have_words_in_place_of_ends_also_in_the_table_of_all_releases() -> None:
+    """An end of 0 or 1 says nothing of a verdict."""
+    made = release("drastic", 0, lower=0, upper=1, quantity="verdict", most_deletions=7, release_id="a")
+    shown = replace(made, value=1, lower=1, most_deletions=None, release_id="b")
+    html = report_page(Results((row(made, 0), row(shown, 1))), generated=START)
+    assert html.count('<td colspan="2">not shown; at most 7 rows from consistent</td>') == 1
+    assert html.count('<td colspan="2">not consistent</td>') == 1
+    numbers = report_page(Results((row(release()),)), generated=START)
+    assert 'colspan="2"' not in numbers
+
+
+def test_what_is_paid_in_rho_has_its_cost() -> None:
+    paid = release("maximal_consistency", 12.5, epsilon=None, rho=0.02, quantity="bits", mechanism="decision_bits")
+    assert '<td class="number">rho 0.02</td>' in report_page(Results((row(paid),)), generated=START)
