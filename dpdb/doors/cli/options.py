@@ -146,7 +146,7 @@ def release_options(parser: Parser, *, required: bool = True) -> None:
         harmless=True,
         help=f"{', '.join(NAMES)}, or all, for three that share epsilon (repair)",
     )
-    slice_options(parser, required=required)
+    slice_options(parser, default="" if required else " (1)")
     parser.add_argument(
         "--mechanism", metavar="NAME", harmless=True, help="another mechanism than the measure's default"
     )
@@ -166,11 +166,10 @@ def release_options(parser: Parser, *, required: bool = True) -> None:
     parser.add_argument("--theta", type=whole, metavar="N", help="public threshold of the projection; not chosen then")
 
 
-def slice_options(parser: Parser, *, required: bool = False) -> None:
-    """Add the options for cost, slice and confidence; `required`: a cost must be given."""
-    cost = parser.add_mutually_exclusive_group(required=required)
-    cost.add_argument("--epsilon", metavar="E", help=f"privacy cost, in total{'' if required else ' (1)'}")
-    cost.add_argument(
+def slice_options(parser: Parser, *, default: str = " (1)") -> None:
+    """Add the options for cost, slice and confidence; `default` is said of epsilon."""
+    parser.add_argument("--epsilon", metavar="E", help=f"privacy cost, in total{default}")
+    parser.add_argument(
         "--rho",
         metavar="R",
         help="of a count or maximal_consistency: cost of Gaussian noise instead, on a ledger of notion zcdp",

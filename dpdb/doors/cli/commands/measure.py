@@ -18,6 +18,7 @@ from dpdb.doors.cli.options import (
     words_options,
 )
 from dpdb.doors.cli.streams import say
+from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
     from dpdb.release import Gate, Release
@@ -54,6 +55,8 @@ def run(options: argparse.Namespace) -> int:
     from dpdb.doors.cli.texts import releases_text
     from dpdb.measures import measures_named
 
+    if options.epsilon is None and options.rho is None:
+        raise ParameterError("what a release costs is never a default: give --epsilon, or --rho on a zcdp ledger")
     ask = asked(options, "dp_inconsistency")
     gates = thresholds(options, ask.measures)
     with AnswerOutput.of(options) as output, run_session(options, _STEPS) as session:
