@@ -52,7 +52,8 @@ def test_a_job_records_them_and_the_report_shows_them(rule: str, measures: tuple
     released = {row.release.measure: row.release for row in read_results(folder / "results.duckdb").rows}
     assert {*released} == {*measures}
     assert all(near(one.value, measure, rule) for measure, one in released.items())
-    assert all(one.lower <= truth(measure, rule) <= (one.upper or 0) for measure, one in released.items())
+    for measure, one in released.items():  # bounds are 95% sure, and half a row or bit wider as sure as `near` is
+        assert one.lower - 0.5 <= truth(measure, rule) <= (one.upper or 0) + 0.5
 
     assert main(["report", "results.duckdb", "--out", "page.html"]) == 0
     page = (folder / "page.html").read_text()

@@ -27,6 +27,8 @@ MISTAKES = [
     ("dp_diagnose('visits', 'state', ['CA', 'NY'], 101)", BudgetExceededError, "requested epsilon 101"),
     ("dp_diagnose('visits', 'state', ['CA', 'NY'], top := 0)", ParameterError, "top must be"),
     ("dp_diagnose('visits', 'state', ['CA', 'NY'], expected := '2')", ParameterError, "expected must be a share"),
+    ("dp_diagnose('visits', 'state', ['CA', 'NY'], measure := NULL)", ParameterError, "measure is NULL"),
+    ("dp_diagnose('visits', 'state', ['CA', 'NY'], measure := 'all')", ParameterError, "compares by one of repair"),
     ("dp_diagnose('visits', rules := true)", ParameterError, "at least two rules"),
 ]
 
@@ -54,6 +56,9 @@ def test_a_statement_diagnoses_once(registration: dpdb.Registration) -> None:
     parameters = ["state", ["CA", "NY"], 0.25]
     registration.execute("FROM dp_diagnose('visits', by_column := ?, group_keys := ?, epsilon := ?)", parameters)
     assert registration.spent("visits") == 1.75
+    bits = NAMED.replace("epsilon := 0.5", "epsilon := 0.25, measure := 'maximal_consistency'")
+    assert {row["statistic"] for row in registration.execute(f"FROM {bits}").to_pylist()} == {"decision bits"}
+    assert registration.spent("visits") == 2
 
 
 def test_a_run_is_answered_again_and_the_functions_go_with_the_registration(

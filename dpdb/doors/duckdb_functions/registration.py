@@ -84,7 +84,7 @@ def diagnose_macros(function: str) -> str:
     """Return the statements that create the macro of diagnoses: a table function, with a row for each named slice."""
     given = {option: name for name, option in DIAGNOSE_PARAMETERS.items()}
     options = _given(given | {name: f"to_json({given[name]})" for name in ("by", "keys")}, _OF_DIAGNOSIS)
-    return _table_macro(DIAGNOSE, function, (TABLE, *DIAGNOSE_PARAMETERS), options)
+    return _table_macro(DIAGNOSE, function, (TABLE, *DIAGNOSE_PARAMETERS), options, measure="'repair'")
 
 
 def check_macros(function: str) -> str:
@@ -93,9 +93,9 @@ def check_macros(function: str) -> str:
     return _table_macro(CHECK, function, (*CHECK_PARAMETERS, TABLE), options)
 
 
-def _table_macro(name: str, function: str, names: Sequence[str], options: str) -> str:
+def _table_macro(name: str, function: str, names: Sequence[str], options: str, **own: str) -> str:
     call = f"{function}({options}, {TABLE}::VARCHAR, current_database(), current_schema(), txid_current())"
-    defaults = {**dict.fromkeys(names[1:], "NULL"), "epsilon": f"'{LEFT_OUT}'"}
+    defaults = {**dict.fromkeys(names[1:], "NULL"), "epsilon": f"'{LEFT_OUT}'", **own}
     head = f"CREATE TEMP MACRO {name}({names[0]}, {', '.join(map('{} := {}'.format, defaults, defaults.values()))})"
     return f"{head} AS TABLE SELECT unnest({call}, max_depth := 2);\n"
 
