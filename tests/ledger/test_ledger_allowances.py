@@ -116,6 +116,18 @@ def test_disjoint_rows_share_an_allowance_and_epochs_add_up(path: Path, clock: M
     assert spend(path, 10, "a = 3", SourceMark("table", "changed"))
 
 
+def test_a_refusal_says_what_an_allowance_has_left_after_an_earlier_epoch(path: Path) -> None:
+    """Within 30 days 0.4 was spent in the epoch before and 0.3 in this one, so 0.3 of 1 is left."""
+    assert spend(path, 4, "a = 1")
+    with Ledger.open(path) as ledger:
+        ledger.open_epoch()
+    assert spend(path, 3, "", SourceMark("table", "changed"))
+    with Ledger.open(path) as ledger, pytest.raises(BudgetExceededError) as caught:
+        ledger.reserve(parse_where(""), 5 * TENTH, source=SourceMark("table", "changed"), request="{}")
+    assert caught.value.remaining == 0.3
+    assert "of the allowance of 1 within any 30 days 0.3 is left" in str(caught.value)
+
+
 @pytest.mark.parametrize(("tenths", "is_low"), [(9, False), (9.1, True)])
 def test_a_debit_says_that_less_than_a_tenth_of_an_allowance_is_left(tenths: float, is_low: bool, path: Path) -> None:
     with Ledger.open(path) as ledger:  # of whose total two thirds are left

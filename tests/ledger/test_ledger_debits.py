@@ -181,6 +181,20 @@ def test_another_open_ledger_follows_an_epoch(ledger: Ledger, tmp_path: Path) ->
     assert ledger.summary().spent == pytest.approx(0.6)
 
 
+@pytest.mark.parametrize("read", [{"columns": "a b"}, {"reading": "rule 1"}])
+def test_an_append_only_ledger_takes_no_rows_whose_cells_are_read_otherwise(
+    read: dict[str, str], tmp_path: Path
+) -> None:
+    """Either of the two tells how cells are read; new rows alone change nothing."""
+    with Ledger.create(tmp_path / "t.ledger", 1, append_only=True) as ledger:
+        for content in ("one row", "two rows"):
+            ledger.reserve(parse_where(""), 1, source=SourceMark("t", content, **read), request="{}").close()
+        other = SourceMark("t", "two rows", **read, read_as="cut at ;")
+        with pytest.raises(LedgerError, match="nothing was released"):
+            ledger.reserve(parse_where(""), 1, source=other, request="{}")
+        assert ledger.spent_units() == 2
+
+
 def test_an_append_only_ledger_accepts_new_rows(tmp_path: Path) -> None:
     with Ledger.create(tmp_path / "t.ledger", 1, append_only=True) as ledger:
         spend(ledger, "a = 1", 4)

@@ -100,6 +100,7 @@ def test_what_cannot_be_settled_changes_nothing(path: Path, tmp_path: Path) -> N
             ("open", 0, "has no answer yet"),
             (unanswered, 0, "has no answer yet"),
             ("nobody", 0, "no debit 'nobody'"),
+            (0, 0, "no debit 0"),
         ):
             with pytest.raises(LedgerError, match=why):
                 ledger.settle(run, charge)

@@ -14,9 +14,10 @@ from test_ledger_head import change
 from test_ledger_processes import drive
 from text_reader import parse_where
 
-from dpdb.errors import BudgetExceededError, LedgerError, ParameterError, SuiteEndedError
+from dpdb.errors import BudgetExceededError, LedgerError, ParameterError, PredicateError, SuiteEndedError
 from dpdb.ledger import Ledger, SourceMark, SuiteReservation, open_to_read
 from dpdb.ledger.log import leaf_text
+from dpdb.ledger.store.file import LedgerFile
 
 SUITES = Path(__file__).parent / "suite_driver.py"
 SOURCE = SourceMark("table", "content")
@@ -108,6 +109,27 @@ def test_a_run_goes_on_with_its_secret_and_its_levels(path: Path) -> None:
         assert ledger.spent_units() == 8 * TENTH
         ledger.end_suite(run, "{}", 5 * TENTH)
         assert ledger.spent_units() == 5 * TENTH
+
+
+def test_a_suite_of_no_row_is_refused_before_its_debit(ledger: Ledger) -> None:
+    """It would be debited for nothing, and its verdicts are about rows."""
+    with pytest.raises(PredicateError, match="selects no row"):
+        start(ledger, where="a = 1 AND a = 2")
+    assert (ledger.spent_units(), ledger.suites()) == (0, [])
+
+
+def test_a_run_that_is_asked_again_forgets_what_a_killed_one_left_in_the_log(
+    path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed after its end was committed: the secret is overwritten, and its old page is in SQLite's log still."""
+    with monkeypatch.context() as killed:
+        killed.setattr(LedgerFile, "truncate_log", lambda file: None)
+        run = start(ledger)
+        ledger.record_level(run, 1, "{}", spent=TENTH)
+        ledger.end_suite(run, '{"verdicts": []}')
+        assert not nowhere(path, SECRET.encode())
+    assert start(ledger).answer == '{"verdicts": []}'
+    assert nowhere(path, SECRET.encode())
 
 
 def test_a_suite_and_a_release_do_not_share_a_run_id(ledger: Ledger) -> None:

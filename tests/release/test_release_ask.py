@@ -26,6 +26,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "theta": ({"measure": "problematic", "theta": 0}, "theta must be"),
     "confidence": ({"confidence": 1}, "confidence must be"),
     "max_degree": ({"max_degree": 2.5}, "max_degree must be"),
+    "too large a degree": ({"max_degree": 2**32}, "max_degree must be"),
     "by alone": ({"by": "zip"}, "by= and keys= go together"),
     "keys alone": ({"keys": ["1"]}, "by= and keys= go together"),
     "no key": ({"by": "zip", "keys": []}, "at least one value"),
@@ -53,6 +54,11 @@ def test_an_ask_that_cannot_be_is_refused_wherever_it_comes_from(fault: str) -> 
         with pytest.raises(ParameterError) as again:
             getattr(session, function)(**options)
         assert (str(again.value), session.spent()) == (str(refused.value), 0)
+
+
+def test_the_least_and_the_largest_degree_may_be_asked_for() -> None:
+    for degree in (1, 2**32 - 1):
+        assert Ask.of({"max_degree": degree}).max_degree == degree
 
 
 def test_what_a_mapping_leaves_out_has_its_default() -> None:
