@@ -157,11 +157,12 @@ class TableRules:
         note: str | None = None,
         *,
         name: str | None = None,
-        allowed: Allowed = ZERO,
+        allowed: Callable[[], Allowed] = lambda: ZERO,
     ) -> None:
         """Take the rules that a check states, all or none of them, once every option of the check has been read.
 
-        The check is left out, with the reason, if `write` fails, dpdb cannot read a text, or an option stays unread.
+        The check is left out, with the reason, if `write` or `allowed` fails, dpdb cannot read a text, or an option
+        stays unread.
 
         Parameters
         ----------
@@ -176,7 +177,7 @@ class TableRules:
         name
             What the tool calls the check; by default nothing.
         allowed
-            What the check tolerates; by default nothing.
+            Returns what the check tolerates; by default nothing.
         """
 
         def rules() -> list[ImportedRule]:
@@ -185,7 +186,7 @@ class TableRules:
             texts = [_readable(text, known) for text in ([written] if isinstance(written, str) else written)]
             if any(len(text) > MAX_LENGTH - _LONGEST_NOTE for text in texts):
                 raise ParameterError("it is too long for a line")
-            kept = allowed.kept(texts)
+            kept = allowed().kept(texts)
             said = "; ".join(filter(None, [kept.note, note])) or None
             return [ImportedRule(self.name, text, origin, said, name, kept.limits) for text in texts]
 

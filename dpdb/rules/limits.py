@@ -20,6 +20,7 @@ from dpdb.constraints import MOST_ROWS, ROW_COUNT, VIOLATIONS, Limit, Statistic,
 from dpdb.errors import ParameterError
 
 Severity: TypeAlias = Literal["warn", "fail"]
+Share: TypeAlias = Literal["share", "share of non-null", "share of selected"]
 
 _SEVERITIES: tuple[Severity, ...] = ("warn", "fail")
 _FINEST_SHARE = 10**6
@@ -39,18 +40,33 @@ class Counted:
     """
 
     statistic: Statistic | None
-    share: Literal["share", "share of non-null", "share of selected"] | None = None
+    share: Share | None = None
 
 
 NOTHING = Counted(None)
 """A number that no statistic of dpdb is."""
 
+OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "=", "<>": "="}
+"""What a comparison says that is met where another is not."""
+
+ASKS_FOR_DIRT = "it fails where no row does, and a limit of dpdb is a most"
+NO_MOST = "it passes where more rows fail than where it fails, and a limit of dpdb is a most"
+NEVER = "it passes whatever the rows are"
+EVERY = Fraction(10**18)
+"""More rows than any table has: a bound that is never exceeded."""
+
+
+def of_selected(share: Share, among: object) -> Share:
+    """Return what shares of all rows are of where a check looks at some rows, which the rule's WHERE selects."""
+    return "share of selected" if among else share
+
 
 @dataclass(frozen=True)
 class Bound:
-    """The largest amount at which a check neither warns nor fails; None if there is no such amount.
+    """The largest amount at which a check neither warns nor fails; None if the file does not say which.
 
-    Percentages are shares from 0 to 1.
+    Percentages are shares from 0 to 1; `EVERY` is never exceeded. What is met by no number, or by some and not by all
+    smaller ones, is no bound: reading it raises `ParameterError`, and its check is left out.
     """
 
     severity: Severity
@@ -87,24 +103,30 @@ class Allowed:
 
     def kept(self, texts: Sequence[str]) -> Kept:
         """Return the limits of a check that is written as some rules, in a suite's words."""
-        bounds: dict[Severity, Bound] = {bound.severity: bound for bound in self.bounds}
+        bounds: dict[Severity, Bound] = {bound.severity: bound for bound in self.bounds if bound.amount != EVERY}
+        if self.bounds and not bounds:
+            raise ParameterError(NEVER)
         if len(bounds) == 2 and _fails_first(bounds["warn"].amount, bounds["fail"].amount):
             del bounds["warn"]
         if all(bound.amount == 0 for bound in bounds.values()):
             return Kept(_none_at_all(bounds))
         try:
-            limits = [self._limit(bounds[severity]) for severity in _SEVERITIES if severity in bounds]
+            limits = [self._limit(bounds[severity], texts[0]) for severity in _SEVERITIES if severity in bounds]
         except ParameterError:
             limits = []
         if not limits or not self._is_counted(texts):
             return Kept(_none_at_all(bounds), f"tolerated there: {self.words}" if self.words else None)
         return Kept(", ".join(limit.written(self.counted.statistic or VIOLATIONS) for limit in limits))
 
-    def _limit(self, bound: Bound) -> Limit:
-        unit = self.counted.share if self.percent else "rows"
+    def _limit(self, bound: Bound, text: str) -> Limit:
+        unit = self._share(text) if self.percent else "rows"
         if bound.amount is None or unit is None:
             raise ParameterError("it is no limit of dpdb")
         return Limit(bound.severity, "above", bound.amount, unit)
+
+    def _share(self, text: str) -> Share | None:
+        """Return what the rule's percentages are of: without WHERE all rows are selected."""
+        return "share" if self.counted.share == "share of selected" and " WHERE " not in text else self.counted.share
 
     def _is_counted(self, texts: Sequence[str]) -> bool:
         if self.counted.statistic is None or len(texts) != 1:
@@ -142,25 +164,80 @@ def number(said: object) -> Fraction | None:
     return Fraction(value) if value.is_finite() and abs(value.adjusted()) <= _LONGEST_NUMBER else None
 
 
-def above(said: object, *, percent: bool) -> Fraction | None:
-    """Return the largest amount that is not above a number; None for what is no number or leaves nothing."""
-    value = number(said)
-    if value is None or value < 0:
-        return None
+def above(said: object, *, percent: bool) -> Fraction:
+    """Return the largest amount that is not above a number.
+
+    Raises
+    ------
+    ParameterError
+        If it is no number, or every amount is above it.
+    """
+    value = _any_number(said)
+    if value < 0:
+        raise ParameterError(ASKS_FOR_DIRT)
     return value / 100 if percent else Fraction(floor(value))
 
 
-def reaching(said: object, *, percent: bool) -> Fraction | None:
-    """Return the largest amount that is below a number: of shares, the next one that a limit can have."""
-    value = number(said)
-    if value is None or value <= 0:
-        return None
+def reaching(said: object, *, percent: bool) -> Fraction:
+    """Return the largest amount that is below a number: of shares, the next one that a limit can have.
+
+    Raises
+    ------
+    ParameterError
+        If it is no number, or no amount is below it.
+    """
+    value = _any_number(said)
+    if value <= 0:
+        raise ParameterError(ASKS_FOR_DIRT)
     return Fraction(ceil(value / 100 * _FINEST_SHARE) - 1, _FINEST_SHARE) if percent else Fraction(ceil(value) - 1)
 
 
-_SIGNS = {
+def largest_met(sign: str, said: object, *, percent: bool = False) -> Fraction:
+    """Return the largest amount that meets a comparison, as all smaller ones do.
+
+    Parameters
+    ----------
+    sign
+        One of ``<``, ``<=``, ``=``, ``!=``, ``<>``, ``>``, ``>=``.
+    said
+        The number that it compares with.
+    percent
+        Whether amounts are percentages; else they are whole numbers.
+
+    Raises
+    ------
+    ParameterError
+        If it is no number, or amounts meet the comparison of which smaller ones do not.
+
+    Returns
+    -------
+    fractions.Fraction
+        `EVERY` if all amounts meet it.
+    """
+    if sign == "<":
+        return reaching(said, percent=percent)
+    if sign == "<=":
+        return above(said, percent=percent)
+    value = _any_number(said)
+    if sign == "=" and value == 0:
+        return Fraction(0)
+    meets_none = {">": value < 0, ">=": value <= 0, "!=": value < 0, "<>": value < 0}
+    if meets_none.get(sign):
+        return EVERY
+    zero = {"!=": value != 0, "<>": value != 0}.get(sign, False)
+    raise ParameterError(NO_MOST if zero else ASKS_FOR_DIRT)
+
+
+def _any_number(said: object) -> Fraction:
+    value = number(said)
+    if value is None:
+        raise ParameterError(f"{said} is no number")
+    return value
+
+
+SIGNS = {
     "must be greater than": ">", "must be greater than or equal": ">=", "must be less than": "<",
-    "must be less than or equal": "<=", "must be": "=",
+    "must be less than or equal": "<=", "must be": "=", "must not be": "!=",
     "greater than": ">", "greater than or equal": ">=", "less than": "<", "less than or equal": "<=",
 }  # fmt: skip
 
@@ -208,6 +285,8 @@ def rows_compared(sign: str, said: object) -> RowRange:
         If they are no range.
     """
     value = _number(said)
+    if sign in {"!=", "<>"} and value == 0:
+        return RowRange(1)
     low = {">": floor(value) + 1, ">=": ceil(value), "=": ceil(value)}.get(sign)
     high = {"<": ceil(value) - 1, "<=": floor(value), "=": floor(value)}.get(sign)
     if low is None and high is None:
@@ -231,8 +310,8 @@ def allowed_rows(compared: Mapping[str, Any]) -> RowRange:
             found = found.both(rows_between(*value))
         elif name == "must be between" and isinstance(value, Mapping):
             found = found.both(allowed_rows({str(key).replace("_", " "): end for key, end in value.items()}))
-        elif name in _SIGNS:
-            found = found.both(rows_compared(_SIGNS[name], value))
+        elif name in SIGNS:
+            found = found.both(rows_compared(SIGNS[name], value))
         else:
             raise ParameterError(f"{name} is no range of numbers of rows")
     return found

@@ -210,14 +210,12 @@ def _bracketed(condition: str) -> str:
 
 def present(column: object, where: object = None) -> str:
     """Write that a column is never NULL."""
-    name = column_name(column)
-    return f"NOT NULL({name})" if where is None else checked(f"{name} IS NOT NULL", where)
+    return f"NOT NULL({column_name(column)}){_where(where)}"
 
 
 def checked(condition: object, where: object = None) -> str:
     """Write a condition that a row violates when it is FALSE, as SQL's CHECK does, among the rows of `where`."""
-    condition = _condition(condition)
-    return f"CHECK ({condition})" if where is None else f"CHECK (NOT ({_condition(where)}) OR ({condition}))"
+    return f"CHECK ({_condition(condition)}){_where(where)}"
 
 
 def one_line(text: object) -> str:

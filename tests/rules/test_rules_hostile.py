@@ -186,6 +186,7 @@ def _suite(name: str, options: str) -> str:
         _contract("quality: [{engine: soda, implementation: {}}]"),
         _contract("properties: [{unique: true}]"),
         _contract("quality: [{metric: rowCount, mustBe: 1, unit: percent}]"),
+        "{dataset: t, columns: [{name: a, checks: [{missing: {must_be: [1]}}]}]}",
         _contract("properties: [{name: a, logicalTypeOptions: {minimum: []}}]"),
         _suite("expect_column_values_to_be_in_set", "column: a, value_set: {$P: 1}"),
     ],
@@ -199,7 +200,6 @@ def test_what_is_no_value_or_condition_is_left_out(tmp_path: Path, text: str) ->
 @pytest.mark.parametrize(
     ("text", "rules"),
     [
-        ("{dataset: t, columns: [{name: a, checks: [{missing: {must_be: [1]}}]}]}", ["NOT NULL(a)"]),
         (_contract("properties: [{name: a, quality: [{metric: nullValues, unit: [rows]}]}]"), ["NOT NULL(a)"]),
         (
             _contract(

@@ -275,7 +275,6 @@ def test_a_kept_limit_fails_the_tables_that_its_tool_fails(
 STRICT = [
     # percentages of the rows that meet a condition
     (_suite("expect_column_values_to_be_unique", {**_A, "mostly": 0.9, "row_condition": "b > 1"}), "mostly 0.9"),
-    (_sodacl("missing_percent(a) < 5%: {filter: b > 1}"), "< 5%"),
     (_sodacl("duplicate_percent(a) < 5%", "").replace("for t:", "for t [p]:") + "filter t [p]: {where: b > 1}", "< 5%"),
     # a row in which one of two values is missing is looked at, one in which both are is not
     (_suite("expect_column_pair_values_to_be_equal", {**_PAIR, "mostly": 0.9}), "mostly 0.9"),
@@ -286,17 +285,7 @@ STRICT = [
     (_on_column("accepted_values: {values: [1], quote: false, config: {error_if: '> 3'}}"), "error_if > 3"),
     (_on_column("dbt_utils.not_accepted_values: {values: [1], quote: false, error_if: '> 3'}"), "error_if > 3"),
     (_on_column("unique: {config: {fail_calc: sum(a), error_if: '> 3'}}"), "error_if > 3, fail_calc sum(a)"),
-    (_on_column("unique: {config: {error_if: '> 10', limit: 5}}"), "error_if > 10, limit 5"),
-    (_on_column("unique: {config: {error_if: '= 10'}}"), "error_if = 10"),
-    (_on_column("unique: {config: {error_if: 'between 2 and 5'}}"), "error_if between 2 and 5"),
     (_sodacl("duplicate_count(a) < 5: {missing values: [0]}"), "< 5"),
-    (_sodacl("missing_count(a) > 5"), "> 5"),
-    (_sodacl("missing_count(a) = 5"), "= 5"),
-    (_sodacl("missing_count(a) between 1 and 5"), "between 1 and 5"),
-    (_sodacl("missing_count(a): {fail: when between 1 and 5}"), "fail when between 1 and 5"),
-    (_contract("missing: {threshold: {must_not_be: 3}}"), "threshold must_not_be 3"),
-    (_contract("missing: {threshold: {must_be_less_than: 3, must_be_greater_than: 1}}"),
-     "threshold must_be_less_than 3 must_be_greater_than 1"),
     # the standard does not say what is counted
     (_odcs("{metric: duplicateValues, mustBeLessThan: 5, unit: percent}"), "mustBeLessThan 5, unit percent"),
     (_odcs("{metric: nullValues, mustBeLessThan: 5, unit: items}"), "mustBeLessThan 5, unit items"),
@@ -311,6 +300,163 @@ def test_another_limit_is_a_comment_and_nothing_is_tolerated(tmp_path: Path, tex
     assert f"(tolerated there: {words})" in imported.text()
     [line] = load_suite(imported.text()).lines
     assert [str(limit) for limit in line.limits] == ["fail above 0"]
+
+
+_DIRT = "it fails where no row does, and a limit of dpdb is a most"
+_NO_MOST = "it passes where more rows fail than where it fails, and a limit of dpdb is a most"
+NO_LIMIT = [
+    (_on_column("unique: {config: {error_if: '< 3'}}"), f"error_if < 3: {_DIRT}"),
+    (_on_column("not_null: {config: {error_if: '= 0'}}"), f"error_if = 0: {_DIRT}"),
+    (_on_column("not_null: {config: {warn_if: '<= 2'}}"), f"warn_if <= 2: {_DIRT}"),
+    (_on_column("unique: {config: {error_if: '= 10'}}"), f"error_if = 10: {_NO_MOST}"),
+    (_on_column("unique: {config: {error_if: 'between 2 and 5'}}"), "dpdb does not know error_if between 2 and 5"),
+    (_on_column("unique: {config: {severity: warn, warn_if: '> 10', limit: 5}}"), "it passes whatever the rows are"),
+    (_on_column("dbt_utils.not_null_proportion: {at_least: 0, at_most: 0.9}"), f"at_most: {_DIRT}"),
+    (_sodacl("missing_count(a) > 5"), _DIRT),
+    (_sodacl("missing_count(a) = 5"), _DIRT),
+    (_sodacl("missing_percent(a): {fail: when < 100}"), _DIRT),
+    (_sodacl("missing_count(a) between 1 and 5"), _DIRT),
+    (_sodacl("missing_count(a): {fail: when between 1 and 5}"), _NO_MOST),
+    (_sodacl("missing_count(a): {fail: when not between 1 and 5}"), _DIRT),
+    (_sodacl("missing_count(a): {fail: when > 5, warn: when < 1}"), _DIRT),
+    (_contract("missing: {threshold: {must_not_be: 3}}"), _NO_MOST),
+    (_contract("missing: {threshold: {must_not_be: 0}}"), _DIRT),
+    (_contract("missing: {threshold: {must_be_less_than: 3, must_be_greater_than: 1}}"),
+     "dpdb does not know must be less than and must be greater than together"),
+    (_odcs("{metric: nullValues, mustNotBe: 0}"), _DIRT),
+    (_odcs("{metric: nullValues, mustBeGreaterThan: 0}"), _DIRT),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "reason"), NO_LIMIT)
+def test_what_is_no_largest_number_is_left_out(tmp_path: Path, text: str, reason: str) -> None:
+    imported = _imported(tmp_path, text)
+    assert not imported.rules
+    assert [item.reason for item in imported.left_out] == [reason]
+
+
+def test_percentages_of_some_rows_are_of_those_that_the_rule_selects(tmp_path: Path) -> None:
+    mostly = {**_A, "mostly": 0.75, "row_condition": "b > 1"}
+    for text, line in [
+        (_sodacl("missing_percent(a) <= 25: {filter: b > 1}"),
+         "NOT NULL(a) WHERE b > 1  fail above 25.0049% of selected"),
+        (_sodacl("missing_count(a) < 3: {filter: b > 1}"), "NOT NULL(a) WHERE b > 1  fail above 2"),
+        (_contract("missing: {threshold: {metric: percent, must_be_less_than_or_equal: 25}, filter: b > 1}"),
+         "NOT NULL(a) WHERE b > 1  fail above 25% of selected"),
+        (_on_column("dbt_utils.not_null_proportion: {at_least: 0.75, config: {where: b > 1}}"),
+         "NOT NULL(a) WHERE b > 1  fail above 25% of selected"),
+        (_suite("expect_column_values_to_not_be_null", mostly), "NOT NULL(a) WHERE b > 1  fail above 25% of selected"),
+        (_suite("expect_column_values_to_be_between", {**mostly, "max_value": 2}),
+         "CHECK (a <= 2) WHERE (b > 1) AND a IS NOT NULL  fail above 25% of selected"),
+    ]:  # fmt: skip
+        [rule] = _imported(tmp_path, text).rules
+        assert f"{rule.text}  {rule.limits}" == line
+        assert len(load_suite(f"{line}\n").lines) == 1
+
+
+# -- thresholds of every kind: what each tool says of a number of failures, by its own words --------------------------
+
+SIGNS: dict[str, Callable[[float, float], bool]] = {
+    "<": lambda n, k: n < k, "<=": lambda n, k: n <= k, "=": lambda n, k: n == k, "!=": lambda n, k: n != k,
+    ">": lambda n, k: n > k, ">=": lambda n, k: n >= k,
+}  # fmt: skip
+Threshold: TypeAlias = tuple[str, Callable[[int], Verdict]]
+MANY = 12  # failures, of as many rows
+
+
+def _a_dbt_threshold(random: Random) -> Threshold:
+    said = {name: (random.choice([*SIGNS]), random.randint(0, 4)) for name in ("error_if", "warn_if")}
+    for name in random.sample([*said], random.choice([0, 0, 1])):
+        said[name] = ("!=", 0)
+    most = random.choice([MANY, MANY, 3])
+    settings = {name: f"{sign} {number}" for name, (sign, number) in said.items()}
+    severity = random.choice(["error", "warn"])
+
+    def verdict(n: int) -> Verdict:
+        met = {name: SIGNS[sign](min(n, most), number) for name, (sign, number) in said.items()}
+        return "fail" if severity == "error" and met["error_if"] else "warn" if met["warn_if"] else "pass"
+
+    config = {"severity": severity, "limit": most, **settings}
+    return _on_column(json.dumps({"not_null": {"config": config}})), verdict
+
+
+def _a_soda_condition(random: Random) -> tuple[str, Callable[[float], bool]]:
+    low, high = sorted((random.choice([0, 0, 1, 3]), random.randint(0, 6)))
+    if random.random() < 0.3:
+        return f"between {low} and {high}", lambda n: low <= n <= high
+    if random.random() < 0.3:
+        return f"not between {low} and {high}", lambda n: not low <= n <= high
+    sign = random.choice([*SIGNS])
+    return f"{sign} {high}", lambda n: SIGNS[sign](n, high)
+
+
+def _a_soda_threshold(random: Random) -> Threshold:
+    if random.random() < 0.4:
+        words, passes = _a_soda_condition(random)
+        if words.startswith("not "):
+            words, passes = "= 0", lambda n: n == 0
+        return _sodacl(f"missing_count(a) {words}"), lambda n: "pass" if passes(n) else "fail"
+    (fail, fails), (warn, warns) = _a_soda_condition(random), _a_soda_condition(random)
+    given = random.choice([{"fail": fail}, {"warn": warn}, {"fail": fail, "warn": warn}])
+    said = ", ".join(f"{name}: when {words}" for name, words in given.items())
+
+    def verdict(n: int) -> Verdict:
+        return "fail" if "fail" in given and fails(n) else "warn" if "warn" in given and warns(n) else "pass"
+
+    return _sodacl(f"missing_count(a): {{{said}}}"), verdict
+
+
+def _a_comparison(random: Random, names: dict[str, str]) -> tuple[str, object, Callable[[float], bool]]:
+    sign, name = random.choice([*names.items()])
+    number = random.randint(0, 4)
+    return name, number, lambda n: SIGNS[sign](n, number)
+
+
+_MUST = {"=": "must_be", "!=": "must_not_be", "<": "must_be_less_than", "<=": "must_be_less_than_or_equal",
+         ">": "must_be_greater_than", ">=": "must_be_greater_than_or_equal"}  # fmt: skip
+_MUST_ODCS = {"=": "mustBe", "!=": "mustNotBe", "<": "mustBeLessThan", "<=": "mustBeLessOrEqualTo",
+              ">": "mustBeGreaterThan", ">=": "mustBeGreaterOrEqualTo"}  # fmt: skip
+
+
+def _a_contract_threshold(random: Random) -> Threshold:
+    name, number, passes = _a_comparison(random, _MUST)
+    level = random.choice(["warn", "fail"])
+    said = json.dumps({"missing": {"threshold": {"level": level, name: number}}})
+    return _contract(said), lambda n: "pass" if passes(n) else level
+
+
+def _an_odcs_threshold(random: Random) -> Threshold:
+    name, number, passes = _a_comparison(random, _MUST_ODCS)
+    said = json.dumps({"metric": "nullValues", name: number})
+    return _odcs(said), lambda n: "pass" if passes(n) else "fail"
+
+
+KINDS = (_a_dbt_threshold, _a_soda_threshold, _a_contract_threshold, _an_odcs_threshold)
+
+
+@pytest.mark.heavy(family="long")
+@pytest.mark.parametrize("make", KINDS)
+def test_no_verdict_of_any_threshold_is_another(tmp_path: Path, make: Callable[[Random], Threshold]) -> None:
+    """Kept where all numbers up to a largest one pass; then each verdict is the tool's own."""
+    random, seen = Random(47), Counter[bool]()
+    for _ in range(200):
+        text, verdict = make(random)
+        theirs = [verdict(n) for n in range(MANY + 1)]
+        grades = [("pass", "warn", "fail").index(word) for word in theirs]
+        is_most = grades == sorted(grades) and grades[0] == 0 < grades[-1]
+        imported = _imported(tmp_path, text)
+        assert bool(imported.rules) + bool(imported.left_out) == 1, text
+        if imported.rules:
+            [line] = load_suite(imported.text()).lines
+            ours = [
+                max((limit.severity == "fail") + 1 if n > limit.amount else 0 for limit in line.limits)
+                for n in range(MANY + 1)
+            ]
+            assert ours == grades, text
+        else:
+            assert not is_most, text
+        seen[bool(imported.rules)] += 1
+    assert min(seen[True], seen[False]) >= 20
 
 
 def test_a_check_of_several_rules_has_no_limit_of_its_own(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from dpdb.constraints import DUPLICATE_VALUES, VIOLATIONS
@@ -30,7 +31,19 @@ from dpdb.rules.importers.dbt_expectations import (
     row_condition,
     why_no_rule,
 )
-from dpdb.rules.limits import NOTHING, Allowed, Bound, Counted, above, number, reaching
+from dpdb.rules.limits import (
+    ASKS_FOR_DIRT,
+    EVERY,
+    NOTHING,
+    OPPOSITE,
+    Allowed,
+    Bound,
+    Counted,
+    Severity,
+    largest_met,
+    number,
+    of_selected,
+)
 from dpdb.rules.options import Options, identifier, is_always, listed, mapping, sequence, single, texts
 from dpdb.rules.texts import (
     both,
@@ -120,7 +133,9 @@ def _test(test: object, column: str | None, table: TableRules, source: str | Non
     origin = f"{name}({shown})" if shown else name
     write, why = _writer(name)
     called = test_name(name, table.name, source, mapping(flat))
-    allowed = allowed_failures(name, options, config)
+
+    def allowed() -> Allowed:
+        return allowed_failures(name, options, config)
 
     def among() -> str | None:
         if not options.flag("enabled", True) or not config.flag("enabled", True):
@@ -129,7 +144,7 @@ def _test(test: object, column: str | None, table: TableRules, source: str | Non
 
     if name in ROW_COUNTS:
         table.count(
-            lambda: limits_of_rows(name, options, allowed),
+            lambda: limits_of_rows(name, options, allowed()),
             lambda: row_condition(options, among()),
             origin,
             options,
@@ -315,7 +330,8 @@ _FAILURES = {
     "dbt_expectations.expect_column_values_to_be_unique": _VALUES,
     "dbt_expectations.expect_compound_columns_to_be_unique": _VALUES,
 }
-_CONDITION = re.compile(r"\s*(?P<sign>>=?|!=|<>)\s*(?P<number>\d+)\s*")
+_CONDITION = re.compile(r"\s*(?P<sign>[<>]=?|=|!=|<>)\s*(?P<number>\d+)\s*")
+_OF_MOST = {"=": ">=", "!=": "<", "<>": "<"}
 _SETTINGS = ("severity", "error_if", "warn_if", "fail_calc", "limit")
 _NOT_IN_NAMES = {
     *_SETTINGS, "alias", "arguments", "config", "database", "description", "docs", "enabled", "group", "meta", "model",
@@ -324,12 +340,19 @@ _NOT_IN_NAMES = {
 
 
 def allowed_failures(test: str, options: Options, config: Options) -> Allowed:
-    """Read the settings of a test: it warns by `warn_if`, and fails by `error_if` unless its severity is `warn`."""
+    """Read the settings of a test: it warns by `warn_if`, and fails by `error_if` unless its severity is `warn`.
+
+    Raises
+    ------
+    ParameterError
+        If it passes by other numbers than all up to a largest one.
+    """
     words = ", ".join(filter(None, [options.notes(*_SETTINGS), config.notes(*_SETTINGS)]))
     said = {name: config.shown(name) if options.shown(name) is None else options.shown(name) for name in _SETTINGS}
-    bounds = [Bound("warn", _largest(said["warn_if"], said["limit"]))]
-    if str(said["severity"] or "error").lower() != "warn":
-        bounds.append(Bound("fail", _largest(said["error_if"], said["limit"])))
+    names: dict[Severity, str] = {"warn": "warn_if", "fail": "error_if"}
+    if str(said["severity"] or "error").lower() == "warn":
+        del names["fail"]
+    bounds = [Bound(severity, _largest(name, said[name], said["limit"])) for severity, name in names.items()]
     if test == "dbt_utils.not_null_proportion":
         return _proportion(options, bounds, words, among=bool(options.shown("where") or config.shown("where")))
     allowed = Allowed(tuple(bounds), _counted(test), words=words)
@@ -341,10 +364,12 @@ def _proportion(options: Options, bounds: list[Bound], words: str, *, among: boo
     """Return what is left of the smallest share of rows that are not NULL; the test has one failure, or none."""
     words = ", ".join(filter(None, [options.notes("at_least", "at_most"), words]))
     least, most = number(options.shown("at_least")), number(options.shown("at_most"))
-    is_plain = least is not None and least <= 1 and most in {None, 1} and all(bound.amount == 0 for bound in bounds)
-    amount = 1 - least if is_plain and least is not None else None
-    counted = Counted(VIOLATIONS, None if among else "share")
-    return Allowed(tuple(replace(bound, amount=amount) for bound in bounds), counted, percent=True, words=words)
+    if least is None or not 0 <= least <= 1:
+        raise ParameterError("at_least is no share from 0 to 1")
+    if most is not None and most < 1:
+        raise ParameterError(f"at_most: {ASKS_FOR_DIRT}")
+    bounds = [replace(bound, amount=1 - least if bound.amount == 0 else EVERY) for bound in bounds]
+    return Allowed(tuple(bounds), Counted(VIOLATIONS, of_selected("share", among)), percent=True, words=words)
 
 
 def _counted(test: str) -> Counted:
@@ -353,14 +378,19 @@ def _counted(test: str) -> Counted:
     return _FAILURES.get(test, NOTHING)
 
 
-def _largest(condition: object, limit: object) -> Any:
+def _largest(name: str, condition: object, limit: object) -> Fraction:
     """Return the largest number of failures at which a condition is not met, of which at most `limit` are counted."""
     said = _CONDITION.fullmatch(str(condition or "!= 0"))
-    if said is None or (said["sign"] in {"!=", "<>"} and int(said["number"]) != 0):
-        return None
-    read = reaching if said["sign"] == ">=" else above
-    largest, most = read(said["number"], percent=False), number(limit)
-    return None if largest is None or (most is not None and largest >= most) else largest
+    if said is None:
+        raise ParameterError(f"dpdb does not know {name} {condition}")
+    sign, most = said["sign"], number(limit)
+    if most is not None and int(said["number"]) >= most:  # more are counted as so many
+        sign = _OF_MOST.get(sign, sign)
+    try:
+        largest = largest_met(OPPOSITE[sign], said["number"])
+    except ParameterError as error:
+        raise ParameterError(f"{name} {condition}: {error}") from None
+    return EVERY if most is not None and largest >= most else largest
 
 
 def test_name(test: str, table: str, source: str | None, given: Mapping[str, Any]) -> str:

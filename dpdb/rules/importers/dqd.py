@@ -105,7 +105,7 @@ def _take(found: Found, table: str, check: _Check, known: Known) -> None:
     if check.check == "isPrimaryKey" and percent:
         counted = Counted(ROWS_IN_DUPLICATES, "share")  # at 0% the cheaper statistic has the same verdict
     allowed = Allowed((Bound(check.severity, percent / 100),), counted, percent=True, words=f"{threshold}%")
-    rules.take(lambda: text, name, Options({}), note, name=name, allowed=allowed)
+    rules.take(lambda: text, name, Options({}), note, name=name, allowed=lambda: allowed)
 
 
 def _check_id(row: Row, level: str, check: str) -> str:

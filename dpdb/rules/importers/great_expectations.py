@@ -11,17 +11,30 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from dpdb.constraints import ROWS_IN_DUPLICATES, VIOLATIONS
 from dpdb.errors import ParameterError
 from dpdb.rules.found import NO_PATTERNS, WHOLE_TABLE, Found, TableRules
-from dpdb.rules.limits import NOTHING, Allowed, Bound, Counted, RowRange, Severity, number, rows_between, rows_compared
+from dpdb.rules.limits import (
+    NOTHING,
+    Allowed,
+    Bound,
+    Counted,
+    RowRange,
+    Severity,
+    Share,
+    number,
+    rows_between,
+    rows_compared,
+)
 from dpdb.rules.options import Options, like, mapping, sequence, texts
 from dpdb.rules.texts import (
     among,
     between,
+    both,
     checked,
     column_name,
     keyed,
@@ -83,15 +96,11 @@ def _expect(name: str, item: Options, options: Options, table: TableRules) -> No
         for switch in _OFF:
             if options.flag(switch):
                 raise ParameterError(f"{switch}: dpdb compares the values that the column holds")
-        return write(options, _row_condition(options))
+        return write(options, _looked_at(name, options))
 
-    try:
-        allowed = allowed_by_mostly(name, options, severity)
-    except ParameterError as error:
-        table.leave(origin, str(error))
-    else:
-        note = "; ".join(filter(None, notes)) or None
-        table.take(written, origin, item, note, name=origin, allowed=allowed)
+    note = "; ".join(filter(None, notes)) or None
+    allowed = partial(allowed_by_mostly, name, options, severity)
+    table.take(written, origin, item, note, name=origin, allowed=allowed)
 
 
 _CONDITION = re.compile(
@@ -118,6 +127,19 @@ def _row_condition(options: Options) -> str | None:
     if said["present"]:
         return f"{name} IS NOT NULL"
     return f"{name} {said['sign'].replace('==', '=')} {said['number'] or value(said['text'])}"
+
+
+def _looked_at(name: str, options: Options) -> str | None:
+    """Return the condition of the rows that an expectation looks at, of which `mostly` is a share."""
+    where = _row_condition(options)
+    if where is None or options.shown("mostly") is None or _of_missing_rows(name, options):
+        return where
+    return both(where, f"{column_name(options.shown('column'))} IS NOT NULL")
+
+
+def _of_missing_rows(name: str, options: Options) -> bool:
+    """Return whether an expectation looks at rows in which its column is NULL, or is of several columns."""
+    return "column" not in options or name in _OF_NULLS
 
 
 def why_not(name: str) -> str:
@@ -303,6 +325,7 @@ _EXPECTATIONS: dict[str, _Write] = {
 
 
 _WARNINGS = ("warning", "info")
+_OF_NULLS = ("expect_column_values_to_be_null", "expect_column_values_to_not_be_null")
 _OF_KEYS = ("expect_column_values_to_be_unique", "expect_compound_columns_to_be_unique")
 
 
@@ -343,10 +366,11 @@ def allowed_by_mostly(name: str, options: Options, severity: Severity) -> Allowe
     return Allowed((Bound(severity, allowed),), counted, percent=True, words=f"mostly {mostly}")
 
 
-def _share(name: str, options: Options) -> Literal["share", "share of non-null"] | None:
-    if options.shown("row_condition"):  # the share is of the rows that meet it
-        return None
-    if name in {"expect_column_values_to_be_null", "expect_column_values_to_not_be_null"}:
+def _share(name: str, options: Options) -> Share | None:
+    if options.shown("row_condition"):
+        is_selected = name in _OF_NULLS or (name not in _OF_KEYS and not _of_missing_rows(name, options))
+        return "share of selected" if is_selected else None
+    if name in _OF_NULLS:
         return "share"
     word = str(options.shown("ignore_row_if") or "all")
     several = "column_A" in options or len(sequence(options.shown("column_list"))) > 1

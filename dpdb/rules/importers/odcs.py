@@ -39,7 +39,7 @@ _WARNINGS = ("warning", "warn", "info")
 _OPERATORS = {
     "mustBe": "must be", "mustBeLessThan": "must be less than", "mustBeLessOrEqualTo": "must be less than or equal",
     "mustBeBetween": "must be between", "mustBeGreaterThan": "must be greater than",
-    "mustBeGreaterOrEqualTo": "must be greater than or equal",
+    "mustBeGreaterOrEqualTo": "must be greater than or equal", "mustNotBe": "must not be",
 }  # fmt: skip
 # The standard does not say whether values or rows are counted.
 _OF_DUPLICATES = ("duplicateValues", "duplicateCount", "unique")
@@ -187,13 +187,13 @@ def _quality(said: object, column: str | None, table: TableRules) -> None:
     elif metric not in _METRICS:
         table.leave(origin, "dpdb does not know this rule")
     else:
-        allowed = _allowed(quality, NOTHING if metric in _OF_DUPLICATES else Counted(VIOLATIONS, "share"))
+        counted = NOTHING if metric in _OF_DUPLICATES else Counted(VIOLATIONS, "share")
         table.take(
             lambda: _METRICS[metric](_columns(quality, column), quality),
             origin,
             quality,
             name=_name(quality),
-            allowed=allowed,
+            allowed=lambda: _allowed(quality, counted),
         )
 
 
@@ -229,12 +229,12 @@ def _custom(quality: Options, column: str | None, table: TableRules, origin: str
     """Take a rule for a named engine: dpdb's own text, or a check of Soda's."""
     engine, implementation = quality.get("engine"), quality.get("implementation")
     if engine == "dpdb":
-        allowed = _allowed(quality, Counted(VIOLATIONS, "share") if implementation else NOTHING)
+        counted = Counted(VIOLATIONS, "share") if implementation else NOTHING
         lines = implementation.splitlines() if isinstance(implementation, str) else texts(implementation)
         for line in lines:
             if line.strip():
                 origin = f"{column or 'table'}: engine dpdb"
-                table.take(line.strip, origin, quality, name=_name(quality), allowed=allowed)
+                table.take(line.strip, origin, quality, name=_name(quality), allowed=lambda: _allowed(quality, counted))
     elif engine == "soda" and isinstance(implementation, Mapping):
         check = mapping(implementation)
         takes_table = column if "columns" not in check else None

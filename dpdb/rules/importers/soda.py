@@ -154,8 +154,14 @@ def _sodacl(said: object, table: _Table, rules: TableRules) -> None:
             known = ("row_count", "schema", "freshness", "avg", "min", "max", "sum", "stddev", "change ", "anomaly")
             rules.leave(check, WHOLE_TABLE if check.startswith(known) else "dpdb does not know this check")
             return
-    allowed = threshold_of_metric(match, options, among=table.part is not None or "filter" in options)
-    rules.take(lambda: write(rows()), check, options, name=_called(options, check), allowed=allowed)
+    is_part = table.part is not None or "filter" in options
+    rules.take(
+        lambda: write(rows()),
+        check,
+        options,
+        name=_called(options, check),
+        allowed=lambda: threshold_of_metric(match, options, among=is_part),
+    )
 
 
 def _called(options: Options, check: str) -> str:
@@ -250,8 +256,14 @@ def take_check(
         table.leave(origin, WHOLE_TABLE if known else "dpdb does not know this check")
         return
     is_part = where is not None or "filter" in options or "filter sql" in options
-    allowed = threshold_of_contract(name, options, among=is_part, excludes_values="missing values" in options)
-    table.take(lambda: write(rows()), origin, options, name=_called(options, origin), allowed=allowed)
+    others = "missing values" in options
+    table.take(
+        lambda: write(rows()),
+        origin,
+        options,
+        name=_called(options, origin),
+        allowed=lambda: threshold_of_contract(name, options, among=is_part, excludes_values=others),
+    )
 
 
 def _inherited(kind: str, beside: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,16 +21,21 @@ from typing import Any
 from dpdb.constraints import DUPLICATE_VALUES, VIOLATIONS
 from dpdb.errors import ParameterError
 from dpdb.rules.limits import (
+    ASKS_FOR_DIRT,
+    EVERY,
+    NO_MOST,
     NOTHING,
+    OPPOSITE,
+    SIGNS,
     Allowed,
     Bound,
     Counted,
     RowRange,
     Severity,
-    above,
     allowed_rows,
+    largest_met,
     number,
-    reaching,
+    of_selected,
     rows_between,
     rows_compared,
 )
@@ -41,12 +46,9 @@ BETWEEN = re.compile(
     r"between\s*(?P<open>[\[(]?)\s*(?P<low>[\d.]+)\s*%?\s+and\s+(?P<high>[\d.]+)\s*%?\s*(?P<close>[\])]?)"
 )
 _ZERO = Fraction(0)
+_TWO_THRESHOLDS = "it has a threshold behind its name and one under fail"
 _ROUNDED_TO = 10**4  # shares of SodaCL's percentages
 _ROUNDED_UP = Fraction(49, 10**6)  # the last share of a limit below half of that
-
-
-_UPPER = {"<": reaching, "<=": above}
-_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 def threshold_of_metric(match: re.Match[str] | None, options: Options, *, among: bool) -> Allowed:
@@ -60,6 +62,11 @@ def threshold_of_metric(match: re.Match[str] | None, options: Options, *, among:
         Those of the check, of which `warn` and `fail` are read.
     among
         Whether the check looks at some of the rows, of which its percentages are then.
+
+    Raises
+    ------
+    ParameterError
+        If it is no largest number.
     """
     metric, percent, rest = "", False, ""
     if match is not None:
@@ -67,63 +74,66 @@ def threshold_of_metric(match: re.Match[str] | None, options: Options, *, among:
     words = ", ".join(filter(None, [rest, options.notes("warn", "fail")]))
     warn, fail = options.shown("warn"), options.shown("fail")
     bounds: list[Bound] = []
+    if fail is not None and rest:
+        raise ParameterError(_TWO_THRESHOLDS)
     if fail is not None:
-        bounds.append(Bound("fail", None if rest else _not_met(fail, percent)))
+        bounds.append(Bound("fail", _not_met(fail, percent)))
     elif rest or warn is None:
         bounds.append(Bound("fail", _met(rest, percent)))
     if warn is not None:
         bounds.append(Bound("warn", _not_met(warn, percent, bounds[0].amount if bounds else None)))
-    counted = Counted(DUPLICATE_VALUES if metric == "duplicate" else VIOLATIONS, None if among else "share")
+    counted = Counted(VIOLATIONS, of_selected("share", among))
+    if metric == "duplicate":
+        counted = Counted(DUPLICATE_VALUES, None if among else "share")
     if metric == "duplicate" and "missing values" in options:  # which SodaCL counts, and the rule does not
         counted = NOTHING
     return Allowed(tuple(bounds), counted, percent, words)
 
 
-def _met(threshold: str, percent: bool) -> Fraction | None:
-    """Return the largest number that meets a threshold such as `< 5`; None if it is not just a largest number."""
+def _met(threshold: str, percent: bool) -> Fraction:
+    """Return the largest number that meets a threshold such as `< 5`."""
     if not threshold:
         return _ZERO
     said = COMPARED.fullmatch(threshold)
     if said is not None:
-        if said["sign"] == "=":
-            return _ZERO if number(said["number"]) == 0 else None
         return _largest(said["sign"], said["number"], percent)
     said = BETWEEN.fullmatch(threshold)
-    if said is None or number(said["low"]) != 0 or said["open"] == "(":
-        return None
+    if said is None:
+        raise ParameterError(f"dpdb does not know the threshold {threshold}")
+    if number(said["low"]) != 0 or said["open"] == "(":
+        raise ParameterError(ASKS_FOR_DIRT)
     return _largest("<" if said["close"] == ")" else "<=", said["high"], percent)
 
 
-def _largest(sign: str, said: str, percent: bool) -> Fraction | None:
-    """Return the largest number that is below another; of percentages, once they are rounded to two decimals.
+def _largest(sign: str, said: str, percent: bool) -> Fraction:
+    """Return the largest number that meets a comparison; of percentages, once they are rounded to two decimals.
 
     Ties are left out: floats round some up and some down.
     """
-    read = _UPPER.get(sign)
-    largest = None if read is None else read(said, percent=percent)
-    if not percent or not largest:
+    largest = largest_met(sign, said, percent=percent)
+    if not percent or largest in {0, EVERY}:
         return largest
     return min(Fraction(floor(largest * _ROUNDED_TO), _ROUNDED_TO) + _ROUNDED_UP, Fraction(1))
 
 
-def _not_met(condition: object, percent: bool, fails_above: Fraction | None = None) -> Fraction | None:
+def _not_met(condition: object, percent: bool, fails_above: Fraction | None = None) -> Fraction:
     """Return the largest number that does not meet a condition such as `when > 5`.
 
     `when between 1 and 10` has one, too, if all above it fail.
     """
     text = str(condition).removeprefix("when ").strip()
+    if text.startswith("not between "):
+        return _met(text.removeprefix("not "), percent)
     said = COMPARED.fullmatch(text)
     if said is not None:
-        if said["sign"] in {"!=", "<>"}:
-            return _ZERO if number(said["number"]) == 0 else None
-        return _largest(_OPPOSITE.get(said["sign"], ""), said["number"], percent)
+        return _largest(OPPOSITE[said["sign"]], said["number"], percent)
     said = BETWEEN.fullmatch(text)
-    if said is None or fails_above is None:
-        return None
-    high = _largest("<" if said["close"] == ")" else "<=", said["high"], percent)
-    if high is None or high < fails_above:
-        return None
-    return _largest("<=" if said["open"] == "(" else "<", said["low"], percent)
+    if said is None:
+        raise ParameterError(f"dpdb does not know the threshold {text}")
+    low = _largest("<=" if said["open"] == "(" else "<", said["low"], percent)
+    if fails_above is None or _largest("<" if said["close"] == ")" else "<=", said["high"], percent) < fails_above:
+        raise ParameterError(NO_MOST)
+    return low
 
 
 def threshold_of_contract(name: str, options: Options, *, among: bool, excludes_values: bool) -> Allowed:
@@ -139,6 +149,11 @@ def threshold_of_contract(name: str, options: Options, *, among: bool, excludes_
         Whether the check looks at some of the rows.
     excludes_values
         Whether some values count as missing.
+
+    Raises
+    ------
+    ParameterError
+        If it is no largest number.
     """
     names = options.starting("must")
     words = ", ".join(filter(None, [options.notes("threshold"), options.notes(*names)]))
@@ -149,7 +164,7 @@ def threshold_of_contract(name: str, options: Options, *, among: bool, excludes_
     bounds = [_bound(said, percent), *([_bound(also, percent)] if also else [])]
     if unit not in {"", "count", "percent"} or len({bound.severity for bound in bounds}) < len(bounds):
         bounds = [replace(bound, amount=None) for bound in bounds]
-    counted = Counted(VIOLATIONS, None if among else "share")
+    counted = Counted(VIOLATIONS, of_selected("share", among))
     if name == "duplicate":
         counted = Counted(VIOLATIONS, None if among or excludes_values else "share of non-null")
     elif "duplicate" in name:
@@ -168,31 +183,37 @@ def _bound(said: Mapping[str, Any], percent: bool) -> Bound:
     return Bound(severity, largest_allowed(compared, percent=percent))
 
 
-def largest_allowed(compared: Mapping[str, Any], *, percent: bool) -> Fraction | None:
-    """Return the largest number that meets a comparison such as `must be less than: 5`; none tolerates nothing."""
+def largest_allowed(compared: Mapping[str, Any], *, percent: bool) -> Fraction:
+    """Return the largest number that meets a comparison such as `must be less than: 5`; none tolerates nothing.
+
+    Raises
+    ------
+    ParameterError
+        If it is no largest number.
+    """
     if not compared:
         return _ZERO
     if len(compared) > 1:
-        return None
+        raise ParameterError(f"dpdb does not know {' and '.join(compared)} together")
     [(name, value)] = compared.items()
-    if name == "must be":
-        return _ZERO if number(value) == 0 else None
     if name == "must be between":
         return _upper_end(value, percent)
-    read = {"must be less than": reaching, "must be less than or equal": above}.get(name)
-    return None if read is None else read(value, percent=percent)
+    if name not in SIGNS:
+        raise ParameterError(f"dpdb does not know {name}")
+    return largest_met(SIGNS[name], value, percent=percent)
 
 
-def _upper_end(value: object, percent: bool) -> Fraction | None:
+def _upper_end(value: object, percent: bool) -> Fraction:
     """Return the upper end of a range from zero: `[0, 5]`, or a mapping with `greater_than_or_equal` and another."""
-    if isinstance(value, list):
-        return above(value[1], percent=percent) if len(value) == 2 and number(value[0]) == 0 else None
     ends = spaced(value)
-    if number(ends.pop("greater than or equal", None)) != 0 or len(ends) != 1:
-        return None
-    [(name, high)] = ends.items()
-    read = {"less than": reaching, "less than or equal": above}.get(name)
-    return None if read is None else read(high, percent=percent)
+    if isinstance(value, list) and len(value) == 2:
+        ends = {"greater than or equal": value[0], "less than or equal": value[1]}
+    low, below, most = (ends.pop(name, None) for name in ("greater than or equal", "less than", "less than or equal"))
+    if ends or (below is None) == (most is None):
+        raise ParameterError(f"{value} is no range from 0")
+    if number(low) != 0:
+        raise ParameterError(ASKS_FOR_DIRT)
+    return largest_met("<=" if below is None else "<", most if below is None else below, percent=percent)
 
 
 def limits_of_rows(threshold: str, options: Options) -> list[str]:
@@ -220,11 +241,11 @@ def _rows_met(threshold: str) -> RowRange:
 
 def _rows_not_met(condition: str) -> RowRange:
     said = COMPARED.fullmatch(condition)
-    if said is not None and said["sign"] == "=" and said["number"] == "0":
-        return RowRange(1)
-    if said is None or said["sign"] not in _OPPOSITE:
+    if condition.startswith("not between "):
+        return _rows_met(condition.removeprefix("not "))
+    if said is None:
         raise ParameterError(f"all numbers of rows but {condition} are no range")
-    return rows_compared(_OPPOSITE[said["sign"]], said["number"])
+    return rows_compared(OPPOSITE[said["sign"]], said["number"])
 
 
 def limits_of_contract_rows(options: Options) -> list[str]:
