@@ -18,7 +18,7 @@ def bounded_bytes(path: Path, most: int, what: str) -> bytes:
     Parameters
     ----------
     path
-        A file, or a pipe.
+        A file, or an open pipe, as a shell's `<(..)` names it.
     most
         Bytes that it may have.
     what
@@ -27,15 +27,31 @@ def bounded_bytes(path: Path, most: int, what: str) -> bytes:
     Raises
     ------
     ParameterError
-        If it has more.
+        If it has more, or is a named pipe, of which nobody knows whether anything is ever written to it.
     OSError
         If it cannot be read.
     """
+    refuse_named_pipe(path, what)
     with path.open("rb") as file:
         content = file.read(most + 1)  # devices and pipes have no size
     if len(content) > most:
         raise ParameterError(f"{path} is larger than {most >> 20} MiB: is it {what}?")
     return content
+
+
+_OPEN_PIPES = ("/dev/", "/proc/")
+
+
+def refuse_named_pipe(path: Path, what: str) -> None:
+    """Refuse a FIFO: opening it waits for a writer, maybe for ever.
+
+    Raises
+    ------
+    ParameterError
+        If it is one and no open pipe.
+    """
+    if path.is_fifo() and not str(path.absolute()).startswith(_OPEN_PIPES):
+        raise ParameterError(f"{path} is a named pipe; write {what} to a file")
 
 
 @contextmanager

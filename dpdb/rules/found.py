@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from dpdb.constraints import MAX_LENGTH, Across, RowExpression, of_used_rows, parse_constraint
+from dpdb.constraints import MAX_LENGTH, of_used_rows, parse_constraint
 from dpdb.errors import ConstraintSyntaxError, ParameterError, PredicateError
 from dpdb.names import LONGEST_NAME, in_double_quotes, is_one_word
 from dpdb.predicates import refuse_unknown_parts
+from dpdb.rules.conditions import read_rule
 from dpdb.rules.limits import ZERO, Allowed
 from dpdb.rules.options import Options
 from dpdb.rules.text_columns import is_text, refuse_numbers
@@ -19,6 +20,8 @@ ACROSS_TABLES = "a rule across tables"
 NO_PATTERNS = "dpdb has no regular expressions and formats"
 _LONGEST_CHECK_NAME = LONGEST_NAME - len(" (1000)")
 _LONGEST_NOTE = 500  # characters; a longer note gets no further origin
+ANY_TABLE = "*"
+"""Stands for the table of a check of which nobody knows what table it is about: it is listed with each."""
 WHOLE_TABLE = "it is about the table as a whole, not about rows"
 
 
@@ -263,13 +266,7 @@ def _names_of(rule: ImportedRule) -> tuple[str | None, str]:
 def _readable(text: str, text_columns: Collection[str]) -> str:
     """Return the text as a line that dpdb's own parser reads; refuse SQL that dpdb refuses for every such table."""
     try:
-        constraints = parse_constraint(text)
-        for constraint in constraints:
-            for computed in constraint.computed:
-                part = computed.expression
-                if isinstance(part, RowExpression):
-                    called: dict[Across, str] = {member: member.written() for member in part.members}
-                    refuse_unknown_parts(part.sql(called), is_condition=part.is_condition)
+        constraints = read_rule(text)
         line = readable_line(text)
     except (ConstraintSyntaxError, ParameterError, PredicateError) as error:
         said = str(error).splitlines()[0].removeprefix("where: ")

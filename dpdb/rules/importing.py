@@ -13,8 +13,9 @@ from dpdb.constraints import MAX_LENGTH
 from dpdb.errors import ParameterError
 from dpdb.files.bounded_file import bounded_bytes
 from dpdb.names import listed_names, nearest_words
-from dpdb.rules.found import Found, ImportedRule, LeftOut
+from dpdb.rules.found import ANY_TABLE, Found, ImportedRule, LeftOut
 from dpdb.rules.importers.dbt import import_schema, is_schema
+from dpdb.rules.importers.dbt_project import import_project
 from dpdb.rules.importers.ddl import import_ddl, is_ddl
 from dpdb.rules.importers.great_expectations import import_suite, is_suite
 from dpdb.rules.importers.odcs import import_contract, is_contract
@@ -213,7 +214,11 @@ def import_rules(
     'UNIQUE(provider_number, measure_code)'
     """
     found = Found()
-    kind = _import_folder(Path(path), found) if Path(path).is_dir() else _import(Path(path), found, dialect)
+    if Path(path).is_dir():
+        kind = "dbt project"
+        import_project(Path(path), found, text_of, document_of)
+    else:
+        kind = _import(Path(path), found, dialect)
     chosen = _chosen(found, table, path)
     return _of_table(kind, found, chosen, used_rows=used_rows)
 
@@ -256,23 +261,14 @@ def import_dqd(
 
 def _tables(found: Found) -> list[str]:
     """Return the tables that have rules, then those of checks that were left out, each once."""
-    return list(dict.fromkeys([rule.table for rule in found.rules] + [item.table for item in found.left_out]))
+    named = [rule.table for rule in found.rules] + [item.table for item in found.left_out]
+    return list(dict.fromkeys(name for name in named if name != ANY_TABLE))
 
 
 def _of_table(kind: str, found: Found, table: str, *, used_rows: bool) -> ImportedRules:
     rules = tuple(rule.of_used_rows() if used_rows else rule for rule in found.rules if rule.table == table)
-    return ImportedRules(kind, table, rules, tuple(item for item in found.left_out if item.table == table))
-
-
-def _import_folder(folder: Path, found: Found) -> str:
-    """Read the schemas of a dbt project, but not those of its packages and build folders."""
-    for path in sorted(folder.rglob("*.y*ml")):
-        inside = path.relative_to(folder).parts
-        if path.is_file() and not {"dbt_packages", "target", "dbt_modules"} & set(inside) and inside[0][0] != ".":
-            document = document_of(text_of(path), path)
-            if is_schema(document):
-                import_schema(document, found)
-    return "dbt project"
+    left_out = tuple(item for item in found.left_out if item.table in (table, ANY_TABLE))
+    return ImportedRules(kind, table, rules, left_out)
 
 
 def _import(path: Path, found: Found, dialect: str) -> str:

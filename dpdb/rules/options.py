@@ -106,10 +106,23 @@ class Options:
         """Return the value of an option for a message about the check; this does not count as reading it."""
         return self._said.get(name)
 
-    def inner(self, name: str, silent: Collection[str] = ()) -> Options:
-        """Read an option that has options itself; `unread` lists the unread ones of these, too."""
+    def inner(self, name: str, silent: Collection[str] = (), defaults: Mapping[str, Any] | None = None) -> Options:
+        """Read an option that has options itself; `unread` lists the unread ones of these, too.
+
+        Parameters
+        ----------
+        name
+            The option.
+        silent
+            Names of its options without influence on which rows fail.
+        defaults
+            Its options where it does not say others.
+        """
         if name not in self._inner:
-            self._inner[name] = Options(self.get(name), silent, within=f"{self._within}{name}.")
+            said = self.get(name)
+            if defaults and (said is None or isinstance(said, Mapping)):
+                said = {**defaults, **(said or {})}
+            self._inner[name] = Options(said, silent, within=f"{self._within}{name}.")
         return self._inner[name]
 
     def starting(self, prefix: str) -> list[str]:

@@ -15,6 +15,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from dpdb.constraints import parse_constraint, without_comment
 from dpdb.errors import ParameterError
 from dpdb.names import in_double_quotes, is_encodable
+from dpdb.rules.conditions import plain_condition
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _QUOTED = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")""")
@@ -265,10 +266,10 @@ def _where(where: object) -> str:
 
 
 def _condition(text: object) -> str:
-    """Write a condition in one line; refuse operators of SQL that mean AND or begin a comment in dpdb."""
+    """Write a condition in one line and dpdb's words; refuse signs of SQL that mean AND or begin a comment in dpdb."""
     line = one_line(text)
     for part in _QUOTED.split(line)[::2]:
         sign = re.search(r"[&^#]", part)
         if sign is not None:
             raise ParameterError(f"{sign[0]} means something else in SQL than here; for a conjunction write AND")
-    return line
+    return plain_condition(str(text), line)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dpdb.errors import ParameterError
-from dpdb.files.bounded_file import usable
+from dpdb.files.bounded_file import refuse_named_pipe, usable
 
 _MOST_ROUNDS = 10
 
@@ -78,6 +78,7 @@ def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     for path in (certificate, key):
+        refuse_named_pipe(path, "certificate and key")
         with usable(path, "cannot be read: "):
             path.read_bytes()
     try:

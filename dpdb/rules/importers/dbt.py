@@ -12,14 +12,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 from dpdb.constraints import DUPLICATE_VALUES, VIOLATIONS
 from dpdb.errors import ParameterError
 from dpdb.names import LONGEST_NAME
-from dpdb.rules.found import ACROSS_TABLES, WHOLE_TABLE, Found, TableRules
+from dpdb.rules.found import ACROSS_TABLES, ANY_TABLE, WHOLE_TABLE, Found, TableRules
 from dpdb.rules.importers.dbt_expectations import (
     ROW_COUNTS,
     Write,
@@ -60,7 +60,7 @@ from dpdb.rules.texts import (
 _RESOURCES = ("models", "seeds", "snapshots")
 _WITHOUT_RULES = ("semantic_models", "metrics", "unit_tests", "exposures", "macros", "groups")
 # Without influence on which rows fail.
-_SILENT = {
+SILENT = {
     "name", "test_name", "description", "tags", "meta", "docs", "store_failures", "store_failures_as", "alias",
     "schema", "database", "group",
 }  # fmt: skip
@@ -76,14 +76,26 @@ _SILENT_OF_COLUMN = {
 _SILENT_OF_CONSTRAINT = {"name", "warn_unenforced", "warn_unsupported"}
 
 
+@dataclass(frozen=True)
+class Project:
+    """What a project says of all its tests: their settings, and the names of generic tests that it defines itself."""
+
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    own_tests: frozenset[str] = frozenset()
+
+
 def is_schema(document: object) -> bool:
-    """Return True for a file of dbt's that describes resources."""
-    return any(isinstance(mapping(document).get(kind), list) for kind in (*_RESOURCES, "sources", *_WITHOUT_RULES))
+    """Return True for a file of dbt's that describes resources or tests."""
+    kinds = (*_RESOURCES, "sources", *_WITHOUT_RULES, "data_tests", "tests")
+    return any(isinstance(mapping(document).get(kind), list) for kind in kinds)
 
 
-def import_schema(document: object, found: Found) -> None:
+def import_schema(document: object, found: Found, project: Project | None = None) -> None:
     """Read the tests and constraints of all resources of a file."""
-    schema = mapping(document)
+    schema, project = mapping(document), project or Project()
+    for said in sequence(schema.get("unit_tests")):
+        table = found.table(str(_get(said, "model") or ANY_TABLE))
+        table.leave(f"unit test {_get(said, 'name')}", "it tests the SQL of the model, not its rows")
     resources: list[tuple[object, str | None]] = [
         (item, None) for kind in _RESOURCES for item in sequence(schema.get(kind))
     ]
@@ -98,16 +110,16 @@ def import_schema(document: object, found: Found) -> None:
         table.leave_unknown(resource, _SILENT_OF_RESOURCE, "")
         for entry in sequence(resource.get("columns")):
             table.declare(str(_get(entry, "name") or ""), _get(entry, "data_type"))
-        for test in _tests(resource):
-            _test(test, None, table, source)
+        for test in tests_of(resource):
+            _test(test, None, table, source, project)
         for constraint in sequence(resource.get("constraints")):
             _constraint(constraint, [], table)
         for entry in sequence(resource.get("columns")):
             column = mapping(entry)
             name = str(column.get("name", ""))
             table.leave_unknown(column, _SILENT_OF_COLUMN, f"{name}: ")
-            for test in _tests(column):
-                _test(test, name, table, source)
+            for test in tests_of(column):
+                _test(test, name, table, source, project)
             for constraint in sequence(column.get("constraints")):
                 _constraint(constraint, [name], table)
 
@@ -116,22 +128,23 @@ def _get(item: object, key: str) -> Any:
     return mapping(item).get(key)
 
 
-def _tests(item: Mapping[str, Any]) -> list[Any]:
+def tests_of(item: Mapping[str, Any]) -> list[Any]:
+    """Return the tests that stand beside a resource or a column, or in a file."""
     return sequence(item.get("data_tests")) + sequence(item.get("tests"))
 
 
-def _test(test: object, column: str | None, table: TableRules, source: str | None) -> None:
+def _test(test: object, column: str | None, table: TableRules, source: str | None, project: Project) -> None:
     """Take one generic test, on a column or (None) on the table, which is a model or belongs to a source."""
     name, said, strange = single(test)
     if "test_name" in mapping(test):  # the long form: {name: ..., test_name: unique, ...}
         said, strange = test, []
         name = str(mapping(test)["test_name"])
     flat = _flat(said, column)
-    options = Options(flat, _SILENT, strange)
-    config = options.inner("config", _SILENT)
+    options = Options(flat, SILENT, strange)
+    config = options.inner("config", SILENT, project.defaults)
     shown = str(options.shown("column_name") or "")
     origin = f"{name}({shown})" if shown else name
-    write, why = _writer(name)
+    write, why = (None, _OWN) if name in project.own_tests else _writer(name)
     called = test_name(name, table.name, source, mapping(flat))
 
     def allowed() -> Allowed:
@@ -277,6 +290,7 @@ _GENERIC_TESTS: dict[str, Write] = {
     "mutually_exclusive_ranges": _ranges,
     "not_null_proportion": lambda o, where: present(o.need("column_name"), where),
 }
+_OWN = "the project defines this test itself"
 _WHY_NOT = {
     **dict.fromkeys(("equality", "equal_rowcount", "fewer_rows_than", "cardinality_equality"), ACROSS_TABLES),
     "recency": "it depends on the time at which it runs",
@@ -320,6 +334,7 @@ _CONSTRAINTS: dict[str, Callable[[Options, list[str]], str | list[str]]] = {
 _ROWS = Counted(VIOLATIONS)
 _VALUES = Counted(DUPLICATE_VALUES)
 _FAILURES = {
+    "singular": _ROWS,
     "unique": _VALUES,
     "not_null": _ROWS,
     "relationships": _ROWS,
@@ -332,9 +347,9 @@ _FAILURES = {
 }
 _CONDITION = re.compile(r"\s*(?P<sign>[<>]=?|=|!=|<>)\s*(?P<number>\d+)\s*")
 _OF_MOST = {"=": ">=", "!=": "<", "<>": "<"}
-_SETTINGS = ("severity", "error_if", "warn_if", "fail_calc", "limit")
+SETTINGS = ("severity", "error_if", "warn_if", "fail_calc", "limit")
 _NOT_IN_NAMES = {
-    *_SETTINGS, "alias", "arguments", "config", "database", "description", "docs", "enabled", "group", "meta", "model",
+    *SETTINGS, "alias", "arguments", "config", "database", "description", "docs", "enabled", "group", "meta", "model",
     "name", "schema", "store_failures", "store_failures_as", "tags", "test_name", "where",
 }  # fmt: skip
 
@@ -347,8 +362,8 @@ def allowed_failures(test: str, options: Options, config: Options) -> Allowed:
     ParameterError
         If it passes by other numbers than all up to a largest one.
     """
-    words = ", ".join(filter(None, [options.notes(*_SETTINGS), config.notes(*_SETTINGS)]))
-    said = {name: config.shown(name) if options.shown(name) is None else options.shown(name) for name in _SETTINGS}
+    words = ", ".join(filter(None, [options.notes(*SETTINGS), config.notes(*SETTINGS)]))
+    said = {name: config.shown(name) if options.shown(name) is None else options.shown(name) for name in SETTINGS}
     names: dict[Severity, str] = {"warn": "warn_if", "fail": "error_if"}
     if str(said["severity"] or "error").lower() == "warn":
         del names["fail"]

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
-from dpdb.bounded_parser import TooMuchWorkError, parse_script
 from dpdb.errors import ParameterError
-from dpdb.rules.found import Found, TableRules
+from dpdb.rules.conditions import plain
+from dpdb.rules.found import ANY_TABLE, Found, TableRules
+from dpdb.rules.importers.ddl_statements import statements_of
 from dpdb.rules.options import Options
 from dpdb.rules.texts import checked, found_in, keyed, keyed_with_nulls, present
 
@@ -31,6 +29,7 @@ _UNREAD = re.compile(
     re.IGNORECASE,
 )
 _LONGEST = 1_000
+_COMMENT = re.compile(r"--.*")
 _RULES = re.compile(r"\b(unique|primary\s+key|check|references|foreign\s+key|not\s+null|exclude)\b", re.IGNORECASE)
 
 
@@ -57,16 +56,7 @@ def import_ddl(text: str, found: Found, dialect: str) -> None:
     ParameterError
         If the text is no SQL of the dialect.
     """
-    try:
-        with _silent():
-            statements = parse_script(text, dialect)
-    except TooMuchWorkError as error:
-        raise ParameterError(f"the file {error}") from None
-    except (SqlglotError, RecursionError, ValueError) as error:
-        details = getattr(error, "errors", None)
-        where = f" (line {details[0]['line']}: {details[0]['description']})" if details else ""
-        raise ParameterError(f"the file is no SQL of dialect {dialect!r}{where}; name another with --dialect") from None
-    for statement in statements:
+    for statement in statements_of(text, dialect):
         if isinstance(statement, exp.Create) and statement.kind == "TABLE":
             _table(statement, found)
         elif isinstance(statement, exp.Create) and statement.kind == "INDEX" and statement.args.get("unique"):
@@ -74,19 +64,9 @@ def import_ddl(text: str, found: Found, dialect: str) -> None:
         elif isinstance(statement, exp.Alter):
             _alter(statement, found)
         elif isinstance(statement, exp.Command):
-            _command(statement, found)
-
-
-@contextmanager
-def _silent() -> Iterator[None]:
-    """Silence sqlglot's warnings about the statements that it does not read."""
-    log = logging.getLogger("sqlglot")
-    before = log.disabled
-    log.disabled = True
-    try:
-        yield
-    finally:
-        log.disabled = before
+            _unread(f"{statement.this} {statement.expression}", found)
+        elif isinstance(statement, str):
+            _unread(statement, found)
 
 
 def _table(statement: exp.Create, found: Found) -> None:
@@ -126,13 +106,15 @@ def _alter(statement: exp.Alter, found: Found) -> None:
             table.leave(f"ALTER TABLE: {action.sql('duckdb', comments=False)}", "see whether a rule above is gone")
 
 
-def _command(statement: exp.Command, found: Found) -> None:
+def _unread(statement: str, found: Found) -> None:
     """Leave out a statement that sqlglot does not read and that names a rule."""
-    text = " ".join(f"{statement.this} {statement.expression}"[:_LONGEST].split())
-    said = _UNREAD.fullmatch(text)
+    text = " ".join(_COMMENT.sub(" ", statement)[:_LONGEST].split())
+    said = _UNREAD.match(text)
     if said is not None and (_RULES.search(said["rest"]) or "unique" in said["what"].lower()):
-        name = said["table"].rpartition(".")[2].strip('"`')
+        name = re.split(r"[.(]", said["table"])[-1].strip('"`[]')
         found.table(name).leave(text, "sqlglot does not read this statement")
+    elif said is None and _RULES.search(text):
+        found.table(ANY_TABLE).leave(text, "sqlglot does not read this statement")
 
 
 def _unique_index(statement: exp.Create, found: Found) -> None:
@@ -231,16 +213,4 @@ def _columns(parts: Sequence[exp.Expr] | None) -> list[str]:
 def _sql(condition: exp.Expr) -> str:
     while isinstance(condition, exp.Paren):
         condition = condition.this
-    return condition.transform(_literal).sql("duckdb", comments=False)
-
-
-def _literal(node: exp.Expr) -> exp.Expr:
-    """Write `'2020-01-31'::date` as the literal that it is."""
-    literal = isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and node.this.is_string
-    if (
-        literal
-        and type(node) is exp.Cast
-        and node.to.is_type("DATE", "TIME", "TIMESTAMP", "TIMESTAMPNTZ", "TIMESTAMPTZ")
-    ):
-        return exp.Var(this=f"{node.to.sql('duckdb')} {node.this.sql('duckdb')}")
-    return node
+    return plain(condition).sql("duckdb", comments=False)

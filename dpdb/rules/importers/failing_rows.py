@@ -1,0 +1,81 @@
+"""Queries that return the rows that fail a check: `SELECT .. FROM t WHERE c` states that no row meets c.
+
+dbt's singular tests, `unexpected_rows_query` of Great Expectations, `fail query` of Soda and `sql` of data contracts.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from dpdb.bounded_parser import parse_script
+from dpdb.errors import ParameterError
+from dpdb.rules.found import ACROSS_TABLES, WHOLE_TABLE
+
+_PARTS = {"kind", "expressions", "from", "from_", "where"}
+_CALLS = (exp.AggFunc, exp.Window, exp.Subquery, exp.Select, exp.Exists)
+
+
+class FailingRows(NamedTuple):
+    """The table that a query reads, and the condition of the rows that it returns."""
+
+    table: str
+    condition: str
+
+
+def failing_rows(query: str, dialect: str = "postgres", *, counted: bool = False) -> FailingRows:
+    """Read a query that returns rows of one table that meet a condition.
+
+    Parameters
+    ----------
+    query
+        In SQL, with all templates filled in.
+    dialect
+        By sqlglot's names.
+    counted
+        Whether it is to return their number, `SELECT count(*) ..`, instead of the rows.
+
+    Raises
+    ------
+    ParameterError
+        If it is another query.
+    """
+    try:
+        statements = [each for each in parse_script(query, dialect) if each is not None]
+    except (SqlglotError, RecursionError, ValueError):
+        raise ParameterError("its query is no SQL that dpdb reads") from None
+    if len(statements) != 1 or not isinstance(statements[0], exp.Select):
+        raise ParameterError("its query is not one SELECT")
+    select = statements[0]
+    source = (select.args.get("from_") or select.args.get("from")) and select.find(exp.From)
+    if source is None or not isinstance(source.this, exp.Table) or select.args.get("joins"):
+        raise ParameterError(ACROSS_TABLES)
+    if others := [key for key, part in select.args.items() if part and key not in _PARTS]:
+        raise ParameterError(f"its query is more than SELECT .. FROM .. WHERE ..: {', '.join(sorted(others))}")
+    if counted != _counts(select) or (not counted and any(each.find(*_CALLS) for each in select.expressions)):
+        raise ParameterError("its query returns no number of rows" if counted else WHOLE_TABLE)
+    where = select.args.get("where")
+    if where is None:
+        raise ParameterError("its query returns every row")
+    if where.find(*_CALLS):
+        raise ParameterError(ACROSS_TABLES)
+    return FailingRows(source.this.name, _unqualified(where.this, source.this).sql("duckdb", comments=False))
+
+
+def _counts(select: exp.Select) -> bool:
+    """Return whether it returns `count(*)` alone, by whatever name."""
+    only = select.expressions[0].unalias() if len(select.expressions) == 1 else None
+    return isinstance(only, exp.Count) and isinstance(only.this, exp.Star)
+
+
+def _unqualified(condition: exp.Expr, table: exp.Table) -> exp.Expr:
+    """Return a condition with columns by their names alone."""
+    condition = condition.copy()
+    for column in list(condition.find_all(exp.Column)):
+        if column.table and column.table != table.alias_or_name:
+            raise ParameterError(ACROSS_TABLES)
+        for part in ("table", "db", "catalog"):
+            column.set(part, None)
+    return condition
