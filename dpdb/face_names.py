@@ -229,7 +229,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
     "dpdb.rules": {
         "dpdb.rules.discovered": "DiscoveredRules recorded_discovery why_no_name",
         "dpdb.rules.found": "ImportedRule LeftOut",
-        "dpdb.rules.importing": "ImportedRules import_dqd import_rules",
+        "dpdb.rules.importing": "ImportedRules import_dqd import_rules import_tables",
         "dpdb.rules.linting": "Finding lint",
     },
     "dpdb.settings": {

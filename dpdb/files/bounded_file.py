@@ -39,7 +39,7 @@ def bounded_bytes(path: Path, most: int, what: str) -> bytes:
     return content
 
 
-_OPEN_PIPES = ("/dev/", "/proc/")
+_OPEN_PIPES = re.compile(r"/dev/(stdin|fd/\d+)|/proc/\w+/fd/\d+")
 
 
 def refuse_named_pipe(path: Path, what: str) -> None:
@@ -50,7 +50,7 @@ def refuse_named_pipe(path: Path, what: str) -> None:
     ParameterError
         If it is one and no open pipe.
     """
-    if path.is_fifo() and not str(path.absolute()).startswith(_OPEN_PIPES):
+    if path.is_fifo() and not _OPEN_PIPES.fullmatch(str(path)):
         raise ParameterError(f"{path} is a named pipe; write {what} to a file")
 
 

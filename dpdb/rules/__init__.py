@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         ImportedRules as ImportedRules,
         import_dqd as import_dqd,
         import_rules as import_rules,
+        import_tables as import_tables,
     )
     from dpdb.rules.linting import Finding as Finding, lint as lint
 else:

@@ -13,7 +13,7 @@ from dpdb.rules.conditions import read_rule
 from dpdb.rules.limits import ZERO, Allowed
 from dpdb.rules.options import Options
 from dpdb.rules.text_columns import is_text, refuse_numbers
-from dpdb.rules.texts import comment, readable_line
+from dpdb.rules.texts import bare_name, comment, readable_line
 
 # Reasons to leave a check out that several tools give.
 ACROSS_TABLES = "a rule across tables"
@@ -150,7 +150,7 @@ class TableRules:
     def declare(self, column: str, declared: object) -> None:
         """Keep in mind that a column is text, if its type as the file has it says so: no number is compared with it."""
         if is_text(declared):
-            self.found.text_columns.setdefault(self.name, set()).add(column.casefold())
+            self.found.text_columns.setdefault(self.name, set()).add(bare_name(column).casefold())
 
     def take(
         self,

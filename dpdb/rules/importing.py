@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from dpdb.constraints import MAX_LENGTH
-from dpdb.errors import ParameterError
+from dpdb.constraints import MAX_LENGTH, load_lines, never_a_path, written_lines
+from dpdb.errors import ParameterError, UnknownColumnError
 from dpdb.files.bounded_file import bounded_bytes
 from dpdb.names import listed_names, nearest_words
 from dpdb.rules.found import ANY_TABLE, Found, ImportedRule, LeftOut
@@ -169,6 +169,24 @@ class ImportedRules:
     rules: tuple[ImportedRule, ...]
     left_out: tuple[LeftOut, ...]
 
+    def of_columns(self, columns: Sequence[str]) -> ImportedRules:
+        """Return the rules without those that a table with some columns cannot have, which are left out.
+
+        Parameters
+        ----------
+        columns
+            The names of the table's columns.
+        """
+        rules, left_out = [], list(self.left_out)
+        for rule in self.rules:
+            try:
+                load_lines(written_lines(never_a_path(rule.line())), columns)
+            except UnknownColumnError as error:
+                left_out.append(LeftOut(rule.table, rule.origin, str(error).splitlines()[0].partition(": ")[2]))
+            else:
+                rules.append(rule)
+        return replace(self, rules=tuple(rules), left_out=tuple(left_out))
+
     def text(self) -> str:
         """Return the rules as a suite file, with the checks that were left out as comments."""
         about = f" for {comment(self.table)}" if self.table else ""
@@ -213,14 +231,31 @@ def import_rules(
     >>> import_rules("examples/rules/schema.yml").rules[0].text
     'UNIQUE(provider_number, measure_code)'
     """
-    found = Found()
-    if Path(path).is_dir():
-        kind = "dbt project"
-        import_project(Path(path), found, text_of, document_of)
-    else:
-        kind = _import(Path(path), found, dialect)
+    kind, found = _read(Path(path), dialect)
     chosen = _chosen(found, table, path)
     return _of_table(kind, found, chosen, used_rows=used_rows)
+
+
+def import_tables(path: str | Path, dialect: str = "postgres", *, used_rows: bool = False) -> tuple[ImportedRules, ...]:
+    """Read the constraints that a file of another tool states, for all its tables; else as `import_rules`.
+
+    Returns
+    -------
+    tuple of ImportedRules
+        One for each table that has a rule or a check that is left out, in the order of the file.
+    """
+    kind, found = _read(Path(path), dialect)
+    if not _tables(found):
+        raise ParameterError(f"{path} has no rules")
+    return tuple(_of_table(kind, found, table, used_rows=used_rows) for table in _tables(found))
+
+
+def _read(path: Path, dialect: str) -> tuple[str, Found]:
+    found = Found()
+    if not path.is_dir():
+        return _import(path, found, dialect), found
+    import_project(path, found, text_of, document_of)
+    return "dbt project", found
 
 
 def import_dqd(

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from dpdb.errors import ParameterError
-from dpdb.rules.texts import value
+from dpdb.rules.texts import bare_name, value
 
 
 class Options:
@@ -184,10 +184,9 @@ def identifier(said: object) -> str:
     text = said.strip() if isinstance(said, str) else ""
     if re.fullmatch(r"[^\W\d]\w*", text):
         return text
-    quoted = re.fullmatch(r"\"((?:[^\"]|\"\")+)\"|`([^`]+)`", text)
-    if quoted is None:
+    if bare_name(text) == text:
         raise ParameterError(f"{said} is no column but an expression")
-    return str(quoted[2] or quoted[1].replace('""', '"'))
+    return bare_name(text)
 
 
 def is_always(condition: object) -> bool:

@@ -19,15 +19,23 @@ from dpdb.rules.conditions import plain_condition
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _QUOTED = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")""")
+_NAME_IN_QUOTES = re.compile(r'"((?:[^"]|"")+)"|`([^`]+)`|\[([^\[\]]+)\]')
 _LONGEST_COMMENT = 1_000
 _MOST_NULLABLE = 4
 _KEYWORDS = frozenset(words.split()[0] for words in DuckDB.Tokenizer.KEYWORDS if words.strip())
+
+
+def bare_name(name: str) -> str:
+    """Return a column's name without the quotes that other tools' files need around it: "..", `..` or [..]."""
+    quoted = _NAME_IN_QUOTES.fullmatch(name.strip())
+    return name if quoted is None else quoted[2] or quoted[3] or quoted[1].replace('""', '"')
 
 
 def column_name(name: object) -> str:
     """Write a column's name, in quotes unless it is a plain word and no keyword of SQL."""
     if not isinstance(name, str) or not name:
         raise ParameterError(f"{name!r} is no column name")
+    name = bare_name(name)
     if _PLAIN.fullmatch(name) and name.upper() not in _KEYWORDS:
         return name
     return in_double_quotes(name)

@@ -55,7 +55,7 @@ def statements_of(text: str, dialect: str) -> Iterator[exp.Expr | str | None]:
         where = f" (line {details[0]['line']}: {details[0]['description']})" if details else ""
         whole = ParameterError(f"the file is no SQL of dialect {dialect!r}{where}; name another with --dialect")
     each = [(part, _tree(part, dialect)) for part in _parts(text, dialect)]
-    if not any(trees for _, trees in each):
+    if not any(tree for _, trees in each for tree in trees or ()):
         raise whole
     for part, trees in each:
         yield from [part] if trees is None else trees

@@ -5,6 +5,7 @@ dbt's singular tests, `unexpected_rows_query` of Great Expectations, `fail query
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -12,10 +13,43 @@ from sqlglot.errors import SqlglotError
 
 from dpdb.bounded_parser import parse_script
 from dpdb.errors import ParameterError
+from dpdb.names import in_double_quotes
+from dpdb.rules.conditions import plain
 from dpdb.rules.found import ACROSS_TABLES, WHOLE_TABLE
+from dpdb.rules.texts import checked
 
 _PARTS = {"kind", "expressions", "from", "from_", "where"}
 _CALLS = (exp.AggFunc, exp.Window, exp.Subquery, exp.Select, exp.Exists)
+
+
+_PLACES = re.compile(r"\$?\{(?:table|object|model|dataset|batch|schema)\}", re.IGNORECASE)
+
+
+def no_failing_rows(query: object, table: str, where: str | None = None, *, counted: bool = False) -> str:
+    """Write that a query about a table returns no row.
+
+    Parameters
+    ----------
+    query
+        The query, in which `{table}`, `{object}`, `{model}`, `{dataset}`, `{batch}` stand for the table.
+    table
+        The table's name.
+    where
+        The rows that the check is about besides; None for all.
+    counted
+        As of `failing_rows`.
+
+    Raises
+    ------
+    ParameterError
+        If it is another query, or about another table.
+    """
+    if not isinstance(query, str):
+        raise ParameterError(f"{query!r} is no query")
+    rows = failing_rows(_PLACES.sub(lambda _: in_double_quotes(table or "t"), query), counted=counted)
+    if rows.table.casefold() not in {name.casefold() for name in (table or "t", table.rpartition(".")[2])}:
+        raise ParameterError(ACROSS_TABLES)
+    return checked(f"NOT ({rows.condition})", where)
 
 
 class FailingRows(NamedTuple):
@@ -61,7 +95,8 @@ def failing_rows(query: str, dialect: str = "postgres", *, counted: bool = False
         raise ParameterError("its query returns every row")
     if where.find(*_CALLS):
         raise ParameterError(ACROSS_TABLES)
-    return FailingRows(source.this.name, _unqualified(where.this, source.this).sql("duckdb", comments=False))
+    condition = plain(_unqualified(where.this, source.this)).unnest()
+    return FailingRows(source.this.name, condition.sql("duckdb", comments=False))
 
 
 def _counts(select: exp.Select) -> bool:

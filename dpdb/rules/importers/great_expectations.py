@@ -18,6 +18,7 @@ from typing import TypeAlias
 from dpdb.constraints import ROWS_IN_DUPLICATES, VIOLATIONS
 from dpdb.errors import ParameterError
 from dpdb.rules.found import NO_PATTERNS, WHOLE_TABLE, Found, TableRules
+from dpdb.rules.importers.failing_rows import no_failing_rows
 from dpdb.rules.limits import (
     NOTHING,
     Allowed,
@@ -88,6 +89,8 @@ def _expect(name: str, item: Options, options: Options, table: TableRules) -> No
     if range_of is not None:
         table.count(lambda: range_of(options).limits(severity), lambda: _row_condition(options), name, item, name)
         return
+    if name == "unexpected_rows_expectation":
+        write = partial(_queried, table.name)
     if write is None:
         table.leave(origin, why_not(name))
         return
@@ -286,6 +289,10 @@ def _sum(options: Options, where: str | None) -> str:
     columns = _columns(options)
     condition = f"{' + '.join(map(column_name, columns))} = {value(options.need('sum_total'))}"
     return _complete(condition, columns, _of_list(options), where)
+
+
+def _queried(table: str, options: Options, where: str | None) -> str:
+    return no_failing_rows(options.need("unexpected_rows_query"), table, where)
 
 
 _ROW_COUNTS: dict[str, Callable[[Options], RowRange]] = {

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from dpdb.constraints import VIOLATIONS
 from dpdb.errors import ParameterError
 from dpdb.rules.found import NO_PATTERNS, Found, TableRules
+from dpdb.rules.importers.failing_rows import no_failing_rows
 from dpdb.rules.importers.soda import take_check
 from dpdb.rules.importers.soda_thresholds import largest_allowed
 from dpdb.rules.limits import NOTHING, Allowed, Bound, Counted, Severity, allowed_rows
@@ -184,6 +185,14 @@ def _quality(said: object, column: str | None, table: TableRules) -> None:
             return allowed_rows(compared).limits(severity)
 
         table.count(limits, lambda: None, origin, quality, _name(quality) or origin)
+    elif quality.get("type") == "sql" and not metric:
+        table.take(
+            lambda: _counted_by_query(quality, table.name),
+            origin,
+            quality,
+            name=_name(quality),
+            allowed=lambda: _allowed(quality, Counted(VIOLATIONS)),
+        )
     elif metric not in _METRICS:
         table.leave(origin, "dpdb does not know this rule")
     else:
@@ -195,6 +204,13 @@ def _quality(said: object, column: str | None, table: TableRules) -> None:
             name=_name(quality),
             allowed=lambda: _allowed(quality, counted),
         )
+
+
+def _counted_by_query(quality: Options, table: str) -> str:
+    """Write a rule on the number that a query returns: the rows that meet its condition."""
+    if not quality.starting("must"):
+        raise ParameterError("it has no threshold")
+    return no_failing_rows(quality.need("query"), table, counted=True)
 
 
 def _columns(quality: Options, column: str | None) -> list[str]:

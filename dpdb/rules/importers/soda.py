@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from dpdb.errors import ParameterError
 from dpdb.rules.found import ACROSS_TABLES, NO_PATTERNS, WHOLE_TABLE, Found, TableRules
+from dpdb.rules.importers.failing_rows import no_failing_rows
 from dpdb.rules.importers.soda_thresholds import (
     limits_of_contract_rows,
     limits_of_rows,
@@ -146,6 +147,8 @@ def _sodacl(said: object, table: _Table, rules: TableRules) -> None:
             write = partial(_reference, check)
         elif check == "failed rows" and "fail condition" in options:
             write = partial(failing, "fail condition", options)
+        elif check == "failed rows" and "fail query" in options:
+            write = partial(_queried, "fail query", options, rules.name)
         elif check.split(" ")[0] == "row_count" and "same as" not in check:
             rest = check.removeprefix("row_count").strip()
             rules.count(lambda: limits_of_rows(rest, options), rows, check, options, _called(options, check))
@@ -245,6 +248,8 @@ def take_check(
         write = partial(WRITERS[kind], columns, options)
     elif kind in {"failed_row", "failed_rows_expression"} and "expression" in options:
         write = partial(failing, "expression", options)
+    elif kind in {"failed_row", "failed_rows_query"} and ("query" in options or "fail query" in options):
+        write = partial(_queried, "query" if "query" in options else "fail query", options, table.name)
     elif kind == "row":
         table.count(lambda: limits_of_contract_rows(options), rows, origin, options, _called(options, origin))
         return
@@ -340,6 +345,10 @@ def _valid(column: str, options: Options) -> str:
 def failing(name: str, options: Options, where: str | None) -> str:
     """Write a condition that rows fail by meeting it."""
     return checked(f"NOT ({one_line(options.need(name))})", where)
+
+
+def _queried(name: str, options: Options, table: str, where: str | None) -> str:
+    return no_failing_rows(options.need(name), table, where)
 
 
 WRITERS: dict[str, Callable[[list[str], Options, str | None], str | list[str]]] = {

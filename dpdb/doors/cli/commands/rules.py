@@ -55,21 +55,39 @@ def add_import(actions: Any) -> None:
     parser.add_argument(
         "--used-rows", action="store_true", help="write `of used rows` to limits of row_count and shares (--max-rows)"
     )
-    parser.add_argument("--out", metavar="DIR", help="with --cdm: a folder that gets a suite file for each table")
+    parser.add_argument("--out", metavar="DIR", help="a folder that gets a suite file for each table")
+    parser.add_argument(
+        "--source", metavar="SOURCE", help="the table: rules with names that none of its columns has are left out"
+    )
     format_option(parser)
 
 
 def _import(options: argparse.Namespace) -> None:
     """Print a constraints file; it lists the checks that are left out, and standard error has their number."""
-    from dpdb.rules import import_rules
+    from dpdb.rules import import_rules, import_tables
 
     if options.cdm is not None:
         _import_dqd(options)
         return
-    if options.today is not None or options.out is not None:
-        raise ParameterError("--today and --out are for DataQualityDashboard's files: give --cdm, too")
+    if options.today is not None:
+        raise ParameterError("--today is for DataQualityDashboard's files: give --cdm, too")
+    if options.out is not None:
+        if options.table is not None or options.source is not None:
+            raise ParameterError("--out is for all tables: leave out --table and --source")
+        _write(Path(options.out), import_tables(options.file, options.dialect, used_rows=options.used_rows))
+        return
     imported = import_rules(options.file, options.table, options.dialect, used_rows=options.used_rows)
+    if options.source is not None:
+        imported = imported.of_columns(_columns(options.source))
     _show([imported], options.format)
+
+
+def _columns(source: str) -> list[str]:
+    """Return the columns of a table; read none of its rows."""
+    from dpdb.opening import open_table
+
+    with open_table(source, rows=False) as table:
+        return list(table.schema.usable)
 
 
 def _import_dqd(options: argparse.Namespace) -> None:
@@ -77,6 +95,8 @@ def _import_dqd(options: argparse.Namespace) -> None:
     from dpdb.names import nearest_words
     from dpdb.rules import import_dqd
 
+    if options.source is not None:
+        raise ParameterError("--source is for files of one table: leave out --cdm")
     imported = import_dqd(options.file, options.cdm, _day(options.today), used_rows=options.used_rows)
     if options.table is not None:
         chosen = [each for each in imported if each.table == options.table.lower()]

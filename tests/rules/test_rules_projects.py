@@ -1,0 +1,180 @@
+"""Whole projects and scripts of other tools: what one statement or test is left out for, and that nothing vanishes."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from dpdb.doors.cli.main import main
+from dpdb.errors import ParameterError
+from dpdb.rules import import_rules, import_tables
+
+PROJECT = {
+    "dbt_project.yml": "name: shop\ntest-paths: [tests]\ndata_tests: {+severity: warn, shop: {+limit: 100}}\n",
+    "models/schema.yml": """
+models:
+  - name: orders
+    columns:
+      - {name: '"Zip Code"', data_tests: [not_null, {unique: {config: {severity: error}}}]}
+      - {name: qty, data_tests: [positive]}
+unit_tests: [{name: adds_up, model: orders}]
+data_tests: [{name: no_refund, config: {severity: error, error_if: '> 3', warn_if: '> 1'}}]
+""",
+    "tests/no_refund.sql": "select id, amount from {{ ref('orders') }} o where o.amount < 0 -- refunds\n",
+    "tests/deep/late.sql": """{{ config(severity='error', tags=['x']) }}
+        SELECT * FROM {{ source('s', 'orders') }} WHERE d IS NOT TRUE;""",
+    "tests/total.sql": "select sum(amount) from {{ ref('orders') }} having sum(amount) < 0",
+    "tests/joined.sql": "select 1 from {{ ref('orders') }} join {{ ref('customers') }} using (id) where amount < 0",
+    "tests/looped.sql": "{% for x in [1] %} select 1 from {{ ref('orders') }} where {{ x }} = amount {% endfor %}",
+    "tests/nowhere.sql": "select 1",
+    "tests/generic/positive.sql": "{% test positive(model, column_name) %} select 1 {% endtest %}",
+    "dbt_packages/other/tests/theirs.sql": "select * from {{ ref('orders') }} where a = 1",
+    ".hidden/tests/x.sql": "select",
+}  # fmt: skip
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    for name, text in PROJECT.items():
+        path = tmp_path / "shop" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "shop"
+
+
+def test_a_project_is_taken_or_listed_test_by_test(project: Path) -> None:
+    imported = import_rules(project, "orders")
+    assert [rule.line() for rule in imported.rules] == [
+        'not_null_orders__Zip_Code_: NOT NULL("Zip Code")  warn above 0',
+        'unique_orders__Zip_Code_: UNIQUE("Zip Code")',
+        'late: CHECK (NOT (NOT (d IS NOT NULL AND d)))',
+        'no_refund: CHECK (NOT (amount < 0))  warn above 1, fail above 3',
+    ]  # fmt: skip
+    assert {item.origin: item.reason.partition(" ")[0] for item in imported.left_out} == {
+        "unit test adds_up": "it",
+        "positive(qty)": "the",
+        "joined": "a",
+        "looped": "it",
+        "nowhere": "a",
+        "total": "its",
+    }
+
+
+def test_tests_of_some_folders_are_listed_with_every_table(project: Path) -> None:
+    (project / "dbt_project.yml").write_text("name: shop\ndata_tests: {marts: {+severity: warn}}")
+    assert [item.origin for item in import_rules(project, "orders").left_out][:1] == [
+        "dbt_project.yml: data_tests: marts"
+    ]
+
+
+def test_a_suite_for_each_table(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "models" / "more.yml").write_text("models: [{name: items, columns: [{name: a, tests: [unique]}]}]")
+    assert [each.table for each in import_tables(project)] == ["items", "orders"]
+    assert main(["rules", "import", str(project), "--out", str(tmp_path / "suites")]) == 0
+    assert sorted(path.name for path in (tmp_path / "suites").iterdir()) == ["items.suite.txt", "orders.suite.txt"]
+    assert main(["rules", "import", str(project), "--out", str(tmp_path / "s"), "--table", "items"]) == 2
+    assert "leave out --table" in capsys.readouterr().err
+
+
+def test_rules_of_columns_that_a_table_does_not_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "r.yml").write_text(
+        "models: [{name: t, columns: [{name: a, tests: [unique]}, {name: z, tests: [unique]}]}]"
+    )
+    assert main(["rules", "import", str(tmp_path / "r.yml"), "--source", str(tmp_path / "t.csv")]) == 0
+    shown = capsys.readouterr().out
+    assert "UNIQUE(a)" in shown
+    assert "# unique(z): the table has no column 'z'" in shown
+    assert "UNIQUE(z)" not in shown
+
+
+SCRIPT = r"""
+\restrict abc
+CREATE TABLE public.orders (id integer NOT NULL, status text,
+    CONSTRAINT known CHECK ((status = ANY (ARRAY['a'::text, 'b'::text]))));
+COPY public.orders (id, status) FROM stdin;
+1	it's "odd
+2	\N
+\.
+ALTER TABLE ONLY public.orders ADD CONSTRAINT orders_pkey PRIMARY KEY NONCLUSTERED (id);
+GO
+CREATE TABLE bad (a int NOT NULL CHECK (((a > 0));
+CREATE TRIGGER x BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION f(((;
+CREATE TABLE good (a int NOT NULL)
+GO
+"""
+
+
+def test_a_statement_that_cannot_be_read_leaves_out_itself(tmp_path: Path) -> None:
+    (tmp_path / "dump.sql").write_text(SCRIPT)
+    found = {each.table: each for each in import_tables(tmp_path / "dump.sql")}
+    assert [rule.line() for rule in found["orders"].rules] == [
+        "NOT NULL(id)", "known: CHECK (status IN ('a', 'b'))", "orders_pkey: UNIQUE(id)",
+    ]  # fmt: skip
+    assert [rule.text for rule in found["good"].rules] == ["NOT NULL(a)"]
+    assert not found["bad"].rules
+    assert [item.origin for item in found["bad"].left_out] == ["CREATE TABLE bad (a int NOT NULL CHECK (((a > 0))"]
+    (tmp_path / "none.sql").write_text("CREATE TABLE (((;")
+    with pytest.raises(ParameterError, match="no SQL of dialect 'postgres'"):
+        import_rules(tmp_path / "none.sql")
+
+
+QUERIES = [
+    ("SELECT * FROM t WHERE a > 3", "CHECK (NOT (a > 3))"),
+    ("select t.a, b as c from t where t.a is true", "CHECK (NOT (a IS NOT NULL AND a))"),
+    ("SELECT a FROM t", None), ("SELECT DISTINCT a FROM t WHERE a > 3", None), ("DELETE FROM t WHERE a > 3", None),
+    ("SELECT * FROM u WHERE a > 3", None), ("SELECT * FROM t, u WHERE a > 3", None), ("SELECT 1", None),
+    ("SELECT max(a) FROM t WHERE a > 3", None),
+    ("SELECT * FROM t WHERE a IN (SELECT b FROM u)", None), ("SELECT * FROM t WHERE a > 3 LIMIT 1", None),
+    ("SELECT * FROM t WHERE a > 3; SELECT 1", None), ("SELECT row_number() OVER () FROM t WHERE a > 3", None),
+    ("WITH t AS (SELECT 1 AS a) SELECT * FROM t WHERE a > 3", None), ("SELECT (", None),
+    ("SELECT * FROM (SELECT 1 AS a) AS t WHERE a > 3", None), ("SELECT * FROM t AS x WHERE y.a > 3", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("query", "text"), QUERIES)
+def test_a_query_of_failing_rows(tmp_path: Path, query: str, text: str | None) -> None:
+    """In all tools that have such queries; GX and contracts write the table as a template, which is the same."""
+    name = query.replace("FROM t", "FROM {batch}")
+    expectation = {"type": "unexpected_rows_expectation", "kwargs": {"unexpected_rows_query": name}}
+    files = {
+        "gx.json": json.dumps({"meta": {"table": "t"}, "expectations": [expectation]}),
+        "soda.yml": json.dumps({"checks for t": [{"failed rows": {"name": "x", "fail query": query}}]}),
+        "contract.yml": json.dumps({"dataset": "d/t", "checks": [{"failed_rows": {"query": query}}]}),
+    }
+    for file, content in files.items():
+        (tmp_path / file).write_text(content)
+        imported = import_rules(tmp_path / file)
+        assert [rule.text for rule in imported.rules] == ([] if text is None else [text]), file
+        assert len(imported.left_out) == (text is None)
+
+
+@pytest.mark.parametrize(
+    ("query", "beside", "line"),
+    [
+        ("SELECT COUNT(*) FROM ${object} WHERE a > 3", {"mustBe": 0}, "CHECK (NOT (a > 3))"),
+        ("SELECT count(*) AS n FROM t WHERE a > 3", {"mustBeLessThan": 5}, "CHECK (NOT (a > 3))  fail above 4"),
+        ("SELECT COUNT(*) FROM ${table} WHERE a > 3", {"mustBeGreaterThan": 5}, None),
+        ("SELECT COUNT(*) FROM ${table} WHERE a > 3", {}, None),
+        ("SELECT COUNT(*) FROM ${table}", {"mustBe": 0}, None),
+        ("SELECT COUNT(DISTINCT a) FROM ${table} WHERE a > 3", {"mustBe": 0}, None),
+        ("SELECT * FROM ${table} WHERE a > 3", {"mustBe": 0}, None),
+    ],
+)
+def test_a_contract_counts_by_a_query(tmp_path: Path, query: str, beside: dict[str, int], line: str | None) -> None:
+    rule = {"type": "sql", "query": query, **beside}
+    contract = {"kind": "DataContract", "apiVersion": "v3", "schema": [{"name": "t", "quality": [rule]}]}
+    (tmp_path / "c.yaml").write_text(json.dumps(contract))
+    imported = import_rules(tmp_path / "c.yaml")
+    assert [rule.line() for rule in imported.rules] == ([] if line is None else [line])
+    assert len(imported.left_out) == (line is None)
+
+
+def test_odd_places_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "pipe.yml")
+    for place in (tmp_path, tmp_path / "pipe.yml", tmp_path / "none", "/dev/null", "/proc/self"):
+        assert main(["rules", "import", str(place)]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
