@@ -53,7 +53,7 @@ def _reads(condition: str) -> bool:
     return True
 
 
-def read_rule(text: str) -> list[DenialConstraint]:
+def read_rule(text: str) -> tuple[DenialConstraint, ...]:
     """Read a constraint's text; refuse SQL that dpdb refuses for every table.
 
     Raises
@@ -148,7 +148,7 @@ def _surely(node: exp.Expr, truth: bool) -> exp.Expr:
     said = node.copy() if truth else _not(node)
     if isinstance(node, exp.Is):
         return said
-    parts = list(node.iter_expressions()) if isinstance(node, _CONDITIONS) else [node]
+    parts: list[exp.Expr] = [*node.iter_expressions()] if isinstance(node, _CONDITIONS) else [node]
     return _grouped(exp.and_(*(_present(part) for part in parts if not isinstance(part, _CONSTANTS)), said))
 
 

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import TokenType
 
 from dpdb.bounded_parser import TooMuchWorkError, parse_script
 from dpdb.errors import ParameterError
@@ -76,7 +75,7 @@ def _parts(text: str, dialect: str) -> Iterator[str]:
         return
     start = 0
     for token in tokens:
-        if token.token_type is TokenType.SEMICOLON:
+        if token.token_type.name == "SEMICOLON":
             yield text[start : token.start]
             start = token.end + 1
     yield text[start:]

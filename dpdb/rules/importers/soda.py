@@ -261,13 +261,13 @@ def take_check(
         table.leave(origin, WHOLE_TABLE if known else "dpdb does not know this check")
         return
     is_part = where is not None or "filter" in options or "filter sql" in options
-    others = "missing values" in options
+    excludes_values = "missing values" in options
     table.take(
         lambda: write(rows()),
         origin,
         options,
         name=_called(options, origin),
-        allowed=lambda: threshold_of_contract(name, options, among=is_part, excludes_values=others),
+        allowed=lambda: threshold_of_contract(name, options, among=is_part, excludes_values=excludes_values),
     )
 
 
