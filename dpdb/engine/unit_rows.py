@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from dpdb.database import Database
+from dpdb.database import Database, filled_select
 from dpdb.engine.parents.across import BoundInclusion
 from dpdb.engine.sql.comparison import is_known
 from dpdb.engine.sql.input_rows import read_columns
@@ -122,10 +122,12 @@ def _our_hash(columns: Sequence[exp.Expr]) -> exp.Expr:
     return exp.Anonymous(this="hash", expressions=list(columns))
 
 
-def value_order(schema: TableSchema, row_hash: RowHash = _our_hash) -> list[exp.Expr]:
-    """Return what rows are ordered by: a hash of the values that dpdb can compare, these values, texts of intervals."""
-    columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in schema.usable]
-    texts = [exp.cast(exp.column(name, quoted=True), "VARCHAR", dialect="duckdb") for name in _spans(schema)]
+def value_order(schema: TableSchema, row_hash: RowHash = _our_hash, table: str | None = None) -> list[exp.Expr]:
+    """Return what orders rows of a table: a hash of the values that dpdb can compare, these, texts of intervals."""
+    columns: list[exp.Expr] = [exp.column(name, table=table, quoted=True) for name in schema.usable]
+    texts = [
+        exp.cast(exp.column(name, table=table, quoted=True), "VARCHAR", dialect="duckdb") for name in _spans(schema)
+    ]
     return [row_hash([column.copy() for column in columns]), *columns, *texts]
 
 
@@ -159,13 +161,8 @@ def kept_rows(schema: TableSchema, unit: str, most: int, rows: exp.Expr, row_has
     row_hash
         Hash of a row, by which they are chosen. Default: our own.
     """
-    columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in schema.usable]
-    owner = exp.column(unit, quoted=True)
-    place = place_among([owner], value_order(schema, row_hash))
-    named = is_known(owner)
-    query = exp.select(*columns).from_(rows.copy()).where(named)
-    query.set("qualify", exp.Qualify(this=place <= most))
-    return query
+    first = value_order(schema, row_hash, "row")
+    return filled_select("unit_rows", columns=list(schema.usable), rows=rows, unit=unit, first=first, most=most)
 
 
 def kept_rows_sql(schema: TableSchema, unit: str, most: int) -> str:

@@ -70,7 +70,8 @@ def test_duckdb_refuses_what_is_no_sql() -> None:
 
 
 # Slots that hold whole expressions, which their makers qualify.
-TREES = {"known", "chosen", "violated", "same", "read", "columns", "named", "side", "keys", "u", "v", "first", "second"}
+TREES = {"known", "chosen", "violated", "same", "read", "columns", "named", "side", "keys", "u", "v", "first", "second",
+         "sharers", "some"}  # fmt: skip
 
 
 def test_slots_that_are_no_column_of_a_table_are_few() -> None:
@@ -79,7 +80,7 @@ def test_slots_that_are_no_column_of_a_table_are_few() -> None:
         for place in sqlglot.parse_one(sql_file(name), dialect="duckdb").find_all(exp.Placeholder):
             if not isinstance(place.parent, (exp.Column, exp.Table, exp.Schema)) and place.arg_key != "alias":
                 bare.add(place.name)
-    assert bare == TREES | {"position", "place", "dc"}
+    assert bare == TREES | {"position", "place", "dc", "most"}
 
 
 def test_what_fills_a_slot_is_never_read_as_sql() -> None:
@@ -135,6 +136,10 @@ COMMANDS: list[list[str]] = [
      "--epsilon", "1"],
     ["measure", "--constraints", FD, "--constraints", "zip -> kind", "--constraints", "NOT NULL(kind)",
      "--measure", "repair", "--epsilon", "1"],
+    ["measure", "--constraints", FD, "--measure", "maximal_consistency", "--epsilon", "1", "--unit", "pay",
+     "--max-rows", "2"],
+    ["measure", "--constraints", "UNIQUE(zip)", "--constraints", "UNIQUE(pay)", "--measure", "problematic",
+     "--epsilon", "1"],
     ["exact", "--constraints", FD, "--non-private", "--materialize", "{folder}/graph.duckdb"],
     ["rules", "discover", "--epsilon", "5"],
 ]  # fmt: skip

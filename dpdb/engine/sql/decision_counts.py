@@ -21,6 +21,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from dpdb.database import filled_select
 from dpdb.engine.closed_forms import Form, GroupForm, SteppedForm
 from dpdb.engine.simplified import StepKind
 from dpdb.engine.sql.class_histograms import BOTH, FIRST, SECOND, all_of, class_rows, of_row, side_of
@@ -77,7 +78,7 @@ def decision_counts(form: GroupForm, rows: exp.Expr, conditions: Sequence[exp.Ex
         )
     else:
         each = grouped(chosen, [*equal, *classes], size=number_of_rows()) if classes else chosen
-        counted = grouped(each, equal, sets=number_of_rows())
+        return filled_select("decision_sets", equal=equal, classes=each)
     return _by_sets(counted)
 
 

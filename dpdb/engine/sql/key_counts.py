@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from dpdb.database import filled_select
 from dpdb.engine.closed_forms import GroupForm, KeysForm
 from dpdb.engine.sql.class_histograms import CLASS_ROWS, class_rows, of_row
 from dpdb.engine.sql.comparison import is_known
@@ -34,11 +35,14 @@ def sharing_rows(form: KeysForm, rows: exp.Expr, conditions: Sequence[exp.Expr] 
         counted = exp.Sum(this=exp.column(has))
         window = exp.Window(this=counted, partition_by=[exp.column(name) for name in [*names, has]])
         shares.append((has, sharers, window))
-    together = [exp.column(has).copy() for has, _, _ in shares]
-    sized = exp.select(*together, *(exp.alias_(window, sharers) for _, sharers, window in shares))
     some = exp.or_(*(exp.and_(exp.column(has).eq(1), exp.column(sharers) > 1) for has, sharers, _ in shares))
-    query = exp.select(exp.alias_(exp.cast(exp.Count(this=exp.Star()), "BIGINT"), "sharing"))
-    return query.from_(sized.from_(chosen.subquery("keyed")).subquery("counted")).where(some)
+    return filled_select(
+        "sharing_rows",
+        has=[has for has, _, _ in shares],
+        sharers=[exp.alias_(window, sharers) for _, sharers, window in shares],
+        keyed=chosen,
+        some=some,
+    )
 
 
 def _has(key: GroupForm) -> exp.Expr:
