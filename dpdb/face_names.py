@@ -113,6 +113,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.graph.steps": "called_all",
     },
     "dpdb.ledger": {
+        "dpdb.ledger.amounts": "in_words",
         "dpdb.ledger.ledger": "Ledger",
         "dpdb.ledger.ledger_analysts": "RecordedAnalyst",
         "dpdb.ledger.lines": (
@@ -201,7 +202,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
             "checked_keys parse_confidence parse_share"
         ),
         "dpdb.release.conflict_graph": "by_rule_offer load_kernels",
-        "dpdb.release.costs": "Charge Risk pure_units risk_of",
+        "dpdb.release.costs": "Charge Cost Risk pure_units risk_of",
         "dpdb.release.ledger_account": "LedgerAccount",
         "dpdb.release.parts": "PublicTable Slices parse_slices",
         "dpdb.release.privacy_unit": "PrivacyUnit unit_of_table",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
+    from dpdb.ledger.amounts import in_words as in_words
     from dpdb.ledger.ledger import Ledger as Ledger
     from dpdb.ledger.ledger_analysts import RecordedAnalyst as RecordedAnalyst
     from dpdb.ledger.lines import (

@@ -33,7 +33,13 @@ if TYPE_CHECKING:
         parse_share as parse_share,
     )
     from dpdb.release.conflict_graph import by_rule_offer as by_rule_offer, load_kernels as load_kernels
-    from dpdb.release.costs import Charge as Charge, Risk as Risk, pure_units as pure_units, risk_of as risk_of
+    from dpdb.release.costs import (
+        Charge as Charge,
+        Cost as Cost,
+        Risk as Risk,
+        pure_units as pure_units,
+        risk_of as risk_of,
+    )
     from dpdb.release.ledger_account import LedgerAccount as LedgerAccount
     from dpdb.release.parts import PublicTable as PublicTable, Slices as Slices, parse_slices as parse_slices
     from dpdb.release.privacy_unit import PrivacyUnit as PrivacyUnit, unit_of_table as unit_of_table

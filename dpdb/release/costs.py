@@ -124,10 +124,51 @@ class Charge:
                 costs[notion.parameter] = notion.value(self.units(notion))
         return costs
 
+    def cost(self, notion: Notion) -> Cost:
+        """Return what an account of a notion is charged; errors as `units`."""
+        return Cost(notion, self.units(notion))
+
     @property
     def request_text(self) -> str:
         """The request as canonical JSON."""
         return json.dumps(self.request, sort_keys=True, default=str)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """An amount in the unit of an account.
+
+    Attributes
+    ----------
+    notion : Notion
+    units : int
+        Whole units of the notion, which add up.
+    """
+
+    notion: Notion
+    units: int
+
+    @property
+    def parameter(self) -> str:
+        """`epsilon`, `rho` or `mu`."""
+        return self.notion.parameter
+
+    @property
+    def value(self) -> float:
+        """The amount in that parameter."""
+        return self.notion.value(self.units)
+
+    @property
+    def words(self) -> str:
+        """The amount with its unit, exactly: `rho 0.125`."""
+        from dpdb.ledger import in_words
+
+        return f"{self.parameter} {in_words(self.notion, self.units)}"
+
+    @classmethod
+    def together(cls, notion: Notion, charges: Iterable[Charge]) -> Cost:
+        """Return the sum of charges on an account of a notion."""
+        return cls(notion, sum(charge.units(notion) for charge in charges))
 
 
 def pure_units(notion: Notion, parts: Iterable[int], rows: int) -> int:

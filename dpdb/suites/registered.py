@@ -44,6 +44,8 @@ class SuiteAsk:
         What ``{date}`` stands for in the suite, as YYYY-MM-DD.
     within : number, optional
         By how many rows a pass may be beyond its limit, and else is `not shown`; also of a kept suite.
+    rho : number, optional
+        To reserve instead of `epsilon`, on a zcdp ledger.
     """
 
     function = "dp_check"  # that asks for it
@@ -60,6 +62,7 @@ class SuiteAsk:
     keys: Sequence[Key] | None = None
     date: str | None = None
     within: float | None = None
+    rho: Epsilon | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keys", checked_keys(self.by, self.keys))
@@ -108,9 +111,9 @@ class SuiteOnTable:
         """Refuse values other than those with which a kept suite was opened."""
         epsilon = None if ask.epsilon is None else format_epsilon(parse_epsilon(ask.epsilon))
         asked = {"epsilon": epsilon, "confidence": ask.confidence, "certain": ask.certain, "where": ask.where}
-        for name, given in (asked | {"by": ask.by}).items():
-            if given is not None and given != opened[name]:
-                how = f"without {name}" if opened[name] is None else f"with {name} {opened[name]}"
+        for name, given in (asked | {"by": ask.by, "rho": ask.rho}).items():
+            if given is not None and given != opened.get(name):
+                how = f"without {name}" if opened.get(name) is None else f"with {name} {opened[name]}"
                 raise ParameterError(f"suite {self.name!r} is kept {how}, and its runs cost nothing: leave {name} out")
 
     def run(self, prepared: CheckRun) -> CheckResults:

@@ -194,7 +194,17 @@ CHECK_SCHEMA = pa.schema(
     [
         *arrow_fields(CheckResult),
         *arrow_fields(
-            CheckResults, "confidence", "epsilon", "epsilon_reserved", "name", "run", "runs", "run_id", "guarantee"
+            CheckResults,
+            "confidence",
+            "epsilon",
+            "epsilon_reserved",
+            "name",
+            "run",
+            "runs",
+            "run_id",
+            "guarantee",
+            "rho",
+            "rho_reserved",
         ),
     ]
 )

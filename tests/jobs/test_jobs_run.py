@@ -239,7 +239,7 @@ def test_csv_types_and_another_notion_of_privacy(job: Path, capsys: pytest.Captu
     Ledger.create(job.parent / "z.ledger", notion="zcdp", epsilon=3, delta=1e-6).close()
     assert run(job, "monday", "--dry-run") == 0
     out = capsys.readouterr().out
-    assert "epsilon 0.6 together" in out
+    assert "rho 0.038572 together (0.038572 without parallel composition)" in out
     assert "ledger   rho " in out
     # Half the sum of the squares of 0.2, 0.1 and what the parts of 0.3 get: 10%, 36%, 36% and 18%.
     assert "; enough for rho 0.038572\n" in out

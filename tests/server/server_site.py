@@ -96,15 +96,21 @@ def make_site(
     analysts: Mapping[str, Mapping[str, Any]] | None = None,
     settings: Mapping[str, Any] | None = None,
     postgres: bool = False,
+    notion: str = "pure",
+    suites: bool = True,
 ) -> Site:
     """Write a table, a public one, a suite, a ledger and a configuration; the grid of answers is fine, for tests.
 
-    With `postgres` clients of PostgreSQL are answered, too, at a free port.
+    With `postgres` clients of PostgreSQL are answered, too, at a free port. A ledger of another `notion` promises
+    `epsilon` at delta 1e-6. Without `suites` none is registered.
     """
     pq.write_table(private_rows(), folder / "visits.parquet")
     pa.csv.write_csv(pa.table({"state": ["CA", "NY", "TX"], "people": [39, 19, 29]}), folder / "states.csv")
     (folder / "nightly.txt").write_text(NIGHTLY)
-    Ledger.create(folder / "visits.ledger", epsilon).close()
+    if notion == "pure":
+        Ledger.create(folder / "visits.ledger", epsilon).close()
+    else:
+        Ledger.create(folder / "visits.ledger", notion=notion, epsilon=epsilon, delta=1e-6).close()
     given = {"port": 0, "release_seconds": 0.02, "statements_per_minute": 100_000, "owner_log": "owner.log"}
     lines = [f"{key} = {json.dumps(value)}" for key, value in (given | dict(settings or {})).items()]
     (folder / "serve.toml").write_text(
@@ -116,7 +122,7 @@ def make_site(
                 'source = "visits.parquet"',
                 f'constraints = ["{RULE}"]',
                 'ledger = "visits.ledger"',
-                'suites = { nightly = "nightly.txt" }',
+                *(['suites = { nightly = "nightly.txt" }'] if suites else []),
                 'results = "results.duckdb"',
                 "[public]",
                 'states = "states.csv"',

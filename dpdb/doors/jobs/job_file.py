@@ -284,7 +284,8 @@ _KINDS: Mapping[str, Kind] = {name: option.metadata["kind"] for name, option in 
     "runs": "whole", "top": "whole", "rules": "flag", "within": "number",
 }  # fmt: skip
 _CHECK_KEYS = (
-    "name", "suite", "epsilon", "keep", "runs", "certain", "confidence", "within", "where", "by", "keys", "label",
+    "name", "suite", "epsilon", "rho", "keep", "runs", "certain", "confidence", "within", "where", "by", "keys",
+    "label",
 )  # fmt: skip
 _CERTAIN = ("fail", "pass")
 
@@ -347,7 +348,10 @@ def read_check(path: Path, values: Mapping[str, Any], place: str) -> JobCheck:
     if not suite.is_file():
         raise keys.error("suite", f"no such file: {suite}")
     name = keys.name_of_part(suite.name.split(".")[0] or suite.name)
-    given = _options(keys, ("epsilon", "certain", "confidence", "within", "runs", "keep", "by", "label", "keys"))
+    amount = "rho" if "rho" in values else "epsilon"
+    if amount == "rho" and "epsilon" in values:
+        raise keys.error("rho", "give epsilon or rho, not both")
+    given = _options(keys, (amount, "certain", "confidence", "within", "runs", "keep", "by", "label", "keys"))
     if given.get("certain", _CERTAIN[0]) not in _CERTAIN:
         raise keys.error("certain", f"{given['certain']!r} is none of {', '.join(_CERTAIN)}")
     where = keys.text("where")

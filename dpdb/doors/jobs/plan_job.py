@@ -15,8 +15,17 @@ from dpdb.doors.jobs.job_file import Job, JobCheck, JobDiagnosis, JobRelease, du
 from dpdb.errors import BudgetExceededError
 from dpdb.ledger import Ledger, LedgerSummary
 from dpdb.overlap import maximum_overlap
-from dpdb.privacy import as_float
-from dpdb.release import NOTHING_SPENT, Gate, PreviewPart, preview_html
+from dpdb.release import NOTHING_SPENT, Cost, Gate, PreviewPart, preview_html
+
+
+def amount_words(cost: Cost) -> str:
+    """Return an amount with its unit, in few digits: `rho 0.125`."""
+    return f"{cost.parameter} {cost.value:g}"
+
+
+def amounts(cost: Cost) -> dict[str, Any]:
+    """Return an amount as plain values: as `epsilon`, which is None in a ledger of another unit; else by its unit."""
+    return {"epsilon": None, cost.parameter: cost.value}
 
 
 @dataclass(frozen=True)
@@ -25,7 +34,7 @@ class PlannedRelease:
 
     release: JobRelease
     request: Mapping[str, Any]
-    epsilon: float
+    cost: Cost
     answered: bool
 
     @property
@@ -45,12 +54,12 @@ class PlannedRelease:
     def cells(self) -> Sequence[str]:
         """What a notebook shows of it."""
         where = "; ".join(f"{name} {words}" for name, words in self.slice_words.items()) or "whole table"
-        cost = f"epsilon {self.epsilon:g}{', paid already' if self.answered else ''}"
+        cost = f"{amount_words(self.cost)}{', paid already' if self.answered else ''}"
         return self.release.name, self.asked_words, where, cost, "; ".join(map(_gate_words, self.release.gates))
 
     def __str__(self) -> str:
         done = "; answered by this run id already, costs nothing" if self.answered else ""
-        lines = [f"release  {self.release.name}: {self.asked_words}; epsilon {self.epsilon:g}{done}"]
+        lines = [f"release  {self.release.name}: {self.asked_words}; {amount_words(self.cost)}{done}"]
         lines += [f"  {name:5}  {words}" for name, words in self.slice_words.items()]
         lines += [f"  {'warn' if gate.warns else 'gate'}   {_gate_words(gate)}" for gate in self.release.gates]
         return "\n".join(lines)
@@ -62,7 +71,7 @@ class PlannedCheck:
 
     check: JobCheck
     tests: int
-    epsilon: float
+    cost: Cost
     answered: bool
     is_open: bool
 
@@ -70,11 +79,11 @@ class PlannedCheck:
     def cost_words(self) -> str:
         """What the run pays for it."""
         if self.answered:
-            return f"epsilon {self.epsilon:g}, answered by this run id already, costs nothing"
+            return f"{amount_words(self.cost)}, answered by this run id already, costs nothing"
         if self.is_open:
             return f"costs nothing, kept as {self.check.keep!r}"
         kept = "" if self.check.keep is None else f", kept as {self.check.keep!r}: later runs cost nothing"
-        return f"epsilon {self.epsilon:g}{kept or ', of which what is not needed is given back'}"
+        return f"{amount_words(self.cost)}{kept or ', of which what is not needed is given back'}"
 
     @property
     def cells(self) -> Sequence[str]:
@@ -90,7 +99,7 @@ class PlannedCheck:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
         return {
-            "name": self.check.name, "suite": str(self.check.suite), "checks": self.tests, "epsilon": self.epsilon,
+            "name": self.check.name, "suite": str(self.check.suite), "checks": self.tests, **amounts(self.cost),
             "keep": self.check.keep, "answered": self.answered, "due": not (self.answered or self.is_open),
         }  # fmt: skip
 
@@ -100,7 +109,7 @@ class PlannedDiagnosis:
     """One `[[diagnose]]` of a run: what is compared, its cost, and whether the run has its answer already."""
 
     diagnosis: JobDiagnosis
-    epsilon: float
+    cost: Cost
     answered: bool
 
     @property
@@ -113,7 +122,7 @@ class PlannedDiagnosis:
     @property
     def cost_words(self) -> str:
         """What the run pays for it."""
-        return f"epsilon {self.epsilon:g}{', answered by this run id already, costs nothing' if self.answered else ''}"
+        return f"{amount_words(self.cost)}{', answered by this run id already, costs nothing' if self.answered else ''}"
 
     @property
     def cells(self) -> Sequence[str]:
@@ -128,7 +137,7 @@ class PlannedDiagnosis:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
         return {
-            "name": self.diagnosis.name, "compared": self.asked_words, "epsilon": self.epsilon,
+            "name": self.diagnosis.name, "compared": self.asked_words, **amounts(self.cost),
             "answered": self.answered,
         }  # fmt: skip
 
@@ -139,12 +148,11 @@ class JobPlan:
 
     Attributes
     ----------
-    epsilon : float
-        A safe bound of what any possible row collects from the releases that the run still has to make (paper B).
-    sequential : float
-        The sum of their epsilons.
-    charge : float
-        The same bound in the ledger's own parameter, which need not be epsilon.
+    cost : Cost
+        A safe bound of what any possible row collects from the releases that the run still has to make (paper B), in
+        the ledger's own unit.
+    sequential : Cost
+        The sum of their charges.
     ledger : LedgerSummary
         The ledger's budget, in its own parameter.
     refusal : str or None
@@ -154,25 +162,30 @@ class JobPlan:
     job: Job
     run_id: str
     releases: tuple[PlannedRelease, ...]
-    epsilon: float
-    sequential: float
-    charge: float
+    cost: Cost
+    sequential: Cost
     ledger: LedgerSummary
     refusal: str | None = None
     checks: tuple[PlannedCheck, ...] = ()
     diagnoses: tuple[PlannedDiagnosis, ...] = ()
 
     @property
+    def epsilon(self) -> float | None:
+        """The cost of the run in a ledger that counts in epsilon; None in others."""
+        return self.cost.value if self.cost.parameter == "epsilon" else None
+
+    @property
     def cost_words(self) -> str:
         """The cost of the run."""
-        return f"epsilon {self.epsilon:g} together ({self.sequential:g} without parallel composition); {NOTHING_SPENT}"
+        apart = f"{self.sequential.value:g} without parallel composition"
+        return f"{amount_words(self.cost)} together ({apart}); {NOTHING_SPENT}"
 
     @property
     def ledger_words(self) -> str:
         """The remaining budget of the ledger, and whether it suffices."""
         ledger = self.ledger
         left = f"{ledger.parameter} {ledger.remaining:g} of {ledger.budget:g}"
-        own = "" if ledger.notion == "pure" else f" for {ledger.parameter} {self.charge:.9g}"
+        own = "" if ledger.notion == "pure" else f" for {ledger.parameter} {self.cost.value:.9g}"
         why = "" if self.refusal is None else f": {self.refusal}"
         return f"{left} left for releases of the whole table; {'NOT ' if why else ''}enough{own}{why}"
 
@@ -185,7 +198,7 @@ class JobPlan:
                 {
                     "name": planned.release.name,
                     "request": planned.request,
-                    "epsilon": planned.epsilon,
+                    **amounts(planned.cost),
                     "answered": planned.answered,
                     "gates": {gate.measure: gate.threshold for gate in planned.release.gates if not gate.warns},
                 }
@@ -193,11 +206,11 @@ class JobPlan:
             ],
             **({"checks": [planned.to_dict() for planned in self.checks]} if self.checks else {}),
             **({"diagnoses": [planned.to_dict() for planned in self.diagnoses]} if self.diagnoses else {}),
-            "epsilon": self.epsilon,
-            "sequential_epsilon": self.sequential,
+            **amounts(self.cost),
+            f"sequential_{self.sequential.parameter}": self.sequential.value,
             "ledger": {
                 "parameter": self.ledger.parameter, "budget": self.ledger.budget, "remaining": self.ledger.remaining,
-                "charge": self.charge, "refusal": self.refusal,
+                "charge": self.cost.value, "refusal": self.refusal,
             },
         }  # fmt: skip
 
@@ -253,7 +266,7 @@ def plan_job(job: Job, run_id: str, *, date: datetime | None = None, new_epoch: 
             PlannedRelease(
                 release,
                 charge.request,
-                as_float(charge.epsilon),
+                charge.cost(ledger.notion),
                 ledger.answered(ledger_run(job, run_id, release), charge.request_text) is not None,
             )
             for release, charge in zip(job.releases, released, strict=True)
@@ -262,7 +275,7 @@ def plan_job(job: Job, run_id: str, *, date: datetime | None = None, new_epoch: 
             PlannedCheck(
                 found.check,
                 len(found.prepared.plan.tests),
-                as_float(found.prepared.charge.epsilon),
+                found.prepared.charge.cost(ledger.notion),
                 not found.session.will_test(found.prepared),
                 is_open=found.prepared.charge not in suites,
             )
@@ -271,7 +284,7 @@ def plan_job(job: Job, run_id: str, *, date: datetime | None = None, new_epoch: 
         named = tuple(
             PlannedDiagnosis(
                 one,
-                as_float(prepared.charge.epsilon),
+                prepared.charge.cost(ledger.notion),
                 ledger.answered(ledger_run(job, run_id, one), prepared.charge.request_text) is not None,
             )
             for one, prepared in zip(job.diagnoses, diagnoses, strict=True)
@@ -282,16 +295,16 @@ def plan_job(job: Job, run_id: str, *, date: datetime | None = None, new_epoch: 
         except BudgetExceededError as error:
             refusal = str(error)
         due = [charge for charge in charges if not ledger.is_debited(charge.run_id)]
-        together = maximum_overlap([charge.coverage for charge in due], [charge.epsilon for charge in due])
+        units = [charge.units(ledger.notion) for charge in due]
+        together = maximum_overlap([charge.coverage for charge in due], units)
         return JobPlan(
             job=job,
             run_id=run_id,
             releases=planned,
             checks=tested,
             diagnoses=named,
-            epsilon=as_float(together.upper),
-            sequential=as_float(sum(charge.epsilon for charge in due)),
-            charge=session.cost_together(due),
+            cost=Cost(ledger.notion, together.upper),
+            sequential=Cost(ledger.notion, sum(units)),
             ledger=ledger.summary(),
             refusal=refusal,
         )

@@ -234,7 +234,7 @@ class VerdictRow:
     check : CheckResult
     where : str or None
         The rows that were checked.
-    confidence, epsilon_reserved, epsilon, guarantee
+    confidence, epsilon_reserved, epsilon, guarantee, rho_reserved, rho
         They hold for all checks of this run together; see `CheckResults`.
     kept : str or None
         The name under which the suite is kept.
@@ -253,6 +253,8 @@ class VerdictRow:
     epsilon: float | None
     kept: str | None
     guarantee: str
+    rho_reserved: float | None
+    rho: float | None
 
 
 # Job columns, with one column per field of `CheckResult`, then what holds for all checks of the run.
@@ -272,7 +274,7 @@ def verdict_table(results: CheckResults, common: Mapping[str, Any]) -> pa.Table:
     return _numbered(VERDICTS, [check.to_dict() for check in results], {**common, **of_all})
 
 
-_OF_ALL = ("confidence", "epsilon_reserved", "epsilon", "guarantee")
+_OF_ALL = ("confidence", "epsilon_reserved", "epsilon", "guarantee", "rho_reserved", "rho")
 
 
 def _numbered(stored: StoredRows, rows: Sequence[Mapping[str, Any]], common: Mapping[str, Any]) -> pa.Table:

@@ -31,7 +31,6 @@ from dpdb.doors.sql import Admitted, AskedErrors, FrontEnd, named_first
 from dpdb.doors.sql.child.messages import Limits
 from dpdb.errors import OWNER_LOG, DpdbError, ParameterError, StatementRefusedError
 from dpdb.names import folded, nearest_words
-from dpdb.privacy import as_float, format_epsilon
 
 _THREADS = 64
 _MOST_RESULT = Limits().result_bytes
@@ -140,7 +139,7 @@ class Desk:
         def planned() -> Plan:
             front_end = self._door(asker, text, table)
             with explained(text, verb) as shown, front_end.admitted(shown) as statement:
-                return Plan(as_float(statement.epsilon), statement.words, statement.result().table)
+                return Plan(statement.cost, statement.words, statement.result().table)
 
         async with self._asked(asker, "explain", _CHECKERS, text) as note:
             plan = await self._in(self._free, planned)
@@ -175,7 +174,7 @@ class Desk:
             finally:
                 await until_grid(began, self.configuration.limits.release_seconds)
             releases = [*(release.release_id for release in answer.releases), *answer.runs]
-            return answer, (format_epsilon(answer.debited), releases)
+            return answer, (answer.debited.words.removeprefix("epsilon "), releases)
 
     def _rehearsed(self, asker: Asker, wanted: _Wanted) -> tuple[ExitStack, Admitted]:
         with ExitStack() as opened:
@@ -314,9 +313,7 @@ class Desk:
 def _result(opened: ExitStack, statement: Admitted) -> Answer:
     with opened:
         result = statement.result()
-    checked = sum(results.epsilon or 0.0 for results in result.checks if results.name is None)
-    epsilon = as_float(statement.release_epsilon) + checked if statement.makes_releases else 0.0
-    return Answer(**vars(result), epsilon=epsilon, words=statement.words)
+    return Answer(**vars(result), words=statement.words)
 
 
 def _refusal(error: Exception) -> Refusal:

@@ -16,6 +16,7 @@ from dpdb.doors.server.refusals import Refusal
 from dpdb.doors.sql import Result
 from dpdb.doors.sql_parameters import CHECK_PARAMETERS
 from dpdb.errors import ParameterError, StatementRefusedError
+from dpdb.release import Cost
 from dpdb.suites import spoken
 
 _MOST_RUN_ID = 100
@@ -41,13 +42,10 @@ class Answer(Result):
 
     Attributes
     ----------
-    epsilon : float
-        What its releases and checks have cost, once: also where the same run was asked again, which costs nothing.
     words : str
         What the statement is debited at most, in words.
     """
 
-    epsilon: float
     words: str
 
     def values(self) -> dict[str, Any]:
@@ -66,7 +64,7 @@ class Answer(Result):
 
     def _told(self) -> dict[str, Any]:
         return {
-            "epsilon": self.epsilon,
+            **_charged(self.charged),
             "cost": self.words,
             "releases": [release.to_dict() for release in self.releases],
             "checks": [{**results.to_dict(), "words": spoken(results)} for results in self.checks],
@@ -81,16 +79,16 @@ class Answer(Result):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a statement would cost, and how it would run."""
+    """What a statement would cost at most, and how it would run."""
 
-    epsilon: float
+    charged: Cost
     words: str
     table: pa.Table
 
     def values(self) -> dict[str, Any]:
         """Return the plan and its cost."""
         rows = [*rows_of(self.table)]
-        return {"epsilon": self.epsilon, "cost": self.words, "columns": columns_of(self.table), "rows": rows}
+        return {**_charged(self.charged), "cost": self.words, "columns": columns_of(self.table), "rows": rows}
 
 
 def columns_of(table: pa.Table) -> list[dict[str, str]]:
@@ -160,6 +158,7 @@ MCP_MOST: Most = {"rows": 10_000, "values": 20_000, "result_bytes": 1 << 20, "ad
 STATEMENT: Mapping[str, Any] = {"statement": str, "table": str}
 CHECK_OPTIONS: Mapping[str, Any] = {
     "epsilon": (str, int, float),
+    "rho": (str, int, float),
     "confidence": (int, float),
     "within": (int, float),
     **dict.fromkeys(("certain", "label", "where", "by", "date"), str),
@@ -211,3 +210,9 @@ def fields_schema(
     """
     fields = {name: {**_SCHEMAS[kind], **described.get(name, {})} for name, kind in known.items()}
     return {"type": "object", "properties": fields, "required": [*needed], "additionalProperties": False}
+
+
+def _charged(cost: Cost) -> dict[str, Any]:
+    """Return an amount and its unit; as `epsilon` only of a ledger that counts so."""
+    epsilon = cost.value if cost.parameter == "epsilon" else None
+    return {"epsilon": epsilon, "parameter": cost.parameter, "charged": cost.value}

@@ -16,7 +16,7 @@ from dpdb.doors.sql import statement_words
 from dpdb.errors import OWNER_LOG, DpdbError, LedgerError, ParameterError
 from dpdb.ledger import Ledger, LedgerEntry, RecordedSuite
 from dpdb.names import nearest_words
-from dpdb.privacy import PURE, as_float
+from dpdb.privacy import PURE, Notion
 from dpdb.suites import CheckResult, refuse_small_epsilon, spoken
 
 _MOST_HISTORY = 1_000
@@ -122,7 +122,7 @@ def _table(name: str, ledger: Ledger) -> dict[str, Any]:
         "table": name,
         "summary": asdict(ledger.summary()),
         "analysts": analysts,
-        "suites": [_suite(suite) for suite in ledger.suites()],
+        "suites": [_suite(suite, ledger.notion) for suite in ledger.suites()],
         "history": [_debit(entry) for entry in reversed(ledger.history()[-_LAST_DEBITS:])],
     }
 
@@ -134,9 +134,9 @@ def _debit(entry: LedgerEntry) -> dict[str, Any]:
     return {"at": entry.reserved, "cost": entry.charge, "measures": measures, **shown}
 
 
-def _suite(suite: RecordedSuite) -> dict[str, Any]:
+def _suite(suite: RecordedSuite, notion: Notion) -> dict[str, Any]:
     shown: dict[str, Any] = {name: getattr(suite, name) for name in ("name", "run_id", "opened", "ended", "runs")}
-    amounts = {name: as_float(getattr(suite, name)) for name in ("reserved", "spent", "left")}
+    amounts = {name: notion.value(getattr(suite, name)) for name in ("reserved", "spent", "left")}
     checks = {
         name: [{"check": check, "at": at} for check, at in getattr(suite, name)] for name in ("failed", "rearmed")
     }

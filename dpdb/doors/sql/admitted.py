@@ -17,8 +17,8 @@ import pyarrow as pa
 from dpdb.doors.sql.child.remote_database import RemoteStatement
 from dpdb.doors.sql.parse import Statement
 from dpdb.errors import EngineError
-from dpdb.privacy import format_epsilon, format_rho
-from dpdb.release import RELEASE_SCHEMA, Ask, Charge, Release, Session, release_table
+from dpdb.privacy import PURE, Notion
+from dpdb.release import RELEASE_SCHEMA, Ask, Charge, Cost, Release, Session, release_table
 from dpdb.suites import CHECK_SCHEMA, CheckResults, RegisteredSuite, SuiteAsk
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ class PlannedCall:
         What is debited at once, unless it is free.
     is_free : bool
         Whether it is a run of a kept suite, which was paid for when its owner opened it.
+    notion : Notion
+        Of the account that pays.
     make : callable
         Makes the answer, and pays for it; tells whether it pays now, or paid when the run was first requested.
     """
@@ -76,6 +78,7 @@ class PlannedCall:
     ask: Ask | SuiteAsk | DiagnosisAsk
     charge: Charge
     is_free: bool
+    notion: Notion
     make: Callable[[], tuple[Answer, bool]]
 
     @property
@@ -122,14 +125,16 @@ def cost_words(calls: Sequence[PlannedCall]) -> str:
     words = []
     if charges or len(charges) == len(calls):
         counted = "1 release" if len(charges) == 1 else f"{len(charges)} releases"
-        rho = sum(charge.rho or 0 for charge in charges)
-        also = f" and rho {format_rho(rho)}" if rho else ""
-        words.append(f"epsilon {format_epsilon(sum(charge.epsilon for charge in charges))}{also} by {counted}")
+        notion = calls[0].notion if calls else PURE
+        words.append(f"{Cost.together(notion, charges).words} by {counted}")
     for call in calls:
         if isinstance(call.ask, SuiteAsk):
-            most = f"at most epsilon {format_epsilon(call.charge.epsilon)} by suite {call.ask.suite!r}"
+            most = f"at most {call.charge.cost(call.notion).words} by suite {call.ask.suite!r}"
             words.append(f"nothing by kept suite {call.ask.suite!r}" if call.is_free else most)
     return "; ".join(words)
+
+
+_NOTHING = Cost(PURE, 0)
 
 
 @dataclass(frozen=True)
@@ -147,8 +152,10 @@ class Result:
         What was named, in the order of the text.
     spent : str
         What it has spent now, in words: nothing for runs that were debited before.
-    debited : int
-        The same in nano-epsilon, without what suites gave back.
+    debited : Cost
+        The same in the unit of the account, without what suites gave back.
+    charged : Cost
+        What its releases and checks have cost, once: also where the same run was asked again, which costs nothing.
     """
 
     table: pa.Table
@@ -156,7 +163,8 @@ class Result:
     checks: tuple[CheckResults, ...] = ()
     diagnoses: tuple[Diagnosis, ...] = ()
     spent: str = "nothing"
-    debited: int = 0
+    debited: Cost = _NOTHING
+    charged: Cost = _NOTHING
 
 
 @dataclass(frozen=True)
@@ -203,8 +211,8 @@ class Admitted:
         Whether its result needs the private session.
     words : str
         What it would spend.
-    epsilon, release_epsilon : int
-        Nano-epsilon that its calls are debited, and those of its releases alone, which suites do not lower.
+    cost : Cost
+        What its calls are debited at most.
     """
 
     def __init__(self, checked: Checked, statement: RemoteStatement, answers: Answers) -> None:
@@ -213,10 +221,8 @@ class Admitted:
         self.kind = checked.statement.kind
         self.makes_releases = self.kind == "query" and bool(checked.calls)
         self.words = cost_words([*checked.calls.values()])
-        self.epsilon = sum(charge.epsilon for charge in self.charges)
-        self.release_epsilon = sum(
-            call.charge.epsilon for call in checked.calls.values() if not isinstance(call.ask, SuiteAsk)
-        )
+        self._notion = next((call.notion for call in checked.calls.values()), PURE)
+        self.cost = Cost.together(self._notion, self.charges)
 
     def rehearse(self) -> None:
         """Run a query over empty answers. Errors as `FrontEnd.check`."""
@@ -233,11 +239,20 @@ class Admitted:
             rows = {call.table: answer_table(answers[identity]) for identity, call in checked.calls.items()}
             table = self._statement.run(rows)
         made = [answers[identity] for identity in checked.calls]
-        spent, cost = spent_words(checked.calls, debited), 0
-        for identity in debited:
-            answer, most = answers[identity], checked.calls[identity].charge.epsilon
-            cost += round((answer.epsilon or 0) * 1e9) if isinstance(answer, CheckResults) else most
-        return Result(table, releases_of(made), checks_of(made), diagnoses_of(made), spent, cost)
+        costs = {identity: self._units(call, answers[identity]) for identity, call in checked.calls.items()}
+        now = Cost(self._notion, sum(costs[identity] for identity in debited))
+        once = Cost(self._notion, sum(costs.values()))
+        spent = spent_words(checked.calls, debited)
+        return Result(table, releases_of(made), checks_of(made), diagnoses_of(made), spent, now, once)
+
+    def _units(self, call: PlannedCall, answer: Answer) -> int:
+        """Return what a call has cost: of a suite what it has not given back, of a run of a kept one nothing."""
+        if not isinstance(answer, CheckResults):
+            return call.charge.units(self._notion)
+        if answer.name is not None:
+            return 0
+        amount = answer.epsilon if answer.rho is None else answer.rho
+        return round((amount or 0) * self._notion.unit)
 
 
 def _with_cost(plan_rows: pa.Table, words: str) -> pa.Table:

@@ -34,6 +34,7 @@ from dpdb.suites import CheckResults, CheckRun, RegisteredSuite, SuiteAsk
 
 if TYPE_CHECKING:
     from dpdb.diagnosis import DiagnosisAsk, PreparedDiagnosis
+    from dpdb.privacy import Notion
 
 _ERRORS = AskedErrors("statements that are not understood")
 _MOST_CALLS = 100
@@ -205,7 +206,7 @@ class FrontEnd(Closing):
     def _planned(self, ask: Ask | SuiteAsk | DiagnosisAsk, table: str) -> tuple[Identity, PlannedCall]:
         if isinstance(ask, Ask):
             charge = self._planner.session.prepare(ask, who=self._who).charge
-            planned = PlannedCall(table, ask, charge, False, partial(self._release, ask))
+            planned = PlannedCall(table, ask, charge, False, self._notion, partial(self._release, ask))
             return (charge.request_text, ask.run_id), planned
         if not isinstance(ask, SuiteAsk):
             charge = self._diagnosis(self._planner.session, ask).charge
@@ -213,7 +214,7 @@ class FrontEnd(Closing):
             if ask.run_id is None and self._runs_of:  # its asker finds it again, as a run of his own
                 ask = replace(ask, run_id=self._own_run(new_run_id("diagnose")))
                 charge = replace(charge, run_id=ask.run_id)
-            return identity, PlannedCall(table, ask, charge, False, partial(self._diagnose, ask))
+            return identity, PlannedCall(table, ask, charge, False, self._notion, partial(self._diagnose, ask))
         suite = self._planner.suites[ask.suite].on(ask.date)
         run = suite.prepare(ask, who=self._who)
         identity = run.charge.request_text, ask.run_id
@@ -224,7 +225,12 @@ class FrontEnd(Closing):
             run = suite.prepare(replace(ask, run_id=name), who=self._who)
         own = run if self._planner.suites is self.suites else None
         make_run = partial(self._run_suite, ask, own, run.charge.run_id, identity)
-        return identity, PlannedCall(table, ask, run.charge, not suite.session.opens_suite(run), make_run)
+        is_free = not suite.session.opens_suite(run)
+        return identity, PlannedCall(table, ask, run.charge, is_free, self._notion, make_run)
+
+    @property
+    def _notion(self) -> Notion:
+        return self._planner.session.notion
 
     def _diagnosis(self, session: Session, ask: DiagnosisAsk) -> PreparedDiagnosis:
         from dpdb.diagnosis import prepare_diagnosis  # few statements diagnose

@@ -109,9 +109,8 @@ def _checked(
         if options.ledger is not None and not options.quiet and session.will_test(prepared):
             name_run(options, prepared.charge.run_id)
             if options.keep is None:
-                say(
-                    "each run pays at least a quarter of epsilon; with --keep NAME later runs of the suite cost nothing"
-                )
+                kept = "; with --keep NAME later runs of the suite cost nothing" * (session.notion.name == "pure")
+                say(f"each run pays at least a quarter of {session.notion.parameter}{kept}")
         with running(options, prepared.charge.run_id):
             return prepared.deciding, run_check(session, prepared)
 

@@ -306,7 +306,10 @@ async def _answer(call: _Call, answer: Answer) -> Response:
     linked = {_RECEIPT: f"/v1/receipts?{urlencode(named)}"} if named else {}
     if call.wants_arrow:
         ids = ",".join(release.release_id for release in answer.releases)
-        linked |= {"Dpdb-Epsilon": f"{answer.epsilon:.9f}", "Dpdb-Releases": ids[:4_000]}
+        linked |= {
+            f"Dpdb-{answer.charged.parameter.title()}": f"{answer.charged.value:.9f}",
+            "Dpdb-Releases": ids[:4_000],
+        }
     pieces = arrow_stream(answer.table) if call.wants_arrow else answer.json_pieces()
     made = call.desk.workers.each(call.asker.analyst.name, together(pieces))
     kind, headers = ARROW if call.wants_arrow else _JSON, {**_HEADERS, **linked}

@@ -46,11 +46,12 @@ def answer_of(fields: str, **schemas: Any) -> dict[str, Any]:
 ANSWER, PLAN, _REFUSAL = ({"$ref": f"#/components/schemas/{name}"} for name in ("Answer", "Plan", "Refusal"))
 _COLUMNS = {"type": "array", "items": answer_of("name type", name=_TEXT, type=_TEXT)}
 _RESULT = {"columns": _COLUMNS, "rows": {"type": "array", "items": {"type": "array"}}}
-_COST = {"epsilon": {"type": "number"}, "cost": _TEXT}
+_COST = {"epsilon": {"type": ["number", "null"]}, "parameter": _TEXT, "charged": {"type": "number"}, "cost": _TEXT}
+_COSTS = " ".join(_COST)
 _SCHEMAS = {
     "Refusal": answer_of("error message", error=_TEXT, message=_TEXT),
-    "Answer": answer_of("columns rows epsilon cost releases checks", **_RESULT, **_COST, releases=MANY, checks=MANY),
-    "Plan": answer_of("epsilon cost columns rows", **_RESULT, **_COST),
+    "Answer": answer_of(f"columns rows {_COSTS} releases checks", **_RESULT, **_COST, releases=MANY, checks=MANY),
+    "Plan": answer_of(f"{_COSTS} columns rows", **_RESULT, **_COST),
 }
 _RPC_ERROR = answer_of("jsonrpc id error", jsonrpc=_TEXT, error=answer_of("code message", message=_TEXT))
 

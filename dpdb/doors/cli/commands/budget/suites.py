@@ -13,8 +13,7 @@ from dpdb.doors.cli.streams import one_line, show
 
 if TYPE_CHECKING:
     from dpdb.ledger import Ledger, RecordedSuite
-
-_NANO = 10**9
+    from dpdb.privacy import Notion
 
 
 def add_suites(actions: Any) -> None:
@@ -29,10 +28,10 @@ def _suites(options: argparse.Namespace) -> None:
     from dpdb.ledger import open_to_read
 
     with open_to_read(options.ledger) as ledger:
-        show_suites(ledger.suites(), options.format)
+        show_suites(ledger.suites(), options.format, ledger.notion)
 
 
-def show_suites(suites: list[RecordedSuite], output: str) -> None:
+def show_suites(suites: list[RecordedSuite], output: str, notion: Notion) -> None:
     """Print suites: kept ones, and of the others those that have not ended; in JSON all.
 
     Parameters
@@ -41,27 +40,30 @@ def show_suites(suites: list[RecordedSuite], output: str) -> None:
         The suites, oldest first.
     output
         ``"json"``, or anything else for text.
+    notion
+        Of the ledger, whose units the amounts are.
     """
     if output == "json":
-        show(json.dumps({"suites": [_fields(suite) for suite in suites]}, indent=2))
+        show(json.dumps({"suites": [_fields(suite, notion) for suite in suites]}, indent=2))
         return
-    shown = [_words(suite) for suite in suites if suite.name is not None or suite.ended is None]
+    shown = [_words(suite, notion) for suite in suites if suite.name is not None or suite.ended is None]
     show("\n".join(shown) or "no suites of checks")
 
 
-def _fields(suite: RecordedSuite) -> dict[str, Any]:
-    amounts = {name: getattr(suite, name) / _NANO for name in ("reserved", "spent", "left")}
+def _fields(suite: RecordedSuite, notion: Notion) -> dict[str, Any]:
+    amounts = {name: notion.value(getattr(suite, name)) for name in ("reserved", "spent", "left")}
     facts = {name: [{"check": check, "at": at} for check, at in getattr(suite, name)] for name in ("failed", "rearmed")}
-    return asdict(suite) | {"spec": json.loads(suite.spec)} | amounts | facts
+    return asdict(suite) | {"spec": json.loads(suite.spec), "parameter": notion.parameter} | amounts | facts
 
 
-def _words(suite: RecordedSuite) -> str:
+def _words(suite: RecordedSuite, notion: Notion) -> str:
     name = suite.name if suite.name is not None else f"run {suite.run_id}"
     runs = "" if suite.name is None else f", {suite.runs} run{'' if suite.runs == 1 else 's'}"
-    reserved, spent, left = (f"{units / _NANO:.9g}" for units in (suite.reserved, suite.spent, suite.left))
-    state = f"open since {suite.opened[:16]} UTC{runs}: epsilon {reserved} reserved, {spent} spent, {left} left"
+    reserved, spent, left = (f"{notion.value(units):.9g}" for units in (suite.reserved, suite.spent, suite.left))
+    of = notion.parameter
+    state = f"open since {suite.opened[:16]} UTC{runs}: {of} {reserved} reserved, {spent} spent, {left} left"
     if suite.ended is not None:
-        state = f"closed on {suite.ended[:10]}{runs}: settled from epsilon {reserved} to {spent}"
+        state = f"closed on {suite.ended[:10]}{runs}: settled from {of} {reserved} to {spent}"
     facts = [f"{check} failed on {at[:10]}, not re-armed" for check, at in suite.failed]
     if suite.name is None:
         facts.append("the same --run-id finishes it; `dpdb budget close` ends it where it is")
@@ -95,7 +97,8 @@ def _rearm(options: argparse.Namespace) -> None:
         if kept is not None and charge is not None:
             refuse_small_epsilon(kept.spec, charge)
         ledger.rearm(options.name, options.check, charge, who=options.who, label=options.label)
-        show_suites([suite for suite in ledger.suites() if suite.name == options.name], options.format)
+        suites = [suite for suite in ledger.suites() if suite.name == options.name]
+        show_suites(suites, options.format, ledger.notion)
 
 
 def add_close(actions: Any) -> None:

@@ -34,7 +34,7 @@ async function planNow() {
   let told, name = "bad";
   try {
     const found = await ask("/v1/explain", { statement: text });
-    told = found.epsilon > 0 ? `Costs at most ${found.cost}.` : "Costs nothing.";
+    told = found.charged > 0 ? `Costs at most ${found.cost}.` : "Costs nothing.";
     name = "";
     planned.text = text;
   } catch (error) {
@@ -69,7 +69,7 @@ function key() {
 }
 
 function show(found) {
-  const cost = found.epsilon > 0 ? `This cost epsilon ${amount(found.epsilon)}.` : "This cost nothing.";
+  const cost = found.charged > 0 ? `This cost ${found.parameter} ${amount(found.charged)}.` : "This cost nothing.";
   const guarantees = new Set([...found.releases, ...found.checks].map((one) => one.guarantee).filter(Boolean));
   const names = found.columns.map((column) => column.name);
   const isChecks = found.checks.length > 0 && found.rows.length === found.checks[0].words.length && names.includes("verdict");
