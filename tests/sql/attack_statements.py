@@ -792,7 +792,7 @@ CHECKS = [
     "FROM dp_suites()",
     "SELECT secret FROM suite_secret",
     "SELECT spec, commitment FROM suite",
-    "SELECT rho FROM dp_check('nightly')",
+    "SELECT rho_secret FROM dp_check('nightly')",
     "SELECT gap, salt FROM dp_check('nightly')",
     "EXPLAIN ANALYZE FROM dp_check('nightly')",
     "COPY (FROM dp_check('nightly')) TO '@DIR@/out.csv'",

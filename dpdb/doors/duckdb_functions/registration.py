@@ -56,7 +56,8 @@ _OF_OPTION: Mapping[str, str] = {name: _TYPES[option.metadata["kind"]] for name,
     "rho": "VARCHAR"
 }
 _OF_CHECK: Mapping[str, str] = {option: _TYPES[CHECK_KINDS[option]] for option in CHECK_PARAMETERS.values()} | {
-    "epsilon": "VARCHAR"
+    "epsilon": "VARCHAR",
+    "rho": "VARCHAR",
 }
 # Columns and their keys are a value or a list: they come as JSON.
 _OF_DIAGNOSIS: Mapping[str, str] = {
@@ -95,7 +96,8 @@ def check_macros(function: str) -> str:
 
 def _table_macro(name: str, function: str, names: Sequence[str], options: str, **own: str) -> str:
     call = f"{function}({options}, {TABLE}::VARCHAR, current_database(), current_schema(), txid_current())"
-    defaults = {**dict.fromkeys(names[1:], "NULL"), "epsilon": f"'{LEFT_OUT}'", **own}
+    spent = {known: f"'{LEFT_OUT}'" for known in ("epsilon", "rho") if known in names}
+    defaults = {**dict.fromkeys(names[1:], "NULL"), **spent, **own}
     head = f"CREATE TEMP MACRO {name}({names[0]}, {', '.join(map('{} := {}'.format, defaults, defaults.values()))})"
     return f"{head} AS TABLE SELECT unnest({call}, max_depth := 2);\n"
 

@@ -253,8 +253,8 @@ class VerdictRow:
     epsilon: float | None
     kept: str | None
     guarantee: str
-    rho_reserved: float | None
-    rho: float | None
+    rho_reserved: float | None = None
+    rho: float | None = None
 
 
 # Job columns, with one column per field of `CheckResult`, then what holds for all checks of the run.
