@@ -278,6 +278,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         ),
         "dpdb.suites.results": "CHECK_SCHEMA CheckResults checked_within recorded_results",
         "dpdb.suites.session": "Session open",
+        "dpdb.suites.sizes_run": "SizesRun sizes_words",
         "dpdb.suites.suite": "Suite SuiteLike SuiteLine load_suite",
         "dpdb.suites.tables.table_set": "TableSet",
         "dpdb.suites.truth": "ExactCheck",

@@ -39,7 +39,7 @@ CHECK_PARAMETERS: Mapping[str, str] = MappingProxyType(
 )
 CHECK_KINDS: Mapping[str, Kind] = MappingProxyType(
     {name: OPTIONS[name].metadata["kind"] if name in OPTIONS else "text" for name in CHECK_PARAMETERS.values()}
-    | {"within": "number"}
+    | {"within": "number", "sizes": "flag"}
 )
 
 # Of `dp_diagnose`, the fields of `DiagnosisAsk` by parameter; with their kinds here, so that few load its room.

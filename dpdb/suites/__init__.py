@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         recorded_results as recorded_results,
     )
     from dpdb.suites.session import Session as Session, open as open  # noqa: A004
+    from dpdb.suites.sizes_run import SizesRun as SizesRun, sizes_words as sizes_words
     from dpdb.suites.suite import (
         Suite as Suite,
         SuiteLike as SuiteLike,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -143,6 +143,19 @@ class CountedSuite:
             return RowLocal()
         return row_local_lines(self.limits, self.single, reach=unit.rows, owned=unit.column is not None)
 
+    @property
+    def moves(self) -> list[int]:
+        """By line, how many rows (or bits) one unit changes its count by at most; see `counted_suite`."""
+        return [self.table.unit.rows * _most_moved(line) for line in self.suite.lines]
+
+    @property
+    def share_rows(self) -> list[tuple[Hashable, int] | None]:
+        """By limit, which rows a share is of, and how many of them one unit has at most; None if it is no share."""
+        return [
+            None if not each.tested.rate else (tuple(map(_key, self._rows(each, None))), self.table.unit.rows)
+            for each in self.limits
+        ]
+
     def broken(
         self, slices: PrivateSlices, predicates: Sequence[WherePredicate | None], cells: Sequence[Cell]
     ) -> CappedSums:
@@ -204,8 +217,8 @@ class CountedSuite:
         for counted in self._lines:
             if counted.is_cover:
                 slices.statistics(first, counted.position).rehearse(["twice_fractional_cover"])
-        if self.row_local.lines:
-            self.broken(slices, predicates, [(0, line) for line in self.row_local.lines])
+        if local := {*self.row_local.lines, *self.row_local.with_shares}:
+            self.broken(slices, predicates, [(0, line) for line in sorted(local)])
 
     def load(self) -> None:
         """Load the kernels of its statistics. Reads no row."""
@@ -266,12 +279,16 @@ def is_known_by_text(declared_type: str) -> bool:
 
 
 def row_local_lines(limits: Sequence[CheckedLimit], single: Sequence[bool], *, reach: int, owned: bool) -> RowLocal:
-    """Return the lines with rules on single rows that have a limit of rows above; `single` says so by line."""
+    """Return the lines with rules on single rows whose limits are all above; `single` says so by line."""
     tests: dict[int, list[int]] = {}
+    by_line: dict[int, list[CheckedLimit]] = {}
     for test, each in enumerate(limits):
+        by_line.setdefault(each.line, []).append(each)
         if single[each.line] and each.limit.unit == "rows" and each.limit.direction == "above":
             tests.setdefault(each.line, []).append(test)
-    return RowLocal(tuple(tests), tuple(map(tuple, tests.values())), reach, owned)
+    above = [line for line, own in by_line.items() if all(each.limit.direction == "above" for each in own)]
+    shares = tuple(line for line in above if single[line])
+    return RowLocal(tuple(tests), tuple(map(tuple, tests.values())), reach, owned, shares)
 
 
 class RulePlaces:
@@ -406,10 +423,15 @@ def tests_without_table(suite: Suite) -> list[Tested]:
 
 
 def _tested(line: SuiteLine, limit: Limit, unit: int, *, halves: bool) -> Tested:
-    high = Fraction(2 if line.statistic == "rows in duplicates" else 1)
+    high = Fraction(_most_moved(line))
     if limit.unit == "share" or (limit.unit != "rows" and _counts_known_rows_only(line)):
         high -= limit.amount
     return as_tested(line, limit, unit, high, halves=halves)
+
+
+def _most_moved(line: SuiteLine) -> int:
+    """Return how many rows (or bits) one row changes the count of a line by at most."""
+    return 2 if line.statistic == "rows in duplicates" else 1
 
 
 def as_tested(line: SuiteLine, limit: Limit, unit: int, high: Fraction, *, halves: bool) -> Tested:

@@ -37,12 +37,25 @@ class RowLocal:
         By how much one unit changes one of them at most.
     owned : bool
         Whether units own rows, in any slice and table, so that all keys are drawn together.
+    with_shares : tuple of int
+        The lines, those that have a share as a limit, too: where rows that shares are of get numbers.
     """
 
     lines: tuple[int, ...] = ()
     tests: tuple[tuple[int, ...], ...] = ()
     reach: int = 1
     owned: bool = False
+    with_shares: tuple[int, ...] = ()
+
+    @property
+    def covers_all(self) -> bool:
+        """Whether numbers are charged for all rows of the table, also of a run that reads some.
+
+        A unit of K rows may lose by one row all that capped numbers cost, e, and a ledger counts e / K for each row
+        that a run covers: of K runs on disjoint rows it would count e for K e. Where each of them covers all rows, the
+        overlap at any row has all of e, besides what other runs cost there.
+        """
+        return self.owned and self.reach > 1
 
 
 class Capped(Protocol):
@@ -161,11 +174,14 @@ class CappedCount:
 
 def capped_counts(states: Sequence[SuiteState], keys: Sequence[str | None], *, owned: bool) -> tuple[CappedCount, ...]:
     """Return what is said of all numbers of a run."""
-    found = []
-    for key, state in zip(keys, states, strict=True):
-        if state.numbers is None:
-            continue
-        plan, numbers = state.numbers.plan, state.numbers.numbers
-        unit, of = ("unit", None) if owned else ("row", key)
-        found.append(CappedCount(plan.count, numbers.most, short_rows(plan, numbers), unit, of))
+    found = [
+        capped_count(state.numbers.plan, state.numbers.numbers, None if owned else key, owned=owned)
+        for key, state in zip(keys, states, strict=True)
+        if state.numbers is not None
+    ]
     return tuple(dict.fromkeys(found))
+
+
+def capped_count(plan: CappedPlan, numbers: Numbers, key: str | None, *, owned: bool) -> CappedCount:
+    """Return what is said of numbers that were drawn together."""
+    return CappedCount(plan.count, numbers.most, short_rows(plan, numbers), "unit" if owned else "row", key)

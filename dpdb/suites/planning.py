@@ -286,7 +286,8 @@ def _numbers(plan: SuitePlan) -> Iterator[str]:
     rho = (plan.epsilon / NANO) ** 2 / 2
     yield (
         f"a number for each check instead: within {numbers.pure:,} rows at this epsilon, {numbers.zcdp:,} on a zCDP "
-        f"ledger at rho {rho:g}, {numbers.approximate:,} with Gaussian noise at delta 1e-6"
+        f"ledger at rho {rho:g}, {numbers.approximate:,} with Gaussian noise at delta 1e-6; --sizes draws them "
+        "together, and with --dry-run it says how exact"
     )
     if numbers.better_on_zcdp:
         yield "numbers on a zCDP ledger say more than these verdicts, however many fail"

@@ -1,20 +1,22 @@
 """`prepare_check`: everything public about a run of a suite, before anything is spent; `RunOptions`: what is asked.
 
-On a pure account a run is a `CheckRun`, by levels and numbers; on a zcdp ledger a `WorstRun`.
+On a pure account a run is a `CheckRun`, by levels and numbers; on a zcdp ledger a `WorstRun`. Where numbers of all
+checks are asked, it is a `SizesRun` on either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpdb.errors import ParameterError
 from dpdb.names import nearest_words
+from dpdb.predicates import Region
 from dpdb.privacy import PURE, ZCDP, Notion, as_fraction, format_epsilon, format_rho, parse_epsilon, parse_rho
 from dpdb.release import Charge, Epsilon, Key, Session, Slices, checked_keys, new_run_id, parse_slices
 from dpdb.suites.bought import SuiteBooks, bought_run
@@ -22,8 +24,11 @@ from dpdb.suites.check import CheckRun
 from dpdb.suites.counted import CountedSuite, counted_suite, refuse_same_names, refuse_unsaid
 from dpdb.suites.mechanism.plan import Certain
 from dpdb.suites.mechanism.planned import plan_suite
+from dpdb.suites.mechanism.sizes import SizesPlan, plan_sizes
 from dpdb.suites.mechanism.worst_first import plan_worst_first
+from dpdb.suites.numbers import RowLocal
 from dpdb.suites.results import checked_within
+from dpdb.suites.sizes_run import SizesRun
 from dpdb.suites.suite import Suite, SuiteLike, load_suite
 from dpdb.suites.worst_run import WorstRun
 
@@ -103,6 +108,8 @@ class RunOptions:
     within : number, optional
         By how many rows a pass may be beyond its limit, and else is `not shown`; as many as the suite aims at. It
         decides only what is said.
+    sizes : bool
+        Whether every check gets a number from the start, for all that is reserved.
     keep : str, optional
         A name under which later runs are free.
     runs : int, optional
@@ -119,6 +126,7 @@ class RunOptions:
     confidence: float = 0.99
     certain: Certain = "fail"
     within: float | None = None
+    sizes: bool = False
     keep: str | None = None
     runs: int | None = None
     numbers: Epsilon | None = None
@@ -172,15 +180,14 @@ class RunOptions:
             What the account knows of its suites: with what it keeps this one, if it does.
         """
         planned = partial(self._planned, counted, slices, request, rows, rule_set)
-        if notion is not PURE:
+        if self.sizes:
+            run: CheckRun = self._with_sizes(planned, notion)
+        elif notion is not PURE:
             self._refuse_in(notion)
-            run: CheckRun = self._in_rho(planned())
-        elif self.rho is not None:
-            raise ParameterError(
-                "rho= needs a ledger that counts in rho (dpdb budget create --notion zcdp); else ask with epsilon="
-            )
+            run = self._in_rho(planned())
         else:
-            planned = partial(planned, row_local=counted.row_local.tests, apart=self.keep is not None)
+            self._refuse_rho()
+            planned = partial(self._by_levels, planned, counted.row_local, request)
             run = planned()
         recorded = None if self.keep is None else books.kept_suite(self.keep)
         if recorded is not None and recorded != run.spec:
@@ -205,7 +212,7 @@ class RunOptions:
             [each.tested for each in counted.limits],
             epsilon,
             _exact(self.confidence),
-            certain=self.certain,
+            certain="fail" if self.sizes else self.certain,  # with sizes no level follows this plan
             runs=self.runs if self.runs is not None else 1 if self.keep is None else _RUNS_KEPT,
             keys=len(slices.predicates),
             unit_reach=counted.row_local.reach,
@@ -219,6 +226,7 @@ class RunOptions:
             "certain": self.certain,
             "runs": plan.runs,
             **({} if self.keep is None else {"keep": self.keep}),
+            **({"sizes": True} if self.sizes else {}),
         }
         run_id = self.run_id or new_run_id("check")
         charge = Charge(
@@ -227,28 +235,97 @@ class RunOptions:
         within = None if self.within is None else checked_within(self.within)
         return CheckRun(charge, self.keep, counted, plan, slices, within)
 
+    def _by_levels(
+        self, planned: Callable[..., CheckRun], local: RowLocal, request: Mapping[str, Any], **options: Any
+    ) -> CheckRun:
+        """Return a run of levels, which numbers may follow; of a kept suite where they are bought.
+
+        Not where units of several rows are asked for some of them: one run for each part of the rows costs as much as
+        one run, and numbers would end that (`RowLocal.covers_all`).
+        """
+        if local.covers_all and request.get("where") is not None:
+            return planned(**options)
+        run = planned(row_local=local.tests, apart=self.keep is not None, **options)
+        return _for_all_rows(run) if local.covers_all and local.tests else run
+
     def _in_rho(self, run: CheckRun) -> WorstRun:
         """Return a run that is paid in rho instead."""
-        epsilon = as_fraction(parse_epsilon(self.epsilon))
-        rho = ZCDP.charge_pure(epsilon) if self.rho is None else parse_rho(self.rho)
+        charge, rho = self._charged_in_rho(run)
         tests = [each.tested for each in run.counted.limits]
         worst = plan_worst_first(tests, rho, _exact(self.confidence), keys=len(run.slices.predicates))
-        request = {**run.charge.request, "rho": format_rho(rho)}
-        del request["epsilon"]
-        charge = replace(run.charge, parts=(), rho=rho, request=request)
         return WorstRun(charge, None, run.counted, run.plan, run.slices, run.within, worst=worst)
 
-    def _refuse_in(self, notion: Notion) -> None:
-        """Refuse what a ledger that is not pure does not take; before anything is spent."""
+    def _charged_in_rho(self, run: CheckRun) -> tuple[Charge, int]:
+        epsilon = as_fraction(parse_epsilon(self.epsilon))
+        rho = ZCDP.charge_pure(epsilon) if self.rho is None else parse_rho(self.rho)
+        request = {**run.charge.request, "rho": format_rho(rho)}
+        del request["epsilon"]
+        return replace(run.charge, parts=(), rho=rho, request=request), rho
+
+    def _with_sizes(self, planned: Callable[[], CheckRun], notion: Notion) -> SizesRun:
+        """Return a run that gives every check a number."""
+        if self.keep is not None:
+            raise ParameterError("numbers of all checks are of one run: a kept suite has levels alone; leave out keep")
+        if notion is PURE:
+            self._refuse_rho()
+        else:
+            self._refuse_other_notion(notion)
+        run = planned()
+        charge, amount = (run.charge, run.charge.parts[0]) if notion is PURE else self._charged_in_rho(run)
+        counted, local = run.counted, run.counted.row_local
+        asked = counted.share_rows
+        rows = {each[0]: each[1] for each in asked if each is not None}
+        places = {of: place for place, of in enumerate(rows)}
+        others = tuple(line for line in range(len(counted.suite.lines)) if line not in local.with_shares)
+        moves = counted.moves
+        sizes = SizesPlan(
+            tests=tuple(each.tested for each in counted.limits),
+            lines=tuple(each.line for each in counted.limits),
+            of_rows=tuple(None if each is None else places[each[0]] for each in asked),
+            local=local.with_shares,
+            others=others,
+            moved=tuple(Fraction(moves[line]) for line in others),
+            rows=tuple(rows.values()),
+            reach=local.reach,
+            owned=local.owned,
+            keys=len(run.slices.predicates),
+            amount=amount,
+            confidence=_exact(self.confidence),
+            certain=self.certain,
+            paid="epsilon" if notion is PURE else "rho",
+        )
+        charge = replace(charge, request={**charge.request, "certain": self.certain})
+        found = SizesRun(charge, None, counted, run.plan, run.slices, run.within, sizes=plan_sizes(sizes))
+        return _for_all_rows(found) if local.covers_all and sizes.local else found
+
+    def _refuse_rho(self) -> None:
+        if self.rho is not None:
+            raise ParameterError(
+                "rho= needs a ledger that counts in rho (dpdb budget create --notion zcdp); else ask with epsilon="
+            )
+
+    def _refuse_other_notion(self, notion: Notion) -> None:
         if notion is not ZCDP:
             raise ParameterError(
                 f"checks need a pure or a zcdp ledger, and this one is {notion.name}: nothing is known of them in mu; "
                 "measure instead"
             )
+
+    def _refuse_in(self, notion: Notion) -> None:
+        """Refuse what a ledger that is not pure does not take; before anything is spent."""
+        self._refuse_other_notion(notion)
         if self.keep is not None:
             raise ParameterError("a kept suite needs a pure ledger, and this one is zcdp")
         if self.certain != "fail":
             raise ParameterError("certain 'pass' needs a pure ledger, and this one is zcdp: there a failure is certain")
+
+
+_Run = TypeVar("_Run", bound=CheckRun)
+
+
+def _for_all_rows(run: _Run) -> _Run:
+    """Return a run that is charged for all rows of the table, whichever it reads."""
+    return replace(run, charge=replace(run.charge, coverage=Region()))
 
 
 def _exact(confidence: float) -> Fraction:

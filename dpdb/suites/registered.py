@@ -46,6 +46,8 @@ class SuiteAsk:
         By how many rows a pass may be beyond its limit, and else is `not shown`; also of a kept suite.
     rho : number, optional
         To reserve instead of `epsilon`, on a zcdp ledger.
+    sizes : bool, optional
+        Whether every check gets a number from the start, for all of epsilon; False.
     """
 
     function = "dp_check"  # that asks for it
@@ -63,6 +65,7 @@ class SuiteAsk:
     date: str | None = None
     within: float | None = None
     rho: Epsilon | None = None
+    sizes: bool | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keys", checked_keys(self.by, self.keys))
@@ -111,7 +114,7 @@ class SuiteOnTable:
         """Refuse values other than those with which a kept suite was opened."""
         epsilon = None if ask.epsilon is None else format_epsilon(parse_epsilon(ask.epsilon))
         asked = {"epsilon": epsilon, "confidence": ask.confidence, "certain": ask.certain, "where": ask.where}
-        for name, given in (asked | {"by": ask.by, "rho": ask.rho}).items():
+        for name, given in (asked | {"by": ask.by, "rho": ask.rho, "sizes": ask.sizes or None}).items():
             if given is not None and given != opened.get(name):
                 how = f"without {name}" if opened.get(name) is None else f"with {name} {opened[name]}"
                 raise ParameterError(f"suite {self.name!r} is kept {how}, and its runs cost nothing: leave {name} out")

@@ -54,6 +54,10 @@ class CheckResult:
         older versions.
     asked : float or None
         By how many rows a pass may be beyond its limit (``--within``), and else is `not shown`.
+    number : float or None
+        The statistic with noise, where numbers were drawn: a unit counts in at most k checks on single rows, and
+        `capped` of the run says by how many rows it may be short for that. Of a share the rows above it (below 0: under
+        it). Of a fractional cover that cover, not the fewest rows to delete.
     """
 
     name: str
@@ -72,6 +76,7 @@ class CheckResult:
     population: str | None = None
     within: float | None = None
     asked: float | None = None
+    number: float | None = None
 
     @property
     def fails(self) -> bool:
@@ -157,7 +162,7 @@ def capped_words(found: Mapping[str, Any]) -> list[str]:
 
 def _capped(checks: int, most: int, short: int, unit: str, key: str | None) -> str:
     of = "" if key is None else f"[{key}] "
-    numbers = f"{checks} check{'s have' if checks > 1 else ' has'} a number"
+    numbers = f"{checks} check{'s on single rows have' if checks > 1 else ' on single rows has'} a number"
     if short == 0:
         return f"{of}{numbers}. k = {most}: no check is short by any row because of it."
     them = "these checks" if checks > 1 else "this check"
@@ -221,6 +226,8 @@ def how_many(check: CheckResult) -> str:
     if check.upper is None and not check.lower:
         return "not known"
     words = _rows(check) if check.unit == "rows" else _share(check)
+    if check.number is not None:
+        words = f"{_about(check, check.number)}; {words}"
     if check.statistic != COVER or check.upper is None:
         return words
     return f"{words} ({'fractional cover to twice it' if check.lower else 'twice a fractional cover'})"
@@ -281,6 +288,15 @@ def _share(check: CheckResult) -> str:
     return f"at most {share}" + (
         f" and {_number(upper, ceil)} {what}" if upper > 0 else f" less {_number(-upper, floor)} {what}"
     )
+
+
+def _about(check: CheckResult, number: float) -> str:
+    """Return a number with noise: to a whole one, or to one decimal where it is small and no count of rows."""
+    said = f"{number:,.1f}" if check.statistic == "decision bits" and abs(number) < _FEW else f"{round(abs(number)):,}"
+    if check.unit == "rows":
+        return f"about {said}"
+    share = f"{100 * check.limit:g}%"
+    return f"about {said} above {share}" if number >= 0 else f"about {share} less {said}"
 
 
 def _number(value: float, away: Callable[[float], int]) -> str:

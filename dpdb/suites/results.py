@@ -181,6 +181,7 @@ def result_of(
         population=checked.population,
         within=None if verdict.within is None else _plain(verdict.within),
         asked=_plain(verdict.aim),
+        number=None if verdict.number is None else _plain(verdict.number),
     )
     return found.asked_within(_plain(verdict.aim))
 

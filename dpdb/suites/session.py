@@ -37,9 +37,10 @@ class Session(release.Session):
             To reserve.
         **options
             `confidence` (.99) of all verdicts together; `certain`, ``"fail"`` or ``"pass"``: the verdict that is not
-            due to noise; `within`, by how many rows a pass may be beyond its limit, and else is `not shown`; `where`,
-            or `by` and `keys`, as for releases; `keep`, a name under which later runs are free, and `runs`, how many
-            there will be (365); `run_id`, `label`, `who`; `day`, which `{date}` stands for.
+            due to noise; `within`, by how many rows a pass may be beyond its limit, and else is `not shown`; `sizes`
+            (False): every check gets a number from the start, for all of epsilon; `rho`, in place of epsilon on a zcdp
+            ledger; `where`, or `by` and `keys`, as for releases; `keep`, a name under which later runs are free, and
+            `runs`, how many there will be (365); `run_id`, `label`, `who`; `day`, which `{date}` stands for.
 
         Raises
         ------

@@ -105,14 +105,22 @@ def capped_of(units: Sequence[Sequence[int]], most: int) -> list[int]:
 
 
 def log_chance(
-    plan: CappedPlan, units: Sequence[Sequence[int]], choice: int, lost: int, values: Sequence[int]
+    plan: CappedPlan,
+    units: Sequence[Sequence[int]],
+    choice: int,
+    lost: int,
+    values: Sequence[int],
+    *,
+    others: Sequence[int] = (),
+    rows: Sequence[int] = (),
+    row_values: Sequence[int] = (),
 ) -> float:
     """Return the logarithm of the probability that exactly these numbers are published."""
     most = plan.candidates[choice]
-    drawn = [*([] if plan.caps_nothing(most) else [lost]), *values]
+    drawn = [*([] if plan.caps_nothing(most) else [lost]), *values, *row_values]
     noise = Given(choice, drawn)
-    sums = sums_of(units)
-    exact = capped_of(units, most)
+    sums = sums_of(units) if plan.count else CappedSums({}, [])
+    exact = [*(capped_of(units, most) if plan.count else ()), *others, *rows]
     if plan.caps_nothing(most):
         noise.exact = exact
     else:
@@ -120,9 +128,11 @@ def log_chance(
         if sums.lost(most) == 0:
             noise.exact = [0, *exact]
     with replaced_noise(noise):
-        found = draw_numbers(plan, sums, [(0, i) for i in range(plan.count)], 1)
+        cells = [(0, i) for i in range(plan.count + len(others))]
+        found = draw_numbers(plan, sums, cells, 1, others=others, rows=rows)
     assert found.most == most
     assert found.values == tuple(values)
+    assert found.rows == tuple(row_values)
     assert found.lost == (None if plan.caps_nothing(most) else lost)
     return noise.log
 

@@ -187,7 +187,7 @@ def test_one_statistic_draws_one_number():
     plan = CappedPlan(1, 1, NANO, 0.01)
     numbers = draw_numbers(plan, sums_of([(1,)] * 500), [(0, 0)], 24)
     assert (numbers.most, numbers.lost) == (1, None)
-    assert plan.shares == (0, 0, NANO)
+    assert plan.shares == (0, 0, NANO, 0)
     found = bounds_of_number(plan, numbers, 0)
     assert found.upper - found.lower <= 12
 

@@ -108,7 +108,7 @@ def test_a_plan_in_words():
         "4 failures by 100 rows are surely found; 2 leave all others tested to the end",
         "all checks that fail by 1,000 rows are surely found, however many",
         "a number for each check instead: within 196 rows at this epsilon, 18 on a zCDP ledger at rho 0.5, 75 with "
-        "Gaussian noise at delta 1e-6",
+        "Gaussian noise at delta 1e-6; --sizes draws them together, and with --dry-run it says how exact",
         "numbers on a zCDP ledger say more than these verdicts, however many fail",
     ]
 

@@ -100,8 +100,16 @@ def _notes(releases: Sequence[Release]) -> Iterator[str]:
             yield f"Too noisy: {measured_words(release)}; {would_do}."
     if alone := alone_words(releases):
         yield sentence(alone)
+    if len({release.constraint for release in releases} - {None}) >= _MANY:
+        yield (
+            "Of many rules `dpdb check SOURCE SUITE --sizes` gives numbers in one draw, in which a row counts in at "
+            "most k of those on single rows."
+        )
     yield f"Guarantee: {promise_words(releases[0].guarantee)}; it covers all that is shown."
 
+
+_MANY = 4
+"""From so many rules on numbers of each of them are better drawn together."""
 
 _HEADS = ("verdict", "check", "how many", "limit")
 _SHORTEST = 60
@@ -162,10 +170,21 @@ def _verdict_notes(results: CheckResults, plan: SuitePlan | None) -> Iterator[st
 
 def plan_text(prepared: CheckRun, margin: int | None = None) -> str:
     """Return what a suite will be able to tell apart; public, nothing is read or spent."""
-    from dpdb.suites import BoughtRun, WorstRun, bought_words, plan_words, populations, worst_words
+    from dpdb.suites import (
+        BoughtRun,
+        SizesRun,
+        WorstRun,
+        bought_words,
+        plan_words,
+        populations,
+        sizes_words,
+        worst_words,
+    )
 
     of_rows = populations(each.population for each in prepared.counted.limits)
-    if isinstance(prepared, WorstRun):
+    if isinstance(prepared, SizesRun):
+        words = sizes_words(prepared)
+    elif isinstance(prepared, WorstRun):
         words = worst_words(prepared)
     else:
         words = bought_words(prepared) if isinstance(prepared, BoughtRun) else plan_words(prepared.plan, margin)

@@ -281,11 +281,11 @@ def _options(keys: TomlKeys, names: Iterable[str], /, **own: Callable[[str], Any
 
 # Of suites and diagnoses, too; all others are texts.
 _KINDS: Mapping[str, Kind] = {name: option.metadata["kind"] for name, option in OPTIONS.items()} | {
-    "runs": "whole", "top": "whole", "rules": "flag", "within": "number",
+    "runs": "whole", "top": "whole", "rules": "flag", "within": "number", "sizes": "flag",
 }  # fmt: skip
 _CHECK_KEYS = (
-    "name", "suite", "epsilon", "rho", "keep", "runs", "certain", "confidence", "within", "where", "by", "keys",
-    "label",
+    "name", "suite", "epsilon", "rho", "keep", "runs", "certain", "confidence", "within", "sizes", "where", "by",
+    "keys", "label",
 )  # fmt: skip
 _CERTAIN = ("fail", "pass")
 
@@ -351,7 +351,8 @@ def read_check(path: Path, values: Mapping[str, Any], place: str) -> JobCheck:
     amount = "rho" if "rho" in values else "epsilon"
     if amount == "rho" and "epsilon" in values:
         raise keys.error("rho", "give epsilon or rho, not both")
-    given = _options(keys, (amount, "certain", "confidence", "within", "runs", "keep", "by", "label", "keys"))
+    names = (amount, "certain", "confidence", "within", "sizes", "runs", "keep", "by", "label", "keys")
+    given = _options(keys, names)
     if given.get("certain", _CERTAIN[0]) not in _CERTAIN:
         raise keys.error("certain", f"{given['certain']!r} is none of {', '.join(_CERTAIN)}")
     where = keys.text("where")

@@ -28,7 +28,7 @@ _COVER = "fractional"  # discrete Laplace on half rows; a lower bound of the few
 _SAME = ("measure", "estimand", "mechanism", "where", "constraints_sha256", "constraint", "unit", "quantity")
 _WORDS = ("name", "rule", "verdict", "severity", "direction", "unit", "statistic")
 _OPTIONAL = ("since", "key", "population")
-_BOUNDS = ("limit", "lower", "upper", "level", "within", "asked")
+_BOUNDS = ("limit", "lower", "upper", "level", "within", "asked", "number")
 
 
 @dataclass(frozen=True)

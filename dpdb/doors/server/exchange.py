@@ -121,8 +121,10 @@ def check_statement(suite: str, options: Mapping[str, Any]) -> str:
 def _literal(value: object) -> str:
     if isinstance(value, list) and not any(isinstance(one, list) for one in value):
         return f"[{', '.join(map(_literal, value))}]"
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise ParameterError("an option of a check is a text, a number, or a list of such")
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, (str, int, float)):
+        raise ParameterError("an option of a check is a text, a number, a truth value, or a list of such")
     text = exp.Literal.string(value) if isinstance(value, str) else exp.Literal.number(repr(value))
     return text.sql("duckdb")
 
@@ -163,6 +165,7 @@ CHECK_OPTIONS: Mapping[str, Any] = {
     "within": (int, float),
     **dict.fromkeys(("certain", "label", "where", "by", "date"), str),
     "keys": list,
+    "sizes": bool,
 }
 """Fields and their types: of what names a statement, and of the options of a suite of checks."""
 _SCHEMAS: Mapping[Any, Mapping[str, Any]] = {
@@ -170,6 +173,7 @@ _SCHEMAS: Mapping[Any, Mapping[str, Any]] = {
     (int, float): {"type": "number"},
     (str, int, float): {"type": ["number", "string"]},
     list: {"type": "array", "items": {"type": ["string", "number"]}},
+    bool: {"type": "boolean"},
 }
 
 
@@ -186,7 +190,7 @@ def checked_fields(found: object, known: Mapping[str, Any], *needed: str) -> dic
     for key, value in found.items():
         if key not in known:
             raise RefusedError(Refusal("bad_request", f"unknown key; known are {', '.join(known)}"))
-        if not isinstance(value, known[key]) or isinstance(value, bool):
+        if not isinstance(value, known[key]) or isinstance(value, bool) != (known[key] is bool):
             raise RefusedError(Refusal("bad_request", f"the key {key!r} has a value of another type"))
     for key in needed:
         if key not in found:

@@ -56,6 +56,8 @@ class Verdict:
         Of a pass, how many rows it may be beyond its limit; None if that is not known.
     aim : Fraction
         The same of a statistic that was quiet at the last level: what a suite aims to show of each check.
+    number : Fraction or None
+        The statistic with noise, where numbers were drawn; of a share that of f - p n.
     """
 
     verdict: Literal["pass", "fail", "undecided"]
@@ -65,6 +67,7 @@ class Verdict:
     run: int | None = None
     within: Fraction | None = None
     aim: Fraction = Fraction(0)
+    number: Fraction | None = None
 
 
 def verdicts(plan: SuitePlan, state: SuiteState) -> tuple[Verdict, ...]:
@@ -129,12 +132,13 @@ def _by_number(plan: SuitePlan, state: SuiteState, test: int, found: NumberBound
     An earlier quiet test bounds the statistic, too, with the doubt of the levels.
     """
     limit, level = plan.tests[test].limit, len(plan.levels) + 1
+    number = max(Fraction(0), found.number)
     _, quiet = bound_of_quiet(plan, test, state.quiet[test])
     upper = Fraction(found.upper) if quiet is None else max(Fraction(found.lower), min(Fraction(found.upper), quiet))
     bounds = Fraction(found.lower), upper
     if upper <= limit if plan.certain == "pass" else found.lower <= limit:
-        return Verdict("pass", level, *bounds, within=_within(plan, test, bounds), aim=aim)
-    return Verdict("fail", level, *bounds, state.run, aim=aim)
+        return Verdict("pass", level, *bounds, within=_within(plan, test, bounds), aim=aim, number=number)
+    return Verdict("fail", level, *bounds, state.run, aim=aim, number=number)
 
 
 def bound_of_quiet(plan: SuitePlan, test: int, quiet: int) -> tuple[Fraction | None, Fraction | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -57,6 +57,16 @@ class RowsUsed:
     def reach(self) -> int:
         """How many rows of a unit are used."""
         return self.counted.table.unit.rows
+
+    @property
+    def moves(self) -> list[int]:
+        """By line, how many rows one unit changes its count by at most."""
+        return self.counted.moves
+
+    @property
+    def share_rows(self) -> list[tuple[Hashable, int] | None]:
+        """By limit, which rows a share is of, and how many of them one unit has at most."""
+        return self.counted.share_rows
 
     @property
     def owner_type(self) -> str:
@@ -121,6 +131,17 @@ class OwnedTable:
             line.rule is not None and line.rule.is_single_tuple and line.statistic == "violations"
             for line in self.suite.lines
         ]
+
+    @property
+    def moves(self) -> list[int]:
+        """By line, 1: by so many one unit changes how many units violate."""
+        return [1] * len(self.suite.lines)
+
+    @property
+    def share_rows(self) -> list[tuple[Hashable, int] | None]:
+        """By limit, which units a share is of; one unit is one of them at most."""
+        found = [tuple(_of(self.suite.lines[each.line], each.limit)) for each in self.limits]
+        return [(of, 1) if each.tested.rate else None for each, of in zip(self.limits, found, strict=True)]
 
     @property
     def owner_type(self) -> str:
@@ -252,6 +273,20 @@ class CountedSet:
         if not all(is_known_by_text(table.owner_type) for table in self._tables):
             return RowLocal()
         return row_local_lines(self.limits, single, reach=reach, owned=True)
+
+    @property
+    def moves(self) -> list[int]:
+        """By line, how much one unit changes its count by at most."""
+        return [each for table in self._tables for each in table.moves]
+
+    @property
+    def share_rows(self) -> list[tuple[Hashable, int] | None]:
+        """By limit, which rows or units of which table a share is of, and how many of them one unit has at most."""
+        return [
+            None if each is None else ((place, each[0]), each[1])
+            for place, table in enumerate(self._tables)
+            for each in table.share_rows
+        ]
 
     def broken(
         self, slices: PrivateSlices, predicates: Sequence[WherePredicate | None], cells: Sequence[Cell]

@@ -46,6 +46,9 @@ def add_check(commands: Any) -> None:
     parser.add_argument(
         "--within", type=real, metavar="ROWS", help="by how many rows a pass may be beyond its limit; else `not shown`"
     )
+    parser.add_argument(
+        "--sizes", action="store_true", help="give every check a number from the start, for all of the cost"
+    )
     parser.add_argument("--date", metavar="DAY", help="what {date} stands for in the suite, as YYYY-MM-DD")
     parser.add_argument("--keep", metavar="NAME", help="keep the suite: later runs under this name cost nothing")
     parser.add_argument(
@@ -108,7 +111,7 @@ def _checked(
         clear_bar(options)
         if options.ledger is not None and not options.quiet and session.will_test(prepared):
             name_run(options, prepared.charge.run_id)
-            if options.keep is None:
+            if options.keep is None and not options.sizes:
                 kept = "; with --keep NAME later runs of the suite cost nothing" * (session.notion.name == "pure")
                 say(f"each run pays at least a quarter of {session.notion.parameter}{kept}")
         with running(options, prepared.charge.run_id):
@@ -116,26 +119,16 @@ def _checked(
 
 
 _ASKED = (
-    "epsilon", "rho", "confidence", "certain", "within", "where", "by", "keep", "runs", "numbers", "run_id", "label",
-    "who",
+    "epsilon", "rho", "confidence", "certain", "within", "sizes", "where", "by", "keep", "runs", "numbers", "run_id",
+    "label", "who",
 )  # fmt: skip
 
 
 _STEPS_OF_SET = 40
 _OF_ONE_TABLE = ("where", "by", "keys", "private_parent", "max_children", "row_bound", "schema", "delimiter")
 _ASKED_OF_SET = (
-    "epsilon",
-    "rho",
-    "confidence",
-    "certain",
-    "within",
-    "keep",
-    "runs",
-    "numbers",
-    "run_id",
-    "label",
-    "who",
-)
+    "epsilon", "rho", "confidence", "certain", "within", "sizes", "keep", "runs", "numbers", "run_id", "label", "who",
+)  # fmt: skip
 _LIMITS = ("memory_limit", "temp_directory", "threads", "gather_rows")
 _MOST_REASONS = 5
 
