@@ -12,7 +12,7 @@ from dpdb.constraints import ConstraintsLike
 from dpdb.engine import SETTINGS, Progress, TableSettings, TableSpec, no_progress, with_settings
 from dpdb.errors import EngineError, LittleBudgetWarning, ParameterError, SourceError, UnansweredError
 from dpdb.names import nearest_words
-from dpdb.opening import open_table
+from dpdb.opening import is_remote, open_table
 from dpdb.release.account import Budget, as_budget
 from dpdb.release.ask import OPTIONS, Ask, Epsilon, EveryMeasureOption, Key, Measure
 from dpdb.release.costs import Charge
@@ -247,6 +247,18 @@ class Session(Verbs, Closing):
 
     def _compare_rows(self) -> None:
         self._table.refuse_change(all_rows=self._compares_rows)
+
+    def has_changed(self) -> bool:
+        """Return whether a session that is opened now finds other rows, or this one can read nothing any more.
+
+        The rows of another engine are compared only if they were read since, as before a debit.
+        """
+        self._refuse_closed()
+        try:
+            self._table.refuse_change(all_rows=not is_remote(self._spec.source))
+        except SourceError:
+            return True
+        return False
 
     def _warn_of_little(self) -> None:
         """Warn, once a session, that a ledger has little left."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, asynccontextmanager, closing
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -24,6 +24,7 @@ from dpdb.doors.server.kept_rows import KeptRows
 from dpdb.doors.server.rates import FailedLogins, Slots
 from dpdb.doors.server.receipts import ReceiptDesk, Receipts
 from dpdb.doors.server.refusals import ClosingError, ForbiddenError, Refusal, refusal_of
+from dpdb.doors.server.reopening import ServedTables
 from dpdb.doors.server.tables import OpenTable
 from dpdb.doors.server.timing import Standing, until_grid
 from dpdb.doors.server.workers import Workers
@@ -69,10 +70,7 @@ class Desk:
             self.audit = opened.enter_context(closing(Audit(configuration.audit)))
             beside = configuration.audit.with_name(f"{configuration.audit.name}-slots")
             self._at_once = opened.enter_context(closing(Slots(beside, limits.at_once)))
-            self.tables = {
-                table.name: opened.enter_context(OpenTable(table, configuration.public, limits.statement_seconds))
-                for table in configuration.tables
-            }
+            self.tables = opened.enter_context(closing(ServedTables(configuration)))
             self.failed_logins = FailedLogins(self._at_once, limits.failed_logins_per_minute)
             ledgers = {table.name: table.ledger for table in configuration.tables}
             self.directory = opened.enter_context(closing(Directory(ledgers, self.audit.ended)))
@@ -86,8 +84,9 @@ class Desk:
         self._free = ThreadPoolExecutor(_THREADS, "dpdb-free")
         self._private = ThreadPoolExecutor(_THREADS, "dpdb-private")
         self._auditing = ThreadPoolExecutor(1, "dpdb-audit")  # one thread: lines are written in their order
-        self._doors: dict[tuple[str, str], FrontEnd] = {}
+        self._doors: dict[tuple[str, str], tuple[OpenTable, FrontEnd]] = {}
         self._doors_lock = threading.Lock()
+        self._looking = asyncio.Lock()
 
     # -- statements -------------------------------------------------------------------------------------------
 
@@ -137,8 +136,11 @@ class Desk:
         """
 
         def planned() -> Plan:
-            front_end = self._door(asker, text, table)
-            with explained(text, verb) as shown, front_end.admitted(shown) as statement:
+            with (
+                self._door(asker, text, table) as front_end,
+                explained(text, verb) as shown,
+                front_end.admitted(shown) as statement,
+            ):
                 return Plan(statement.cost, statement.words, statement.result().table)
 
         async with self._asked(asker, "explain", _CHECKERS, text) as note:
@@ -178,18 +180,27 @@ class Desk:
 
     def _rehearsed(self, asker: Asker, wanted: _Wanted) -> tuple[ExitStack, Admitted]:
         with ExitStack() as opened:
-            door = self._door(asker, wanted.text, wanted.table)
+            door = opened.enter_context(self._door(asker, wanted.text, wanted.table))
             statement = opened.enter_context(door.admitted(wanted.text, wanted.run_id, wanted.most))
             statement.rehearse()
             return opened.pop_all(), statement
 
-    def _door(self, asker: Asker, text: str, table: str | None) -> FrontEnd:
-        """Return the analyst's own door to the table that a statement is about."""
+    @contextmanager
+    def _door(self, asker: Asker, text: str, table: str | None) -> Iterator[FrontEnd]:
+        """Give the analyst's own door to the table that a statement is about, which stays open in the block."""
         name, who = self._table(text, table), asker.analyst.name
-        with self._doors_lock:
-            if (name, who) not in self._doors:
-                self._doors[name, who] = self.tables[name].front_end.of_analyst(who)
-            return self._doors[name, who]
+        with ExitStack() as used:
+            with self._doors_lock:
+                opened = self.tables[name]
+                used.enter_context(opened.in_use())
+                of, door = self._doors.get((name, who), (None, None))
+                if door is None or of is not opened:
+                    made = opened.front_end.of_analyst(who)
+                    if door is not None:  # of the table as it was opened before
+                        made.take_over(door)
+                    door = made
+                    self._doors[name, who] = opened, door
+            yield door
 
     def _table(self, text: str, table: str | None) -> str:
         if table is not None:
@@ -290,6 +301,20 @@ class Desk:
                 await self._in(self._free, self.directory.refresh)
             except Exception:
                 OWNER_LOG.exception("the ledgers cannot be read")
+
+    async def keep_tables(self, say: Callable[[str], None]) -> None:
+        """Look again and again whether rows have changed, until cancelled; see `ServedTables`."""
+        while True:
+            await asyncio.sleep(_REFRESH_SECONDS)
+            await self.look_at_tables(say)
+
+    async def look_at_tables(self, say: Callable[[str], None], *, all_changed: bool = False) -> None:
+        """Open tables again whose rows have changed: with `all_changed` because the owner says so."""
+        async with self._looking:
+            try:
+                await asyncio.to_thread(self.tables.look, say, all_changed=all_changed)
+            except Exception:
+                OWNER_LOG.exception("tables cannot be looked at")
 
     async def _told(self, read: Callable[[], Found]) -> Found:
         try:

@@ -28,7 +28,7 @@ from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.exchange import MOST_BODY, Asker
 from dpdb.doors.server.mcp_tools import INSTRUCTIONS, TOOLS, Tools
 from dpdb.doors.server.pieces import json_bytes
-from dpdb.errors import ParameterError, tell_owner
+from dpdb.errors import OWNER_LOG, ParameterError, tell_owner
 
 _MOST_ID = 1_000
 _MOST_PARTS = 1_000
@@ -188,7 +188,7 @@ async def _until_closed(desk: Desk, token: str, wire: BinaryIO) -> None:
 
     tools = Tools(desk)
     server = mcp_server(tools, asker_of)
-    current = asyncio.create_task(desk.keep_current())
+    current = [asyncio.create_task(desk.keep_current()), asyncio.create_task(desk.keep_tables(OWNER_LOG.warning))]
     answers = _Wire(wire)
     lines = _Lines(answers)
     try:
@@ -197,7 +197,8 @@ async def _until_closed(desk: Desk, token: str, wire: BinaryIO) -> None:
             await server.run(read, write, server.create_initialization_options())
         await tools.finished(desk.configuration.limits.stop_seconds)
     finally:
-        current.cancel()
+        for task in current:
+            task.cancel()
     if lines.is_too_long:
         raise ParameterError(f"a message has at most {MOST_BODY >> 10} KiB")
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,6 +44,7 @@ class OpenTable(Closing):
         self.name = served.name
         self._served = served
         self._opened = ExitStack()
+        self._lock, self._users, self._is_retired = threading.Lock(), 0, False
         with self._opened as opened:
             session, suites = self._sessions(rows=True)
             planner, planned = self._sessions(rows=False)
@@ -67,6 +69,33 @@ class OpenTable(Closing):
             suites.append(register_suite(name, path, opened))
             self._opened.enter_context(suites[-1].session)
         return session, suites
+
+    def has_changed(self) -> bool:
+        """Whether somebody who opens the table now finds other rows; False while a release is being made."""
+        return self.front_end.has_changed()
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Keep the table open while the block lasts, also if another is opened in its place."""
+        with self._lock:
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+            self._close_if_unused()
+
+    def retire(self) -> None:
+        """Close once nobody uses it any more."""
+        self._is_retired = True
+        self._close_if_unused()
+
+    def _close_if_unused(self) -> None:
+        with self._lock:
+            is_over = self._is_retired and not self._users
+        if is_over:
+            self.close()
 
     def close(self) -> None:
         """End all processes and close the sessions."""

@@ -32,19 +32,25 @@ Answer: TypeAlias = "tuple[Release, ...] | CheckResults | Diagnosis"
 
 
 class PaidAnswers:
-    """Answers by request. Two statements with the same request may have failed, so it can have several answers."""
+    """Answers by request. Two statements with the same request may have failed, so it can have several answers.
+
+    Doors that share them take them one after the other.
+    """
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._answers: dict[Identity, list[Answer]] = {}
 
     def take(self, wanted: Iterable[Identity]) -> dict[Identity, Answer]:
         """Take one answer to each request that has one; the caller must put it back or show it."""
-        return {identity: kept.pop(0) for identity in wanted if (kept := self._answers.get(identity))}
+        with self._lock:
+            return {identity: kept.pop(0) for identity in wanted if (kept := self._answers.get(identity))}
 
     def put(self, answers: Mapping[Identity, Answer]) -> None:
         """Keep answers until a statement requests them."""
-        for identity, answer in answers.items():
-            self._answers.setdefault(identity, []).append(answer)
+        with self._lock:
+            for identity, answer in answers.items():
+                self._answers.setdefault(identity, []).append(answer)
 
     def releases(self) -> tuple[Release, ...]:
         """Return the releases among them."""

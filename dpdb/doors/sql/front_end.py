@@ -105,6 +105,19 @@ class FrontEnd(Closing):
         other._paid, other._unfinished = PaidAnswers(), {}
         return other
 
+    def take_over(self, other: FrontEnd) -> None:
+        """Take what another door of the same asker has kept: answers that are paid for, and runs to be finished."""
+        self._paid, self._unfinished = other._paid, other._unfinished
+
+    def has_changed(self) -> bool:
+        """Whether somebody who opens the table now finds other rows; False while a release is being made."""
+        if not self._session_lock.acquire(blocking=False):
+            return False
+        try:
+            return self.session.has_changed()
+        finally:
+            self._session_lock.release()
+
     def check(self, text: str) -> None:
         """Check one statement: everything except the budget. Reads no private row, draws nothing, spends nothing.
 

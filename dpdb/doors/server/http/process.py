@@ -1,4 +1,4 @@
-"""`serve`: one process that answers over HTTP until it is told to stop.
+"""`serve`: one process that answers over HTTP until it is told to stop; at SIGHUP it opens changed tables again.
 
 `Guard` is uvicorn's HTTP/1.1 protocol with a deadline for head and body, and with few connections per address. Without
 it, 150 clients that send half a head keep everybody out, for ever, and so do a few that ask for a page again and again
@@ -14,7 +14,8 @@ import contextlib
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, cast
 
 import h11
@@ -37,7 +38,7 @@ _FIXED: dict[str, Any] = {
 """Settings of uvicorn."""
 _CERTIFICATE_SECONDS = 5.0
 _SWITCH_SECONDS = 0.0005  # the event loop waits so long for a thread at work, several times for one request
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def serve(configuration: Configuration, say: Callable[[str], None]) -> None:
@@ -127,19 +128,40 @@ async def _until_told(
             postgres.close()
         say("stopping: no new statements; those that run are finished, or keep their debit")
 
+    tell = partial(_tell, say)
+    current = [
+        asyncio.create_task(work) for work in (desk.keep_current(), desk.keep_tables(tell), _keep_valid(tls, desk, say))
+    ]
+
+    def open_again() -> None:
+        current.append(asyncio.create_task(desk.look_at_tables(tell, all_changed=True)))
+
+    with _handled(dict.fromkeys(_SIGNALS, stop) | {signal.SIGHUP: open_again}):
+        try:
+            await server.serve([listener])
+            if postgres is not None:
+                await postgres.wait_closed(0 if server.force_exit else limits.stop_seconds)
+        finally:
+            for task in current:
+                task.cancel()
+
+
+@contextlib.contextmanager
+def _handled(handlers: Mapping[signal.Signals, Callable[[], None]]) -> Iterator[None]:
+    """Handle signals while the block lasts."""
     loop = asyncio.get_running_loop()
-    for number in _SIGNALS:
-        loop.add_signal_handler(number, stop)
-    current = [asyncio.create_task(desk.keep_current()), asyncio.create_task(_keep_valid(tls, desk, say))]
+    for number, handle in handlers.items():
+        loop.add_signal_handler(number, handle)
     try:
-        await server.serve([listener])
-        if postgres is not None:
-            await postgres.wait_closed(0 if server.force_exit else limits.stop_seconds)
+        yield
     finally:
-        for task in current:
-            task.cancel()
-        for number in _SIGNALS:
+        for number in handlers:
             loop.remove_signal_handler(number)
+
+
+def _tell(say: Callable[[str], None], line: str) -> None:
+    with contextlib.suppress(OSError):  # nobody reads
+        say(line)
 
 
 async def _keep_valid(tls: Certificate | None, desk: Desk, say: Callable[[str], None]) -> None:

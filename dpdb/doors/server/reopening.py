@@ -1,0 +1,143 @@
+"""`ServedTables`: the open tables of a server, opened again when their files have changed.
+
+An append-only ledger counts for whatever rows are there, so its table is opened again by itself. Any other ledger is of
+one state of the rows: its owner gets a line, opens an epoch and sends SIGHUP. Until a table is open again, its releases
+are refused in the words for a table that cannot be read, whether it is being opened, cannot be opened or waits for its
+owner; so no analyst learns which. When files change, and how long opening them takes, nobody protects: the guarantee
+says so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+
+from dpdb.doors.server.configuration import Configuration, ServedTable
+from dpdb.doors.server.tables import OpenTable
+from dpdb.errors import OWNER_LOG, DpdbError, LedgerError, ParameterError
+from dpdb.ledger import Ledger
+from dpdb.stopping import Closing
+
+_FIRST_SECONDS, _MOST_SECONDS = 2.0, 300.0  # between tries to open a table again
+_SHARE = 10  # times as long as opening took, until it is opened again
+_CLOSED = "cannot be opened again: analysts get 503 until it can"
+_NOT_APPEND_ONLY = (
+    "its ledger is of the rows before: analysts get 503; open an epoch (`dpdb budget epoch`) and send SIGHUP"
+)
+
+
+class ServedTables(Mapping[str, OpenTable], Closing):
+    """Open tables by name. `look` is called by one thread at a time; others may ask meanwhile.
+
+    Raises
+    ------
+    DpdbError
+        A table, a suite, a ledger or a public table cannot be used.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
+        self._open: dict[str, OpenTable] = {}
+        self._waits: dict[str, _Wait] = {}
+        try:
+            for table in configuration.tables:
+                self._open[table.name] = self._opened(table)
+        except BaseException:
+            self.close()
+            raise
+
+    def __getitem__(self, name: str) -> OpenTable:
+        return self._open[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._open)
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def _opened(self, table: ServedTable) -> OpenTable:
+        return OpenTable(table, self._configuration.public, self._configuration.limits.statement_seconds)
+
+    def look(self, say: Callable[[str], None], *, all_changed: bool = False) -> None:
+        """Open tables again whose rows have changed; a table that is busy is looked at next time.
+
+        Parameters
+        ----------
+        say
+            Tells the owner, in one line for each change.
+        all_changed
+            Whether the owner says that they are to be opened, whatever their ledgers.
+        """
+        for table in self._configuration.tables:
+            wait = self._waits.setdefault(table.name, _Wait())
+            if not self._open[table.name].has_changed():
+                wait.rest()
+            elif not (all_changed or _is_append_only(table)):
+                wait.tell(say, f"{table.name}: its rows have changed, and {_NOT_APPEND_ONLY}")
+            elif wait.is_over() or all_changed:
+                self._open_again(table, wait, say)
+
+    def _open_again(self, table: ServedTable, wait: _Wait, say: Callable[[str], None]) -> None:
+        old, began = self._open[table.name], time.monotonic()
+        try:
+            new = self._opened(table)
+            if new.columns != old.columns:
+                new.close()
+                raise ParameterError("its columns are others: start the server again")
+        except DpdbError as error:
+            wait.longer()
+            wait.tell(say, f"{table.name}: its rows have changed, and it {_CLOSED}: {error}")
+        except Exception:
+            wait.longer()
+            OWNER_LOG.exception("%s cannot be opened again", table.name)
+            wait.tell(say, f"{table.name}: its rows have changed, and it {_CLOSED}")
+        else:
+            self._open[table.name] = new
+            old.retire()
+            self._waits[table.name] = _Wait(_SHARE * (time.monotonic() - began))
+            say(f"{table.name}: its rows have changed, and it was opened again")
+
+    def close(self) -> None:
+        """Close all tables."""
+        for table in self._open.values():
+            table.close()
+
+
+class _Wait:
+    """When a table may be opened again, and what its owner knows.
+
+    Parameters
+    ----------
+    seconds : float
+        Until it may be: a table that grows without a pause takes a part of the time, not all of it.
+    """
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self._next, self._until, self._told = _FIRST_SECONDS, time.monotonic() + seconds, ""
+
+    def is_over(self) -> bool:
+        """Whether it may be opened again now."""
+        return time.monotonic() >= self._until
+
+    def longer(self) -> None:
+        """Wait, and next time twice as long."""
+        self._until = time.monotonic() + self._next
+        self._next = min(2 * self._next, _MOST_SECONDS)
+
+    def rest(self) -> None:
+        """Begin anew: its rows are those that were opened."""
+        self._next, self._told = _FIRST_SECONDS, ""
+
+    def tell(self, say: Callable[[str], None], line: str) -> None:
+        """Tell the owner a line, once."""
+        if line != self._told:
+            self._told = line
+            say(line)
+
+
+def _is_append_only(table: ServedTable) -> bool:
+    try:
+        with Ledger.open(table.ledger) as ledger:
+            return ledger.append_only
+    except LedgerError:
+        return False
