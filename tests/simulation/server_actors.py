@@ -12,7 +12,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,12 +20,13 @@ from typing import Any
 from unittest.mock import patch
 
 import ledger_actors
+import pyarrow as pa
 import suite_actors
 from ledger_actors import Life
 from simulated_sqlite import SimulatedConnection
 from simulated_world import Actor, require
 
-from dpdb.doors.server import audit as server_audit, desk as server_desk
+from dpdb.doors.server import audit as server_audit, desk as server_desk, reopening
 from dpdb.doors.server.configuration import Configuration, Limits, ServedTable
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.exchange import Asker, RefusedError
@@ -80,7 +81,7 @@ def servers_in_place(life: Life) -> Iterator[None]:
         life.world.step("grid")
 
     with ExitStack() as stack:
-        stack.enter_context(patch.object(server_desk, "OpenTable", lambda *_: Table(life)))
+        stack.enter_context(patch.object(reopening, "OpenTable", lambda *_: Table(life)))
         stack.enter_context(patch.object(server_desk, "ThreadPoolExecutor", Inline))
         stack.enter_context(patch.object(server_desk, "until_grid", until_grid))
         stack.enter_context(patch.object(server_audit, "datetime", life.world))
@@ -119,15 +120,15 @@ class Table:
         self.suites: dict[str, Any] = {}
         self.front_end = SimpleNamespace(of_analyst=lambda who: SimpleNamespace(admitted=self._admitted(who)))
 
-    def __enter__(self) -> Table:
-        return self
+    def in_use(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         self._ledger.close()
 
-    def _admitted(self, who: str) -> Callable[[str, str], Any]:
+    def _admitted(self, who: str) -> Callable[[str, str, object], Any]:
         @contextmanager
-        def admitted(text: str, run_id: str) -> Iterator[Any]:
+        def admitted(text: str, run_id: str, most: object) -> Iterator[Any]:
             require(text == run_id, "another statement")
             yield SimpleNamespace(
                 makes_releases=True, release_epsilon=0, words="", rehearse=lambda: None,
@@ -147,7 +148,7 @@ class Table:
             raise
         if life.ends[run_id] == "over budget":
             raise BudgetExceededError("budget refused", requested=0.0)
-        return SimpleNamespace(table=None, releases=(), checks=(), diagnoses=(), spent="", debited=0)
+        return SimpleNamespace(table=pa.table({}), releases=(), checks=(), diagnoses=(), spent="", debited=0)
 
 
 def server(life: Life, run_ids: list[str], *, until_ended: bool = False) -> Any:
