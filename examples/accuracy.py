@@ -1,12 +1,13 @@
 """Accuracy of the private measures on noisy versions of the five data sets, beside paper A's mechanisms.
 
-    python examples/accuracy.py ../shared/data                          # 500 releases of each, epsilon 1
-    python examples/accuracy.py ../shared/data --epsilon 0.1 1 5 --releases 200
-    python examples/accuracy.py ../shared/data --hard                   # where the conflicts are few or the groups huge
-    python examples/accuracy.py ../shared/data --tables --releases 200  # the 29 tables, defaults beside `marginal`
-    python examples/accuracy.py ../shared/data --limits --releases 100  # what theta loses there, and what is announced
-    python examples/accuracy.py ../shared/data --closed-forms --epsilon 0.1 1  # bits, verdicts, rows that share a key
-    python examples/accuracy.py ../shared/data --challengers --releases 200  # the same beside N2E and OPT2
+    python examples/make_data.py made                         # the data sets, once
+    python examples/accuracy.py made                          # 500 releases of each, epsilon 1
+    python examples/accuracy.py made --epsilon 0.1 1 5 --releases 200
+    python examples/accuracy.py made --hard                   # where the conflicts are few or the groups huge
+    python examples/accuracy.py made --tables --releases 200  # the 29 tables, defaults beside `marginal`
+    python examples/accuracy.py made --limits --releases 100  # what theta loses there, and what is announced
+    python examples/accuracy.py made --closed-forms --epsilon 0.1 1  # bits, verdicts, rows that share a key
+    python examples/accuracy.py made --challengers --releases 200  # the same beside N2E and OPT2
 
 Each table is a random sample of 10,000 rows, dirtied by RNoise with a seed that no budget split was chosen on; the
 noise of the releases is fresh in every run. Error: |released - true| / true, mean over the releases; for repair the

@@ -1,7 +1,7 @@
 """Errors of bits, verdicts and rows that share a key, for each rule alone that has them: for the owner's evaluation.
 
-    python examples/accuracy.py ../shared/data --closed-forms --epsilon 0.1 1 --releases 200
-    python examples/accuracy.py ../shared/data --closed-forms --tables --releases 200   # the 29 tables
+    python examples/accuracy.py made --closed-forms --epsilon 0.1 1 --releases 200
+    python examples/accuracy.py made --closed-forms --tables --releases 200   # the 29 tables
 
 Mean relative error as everywhere: |released - true| / true, by rules that are broken. Of `drastic` it is the share of
 releases that do not show it. Rows that share a key stand beside `ladder`, which releases them under other rules.

@@ -1,8 +1,8 @@
 """How often the published intervals hold: every measure and mechanism, rates and counts, on real and dirtied tables.
 
     python examples/interval_coverage.py                  # the bundled table, 2,000 releases per case, epsilon 1
-    python examples/interval_coverage.py ../shared/data   # also the five data sets, dirtied by RNoise and by CONoise
-    python examples/interval_coverage.py ../shared/data --mechanism ladder --epsilon 0.1 1 5
+    python examples/interval_coverage.py made             # also the data sets of make_data.py, dirtied by RNoise and CONoise
+    python examples/interval_coverage.py made --mechanism ladder --epsilon 0.1 1 5
     python examples/interval_coverage.py --releases 500 --confidence 0.8
 
 A release covers if lower <= truth and, where it has an upper bound, truth <= upper. The truth is that of the estimand

@@ -1,6 +1,6 @@
 """What `theta_limits` announces, beside the share of the value that theta leaves out: for the owner's evaluation only.
 
-    python examples/accuracy.py ../shared/data --limits --epsilon 0.1 1 5 --releases 100 --seed 2126
+    python examples/accuracy.py made --limits --epsilon 0.1 1 5 --releases 100 --seed 2126
 
 For each table: the mean share lost (exact), how often the default's release says that theta may limit, and how often
 that it cannot tell. Below, the rule of dpdb beside others: how often each speaks up where more than 10% is lost, and

@@ -13,32 +13,25 @@ import scipy.sparse
 from peak import peak_gigabytes
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from dpdb.constraints import distinct, load_constraints
-from dpdb.privacy.selection import power_grid
-
-source, constraints = sys.argv[1:3]
+source, rules = sys.argv[1], json.loads(sys.argv[2])
 table = pq.read_table(source)
-dcs = distinct(load_constraints(constraints, table.schema.names))
 start = time.perf_counter()
 connection = sqlite3.connect(":memory:")
-names = sorted({name for dc in dcs for name in dc.columns})
+names = sorted({name for rule in rules for _, x, _, _, y in rule for name in (x, y)})
 connection.execute(f"CREATE TABLE t (id INTEGER PRIMARY KEY, {', '.join(names)})")
 rows = zip(range(table.num_rows), *(table.column(name).to_pylist() for name in names), strict=True)
 connection.executemany(f"INSERT INTO t VALUES ({', '.join('?' * (len(names) + 1))})", rows)
 graph = nx.Graph()
 graph.add_nodes_from(range(table.num_rows))
-for dc in dcs:
-    condition = " AND ".join(
-        f"{'ab'[p.left.tuple_index]}.{p.left.column} {p.op.value} {'ab'[p.right.tuple_index]}.{p.right.column}"
-        for p in dc.predicates
-    )
+for rule in rules:
+    condition = " AND ".join(f"{'ab'[one]}.{x} {op} {'ab'[two]}.{y}" for one, x, op, two, y in rule)
     graph.add_edges_from(
         connection.execute(f"SELECT a.id, b.id FROM t AS a JOIN t AS b ON {condition} AND a.id <> b.id")
     )
 built = time.perf_counter()
 edges = sorted((min(u, v), max(u, v)) for u, v in graph.edges)
 cap = max(1, *(degree for _, degree in graph.degree))
-thetas = power_grid(cap)
+thetas = [*(1 << k for k in range(cap.bit_length()) if 1 << k < cap), cap]
 for theta in thetas:  # Algorithm 1
     degree = dict.fromkeys(graph, 0)
     for u, v in edges:

@@ -9,22 +9,22 @@ import time
 import polars as pl
 from peak import peak_gigabytes
 
-from dpdb.constraints import distinct, load_constraints
-
-source, constraints = sys.argv[1:3]
-start = time.perf_counter()
+source, rules = sys.argv[1], json.loads(sys.argv[2])
+OPERATORS = {"!=": "ne", "<": "lt", ">": "gt", "<=": "le", ">=": "ge"}
+BACKWARDS = {"!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+start, cpu = time.perf_counter(), time.process_time()
 table = pl.read_parquet(source).with_row_index("row")
 parts = []
-for dc in distinct(load_constraints(constraints, [name for name in table.columns if name != "row"])):
-    left = table.select("row", *dc.columns)
+for rule in rules:
+    names = sorted({name for _, x, _, _, y in rule for name in (x, y)})
+    left = table.select("row", *names)
     right = left.rename({name: f"{name}_2" for name in left.columns})
-    equal = [p.left.column for p in dc.predicates if p.op.value == "="]
-    others = [p for p in dc.predicates if p.op.value != "="]
-    name = {"!=": "ne", "<": "lt", ">": "gt"}
-    tests = [getattr(pl.col(p.left.column), name[p.op.value])(pl.col(f"{p.right.column}_2")) for p in others]
+    equal = [x for _, x, op, _, y in rule if op == "=" and x == y]
+    others = [(x, op, y) if one == 0 else (y, BACKWARDS[op], x) for one, x, op, _, y in rule if op != "="]
+    tests = [getattr(pl.col(x), OPERATORS[op])(pl.col(f"{y}_2")) for x, op, y in others]
+    assert len(equal) + len(tests) == len(rule), "keys compare a column with itself"
     if equal:
-        keys = [f"{name}_2" for name in equal]
-        found = left.lazy().join(right.lazy(), left_on=equal, right_on=keys)
+        found = left.lazy().join(right.lazy(), left_on=equal, right_on=[f"{name}_2" for name in equal])
         found = found.filter(*tests, pl.col("row") != pl.col("row_2"))
     else:
         found = left.lazy().join_where(right.lazy(), *tests)
@@ -35,6 +35,7 @@ print(
     json.dumps(
         {
             "total": end - start,
+            "cpu": time.process_time() - cpu,
             "edges": edges.height,
             "peak GB": peak_gigabytes(),
         }

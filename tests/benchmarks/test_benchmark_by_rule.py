@@ -13,15 +13,13 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from test_benchmark_graph import DATA, HERE, noisy
+from benchmark_data import data_folder
+from test_benchmark_graph import HERE, noisy
 
 COPIES = 10
 CONDITIONAL = "not(t1.gender='M'&t2.gender='M'&t1.zip=t2.zip&t1.area_code!=t2.area_code)"
 
-pytestmark = [
-    pytest.mark.benchmark,
-    pytest.mark.skipif(not DATA.is_dir(), reason=f"the full-size data sets are not beside the project ({DATA.name})"),
-]
+pytestmark = pytest.mark.benchmark
 
 
 def counted(source: str, rules: Path, *mechanism: str) -> dict[str, float]:
@@ -32,7 +30,7 @@ def counted(source: str, rules: Path, *mechanism: str) -> dict[str, float]:
 
 def test_ten_times_the_rows(tmp_path: Path) -> None:
     one, rules = noisy(tmp_path, "tax_synthetic", "tax", 0.003, 1_000_000)[0], tmp_path / "rules.txt"
-    lines = [line for line in (DATA / "tax.dcs.txt").read_text().splitlines() if ">" not in line]
+    lines = [line for line in (data_folder() / "tax.dcs.txt").read_text().splitlines() if ">" not in line]
     rules.write_text("\n".join([*lines, CONDITIONAL]))
     ten = str(tmp_path / "ten.parquet")
     with duckdb.connect() as connection:

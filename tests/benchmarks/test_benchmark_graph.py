@@ -1,7 +1,8 @@
 """Speed against named peers, in one run: `pytest -m benchmark -s tests/benchmarks`. Prints one table of ratios.
 
-Tables are the synthetic Tax table and the real Adult and Flight tables, dirtied by RNoise with fixed seeds. Every
-program runs in a process of its own, after a warm-up that fills the kernel cache. Seconds depend on the machine; what
+Tables are those of `examples/make_data.py`, dirtied by RNoise with fixed seeds. Every
+program runs in a process of its own, after a warm-up that fills the kernel cache, and peers in an environment of their
+own (`peers.txt`). Seconds depend on the machine; what
 is asserted are ratios within the run.
 """
 
@@ -17,22 +18,24 @@ from statistics import median
 from typing import Any
 
 import pytest
+from benchmark_data import data_folder
+from conditions import conditions
+from peers import PEERS, peers_python
 
 HERE = Path(__file__).resolve().parent
-DATA = HERE.parents[2] / "shared" / "data"
 CROSS_COLUMN_RULE = (
     "not(t1.gender='M'&t1.zip=t2.zip&t1.gender=t2.gender&t1.child_exemp=t2.married_exemp&t1.rate!=t2.rate)"
 )
 
-pytestmark = [
-    pytest.mark.benchmark,
-    pytest.mark.skipif(not DATA.is_dir(), reason=f"the full-size data sets are not beside the project ({DATA.name})"),
-]
+pytestmark = pytest.mark.benchmark
 
 
-def run(program: str, *arguments: str) -> dict[str, Any]:
-    """Run one program and read its JSON."""
-    command = [sys.executable, str(HERE / f"run_{program}.py"), *arguments]
+def run(program: str, source: str, rules: str, *more: str) -> dict[str, Any]:
+    """Run one program and read its JSON; a peer runs in its own environment, and gets rules as predicates."""
+    if program in PEERS:
+        command = [str(peers_python()), str(HERE / f"run_{program}.py"), source, conditions(source, rules)]
+    else:
+        command = [sys.executable, str(HERE / f"run_{program}.py"), source, rules, *more]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     result: dict[str, Any] = json.loads(done.stdout)
     return result
@@ -42,8 +45,8 @@ def noisy(folder: Path, file: str, rules: str, alpha: float, rows: int) -> tuple
     """Write a dirtied sample; returns its path and that of its constraints."""
     from dpdb.owner.dirt import write_noisy
 
-    out, constraints = folder / f"{file}-{alpha}-{rows}.parquet", DATA / f"{rules}.dcs.txt"
-    write_noisy(DATA / f"{file}.parquet", constraints, out, "rnoise", alpha=alpha, sample=rows, seed=1)
+    out, constraints = folder / f"{file}-{alpha}-{rows}.parquet", data_folder() / f"{rules}.dcs.txt"
+    write_noisy(data_folder() / f"{file}.parquet", constraints, out, "rnoise", alpha=alpha, sample=rows, seed=1)
     return str(out), str(constraints)
 
 
@@ -74,8 +77,9 @@ def test_start_of_a_process(tmp_path: Path) -> None:
     """Whole processes on 10,000 rows, in pairs: `dpdb measure`, and the naive join in DuckDB."""
     source, rules = noisy(tmp_path, "tax_synthetic", "tax", 0.005, 10_000)
     measure = ["-m", "dpdb", "measure", source, "--constraints", rules, "--measure", "all", "--epsilon", "1", "--quiet"]
-    commands = [measure, [str(HERE / "run_naive_duckdb.py"), source, rules]]
-    rounds = [[seconds_of(command) for command in commands] for _ in range(11)][1:]
+    commands = [measure, [str(HERE / "run_naive_duckdb.py"), source, conditions(source, rules)]]
+    pythons = sys.executable, str(peers_python())
+    rounds = [[seconds_of(*pair) for pair in zip(pythons, commands, strict=True)] for _ in range(11)][1:]
     for unit, name in enumerate(("CPU", "wall")):
         ours, naive = (median(seconds[which][unit] for seconds in rounds) for which in (0, 1))
         ratio = median(ours[unit] / naive[unit] for ours, naive in rounds)
@@ -86,15 +90,15 @@ def test_start_of_a_process(tmp_path: Path) -> None:
 def test_first_use(tmp_path: Path) -> None:
     """The demo with nothing compiled yet, and again."""
     demo = ["-m", "dpdb", "demo", "--quiet"]
-    cold, warm = (seconds_of(demo, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
+    cold, warm = (seconds_of(sys.executable, demo, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
     print(f"demo: first {cold[0]:.1f} CPU s, {cold[1]:.1f} s; again {warm[0]:.1f} CPU s, {warm[1]:.1f} s")
     assert cold[0] > warm[0]
 
 
-def seconds_of(arguments: list[str], **environment: str) -> tuple[float, float]:
+def seconds_of(python: str, arguments: list[str], **environment: str) -> tuple[float, float]:
     """CPU and wall seconds of a process."""
     before, start = os.times(), time.perf_counter()
-    run = [sys.executable, *arguments]
+    run = [python, *arguments]
     subprocess.run(run, check=True, capture_output=True, env={**os.environ, **environment})
     after = os.times()
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
@@ -116,7 +120,7 @@ def test_networkx_on_adult(tmp_path: Path) -> None:
 def test_growth_of_dependencies(tmp_path: Path) -> None:
     """FD-only constraints: from 100k to 1M rows edges grow about 100 times, time at most 15 times."""
     rules = tmp_path / "fds.txt"
-    lines = (DATA / "tax.dcs.txt").read_text().splitlines()
+    lines = (data_folder() / "tax.dcs.txt").read_text().splitlines()
     rules.write_text("\n".join(line for line in lines if line.count("!=") == 1))
     found = []
     for rows in (100_000, 1_000_000):
@@ -175,7 +179,7 @@ def test_a_condition_costs_less_than_the_dependency(tmp_path: Path) -> None:
 def test_a_constraint_without_blocks_lists_its_own_edges_only(tmp_path: Path) -> None:
     """Dependencies of a million rows, and with a cross-column rule of a million conflicts: within 3x."""
     source, _ = noisy(tmp_path, "tax_synthetic", "tax", 0.003, 1_000_000)
-    lines = [line for line in (DATA / "tax.dcs.txt").read_text().splitlines() if line.count("!=") == 1]
+    lines = [line for line in (data_folder() / "tax.dcs.txt").read_text().splitlines() if line.count("!=") == 1]
     alone, beside = tmp_path / "alone.txt", tmp_path / "beside.txt"
     alone.write_text("\n".join(lines))
     beside.write_text("\n".join([*lines, CROSS_COLUMN_RULE]))

@@ -15,7 +15,7 @@ from dpdb.opening import open_local_table
 from dpdb.owner.dirt import rnoise, write_noisy
 from dpdb.owner.dirt.write_noisy import OutputFile
 
-DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+DATA = Path(__file__).resolve().parents[2] / "examples" / "data"
 ROWS = pa.table(
     {
         "id": pa.array(range(500), pa.int32()),
@@ -205,8 +205,6 @@ def test_dpdb_does_not_import_noise():
 @pytest.mark.heavy(family="long")
 def test_hospital(tmp_path):
     path = DATA / "hospital.parquet"
-    if not path.exists():
-        pytest.skip("shared/data/hospital.parquet is not there")
     summary = write_noisy(path, path.with_suffix(".dcs.txt"), tmp_path / "dirty.parquet", "conoise", seed=1)
     before, after = pq.read_table(path), pq.read_table(tmp_path / "dirty.parquet")
     assert before.schema.types == after.schema.types

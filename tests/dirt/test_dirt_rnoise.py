@@ -16,7 +16,7 @@ from dpdb.errors import ConstraintTypeError, ParameterError, SourceError, Unknow
 from dpdb.owner.dirt import rnoise
 from dpdb.owner.dirt.generators import ZipfDomain
 
-DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+DATA = Path(__file__).resolve().parents[2] / "examples" / "data"
 FALSE_ALARM = 1e-7
 
 
@@ -202,8 +202,6 @@ def test_unusable_columns():
 
 def test_hospital():
     path = DATA / "hospital.parquet"
-    if not path.exists():
-        pytest.skip("shared/data/hospital.parquet is not there")
     before = pq.read_table(path)
     constraints = load_constraints(path.with_suffix(".dcs.txt"))
     after = rnoise(before, constraints, alpha=0.01, seed=1)
