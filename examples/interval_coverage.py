@@ -1,7 +1,7 @@
 """How often the published intervals hold: every measure and mechanism, rates and counts, on real and dirtied tables.
 
     python examples/interval_coverage.py                  # the bundled table, 2,000 releases per case, epsilon 1
-    python examples/interval_coverage.py made             # also the data sets of make_data.py, dirtied by RNoise and CONoise
+    python examples/interval_coverage.py made             # also those of make_data.py, dirtied by both noises
     python examples/interval_coverage.py made --mechanism ladder --epsilon 0.1 1 5
     python examples/interval_coverage.py --releases 500 --confidence 0.8
 
