@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from dpdb.errors import BudgetExceededError as BudgetExceededError, DpdbError as DpdbError
     from dpdb.owner import plan as plan
     from dpdb.release import Release as Release, Releases as Releases
-    from dpdb.release.session import dp_inconsistency as dp_inconsistency
+    from dpdb.release.session import dp_count as dp_count, dp_inconsistency as dp_inconsistency
     from dpdb.suites import (
         CheckResult as CheckResult,
         CheckResults as CheckResults,
         Session as Session,
         open as open,  # noqa: A004
     )
+    from dpdb.suites.at_once import check as check, diagnose as diagnose
 
 if not TYPE_CHECKING:  # type checkers know the names above, and should know no others
 

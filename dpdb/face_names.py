@@ -16,8 +16,9 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.errors": "BudgetExceededError DpdbError",
         "dpdb.owner": "plan",
         "dpdb.release": "Release Releases",
-        "dpdb.release.session": "dp_inconsistency",
+        "dpdb.release.session": "dp_count dp_inconsistency",
         "dpdb.suites": "CheckResult CheckResults Session open",
+        "dpdb.suites.at_once": "check diagnose",
     },
     "dpdb.compiled": {
         "dpdb.compiled.kernel": "Kernel kernel",
@@ -219,7 +220,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
             "sentence sure_words theta_words too_noisy_words value_words verdict_words "
             "words_of would_do_words"
         ),
-        "dpdb.release.session": "Session",
+        "dpdb.release.session": "Session refuse_other_settings",
         "dpdb.release.statistics": "CountedStatistics PrivateSlices",
     },
     "dpdb.remote": {

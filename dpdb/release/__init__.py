@@ -92,7 +92,7 @@ if TYPE_CHECKING:
         words_of as words_of,
         would_do_words as would_do_words,
     )
-    from dpdb.release.session import Session as Session
+    from dpdb.release.session import Session as Session, refuse_other_settings as refuse_other_settings
     from dpdb.release.statistics import CountedStatistics as CountedStatistics, PrivateSlices as PrivateSlices
 else:
     __getattr__, __all__ = lazy_names(__name__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar, Unpack, overload
@@ -14,7 +14,7 @@ from dpdb.errors import EngineError, LittleBudgetWarning, ParameterError, Source
 from dpdb.names import nearest_words
 from dpdb.opening import is_remote, open_table
 from dpdb.release.account import Budget, as_budget
-from dpdb.release.ask import OPTIONS, Ask, Epsilon, EveryMeasureOption, Key, Measure
+from dpdb.release.ask import OPTIONS, Ask, Epsilon, EveryCountOption, EveryMeasureOption, Key, Measure
 from dpdb.release.costs import Charge
 from dpdb.release.prepare import Prepared, PublicTable, prepare
 from dpdb.release.privacy_unit import unit_of, unit_of_table
@@ -418,11 +418,56 @@ def dp_inconsistency(
     ('repair', 1.0)
     """
     asked = {name: settings.pop(name) for name in (*OPTIONS, "who") if name in settings}
-    of_session = (*SETTINGS, "budget", "ledger", "rows", "progress")
-    for name in settings:
-        if name not in of_session:
-            known = [*EveryMeasureOption.__annotations__, *of_session]
-            raise ParameterError(f"there is no option or setting {name!r}{nearest_words(name, known)}")
+    refuse_other_settings(settings, EveryMeasureOption.__annotations__)
     with Session(source, constraints=constraints, **settings) as session:
         released: Release | Releases = session.dp_inconsistency(measure, epsilon, **asked)
         return released
+
+
+def dp_count(source: SourceLike, epsilon: Epsilon | None = None, **settings: Any) -> Release | Releases:
+    """Release a number of rows: open a `Session`, release, close.
+
+    Cost and errors as `Session.dp_count`.
+
+    Parameters
+    ----------
+    source
+        The table, as for `Session`.
+    epsilon
+        As for `Session.dp_count`.
+    **settings
+        Options of the release as for `Session.dp_count`; other settings as for `Session`.
+
+    Examples
+    --------
+    >>> import dpdb
+    >>> dpdb.dp_count("examples/data/hospital.parquet", 0.5, where="state = 'AL'").measure
+    'count'
+    """
+    asked = {name: settings.pop(name) for name in EveryCountOption.__annotations__ if name in settings}
+    refuse_other_settings(settings, EveryCountOption.__annotations__)
+    with Session(source, **settings) as session:
+        return session.dp_count(epsilon, **asked)
+
+
+def refuse_other_settings(settings: Iterable[str], options: Iterable[str]) -> None:
+    """Refuse what is no setting of a `Session`.
+
+    Parameters
+    ----------
+    settings
+        The names that are left once the options of a call are taken out.
+    options
+        The names of these, for the message.
+
+    Raises
+    ------
+    ParameterError
+        If there is such a setting.
+    """
+    of_session = (*SETTINGS, "budget", "ledger", "rows", "progress")
+    for name in settings:
+        if name not in of_session:
+            raise ParameterError(
+                f"there is no option or setting {name!r}{nearest_words(name, [*options, *of_session])}"
+            )

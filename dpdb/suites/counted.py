@@ -307,7 +307,10 @@ class RulePlaces:
         """
         found = self.find(line)
         if found is None:
-            raise ParameterError(f"check {line.name!r}: its rule is none of the table's constraints")
+            raise ParameterError(
+                f"check {line.name!r}: its rule is none of the table's constraints; "
+                "open the table with the suite's rules, as dpdb.check does"
+            )
         return found
 
     def find(self, line: SuiteLine) -> int | None:

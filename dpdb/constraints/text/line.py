@@ -201,6 +201,7 @@ MOST_ROWS = 10**15
 _FINEST_SHARE = 10**6  # a percentage has at most four decimals
 
 _SEVERITIES, _DIRECTIONS = ("warn", "fail"), ("above", "below")
+_NO_SEVERITIES = ("fails", "warns", "error", "errors", "warning")
 _NO_DIRECTIONS = ("over", "under", "when", "if", "at", "more", "less")  # that other tools have
 _FORMS = (
     "limits at the end of the line, such as 'warn above 0, fail above 0.1%', 'fail above 20 rows', 'fail above 1% of "
@@ -370,7 +371,7 @@ def limit_expected(cursor: Cursor) -> ConstraintSyntaxError | None:
     for place, token in enumerate(tokens):
         depth += (token.kind in OPENING) - (token.kind in CLOSING)
         after_dot = place > 0 and tokens[place - 1].kind is Kind.DOT
-        if depth > 0 or after_dot or not token.is_word(*_SEVERITIES):
+        if depth > 0 or after_dot or not token.is_word(*_SEVERITIES, *_NO_SEVERITIES):
             continue
         if tokens[place + 1].is_word(*_DIRECTIONS, *_NO_DIRECTIONS):
             return cursor.error(_FORMS, token)

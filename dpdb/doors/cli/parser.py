@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from dpdb.doors.cli.streams import describe_failure, say
 from dpdb.errors import ParameterError
-from dpdb.names import nearest_words
+from dpdb.names import close_name, nearest_words
 
 CONFIG = "--config"
 """Names the file with values for options that are not given."""
@@ -78,22 +78,39 @@ class Parser(argparse.ArgumentParser):
         return {name: found for own in choices for name, found in own.items()}
 
     def error(self, message: str) -> NoReturn:
-        """Print the error in one line, and exit with code 2."""
-        say(f"{message}; see `{self.prog} --help`")
+        """Print the error in one line, with the nearest name for one that there is not, and exit with code 2."""
+        say(f"{message}{self._nearest(message)}; see `{self.prog} --help`")
         raise SystemExit(2)
+
+    def _nearest(self, message: str) -> str:
+        said = _NO_CHOICE.match(message)
+        if said is None:
+            return ""
+        near = close_name(said[1], [name.strip("' ") for name in said[2].split(",")])
+        return "" if near is None else f"; did you mean {near}?"
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse the known arguments and return the rest."""
         if not self.intermixed:
-            return super().parse_known_args(args, namespace)
+            known, others = super().parse_known_args(args, namespace)
+            self._refuse_misspelt(others)
+            return known, others
         self.intermixed = False  # the intermixed parser calls this method
         try:
             return self.parse_known_intermixed_args(args, namespace)
         finally:
             self.intermixed = True
 
+    def _refuse_misspelt(self, others: Sequence[str]) -> None:
+        """Name the option that is meant by one that there is not."""
+        strange = next((name.partition("=")[0] for name in others if name.startswith("--")), None)
+        near = None if strange is None else close_name(strange, self.options)
+        if near is not None:
+            self.error(f"unrecognized arguments: {' '.join(others)}; did you mean {near}?")
+
 
 _SHOWN = 40
+_NO_CHOICE = re.compile(r"argument \w+: invalid choice: '([^']*)' \(choose from (.*)\)")
 # `int` reads no more digits than these; it would take other scripts' digits, underscores and blanks, too.
 _WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
 _REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
