@@ -29,6 +29,7 @@ from dpdb.constraints import (
     order_dependency,
 )
 from dpdb.errors import ConstraintTypeError, ParameterError
+from dpdb.rules.odd_characters import odd_characters
 
 _MOST_PAIRS = 1_000_000  # pairs of constraints over the same columns to compare; takes about five seconds
 
@@ -51,7 +52,7 @@ class Finding:
     Attributes
     ----------
     kind : str
-        `duplicate`, `implied`, `contradiction`, `quadratic` or `type`.
+        `characters`, `duplicate`, `implied`, `contradiction`, `quadratic` or `type`.
     rules : tuple of int
         Positions of its constraints, from 1; the first is the one to look at.
     message : str
@@ -66,7 +67,7 @@ class Finding:
 def lint(
     constraints: ConstraintsLike, columns: Sequence[str] | None = None, *, table: Binding | None = None
 ) -> tuple[Finding, ...]:
-    """Find duplicates, implied rules, contradictions and rules that compare every row with every other one.
+    """Find duplicates, implied rules, contradictions, odd characters and rules that compare every row with each other.
 
     Of a table also rules that its columns' types do not bear, such as a number beside text. Reads no row, spends
     nothing. If a constraint compiles to several, each of them has its own position.
@@ -92,9 +93,23 @@ def lint(
     hopeless = list(_contradictions(kept))
     sound = {number: dc for number, dc in kept.items() if (number,) not in {finding.rules for finding in hopeless}}
     implied = list(_implied(sound))
-    found = [*twins, *hopeless, *implied, *_transitive(sound, implied), *_opposite_orders(sound), *_quadratic(kept)]
+    found = [
+        *_not_what_they_seem(rules),
+        *twins,
+        *hopeless,
+        *implied,
+        *_transitive(sound, implied),
+        *_opposite_orders(sound),
+        *_quadratic(kept),
+    ]
     found += [] if table is None else _without_meaning(kept, table)
     return tuple(sorted(found, key=lambda finding: finding.rules))
+
+
+def _not_what_they_seem(rules: Sequence[DenialConstraint]) -> Iterator[Finding]:
+    for number, dc in enumerate(rules, 1):
+        for odd in odd_characters(str(dc)):
+            yield Finding("characters", (number,), f"{odd}; a column or value is called otherwise than it looks")
 
 
 def _duplicates(rules: Sequence[DenialConstraint]) -> Iterator[Finding]:

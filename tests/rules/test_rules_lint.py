@@ -147,3 +147,17 @@ def test_which_rules_are_compared_loses_no_implied_one() -> None:
 def test_derivations_use_the_first_rules_that_apply() -> None:
     rules = ["[] -> a", "b, d -> e", "[] -> d", "c, b -> e", "e -> f", "b, c -> f"]
     assert [finding.rules for finding in lint(rules)] == [(4, 1, 2, 3), (6, 1, 2, 3, 5)]
+
+
+def test_characters_that_are_not_what_they_seem() -> None:
+    odd = {
+        '"ci\u200bty" -> zip': "ZERO WIDTH SPACE",
+        '"ci\u00a0ty" -> zip': "NO-BREAK SPACE",
+        "c\u0456ty -> zip": "CYRILLIC",
+        "CHECK (state = 'A\u039b')": "GREEK",
+    }
+    for text, name in odd.items():
+        [finding] = lint(text)
+        assert (finding.kind, finding.rules) == ("characters", (1,))
+        assert name in finding.message
+    assert lint(["stra\u00dfe -> \u00f1", '"\u0433\u043e\u0440\u043e\u0434" -> zip', "a_1 -> b"]) == ()
