@@ -447,7 +447,8 @@ def dp_count(source: SourceLike, epsilon: Epsilon | None = None, **settings: Any
     asked = {name: settings.pop(name) for name in EveryCountOption.__annotations__ if name in settings}
     refuse_other_settings(settings, EveryCountOption.__annotations__)
     with Session(source, **settings) as session:
-        return session.dp_count(epsilon, **asked)
+        released: Release | Releases = session.dp_count(epsilon, **asked)
+        return released
 
 
 def refuse_other_settings(settings: Iterable[str], options: Iterable[str]) -> None:

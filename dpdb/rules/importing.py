@@ -17,6 +17,7 @@ from dpdb.rules.found import ANY_TABLE, Found, ImportedRule, LeftOut
 from dpdb.rules.importers.dbt import import_schema, is_schema
 from dpdb.rules.importers.dbt_project import import_project
 from dpdb.rules.importers.ddl import import_ddl, is_ddl
+from dpdb.rules.importers.dqx import import_dqx, is_dqx
 from dpdb.rules.importers.great_expectations import import_suite, is_suite
 from dpdb.rules.importers.odcs import import_contract, is_contract
 from dpdb.rules.importers.soda import import_soda, is_soda
@@ -141,6 +142,7 @@ def _parts(value: object, path: Path, known: dict[int, int | None]) -> int:
 
 
 _DOCUMENTS: tuple[tuple[str, Callable[[object], bool], Callable[[object, Found], None]], ...] = (
+    ("DQX checks", is_dqx, import_dqx),
     ("Great Expectations suite", is_suite, import_suite),
     ("Open Data Contract", is_contract, import_contract),
     ("Soda checks", is_soda, import_soda),
@@ -318,7 +320,9 @@ def _import(path: Path, found: Found, dialect: str) -> str:
         if recognises(document):
             read(document, found)
             return kind
-    raise ParameterError(f"{path} is none of: dbt schema, SQL schema, {', '.join(kind for kind, *_ in _DOCUMENTS[:3])}")
+    raise ParameterError(
+        f"{path} is none of: dbt schema, SQL schema, {', '.join(kind for kind, *_ in _DOCUMENTS[:-1])}"
+    )
 
 
 def _chosen(found: Found, table: str | None, path: str | Path) -> str:
