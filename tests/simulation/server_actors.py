@@ -30,6 +30,7 @@ from dpdb.doors.server import audit as server_audit, desk as server_desk, reopen
 from dpdb.doors.server.configuration import Configuration, Limits, ServedTable
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.exchange import Asker, RefusedError
+from dpdb.doors.sql import Result
 from dpdb.errors import BudgetExceededError, LedgerError, ParameterError
 from dpdb.ledger import Ledger
 
@@ -148,7 +149,7 @@ class Table:
             raise
         if life.ends[run_id] == "over budget":
             raise BudgetExceededError("budget refused", requested=0.0)
-        return SimpleNamespace(table=pa.table({}), releases=(), checks=(), diagnoses=(), spent="", debited=0)
+        return Result(pa.table({}), ())
 
 
 def server(life: Life, run_ids: list[str], *, until_ended: bool = False) -> Any:
