@@ -1,0 +1,148 @@
+"""The PostgreSQL door with TLS in floods, and runs of kept suites on servers that are killed."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import socket
+import ssl
+import struct
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+from server_site import Server, Site, in_one_of_three, make_site
+from test_server_suite_runs import keep
+from wire_client import startup
+
+from dpdb.ledger import Ledger
+
+SSL_REQUEST = struct.pack("!ii", 8, 80877103)
+
+
+def silent(made: socket.socket) -> None:
+    made.sendall(SSL_REQUEST)
+
+
+def half_hello(made: socket.socket) -> None:
+    made.sendall(SSL_REQUEST)
+    assert made.recv(1) == b"S"
+    made.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
+
+
+def no_hello(made: socket.socket) -> None:
+    made.sendall(SSL_REQUEST)
+    assert made.recv(1) == b"S"
+    made.sendall(random.Random(1).randbytes(5_000))
+
+
+def without_login(made: socket.socket) -> None:
+    shaken(made)
+
+
+def half_startup(made: socket.socket) -> None:
+    shaken(made).sendall(startup("ann")[:20])
+
+
+def half_login(made: socket.socket) -> None:
+    shaken(made).sendall(startup("ann"))
+
+
+_HELD: list[ssl.SSLSocket] = []
+
+
+def shaken(made: socket.socket) -> ssl.SSLSocket:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    made.sendall(SSL_REQUEST)
+    assert made.recv(1) == b"S"
+    wrapped = context.wrap_socket(made)
+    _HELD.append(wrapped)
+    return wrapped
+
+
+@pytest.mark.heavy(family="long")
+@pytest.mark.parametrize("begin", [silent, half_hello, no_hello, without_login, half_startup, half_login])
+def test_a_newcomer_logs_in_by_tls_in_a_flood(begin: Callable[[socket.socket], None], tls: tuple[Server, Path]) -> None:
+    """More connections than an address may have, none of which gets as far as a statement."""
+    server, _ = tls
+    given = {"user": "ann", "password": server.site.tokens["ann"], "dbname": "visits", "port": server.postgres_port}
+
+    def newcomer() -> float:
+        began = time.monotonic()
+        with psycopg.connect(host="127.0.0.1", sslmode="require", **given, autocommit=True) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+        return time.monotonic() - began
+
+    def in_a_flood() -> float:
+        with contextlib.ExitStack() as stack:
+            for _ in range(80):
+                made = stack.enter_context(socket.create_connection(("127.0.0.1", server.postgres_port), 20))
+                with contextlib.suppress(OSError, AssertionError):  # ended in favour of a later one
+                    begin(made)
+            try:
+                return newcomer()
+            finally:
+                while _HELD:
+                    _HELD.pop().close()
+
+    alone = newcomer()
+    assert in_one_of_three(in_a_flood, 3 * alone + 1)
+
+
+def checked(server: Server, key: str) -> httpx.Response | None:
+    """Ask for the suite; None where the server was killed meanwhile."""
+    try:
+        with server.client("ann") as client:
+            return client.post("/v1/check", json={"suite": "nightly"}, headers={"Idempotency-Key": key})
+    except httpx.HTTPError:
+        return None
+
+
+def killed_between_verdicts(site: Site, kills: int, seed: int) -> int:
+    """Kill servers while they run a kept suite, and ask again under the same key; returns how many runs were cut."""
+    drawn, cut = random.Random(seed), 0
+    keep(site)
+    before = site.spent()
+    answers = {}
+    with Server(site) as server:
+        began = time.monotonic()
+        assert checked(server, "first").status_code == 200
+        usual = time.monotonic() - began
+    for number in range(kills):
+        key = f"run-{number}"
+        with Server(site) as server:
+            found: list[httpx.Response | None] = []
+            asking = threading.Thread(target=lambda: found.append(checked(server, key)))  # noqa: B023
+            asking.start()
+            time.sleep(drawn.uniform(0, 1.2 * usual))
+            server.kill()
+            asking.join()
+            cut += found[0] is None
+        with Server(site) as server:
+            answer = checked(server, key)
+            assert answer is not None
+            assert answer.status_code == 200, answer.text
+            answers[key] = answer.json()["rows"]
+            assert checked(server, key).json()["rows"] == answers[key]
+            if found[0] is not None:
+                assert found[0].json()["rows"] == answers[key]
+    assert site.spent() == before  # runs of a kept suite cost nothing
+    with Ledger.open(site.ledger) as ledger:
+        [suite] = ledger.suites()
+        assert suite.left >= 0
+        assert suite.spent + suite.left <= suite.reserved
+    return cut
+
+
+def test_kept_suites_go_on_after_kills(tmp_path: Path) -> None:
+    killed_between_verdicts(make_site(tmp_path, epsilon=50), 2, 1)
+
+
+@pytest.mark.slow
+def test_kept_suites_go_on_after_many_kills(tmp_path: Path) -> None:
+    assert killed_between_verdicts(make_site(tmp_path, epsilon=50), 40, 2) > 5
