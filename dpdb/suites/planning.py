@@ -63,7 +63,8 @@ def surely_found(plan: SuitePlan, test: int, rows: int | Fraction, *, others_dec
     Notes
     -----
     As rho <= `known`, a statistic of at least T + o_l + `known` rings at level l whatever the noise, so each of these
-    checks costs at most level l's amount, and is run there while that is left.
+    checks costs at most level l's amount, and is run there while that is left, beside what is kept for numbers. Those
+    that the levels leave open get a number, which finds more of them, but none surely by so few rows.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ def surely_found(plan: SuitePlan, test: int, rows: int | Fraction, *, others_dec
     level = next((level for level, offset in enumerate(offsets) if offset <= excess), None)
     if level is None:
         return None
-    left, last = plan.epsilon - plan.first_share, plan.levels[-1]
+    left, last = plan.epsilon - plan.first_share - plan.kept, plan.levels[-1]
     cost = plan.levels[level]
     if others_decided:
         return max(0, left - last) // cost

@@ -177,11 +177,12 @@ def undecided_words(checks: Sequence[CheckResult]) -> str | None:
     undecided = sum(check.verdict == "undecided" for check in checks)
     if undecided == 0:
         return None
-    failed = sum(check.verdict == "fail" for check in checks)
-    failures, them = f"{failed} failure{'s' * (failed != 1)}", "it" if undecided == 1 else "them"
+    before = sum(check.verdict == "fail" and check.number is None for check in checks)
+    failures, them = f"{before} failure{'s' * (before != 1)}", "it" if undecided == 1 else "them"
+    kept = ", and what was kept for numbers," if any(check.number is not None for check in checks) else ""
     return (
-        f"{undecided} undecided, which may fail or pass: the {failures} found before left too little epsilon to test "
-        f"{them}."
+        f"{undecided} undecided, which may fail or pass: the {failures} found before{kept} left too little epsilon to "
+        f"test {them}."
     )
 
 

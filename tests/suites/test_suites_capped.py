@@ -18,7 +18,7 @@ from suite_runs import Nothing, plan_of, run
 from dpdb.errors import ParameterError
 from dpdb.privacy import NANO
 from dpdb.privacy.noise import replaced_noise
-from dpdb.suites import LevelVerdicts, SuiteState, plan_suite, run_level, spent, verdicts
+from dpdb.suites import LevelVerdicts, SuiteState, plan_suite, run_level, spent, surely_found, verdicts
 from dpdb.suites.check import next_record
 from dpdb.suites.mechanism.capped import (
     STEPS,
@@ -247,6 +247,31 @@ def test_a_pass_by_a_number_has_a_bound_and_a_certain_one_is_within():
         assert (found.verdict, found.lower < 195 < found.upper) == (verdict, True)
 
 
+@pytest.mark.parametrize("kinds", ["all", "half", "none"])
+@pytest.mark.parametrize("rows", [60, 100, 200])
+def test_what_is_said_to_be_surely_found_is_found(kinds, rows):
+    """At the largest hidden threshold and without noise each ring comes as late as it may: it costs most."""
+    local = {"all": range(40), "half": range(0, 40, 2), "none": ()}[kinds]
+    plan = staged(*[count()] * 40, row_local=[(i,) for i in local])
+    found, decided = (surely_found(plan, 0, rows, others_decided=each) for each in (False, True))
+    assert 0 < found < 40
+
+    def rings(many):
+        state, secret = SuiteState.start(plan), json.dumps({"rho": [[plan.known]]})
+        for level in range(1, len(plan.levels) + 1):
+            statistics = [rows if test < many else 0 for test in range(40)]
+            state = state.after(plan, run_level(plan, secret, level, statistics, state))
+        return state
+
+    with replaced_noise(Nothing()):
+        assert all(rings(found).rings[test] is not None for test in range(found))
+        assert any(rings(found + 1).rings[test] is None for test in range(found + 1))
+        after = rings(decided)
+        assert all(quiet == len(plan.levels) for quiet in after.quiet[decided:])
+    if kinds == "none":
+        assert found > surely_found(replace(plan, row_local=((0,),)), 0, rows)
+
+
 def test_where_nothing_is_open_what_starved_goes_on_with_the_quarter():
     plan = staged(*[count()] * 8, row_local=[(0,)])
     at = plan.thresholds[0]
@@ -255,6 +280,12 @@ def test_where_nothing_is_open_what_starved_goes_on_with_the_quarter():
     starved = state.starved(plan)
     assert starved
     assert next_record(plan, [state]) == 25
+    # Kept for 1 to 23 while numbers may come; not for the first record after them, which is of level 1 again.
+    assert [replace(state, level=level).kept(plan) for level in (0, 22, 23, 25)] == [NANO // 4, NANO // 4, 0, 0]
+    for test in starved:
+        fresh = replace(state, quiet=(0,) * len(state.quiet), left=plan.ring_cost(test, 1))
+        assert fresh.is_due(plan, test, plan.level_of(25), fresh.left)
+        assert not replace(fresh, level=22).is_due(plan, test, 1, fresh.left)
     secret, noise = json.dumps({"rho": [[0]]}), Nothing()
     with replaced_noise(noise):
         for record in range(25, 48):

@@ -254,7 +254,7 @@ class SuiteState:
 
     def kept(self, plan: SuitePlan) -> int:
         """Return the nano-epsilon that is kept for numbers, while they may come and a row-local test has not rung."""
-        if self.level > len(plan.levels) or not plan.row_local:
+        if self.level >= len(plan.levels) or not plan.row_local:  # what is tested then comes after numbers, or has none
             return 0
         rung = all(self.rings[test] is not None for tests in plan.row_local for test in tests)
         return 0 if rung else plan.kept
