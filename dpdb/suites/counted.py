@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from dpdb.constraints import DECISION_BITS, ROW_COUNT, DenialConstraint, Limit, known_rows
+from dpdb.constraints import DECISION_BITS, ROW_COUNT, VIOLATIONS, DenialConstraint, Limit, known_rows
 from dpdb.engine import (
     BoundConstraint,
     OwnersBroken,
@@ -420,9 +420,17 @@ def _where(table: PublicTable, line: SuiteLine) -> WherePredicate:
         raise type(error)(f"check {line.name!r}: {error}") from None
 
 
-def tests_without_table(suite: Suite) -> list[Tested]:
+def limits_without_table(suite: Suite) -> tuple[list[CheckedLimit], RowLocal]:
     """Return what is tested where a row is the unit and every rule has a closed form, before a table is known."""
-    return [_tested(line, limit, 1, halves=False) for line in suite.lines for limit in line.limits]
+    limits = [
+        CheckedLimit.of(line, place, limit, _tested(line, limit, 1, halves=False))
+        for place, line in enumerate(suite.lines)
+        for limit in line.limits
+    ]
+    single = [
+        line.rule is not None and line.rule.is_single_tuple and line.statistic == VIOLATIONS for line in suite.lines
+    ]
+    return limits, row_local_lines(limits, single, reach=1, owned=False)
 
 
 def _tested(line: SuiteLine, limit: Limit, unit: int, *, halves: bool) -> Tested:

@@ -14,7 +14,7 @@ from dpdb.errors import ParameterError
 from dpdb.names import listed_names
 from dpdb.privacy import NANO, format_epsilon, gaussian_tail, gdp_delta, laplace_tail, parse_epsilon
 from dpdb.release import Epsilon
-from dpdb.suites.counted import tests_without_table
+from dpdb.suites.counted import limits_without_table
 from dpdb.suites.mechanism.plan import Certain, SuitePlan, Tested
 from dpdb.suites.mechanism.planned import plan_suite
 from dpdb.suites.results import CheckResults
@@ -191,7 +191,15 @@ def planned_words(
     """
     if rows < 1:
         raise ParameterError(f"rows: a suite is planned for at least one row, got {rows}")
-    plan = plan_suite(tests_without_table(suite), parse_epsilon(epsilon), Fraction(99, 100), certain=certain, runs=runs)
+    limits, local = limits_without_table(suite)
+    plan = plan_suite(
+        [each.tested for each in limits],
+        parse_epsilon(epsilon),
+        Fraction(99, 100),
+        certain=certain,
+        runs=runs,
+        row_local=local.tests if runs == 1 else (),  # a kept suite has numbers where they are bought
+    )
     share = 100 * float(unsure_rows(plan)) / rows
     return [
         *plan_words(plan, margin),
@@ -263,7 +271,13 @@ def _aimed(plan: SuitePlan, test: int) -> Fraction:
 
 def _wished(plan: SuitePlan, margin: int | None) -> Iterator[str]:
     if margin is not None:
-        epsilon = epsilon_for(plan.tests, margin, plan.confidence, runs=plan.runs, keys=plan.keys)
+        options: dict[str, Any] = {
+            "runs": plan.runs,
+            "keys": plan.keys,
+            "row_local": plan.row_local,
+            "apart": plan.apart,
+        }
+        epsilon = epsilon_for(plan.tests, margin, plan.confidence, **options)
         rounded_up = Decimal(epsilon).scaleb(-9).quantize(Decimal("0.001"), ROUND_CEILING).normalize()
         yield f"for at most {margin:,} row{'s' * (margin > 1)} there: epsilon {rounded_up:f}"
 

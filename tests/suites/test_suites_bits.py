@@ -11,7 +11,7 @@ import pytest
 import dpdb
 from dpdb.errors import ConstraintSyntaxError, ParameterError
 from dpdb.suites import check_words, load_suite
-from dpdb.suites.counted import tests_without_table as limits_of
+from dpdb.suites.counted import limits_without_table
 from dpdb.suites.prepare import prepare_check
 
 CERTAIN = 100_000  # the noise is below a thousandth of a bit except with probability below exp(-25)
@@ -46,7 +46,7 @@ def test_a_key_has_a_decision_for_each_value_that_is_shared() -> None:
 
 def test_a_row_moves_a_test_by_at_most_a_million_steps() -> None:
     suite = load_suite("zip -> city  fail above 3 bits\nUNIQUE(n)  fail above 5 rows\nrow_count  fail below 2")
-    bits, rows, count = limits_of(suite)
+    bits, rows, count = (each.tested for each in limits_without_table(suite)[0])
     assert (bits.low, bits.high, bits.bits, bits.unit(10**6)) == (0, 1, True, 1)
     assert not rows.bits
     assert not count.bits

@@ -18,7 +18,17 @@ from suite_runs import Nothing, plan_of, run
 from dpdb.errors import ParameterError
 from dpdb.privacy import NANO
 from dpdb.privacy.noise import replaced_noise
-from dpdb.suites import LevelVerdicts, SuiteState, plan_suite, run_level, spent, surely_found, verdicts
+from dpdb.suites import (
+    LevelVerdicts,
+    SuiteState,
+    plan_suite,
+    plan_words,
+    run_level,
+    spent,
+    surely_found,
+    unsure_rows,
+    verdicts,
+)
 from dpdb.suites.check import next_record
 from dpdb.suites.mechanism.capped import (
     STEPS,
@@ -343,3 +353,11 @@ def test_levels_of_a_kept_suite_keep_nothing_for_numbers_that_may_be_bought():
         plan = replace(small_plan([count()] * 2, 2, (1, 2), (1, 0), rings=rings), row_local=((0,),), apart=True)
         case = Case(plan, [(-1, 0), (0,)], [(0, 1)] * 2)
         assert losses(plan, case.pairs(), Code()).holds
+
+
+def test_the_epsilon_for_a_margin_counts_the_half_of_the_doubt_that_numbers_have():
+    plan = staged(*[count()] * 12, row_local=[(i,) for i in range(12)])
+    [said] = [line for line in plan_words(plan, 20) if line.startswith("for at most 20 rows there")]
+    epsilon = round(float(said.rpartition(" ")[2]) * NANO)
+    assert unsure_rows(staged(*[count()] * 12, row_local=plan.row_local, epsilon=epsilon)) <= 20
+    assert unsure_rows(staged(*[count()] * 12, row_local=plan.row_local, epsilon=epsilon - 2 * NANO // 1000)) > 20
