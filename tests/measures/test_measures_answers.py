@@ -64,6 +64,13 @@ def test_form_with_real_noise(key):
             check_form(key, Case(*key).answer(graph, epsilon))
 
 
+def test_the_mean_of_both_draws_of_progressive_is_weighted_by_parts_of_one():
+    """Both draws are 5 without noise, so their mean is."""
+    with replaced_noise(Zero()):
+        answer = Case("minimal_inconsistency", "progressive").answer(star(3, self_conflicts=2), 10**15)
+    assert answer.value == 5
+
+
 @pytest.mark.parametrize("key", ALL, ids="-".join)
 def test_without_noise_the_value_is_a_lower_estimate(key):
     graph = star(3, self_conflicts=2)

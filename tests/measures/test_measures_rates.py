@@ -7,6 +7,7 @@ test has at most 2e-9 per direction, fewer than 60 of them: below 1e-6 for the f
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -47,6 +48,15 @@ def test_the_quotient_of_two_releases():
     assert rate.noise_scale == math.hypot(3.0, 0.03 * 4.0) / 1000
     assert rate.estimand == "x; divided by the number of rows in the slice"
     assert rate.upper_reason is None
+
+
+def test_the_interval_of_the_estimand_is_divided_by_the_ends_of_the_count():
+    """From 18 of at most 1,100 rows to 44 of at least 900; what is above 1 is 1."""
+    estimated = replace(answer(30, 20, 40), estimate_lower=18.0, estimate_upper=44.0)
+    rate = rate_answer(estimated, answer(1000, 900, 1100))
+    assert (rate.estimate_lower, rate.estimate_upper) == (18 / 1100, 44 / 900)
+    rate = rate_answer(estimated, answer(10, 9, 11))
+    assert (rate.estimate_lower, rate.estimate_upper) == (1, 1)
 
 
 def test_a_count_below_one_and_a_share_above_one_are_clamped():

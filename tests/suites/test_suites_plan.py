@@ -104,6 +104,15 @@ def test_a_certain_pass_has_its_threshold_below_the_limit():
     assert bound_of_quiet(plan, 0, 23) == (None, 40)
 
 
+def test_the_hidden_noise_grows_with_what_one_unit_changes():
+    """Its rate is the first share by all that a unit moves: of units with three rows the noise reaches thrice as far."""
+    far = [plan_suite([count(k, limit=Fraction(10**6))], NANO, Fraction(99, 100), levels=1, certain="pass")
+           for k in (1, 3)]  # fmt: skip
+    one, three = (10**6 - plan.thresholds[0] for plan in far)
+    assert one > 10
+    assert 3 * (one - 1) <= three <= 3 * (one + 1)
+
+
 def test_a_limit_that_no_pass_can_meet_is_refused_with_what_would_do():
     with pytest.raises(ParameterError) as refused:
         plan_of(*[count(limit=Fraction(18), name="zip_city")] * 25, certain="pass")
