@@ -105,7 +105,7 @@ def test_a_certain_pass_has_its_threshold_below_the_limit():
 
 
 def test_the_hidden_noise_grows_with_what_one_unit_changes():
-    """Its rate is the first share by all that a unit moves: of units with three rows the noise reaches thrice as far."""
+    """Its rate is the first share by all that a unit moves: of three rows the noise reaches thrice as far."""
     far = [plan_suite([count(k, limit=Fraction(10**6))], NANO, Fraction(99, 100), levels=1, certain="pass")
            for k in (1, 3)]  # fmt: skip
     one, three = (10**6 - plan.thresholds[0] for plan in far)
