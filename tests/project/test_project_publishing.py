@@ -16,6 +16,7 @@ from dpdb import __version__
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).resolve().parents[2]
 GITHUB = ROOT / ".github"
+MOST_LINES = 120  # of a version in the changelog
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
@@ -44,6 +45,14 @@ def test_the_citation_is_of_this_version() -> None:
     citation = read("CITATION.cff")
     assert citation["version"] == __version__
     assert citation["license"] == PROJECT["license"]
+
+
+def test_the_changelog_of_a_version_is_a_page() -> None:
+    """Whoever adds lines merges them with what is there: readers look for what concerns them, not for its history."""
+    text = (ROOT / "dpdb" / "CHANGELOG.md").read_text()
+    versions = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    assert versions[0].startswith(__version__)
+    assert all(len(version.splitlines()) <= MOST_LINES for version in versions)
 
 
 def test_every_push_tests_the_versions_that_are_declared() -> None:
