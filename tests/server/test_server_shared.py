@@ -221,7 +221,7 @@ def test_refusals_before_a_statement_is_made_are_audited(desk: Desk, tmp_path: P
         return error.value.refusal.message
 
     message = asyncio.run(refused())
-    assert message == "an option of a check is a text, a number, or a list of such"
+    assert message == "an option of a check is a text, a number, a truth value, or a list of such"
     assert audited(tmp_path) == [("check", "refused", f"dp_check of 'nightly': {message}")]
 
 
