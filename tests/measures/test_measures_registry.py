@@ -6,6 +6,7 @@ import inspect
 import sys
 from typing import get_args
 
+import pyarrow as pa
 import pytest
 from small_graphs import SmallGraph
 
@@ -15,6 +16,7 @@ from dpdb.measures.measure import Measure
 from dpdb.measures.measure_names import NAMES, TOGETHER, MeasureName
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.registry import all_measures, counted, measure_named, measures_named
+from dpdb.owner import exact_measures
 from dpdb.privacy import NANO
 
 EVERY = [(measure, mechanism) for measure in all_measures() for mechanism in measure.mechanisms]
@@ -96,3 +98,13 @@ def test_a_mechanism_lies_in_a_file_that_tells_its_sensitivity_proof_and_source(
     for section in ("Sensitivity", "Proof", "Source"):
         assert section in lines, f"{module.__name__} has no section {section}"
         assert lines[lines.index(section) + 2].strip()
+
+
+def test_pairs_and_rows_on_their_own_are_added_up_to_tell_whether_a_table_is_consistent() -> None:
+    """One pair in conflict and one row that breaks a rule by itself: as many of either."""
+    table = pa.table({"k": [1, 1, 2], "v": ["a", "b", "c"], "n": [0, 0, 9]})
+    rules = ["k -> v", "CHECK (n < 5)"]
+    found = exact_measures(table, rules, non_private=True)
+    assert (found.minimal_inconsistency, found.self_conflicts, found.drastic) == (2, 1, 1)
+    for rows, wanted in ((1, 0), (2, 1)):  # the first row alone, and one pair
+        assert exact_measures(table.slice(0, rows), rules, non_private=True).drastic == wanted
