@@ -184,7 +184,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         ),
         "dpdb.privacy.selection": (
             "generalized_exponential_mechanism marginal_choice paper_exponential_mechanism "
-            "paper_grid peeled power_grid thirds_grid tripling_grid"
+            "paper_grid peeled power_grid rho_of_choice thirds_grid tripling_grid"
         ),
     },
     "dpdb.receipts": {

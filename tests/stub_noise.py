@@ -24,6 +24,10 @@ class StubNoise:
         self._drawn()
         return scores.index(min(scores) if negate else max(scores))
 
+    def gumbel_max(self, scores: Sequence[int], scale: float) -> int:
+        self._drawn()
+        return scores.index(max(scores))
+
     def _drawn(self) -> None:
         self.draws += 1
         self._on_draw()

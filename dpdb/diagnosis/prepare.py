@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -30,13 +30,17 @@ from dpdb.engine import (
 from dpdb.errors import ParameterError
 from dpdb.graph import BIT
 from dpdb.privacy import (
+    ZCDP,
     as_float,
+    bounded_range_max,
     check_samplers,
     discrete_laplaces,
     format_epsilon,
     laplace_scale,
     laplace_tail,
     noisy_max,
+    rho_as_float,
+    rho_of_choice,
     split,
 )
 from dpdb.release import (
@@ -49,6 +53,7 @@ from dpdb.release import (
     new_run_id,
     parse_share,
     parse_slices,
+    pure_units,
 )
 
 NOT_IN_GDP = "a diagnosis names slices and rules with pure mechanisms, which a gdp ledger does not count"
@@ -61,6 +66,11 @@ class Shares:
     worst: int
     slices: int
     rules: int
+
+    @property
+    def rho_of_worst(self) -> int:
+        """Pico-rho per row of the name of the worst slice, with Gumbel noise of the scale that its share buys."""
+        return rho_of_choice(self.worst)
 
 
 def shares_of(ask: DiagnosisAsk, per_row: int) -> Shares:
@@ -75,7 +85,8 @@ def parts_of(shares: Shares, rows: int, charged: int) -> tuple[int, ...]:
 
     Each question has a share that is fixed in advance, and is pure whatever those before it have shown: which column's
     slices follow is decided by what was named (`dpdb.release.costs.pure_units`). So a zcdp ledger is charged half the
-    sum of their squares.
+    sum of their squares; but for the worst slice of several columns, whose name has Gumbel noise there, an eighth of
+    its own (`bounded_range_max`). The worst rule is named with its lead, so its noise is Laplace everywhere.
 
     Parameters
     ----------
@@ -120,6 +131,11 @@ class PreparedDiagnosis:
     shares: Shares
     table: PublicTable
 
+    @property
+    def in_rho(self) -> bool:
+        """Whether a name is chosen with Gumbel noise, so that the whole is no longer pure."""
+        return self.charge.rho is not None
+
     @cached_property
     def lattice(self) -> Lattice:
         """The steps of the slices' scores."""
@@ -153,7 +169,7 @@ class PreparedDiagnosis:
 
     def load(self) -> None:
         """Load the samplers and the kernels of the statistics. Reads no row."""
-        check_samplers(gaussian=False)
+        check_samplers(gaussian=self.in_rho)
         asked = [one for _, slices in self.columns for one in slices.predicates]
         self.table.opened.rehearse(asked or self.rows.predicates, counts=self.ask.expected is not None)
         for each in (self.whole, *self.each):
@@ -189,7 +205,8 @@ class PreparedDiagnosis:
             columns=tuple(name for name, _ in self.columns),
             statistic=self.statistic,
             expected=None if self.ask.expected is None else f"{float(self.ask.rate):g}",
-            epsilon=as_float(self.charge.epsilon),
+            epsilon=as_float(self.ask.charged),
+            rho=None if self.charge.rho is None else rho_as_float(self.charge.rho),
             confidence=self.ask.confidence,
             run_id=self.charge.run_id,
             guarantee=f"{self.charge.promise} for adding or removing {self.table.unit.words}, for any unknown number "
@@ -206,7 +223,11 @@ class PreparedDiagnosis:
     def _worst(self, scores: Sequence[Sequence[int]]) -> tuple[int, int]:
         """Choose among all slices of all columns, which are listed one column after the other."""
         places = [(place, key) for place, own in enumerate(scores) for key in range(len(own))]
-        return places[name_worst([scores[place][key] for place, key in places], self.lattice, self.shares.worst)]
+        listed = [scores[place][key] for place, key in places]
+        if self.in_rho:
+            low, high = self.lattice.low, self.lattice.high
+            return places[bounded_range_max(listed, low, high, self.shares.rho_of_worst)]
+        return places[name_worst(listed, self.lattice, self.shares.worst)]
 
     def _named(self, place: int, key: int) -> tuple[str, str]:
         name, own = self.columns[place]
@@ -289,6 +310,10 @@ def prepare_diagnosis(
     shares = shares_of(ask, parse_share(ask.charged, table.unit.rows))
     parts = parts_of(shares, table.unit.rows, ask.charged)
     charge = _charge(table, ask, columns, rows, who, parts=parts, names_run=names_run and session.has_ledger)
+    if session.notion is ZCDP and shares.worst:
+        k = table.unit.rows
+        rho = pure_units(ZCDP, parts[1:], k) + k * k * shares.rho_of_worst
+        charge = replace(charge, parts=(), rho=rho)
     return PreparedDiagnosis(ask, charge, columns, rows, whole, tuple(each), shares, table)
 
 

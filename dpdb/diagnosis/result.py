@@ -77,6 +77,8 @@ class Diagnosis:
     guarantee : str
     population : str or None
         The rows that all numbers are of, in words; None for all rows, and in diagnoses of older versions.
+    rho : float or None
+        What a zcdp ledger was charged, where a name had Gumbel noise: less than for pure names of the same epsilon.
     """
 
     named: tuple[NamedSlice, ...]
@@ -91,6 +93,7 @@ class Diagnosis:
     run_id: str | None
     guarantee: str
     population: str | None = None
+    rho: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name."""
@@ -118,11 +121,11 @@ class Diagnosis:
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Diagnosis:
         """Return a diagnosis from `to_dict`."""
-        given = {field.name: found[field.name] for field in fields(cls) if field.name != "population"}
+        given = {field.name: found[field.name] for field in fields(cls) if field.name in found}
         given["named"] = tuple(NamedSlice(**one) for one in found["named"])
         given["rule"] = None if found["rule"] is None else NamedRule(**found["rule"])
         given["worst"] = None if found["worst"] is None else tuple(found["worst"])
-        return cls(**given | {"columns": tuple(found["columns"]), "population": found.get("population")})
+        return cls(**given | {"columns": tuple(found["columns"])})
 
     def _repr_html_(self) -> str:
         """Show the same as `diagnosis_text` in a notebook: escaped, no script, nothing loaded."""
@@ -170,6 +173,7 @@ class DiagnosisLine:
     run_id: str | None
     guarantee: str
     population: str | None
+    rho: float | None
 
 
 DIAGNOSIS_SCHEMA: pa.Schema = pa.schema(arrow_fields(DiagnosisLine))
@@ -260,7 +264,8 @@ def _notes(found: Diagnosis) -> list[str]:
     if found.rule is not None:
         notes.append(rule_words(found.rule.rule, found.rule.lower, found.rule.upper, found.statistic))
     notes += population_words(found.population)
-    return [*map(printable, notes), f"Cost: epsilon {found.epsilon:.12g}.", f"Guarantee: {printable(found.guarantee)}."]
+    cost = f"epsilon {found.epsilon:.12g}" if found.rho is None else f"rho {found.rho:.12g}"
+    return [*map(printable, notes), f"Cost: {cost}.", f"Guarantee: {printable(found.guarantee)}."]
 
 
 def diagnosis_text(found: Diagnosis) -> str:

@@ -14,15 +14,26 @@ The owner alone discovers: what he is given are names, but from a hundred scores
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 from dpdb.engine import DependencyCounts, Direction, PairCounts, Progress, Table, TableSettings, TableSpec, no_progress
 from dpdb.errors import ParameterError
 from dpdb.names import nearest_words
 from dpdb.opening import open_table
-from dpdb.privacy import as_float, check_samplers, format_epsilon, parse_epsilon, peeled, split
+from dpdb.privacy import (
+    ZCDP,
+    Notion,
+    as_float,
+    check_samplers,
+    format_epsilon,
+    parse_epsilon,
+    peeled,
+    rho_as_float,
+    rho_of_choice,
+    split,
+)
 from dpdb.release import Charge, Epsilon, PrivateSlices, Session, new_run_id, parse_share, parse_slices
 from dpdb.rules import DiscoveredRules, recorded_discovery, why_no_name
 from dpdb.sources import SourceLike
@@ -152,19 +163,24 @@ def keys_named(top: int) -> int:
 
 @dataclass(frozen=True)
 class Discovery:
-    """A discovery, checked and ready for its debit (implements `dpdb.release.AnswerRun`)."""
+    """A discovery, checked and ready for its debit (implements `dpdb.release.AnswerRun`).
+
+    On a zcdp ledger the shares are in rho: a name with Gumbel noise, of the scale that its share of epsilon buys of
+    exponential noise, has that share as its bounded range and costs an eighth of its square (`rho_of_choice`).
+    """
 
     charge: Charge
     candidates: Candidates
     dependency_shares: tuple[int, ...]
     key_shares: tuple[int, ...]
     unit_words: str
+    epsilon: int
 
     def load(self) -> None:
         """Load the samplers and the code of the counts. Reads no row."""
         from dpdb.engine import count_dependencies  # noqa: F401 - loads its module, before the debit
 
-        check_samplers(gaussian=False)
+        check_samplers(gaussian=self.charge.rho is not None)
 
     def rehearse(self, slices: PrivateSlices) -> None:
         """Count no pairs."""
@@ -180,20 +196,22 @@ class Discovery:
         of_dependencies, of_keys = scores(counts)
         k, dependencies = self.charge.rows, self.candidates.dependencies
         low, high = (k * end for end in _DEPENDENCY_CHANGE)
-        found = peeled(of_dependencies, low, high, self.dependency_shares)
+        paid: Literal["epsilon", "rho"] = "epsilon" if self.charge.rho is None else "rho"
+        found = peeled(of_dependencies, low, high, self.dependency_shares, paid=paid)
         low, high = (k * end for end in _KEY_CHANGE)
-        keys = peeled(of_keys, low, high, self.key_shares)
+        keys = peeled(of_keys, low, high, self.key_shares, paid=paid)
         return DiscoveredRules(
             tuple(dependencies[place] for place in found),
             tuple(self.candidates.columns[place] for place in keys),
             len(dependencies),
             len(of_keys),
             self.candidates.left_out,
-            as_float(self.charge.epsilon),
+            as_float(self.epsilon),
             self.unit_words,
             f"{self.charge.promise} for adding or removing {self.unit_words}, for any unknown number of rows; covers "
             "the names and their order",
             self.charge.run_id,
+            None if self.charge.rho is None else rho_as_float(self.charge.rho),
         )
 
 
@@ -231,8 +249,8 @@ def prepare_discovery(
     candidates = candidates_of(table.opened, columns)
     names = min(top, len(candidates.dependencies))
     keys = min(keys, len(candidates.columns))
-    of_dependencies, of_keys = split(charged, _WEIGHTS)
-    shares = split(of_dependencies, [1] * names), split(of_keys, [1] * keys)
+    dependencies_share, keys_share = split(charged, _WEIGHTS)
+    shares = split(dependencies_share, [1] * names), split(keys_share, [1] * keys)
     for share in (*shares[0], *shares[1]):
         parse_share(share, table.unit.rows)
     if session.has_ledger:
@@ -245,9 +263,24 @@ def prepare_discovery(
         **table.unit.public,
     }
     rows = parse_slices(table.opened, None, None, None).charged
-    rounds = (*shares[0], *shares[1])  # fixed in advance, each pure whatever the names before it: parts of the call
-    charge = Charge(rounds, table.unit.rows, rows, request, run_id, label=label, not_in_gdp=_NOT_IN_GDP)
-    return Discovery(charge, candidates, *shares, table.unit.words)
+    charge = Charge(
+        (*shares[0], *shares[1]),  # fixed in advance, each pure whatever the names before it: parts of the call
+        table.unit.rows,
+        rows,
+        request,
+        run_id,
+        label=label,
+        not_in_gdp=_NOT_IN_GDP,
+    )
+    of_names, of_keys = (_in(session.notion, each) for each in shares)
+    if session.notion is ZCDP:
+        charge = replace(charge, parts=(), rho=sum((*of_names, *of_keys)))
+    return Discovery(charge, candidates, of_names, of_keys, table.unit.words, charged)
+
+
+def _in(notion: Notion, shares: Sequence[int]) -> tuple[int, ...]:
+    """Return the shares of rounds as the account pays them."""
+    return tuple(map(rho_of_choice, shares)) if notion is ZCDP else tuple(shares)
 
 
 def discover(session: Session, run: Discovery) -> DiscoveredRules:

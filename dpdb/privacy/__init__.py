@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         paper_grid as paper_grid,
         peeled as peeled,
         power_grid as power_grid,
+        rho_of_choice as rho_of_choice,
         thirds_grid as thirds_grid,
         tripling_grid as tripling_grid,
     )

@@ -10,9 +10,10 @@ import itertools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Literal
 
-from dpdb.privacy.epsilon import as_fraction
-from dpdb.privacy.noise import noisy_max, noisy_min
+from dpdb.privacy.epsilon import ZCDP, as_fraction
+from dpdb.privacy.noise import bounded_range_max, noisy_max, noisy_min
 
 # Scores become integers after multiplication by this; flooring then costs one part in 65,536 of the noise.
 _K = 1 << 16
@@ -100,13 +101,24 @@ def paper_exponential_mechanism(
     return noisy_max(scores, k * low, k * high, epsilon)
 
 
-def peeled(scores: Sequence[int], low: int, high: int, shares: Sequence[int]) -> list[int]:
+def rho_of_choice(epsilon: int) -> int:
+    """Return the pico-rho of a choice whose bounded range is so much nano-epsilon: epsilon^2 / 8, rounded up.
+
+    It is a quarter of what a choice that is only known to be pure costs (`bounded_range_max` has the proof).
+    """
+    return -(-ZCDP.charge_pure(as_fraction(epsilon)) // 4)
+
+
+def peeled(
+    scores: Sequence[int], low: int, high: int, shares: Sequence[int], *, paid: Literal["epsilon", "rho"] = "epsilon"
+) -> list[int]:
     """Name candidates by noisy maxima, each among those that were not named before.
 
     Privacy: every round is `noisy_max` of scores whose changes lie in [low, high], so its share of epsilon is what it
     loses whatever the rounds before have named; which candidates it has is decided by those names and public facts
     alone, and the shares are fixed in advance. So the rounds compose adaptively, and all names with their order lose
-    at most the sum of the shares.
+    at most the sum of the shares. Paid in rho every round is `bounded_range_max` at its share of rho, which is zCDP
+    whatever was named before, and zCDP composes adaptively likewise (Bun and Steinke 2016, Lemma 2.3).
 
     Parameters
     ----------
@@ -115,15 +127,17 @@ def peeled(scores: Sequence[int], low: int, high: int, shares: Sequence[int]) ->
     low, high
         The least and the greatest change of any score by one unit.
     shares
-        Nano-epsilon of each round; not more rounds than candidates.
+        Nano-epsilon, or pico-rho, of each round; not more rounds than candidates.
+    paid
+        By which of both.
 
     Returns
     -------
     list of int
         Places of the named, in the order in which they were named.
     """
-    left = list(range(len(scores)))
-    return [left.pop(noisy_max([scores[place] for place in left], low, high, share)) for share in shares]
+    left, choose = list(range(len(scores))), noisy_max if paid == "epsilon" else bounded_range_max
+    return [left.pop(choose([scores[place] for place in left], low, high, share)) for share in shares]
 
 
 # Scores become integers after multiplication by this; flooring then costs one part in 65,536 of the noise.

@@ -32,6 +32,8 @@ class DiscoveredRules:
         What neighbouring tables differ by.
     guarantee : str
     run_id : str or None
+    rho : float or None
+        What all names together cost on a zcdp ledger, where each costs an eighth of the square of its epsilon.
     """
 
     dependencies: tuple[tuple[str, str], ...]
@@ -43,6 +45,7 @@ class DiscoveredRules:
     unit: str
     guarantee: str
     run_id: str | None = None
+    rho: float | None = None
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -61,11 +64,12 @@ class DiscoveredRules:
 
     def text(self) -> str:
         """Return the rules as a suite file, with their cost as comments."""
+        cost = f"epsilon {self.epsilon:.15g}" if self.rho is None else f"rho {self.rho:.15g}"
         rules = self.lines
         named = len(self.dependencies)
         return "\n".join([
             "# rules that `dpdb rules discover` names: edit this suite",
-            f"# cost: epsilon {self.epsilon:.15g} for all names together, for adding or removing {comment(self.unit)}",
+            f"# cost: {cost} for all names together, for adding or removing {comment(self.unit)}",
             "# names only, chosen with noise, so a rule may not hold; buy each one's verdict with check",
             *([] if self.run_id is None else [f"# run id: {comment(self.run_id)}"]),
             *(f"# left out: {comment(name)}: {comment(why)}" for name, why in self.left_out),

@@ -107,7 +107,7 @@ def test_only_bounds_and_names_are_published(folder: Path) -> None:
     found = diagnose(top=1, by=["sex", "state"], keys=[["F", "M"], KEYS], rules=True)
     assert set(found.to_dict()) == {
         "named", "slices", "worst", "rule", "columns", "statistic", "expected", "epsilon", "confidence", "run_id",
-        "guarantee", "population",
+        "guarantee", "population", "rho",
     }  # fmt: skip
     assert set(found.to_dict()["named"][0]) == {"column", "key", "lower", "upper"}
     assert len(found.named) == 1
@@ -176,12 +176,16 @@ def test_a_failure_after_the_debit_has_one_message(folder: Path) -> None:
 
 @pytest.mark.heavy(family="long")
 def test_zcdp_pays_half_the_squares_of_its_questions_and_gdp_is_refused(folder: Path) -> None:
-    """Rules have a half of .5, the worst of two columns and its slices a quarter each."""
+    """Rules have a half of .5, the worst of two columns and its slices a quarter each; the name costs an eighth."""
     Ledger.create("z.ledger", 1, notion="zcdp", delta=1e-6).close()
     Ledger.create("g.ledger", 1, notion="gdp", delta=1e-6).close()
     asked = {"epsilon": 0.5, "by": ["sex", "state"], "keys": [["F", "M"], KEYS], "rules": True}
-    diagnose("z.ledger", **asked)
-    assert spent("z.ledger") == pytest.approx(0.25**2 / 2 + 2 * 0.125**2 / 2)
+    found = diagnose("z.ledger", **asked)
+    assert found.rho == spent("z.ledger")
+    assert f"Cost: rho {found.rho:.12g}." in diagnosis_text(found)
+    assert "-zCDP (zero-concentrated differential privacy" in found.guarantee
+    assert diagnose("t.ledger", **asked).rho is None
+    assert spent("z.ledger") == pytest.approx(0.25**2 / 2 + 0.125**2 / 2 + 0.125**2 / 8)
     with pytest.raises(ParameterError, match="gdp"):
         diagnose("g.ledger", **asked)
     assert spent("g.ledger") == 0

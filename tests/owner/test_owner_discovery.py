@@ -162,15 +162,18 @@ def test_a_draw_that_fails_says_nothing_and_keeps_its_debit() -> None:
 @pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("folder")
 def test_ledgers_of_other_notions(capsys: pytest.CaptureFixture[str]) -> None:
-    """Every name is a part: rho is half the sum of the squares of their shares; a gdp ledger takes none."""
+    """Every name has Gumbel noise: rho is an eighth of the sum of the squares of their shares; gdp takes none."""
     for notion in ("zcdp", "gdp"):
         assert (
             main(["budget", "create", f"{notion}.ledger", "--epsilon", "9", "--notion", notion, "--delta", "1e-6"]) == 0
         )
-    discovered("zcdp.ledger", epsilon="0.5")
+    found = discovered("zcdp.ledger", epsilon="0.5")
     shares = [0.045] * 10 + [0.05]
-    assert spent("zcdp.ledger") == pytest.approx(sum(share**2 for share in shares) / 2)
-    assert spent("zcdp.ledger") < 0.125 / 4
+    assert spent("zcdp.ledger") == pytest.approx(sum(share**2 for share in shares) / 8)
+    assert spent("zcdp.ledger") < 0.125 / 40
+    assert found.rho == pytest.approx(spent("zcdp.ledger"), abs=1e-12)
+    assert f"# cost: rho {found.rho:.15g} for all names together" in found.text()
+    assert "-zCDP" in found.guarantee
     with pytest.raises(ParameterError, match="which a gdp ledger does not count"):
         discovered("gdp.ledger", epsilon="0.5")
     assert spent("gdp.ledger") == 0

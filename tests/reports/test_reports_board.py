@@ -153,6 +153,10 @@ def test_a_board_can_be_read_in_every_view(browser: Browser, width: int, dark: b
     assert browser.run(CONTRAST) == []
     sign = "return getComputedStyle(document.querySelector('.cell.{}'), '::before').content"
     assert [browser.run(sign.format(kind)) for kind in ("ok", "fail", "warn", "open")] == ['"✓"', '"✗"', '"!"', '"?"']
+    # Pictures of bounds are as small as a line of text, so that the checks of a suite stand on a screen.
+    tall = "return Array.from(document.querySelectorAll('svg.bounds')).map(one => one.getBoundingClientRect().height)"
+    assert browser.run(tall)
+    assert all(10 <= height <= 30 for height in browser.run(tall))
     # The names of checks stay in view while the days are scrolled.
     browser.run("document.querySelector('.board .scroll').scrollLeft = 300")
     left = "return document.querySelector('.board tbody th').getBoundingClientRect().left"
