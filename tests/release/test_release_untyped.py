@@ -119,16 +119,17 @@ def test_a_declared_text_is_not_ordered_against_an_untyped_one(tmp_path: Path) -
 
 
 ADVICE = {
-    "a < 5": "--schema 'a INTEGER' (csv_schema={'a': 'INTEGER'})",
+    "a < 5": "--schema 'a DOUBLE' (csv_schema={'a': 'DOUBLE'})",
+    "a = 5": "--schema 'a INTEGER' (csv_schema={'a': 'INTEGER'})",
     "a = -5000000000": "--schema 'a BIGINT'",
     "a = 5.5": "--schema 'a DOUBLE'",
     "a = true": "--schema 'a BOOLEAN'",
-    "a > '10'": "--schema 'a INTEGER'",
+    "a > '10'": "--schema 'a DOUBLE'",
     "a > '2020-01-31'": "--schema 'a DATE'",
     "a > '2020-01-31 10:00'": "--schema 'a TIMESTAMP'",
-    "a > b": "--schema 'a INTEGER'",
-    '"order" > 1': """--schema '"order" INTEGER'""",
-    '"it\'s" > 1': """--schema '"it'"'"'s" INTEGER'""",
+    "a > b": "--schema 'a DOUBLE'",
+    '"order" > 1': """--schema '"order" DOUBLE'""",
+    '"it\'s" > 1': """--schema '"it'"'"'s" DOUBLE'""",
 }
 
 
@@ -147,8 +148,8 @@ def test_the_remedy_for_a_frame_works(tmp_path: Path) -> None:
     frame = objects(tmp_path)
     with dpdb.open(frame, constraints=RULE) as session, pytest.raises(PredicateError) as caught:
         session.dp_count(1.0, where="a > 5")
-    assert "frame.astype({'a': 'Int64'})" in str(caught.value)
-    typed = frame.astype({"a": "Int64"})
+    assert "frame.astype({'a': 'float64'})" in str(caught.value)
+    typed = frame.astype({"a": "float64"})
     with replaced_noise(StubNoise()), dpdb.open(typed, constraints=RULE) as session:
         assert session.dp_count(1.0, where="a > 5").value == 2  # type: ignore[union-attr]
 
@@ -158,6 +159,20 @@ def test_the_remedy_on_the_command_line_works(tmp_path: Path, capsys: pytest.Cap
     assert main(command) == 2
     error = capsys.readouterr().err
     assert main([*command, "--schema", error.split("--schema '")[1].split("'")[0]]) == 0
+
+
+def test_amounts_lose_no_cell_by_the_type_that_is_advised(tmp_path: Path) -> None:
+    """As INTEGER -0.5 would be NULL, which breaks no rule."""
+    path = tmp_path / "shop.csv"
+    path.write_text("amount\n12.5\n-0.5\n-3\n")
+    with pytest.raises(ConstraintTypeError) as caught:
+        dpdb.open(path, constraints="amount >= 0")
+    option = str(caught.value).split("csv_schema={'amount': '")[1].split("'")[0]
+    with (
+        replaced_noise(StubNoise()),
+        dpdb.open(path, constraints="amount >= 0", csv_schema={"amount": option}) as session,
+    ):
+        assert session.dp_inconsistency("repair", 1.0).value == 2  # type: ignore[union-attr]
 
 
 def test_comparing_typed_with_untyped_names_the_type_to_give(tmp_path: Path) -> None:

@@ -305,13 +305,19 @@ def untyped_problem(column: Column, value: LiteralValue | None = None, *, ordere
     if not column.is_untyped or (is_text and not ordered):
         return None
     why = "as text '10' is below '9'" if ordered else f"{value} is no text"
-    advice = typing_advice(column, value)
+    advice = typing_advice(column, value, ordered=ordered)
     return f"column {column.name!r} is text because nobody has given it a type, but {why}; {advice}"
 
 
-def typing_advice(column: Column, value: LiteralValue | None = None) -> str:
-    """Say how to give an untyped column a type, such as that of a literal it is compared with."""
+def typing_advice(column: Column, value: LiteralValue | None = None, *, ordered: bool = False) -> str:
+    """Say how to give an untyped column a type, such as that of a literal it is compared with.
+
+    Amounts are often compared with 0: as INTEGER the cell 12.50 would be NULL, and -0.50 break no rule unseen. So what
+    is ordered is advised to be DOUBLE.
+    """
     kind = "INTEGER" if value is None else _likely_type(value)
+    if kind == "INTEGER" and ordered:
+        kind = "DOUBLE"
     if column.origin is TypeOrigin.OBJECTS:
         dtype = _FRAME_TYPES.get(kind, "datetime64[us]")
         return f"give it one, such as frame.astype({{{column.name!r}: {dtype!r}}}), or 'string' to compare it as text"
