@@ -66,9 +66,9 @@ def named(ran: list[str], *names: str) -> list[str]:
 def boxes() -> list[tuple[str, str, list[str]]]:
     """Return name, words and lines of each stage, in the order of the arrows."""
     ran, noisy = files(), release()
-    edges = [f"{u:5} {v:5} {dc:3}" for u, v, dc in first_edges(3)]
+    edges = [f"{u:5} {v:5} {dc:3}" for u, v, dc in first_edges(2)]
     return [
-        ("1. rule", "a line of text becomes a tree of SQL (sqlglot)", ["zip_code -> city", "", "and six more"]),
+        ("1. rule", "sqlglot makes a tree of SQL of it", ["zip_code -> city", "and six more"]),
         ("2. self-join", "DuckDB joins the table with itself", [
             *named(ran, "dependency_row", "conflict_pairs"), "a.zip_code = b.zip_code", "AND a.city <> b.city",
         ]),
