@@ -246,7 +246,7 @@ def test_a_server_names_its_rows_to_programs_and_models(folder: Path) -> None:
             assert not refused, number
             checked, refused = await tools.call(ann, "check", {"suite": "nightly", "epsilon": 100})
             assert not refused, checked
-            return number, checked, await desk.history(ann)
+            return number.values, checked.values, await desk.history(ann)
         finally:
             desk.close()
 
