@@ -405,7 +405,7 @@ def test_what_is_said_to_be_spent_is_what_was_debited_now(served: Server) -> Non
         assert [one["M"] for one in found] == ["epsilon 0.01 by 1 release"] * 2
         assert found[0]["D"] != found[1]["D"]  # without a run id each is a run of its own, which has a name
         told += [(text, one["D"].removeprefix("run ")) for one in found]
-    with sqlite3.connect(served.site.folder / "audit.sqlite") as audit:
+    with contextlib.closing(sqlite3.connect(served.site.folder / "audit.sqlite")) as audit:
         rows = audit.execute("SELECT text, releases FROM statement WHERE outcome = 'answered'").fetchall()
     listed = [(text, json.loads(ids)[0]) for text, ids in rows if ids and text in {one for one, _ in told}]
     assert sorted(listed) == sorted(told)
@@ -414,7 +414,7 @@ def test_what_is_said_to_be_spent_is_what_was_debited_now(served: Server) -> Non
 
 def audited_epsilon(server: Server) -> float:
     """All that the audit says to have been debited."""
-    with sqlite3.connect(server.site.folder / "audit.sqlite") as audit:
+    with contextlib.closing(sqlite3.connect(server.site.folder / "audit.sqlite")) as audit:
         return sum(float(epsilon) for (epsilon,) in audit.execute("SELECT epsilon FROM statement") if epsilon)
 
 
@@ -568,6 +568,6 @@ def test_the_audit_names_the_door(served: Server) -> None:
     text = f"{PAID} -- {re.sub(r'[^a-z]', '', 'for the audit')}"
     with client(served) as wire:
         wire.query(text)
-    with sqlite3.connect(served.site.folder / "audit.sqlite") as audit:
+    with contextlib.closing(sqlite3.connect(served.site.folder / "audit.sqlite")) as audit:
         [row] = audit.execute("SELECT who, door, address, outcome, epsilon FROM statement WHERE text = ?", [text])
     assert row == ("ann", "postgres", "127.0.0.1", "answered", "0.01")
