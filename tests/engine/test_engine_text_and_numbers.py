@@ -131,7 +131,7 @@ def test_the_remedy_for_cells_that_nobody_has_typed_comes_first(tmp_path: Path) 
     (tmp_path / "t.csv").write_text("amt,day\n10,2024-01-01\n9,2024-01-02\n")
     with dpdb.open(tmp_path / "t.csv", constraints="amt -> day", budget=9) as session:
         for condition, option in {
-            "amt > 9": "--schema 'amt INTEGER'",
+            "amt > 9": "--schema 'amt DOUBLE'",
             "amt = 9.5": "--schema 'amt DOUBLE'",
             "day = DATE '2024-01-01'": "--schema 'day DATE'",
         }.items():

@@ -83,7 +83,7 @@ ACCEPTED: list[tuple[str, list[int]]] = [
     ("price < 0.105", [2, 3, 6]),
     ("price < 100000", [0, 1, 2, 3, 5, 6]),
     ("name = 'abc'", [0]),
-    ("name = 5", [5]),
+    ("name = '5'", [5]),
     ("name = 'it''s'", [3]),
     ("name = ''", [2]),
     ("name < 'b'", [0, 1, 2, 5]),

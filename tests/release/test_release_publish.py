@@ -92,7 +92,8 @@ class NotingAccount:
         self.note("record")
         self.answers.append(level.answer)
 
-    def end_suite(self, held: SuiteReservation, answer: str) -> None:
+    def end_suite(self, held: SuiteReservation, answer: str, last: SuiteLevel | None = None) -> None:
+        assert last is None
         self.note("end")
         self.answers.append(answer)
 

@@ -42,9 +42,18 @@ def of_postgres(request: pytest.FixtureRequest) -> Callable[[Any], tuple[Any, di
 def of_spark(name: str) -> Callable[[pytest.FixtureRequest], Callable[[Any], tuple[Any, dict[str, Any]]]]:
     def given(request: pytest.FixtureRequest) -> Callable[[Any], tuple[Any, dict[str, Any]]]:
         session = request.getfixturevalue(name)
-        return lambda rows: (session.createDataFrame(rows), {"gather_rows": 999})
+        return lambda rows: (_frame(session, rows), {"gather_rows": 999})
 
     return given
+
+
+def _frame(session: Any, rows: Any) -> Any:
+    """Make a frame; of no rows types are not read from Arrow, and are to be given."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return session.createDataFrame(
+        rows if rows.num_rows else [], None if rows.num_rows else from_arrow_schema(rows.schema)
+    )
 
 
 ENGINES: dict[str, Callable[[pytest.FixtureRequest], Callable[[Any], tuple[Any, dict[str, Any]]]]] = {

@@ -56,7 +56,7 @@ def check(spark: Any, seeds: Sequence[int]) -> None:
 
 
 @pytest.mark.heavy(family="values")
-@pytest.mark.parametrize("seed", fifth([0, 1, 2, 4, 5]))  # 3 has no conflict
+@pytest.mark.parametrize("seed", fifth([1, 2, 4, 5, 6]))  # 0 and 3 have no conflict
 def test_random_tables(spark: Any, seed: int) -> None:
     check(spark, [seed])
 

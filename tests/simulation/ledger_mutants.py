@@ -127,7 +127,7 @@ def settled_otherwise(change: Callable[[list[Any]], list[Any]]) -> Iterator[None
     def changed(state: Any, charges: Any, place: int) -> Any:
         return rows(state, change(list(charges)), place)
 
-    with patch.object(runs, "settlement_rows", changed), patch.object(acts, "settlement_rows", changed):
+    with patch.object(runs, "settlement_rows", changed):
         yield
 
 

@@ -17,7 +17,8 @@ from suite_door import door_with_suite
 
 from dpdb.database import sql_file
 from dpdb.doors.cli import main
-from dpdb.doors.sql import FrontEnd
+from dpdb.doors.sql import AskedErrors, FrontEnd
+from dpdb.doors.sql.child import remote_database
 from dpdb.doors.sql.child.messages import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase
 from dpdb.doors.sql.child.worker import _database, _Request
@@ -159,7 +160,10 @@ def test_attacks_at_the_command_line_give_one_line_and_exit_code_2(
     assert not shows_private(err)
 
 
-def test_an_error_after_the_debit_is_about_released_values(front_end: FrontEnd) -> None:
+def test_an_error_after_the_debit_is_about_released_values(
+    front_end: FrontEnd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote_database, "_ERRORS", AskedErrors("statements that failed"))  # others may have filled it
     lines: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
