@@ -1,4 +1,4 @@
-"""Whether a number says too little, by public figures alone; and that the epsilon which is advised does what it says.
+"""Whether a number says too little, by public figures alone; and that most epsilons which are advised do.
 
 Statistical tests here fail by chance less than once in a million runs: each says how.
 """
@@ -75,13 +75,13 @@ def test_it_reads_published_fields_only_and_changes_none() -> None:
 def test_every_surface_says_it_with_the_epsilon_that_would_do() -> None:
     found, share = release(), release(0.02, 0.01, quantity="share of rows", raw=0.02, estimate_upper=0.05)
     text = releases_text([found], "text")
-    assert "  too noisy at this epsilon (1.1 would do)  " in text
+    assert "  too noisy at this epsilon (1.1 might do)  " in text
     assert (
-        "\nToo noisy: minimal_inconsistency; epsilon 1.1 for this number alone would do, if it is 48 or more.\n" in text
+        "\nToo noisy: minimal_inconsistency; epsilon 1.1 for this number alone might do, if it is 48 or more.\n" in text
     )
-    assert "meaning   too noisy at this epsilon; epsilon 1.1 for this number alone would do, if it is 48" in str(found)
+    assert "meaning   too noisy at this epsilon; epsilon 1.1 for this number alone might do, if it is 48" in str(found)
     assert would_do_words(share).endswith("if it is 3.000% or more")
-    assert "would do" not in too_noisy_words(release(epsilon=0))
+    assert "might do" not in too_noisy_words(release(epsilon=0))
     used = release(population="rows used, at most 2 of each person")
     assert "(rows used, at most 2 of each person)" in releases_text([used], "text")
     assert "(rows used, at most 2 of each person)" in str(used)
@@ -108,23 +108,26 @@ def test_what_is_known_well_is_not_called_noisy_and_what_is_not_is() -> None:
 
 @pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("measure", ["minimal_inconsistency", "problematic"])
-def test_the_advised_epsilon_would_do(measure: str) -> None:
-    """Where the number is as large as the advice supposes, half of the releases at its epsilon are not too noisy.
+def test_most_of_the_advised_epsilons_do(measure: str) -> None:
+    """Where the number is as large as the advice supposes, most releases at its epsilon are not too noisy.
 
-    And are within two fifths of the truth. At least nine of ten are; fewer than 10 of 24 are so once in 10^9.
+    And of these most are within two fifths of the truth. Of 1,991 advices .74 did, of the other measure .88: what a
+    small theta has cut off may need more, so that it only might do. Fewer than 24 of 60 do once in 10^8.
     """
     truth = {"minimal_inconsistency": PAIRS, "problematic": ROWS}[measure]
+    good = []
     with dpdb.open(HOSPITAL, constraints=RULES, budget=10**6) as session:
-        while True:
-            first = session.dp_inconsistency(measure, 0.3)
-            found = enough(first)
-            if found is not None and found.size <= truth:
-                break
-        assert found.amount is not None
-        again = [session.dp_inconsistency(measure, found.amount) for _ in range(24)]
-    good = [one for one in again if enough(one) is None]
-    assert len(good) >= 10
-    assert sum(abs(one.value / truth - 1) < 0.4 for one in good) >= len(good) / 2
+        advised = 0
+        while advised < 60:
+            found = enough(session.dp_inconsistency(measure, 0.3))
+            if found is None or found.size > truth:
+                continue
+            advised += 1
+            assert found.amount is not None
+            again = session.dp_inconsistency(measure, found.amount)
+            good += [] if enough(again) is not None else [again.value]
+    assert len(good) >= 24
+    assert sum(abs(value / truth - 1) < 0.4 for value in good) >= len(good) / 2
 
 
 @pytest.mark.heavy(family="long")

@@ -118,7 +118,7 @@ def test_words_of_the_page() -> None:
         "rows with the same zip_code must have the same city"
     )
     assert constraint_words(HOSTILE) is None
-    assert "; too noisy at this epsilon (1.6 would do)" in latest_words(release(value=1, noise_scale=2.0))
+    assert "; too noisy at this epsilon (1.6 might do)" in latest_words(release(value=1, noise_scale=2.0))
     greedy = release(mechanism="greedy")
     assert words_of(greedy).counted == "rows of a cover that removes all conflicts; half as many may do"
     assert words_of(release("unheard_of")).counted == release().estimand

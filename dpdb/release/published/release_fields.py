@@ -320,7 +320,7 @@ _EXACT = 0.5  # rows: noise below it rounds to nothing
 
 
 class Enough(NamedTuple):
-    """A cost that would do: `amount` of `parameter` (None where the release had none of its own), from `size` on."""
+    """A cost that might do: `amount` of `parameter` (None where the release had none of its own), from `size` on."""
 
     parameter: str
     amount: Decimal | None
@@ -328,14 +328,15 @@ class Enough(NamedTuple):
 
 
 def enough(release: ReleaseFields) -> Enough | None:
-    """Return what would do for a number that is too noisy; None for one that is not. Reads what is published alone.
+    """Return what might do for a number that is too noisy; None for one that is not. Reads what is published alone.
 
     With bounds on both sides a number is too noisy if it is below its noise scale: they say how little is known of it.
     Without an upper bound it is so if zero is in the interval at theta, or theta may cut it off and it is below
     `_CUT_SCALES` noise scales. A count whose noise rounds to nothing is exact, and never too noisy; nor is a verdict.
 
-    The cost that would do is that at which a number of this size is `_ENOUGH` noise scales. The size is that of the
-    value, or, where that is less, what the noise may hide: of smaller numbers, or of none, nothing is promised.
+    The cost that might do is that at which a number of this size is `_ENOUGH` noise scales. The size is that of the
+    value, or, where that is less, what the noise may hide: of smaller numbers, or of none, nothing is said. Nor is it
+    certain for larger ones: what theta has cut off may need more (`tests/release/test_release_too_noisy.py`).
     """
     scale, value, tail = release.noise_scale, release.value, _tail(release)
     is_share = release.quantity in (SHARE, PER_ROW)
@@ -366,25 +367,25 @@ def _tail(release: ReleaseFields) -> float:
 
 
 def too_noisy_words(release: ReleaseFields) -> str:
-    """Say that a number is too noisy, with what would do; empty for one that is not."""
+    """Say that a number is too noisy, with what might do; empty for one that is not."""
     found = enough(release)
     if found is None:
         return ""
-    would_do = "" if found.amount is None else f" ({found.amount:f} would do)"
+    would_do = "" if found.amount is None else f" ({found.amount:f} might do)"
     return f"too noisy at this {found.parameter}{would_do}"
 
 
 def would_do_words(release: ReleaseFields) -> str:
-    """Say under which condition the cost would do; empty where nothing is too noisy, or nothing can be said."""
+    """Say under which condition the cost might do; empty where nothing is too noisy, or nothing can be said."""
     found = enough(release)
     if found is None or found.amount is None:
         return ""
     size = number_words(found.size, release.quantity)
-    return f"{found.parameter} {found.amount:f} for this number alone would do, if it is {size} or more"
+    return f"{found.parameter} {found.amount:f} for this number alone might do, if it is {size} or more"
 
 
 def noisy_meaning(release: ReleaseFields) -> str:
-    """Say in place of a meaning that a number is too noisy, and what would do when; empty for one that is not."""
+    """Say in place of a meaning that a number is too noisy, and what might do when; empty for one that is not."""
     found = enough(release)
     if found is None:
         return ""
