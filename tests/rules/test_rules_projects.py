@@ -70,6 +70,13 @@ def test_tests_of_some_folders_are_listed_with_every_table(project: Path) -> Non
     ]
 
 
+def test_what_is_said_of_all_tests_holds_for_each(project: Path) -> None:
+    (project / "dbt_project.yml").write_text("name: shop\ndata_tests: {+where: qty > 0}")
+    assert 'NOT NULL("Zip Code") WHERE qty > 0' in [rule.text for rule in import_rules(project, "orders").rules]
+    (project / "dbt_project.yml").write_text("name: shop\ndata_tests: {shop: {+enabled: false}}")
+    assert import_rules(project, "orders").rules == ()
+
+
 def test_a_suite_for_each_table(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "models" / "more.yml").write_text("models: [{name: items, columns: [{name: a, tests: [unique]}]}]")
     assert [each.table for each in import_tables(project)] == ["items", "orders"]
@@ -117,6 +124,9 @@ def test_a_statement_that_cannot_be_read_leaves_out_itself(tmp_path: Path) -> No
     assert [rule.text for rule in found["good"].rules] == ["NOT NULL(a)"]
     assert not found["bad"].rules
     assert [item.origin for item in found["bad"].left_out] == ["CREATE TABLE bad (a int NOT NULL CHECK (((a > 0))"]
+    (tmp_path / "cut.sql").write_text("COPY t (a) FROM stdin;\n1\n" * 50_000)
+    with pytest.raises(ParameterError, match="the data of COPY have no end"):
+        import_rules(tmp_path / "cut.sql")
     (tmp_path / "none.sql").write_text("CREATE TABLE (((;")
     with pytest.raises(ParameterError, match="no SQL of dialect 'postgres'"):
         import_rules(tmp_path / "none.sql")

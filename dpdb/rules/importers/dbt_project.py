@@ -21,6 +21,7 @@ from dpdb.rules.options import Options, mapping, texts
 from dpdb.rules.texts import checked
 
 _MOST_FILES = 50_000
+_OF_ALL = (*SETTINGS, "where", "enabled")
 _OTHERS = {"dbt_packages", "target", "dbt_modules"}
 _REFERENCE = re.compile(r"\{\{-?\s*(?:ref|source)\s*\(([^{}]*)\)\s*-?\}\}")
 _CONFIG = re.compile(r"\{\{-?\s*config\s*\((.*?)\)\s*-?\}\}", re.DOTALL)
@@ -92,7 +93,7 @@ def _of_all_tests(settings: Mapping[str, Any], found: Found) -> dict[str, Any]:
         said = mapping(settings.get(key))
         for block in (said, mapping(said.get(str(settings.get("name"))))):
             for name, value in block.items():
-                if name.removeprefix("+") in SETTINGS:
+                if name.removeprefix("+") in _OF_ALL:
                     defaults[name.removeprefix("+")] = value
                 elif isinstance(value, Mapping) and name != settings.get("name") and not name.startswith("+"):
                     reason = "it says something of the tests of some folders or packages, which dpdb does not read"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from sqlglot import exp
@@ -18,13 +18,11 @@ from sqlglot.errors import SqlglotError
 from dpdb.bounded_parser import TooMuchWorkError, parse_script
 from dpdb.errors import ParameterError
 
-_NOT_SQL = (
-    (re.compile(r"^COPY\b[^;]*\bFROM\s+stdin\b[^;]*;[ \t]*\n(?:.*\n)*?\\\.[ \t]*$", re.IGNORECASE | re.MULTILINE), ""),
-    (re.compile(r"^\\.*$", re.MULTILINE), ""),
-    (re.compile(r"^[ \t]*(?:GO(?:[ \t]+\d+)?|/)[ \t]*;?[ \t]*$", re.IGNORECASE | re.MULTILINE), ";"),
-    # How the rows are stored says nothing of them.
-    (re.compile(r"\b(PRIMARY\s+KEY|UNIQUE)\s+(?:NON)?CLUSTERED\b", re.IGNORECASE), r"\1"),
-)
+_COPY = re.compile(r"COPY\b[^;]*\bFROM\s+stdin\b[^;]*;\s*", re.IGNORECASE)
+_END_OF_DATA = "\\."
+_BETWEEN = re.compile(r"\s*(?:GO(?:\s+\d+)?|/)\s*;?\s*", re.IGNORECASE)
+# How the rows are stored says nothing of them.
+_STORED = re.compile(r"\b(PRIMARY\s+KEY|UNIQUE)\s+(?:NON)?CLUSTERED\b", re.IGNORECASE)
 
 
 def statements_of(text: str, dialect: str) -> Iterator[exp.Expr | str | None]:
@@ -40,10 +38,9 @@ def statements_of(text: str, dialect: str) -> Iterator[exp.Expr | str | None]:
     Raises
     ------
     ParameterError
-        If there is no such dialect, or none of the statements is SQL of it.
+        If there is no such dialect, none of the statements is SQL of it, or the data of a COPY have no end.
     """
-    for pattern, instead in _NOT_SQL:
-        text = pattern.sub(instead, text)
+    text = _STORED.sub(r"\1", "\n".join(_sql_of(text.split("\n"))))
     try:
         yield from _parsed(text, dialect)
         return
@@ -58,6 +55,26 @@ def statements_of(text: str, dialect: str) -> Iterator[exp.Expr | str | None]:
         raise whole
     for part, trees in each:
         yield from [part] if trees is None else trees
+
+
+def _sql_of(lines: Iterable[str]) -> Iterator[str]:
+    """Return the lines of a script without data and commands, a semicolon between its batches; each line is read once.
+
+    Raises
+    ------
+    ParameterError
+        If data have no end.
+    """
+    in_data = False
+    for line in lines:
+        if in_data:
+            in_data = line.rstrip() != _END_OF_DATA
+        elif _COPY.fullmatch(line):
+            in_data = True
+        elif not line.startswith("\\"):
+            yield ";" if _BETWEEN.fullmatch(line) else line
+    if in_data:
+        raise ParameterError(f"the data of COPY have no end ({_END_OF_DATA}): the file is cut off")
 
 
 def _tree(text: str, dialect: str) -> list[exp.Expr | None] | None:
