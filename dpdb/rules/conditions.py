@@ -73,13 +73,15 @@ def read_rule(text: str) -> tuple[DenialConstraint, ...]:
 
 def plain(node: exp.Expr) -> exp.Expr:
     """Return a tree in dpdb's words, of a condition or a part of it."""
-    node = node.copy()
+    return _rewritten(node.copy())
+
+
+def _rewritten(node: exp.Expr) -> exp.Expr:
     for child in list(node.iter_expressions()):
-        child.replace(plain(child))
-    for kind, write in _WRITERS.items():
-        if type(node) is kind:
-            return write(node)
-    return node
+        if (written := _rewritten(child)) is not child:
+            child.replace(written)
+    write = _WRITERS.get(type(node))
+    return node if write is None else write(node)
 
 
 def literal_cast(node: exp.Expr) -> exp.Expr:

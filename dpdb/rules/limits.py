@@ -164,7 +164,7 @@ def number(said: object) -> Fraction | None:
     return Fraction(value) if value.is_finite() and abs(value.adjusted()) <= _LONGEST_NUMBER else None
 
 
-def above(said: object, *, percent: bool) -> Fraction:
+def _above(said: object, *, percent: bool) -> Fraction:
     """Return the largest amount that is not above a number.
 
     Raises
@@ -178,7 +178,7 @@ def above(said: object, *, percent: bool) -> Fraction:
     return value / 100 if percent else Fraction(floor(value))
 
 
-def reaching(said: object, *, percent: bool) -> Fraction:
+def _reaching(said: object, *, percent: bool) -> Fraction:
     """Return the largest amount that is below a number: of shares, the next one that a limit can have.
 
     Raises
@@ -215,9 +215,9 @@ def largest_met(sign: str, said: object, *, percent: bool = False) -> Fraction:
         `EVERY` if all amounts meet it.
     """
     if sign == "<":
-        return reaching(said, percent=percent)
+        return _reaching(said, percent=percent)
     if sign == "<=":
-        return above(said, percent=percent)
+        return _above(said, percent=percent)
     value = _any_number(said)
     if sign == "=" and value == 0:
         return Fraction(0)

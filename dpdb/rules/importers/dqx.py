@@ -41,7 +41,7 @@ def import_dqx(document: object, found: Found) -> None:
             arguments = dict(mapping(check.get("arguments")))
             if columns is not None:
                 arguments["columns" if isinstance(columns, list) else "column"] = columns
-            _take(name, Options(given, _SILENT | {"for_each_column"}), arguments, table)
+            _take(name, Options(given, _SILENT), arguments, table)
 
 
 def _take(name: str, options: Options, arguments: Mapping[str, Any], table: TableRules) -> None:
