@@ -42,7 +42,7 @@ Condition: TypeAlias = tuple[BoundPredicate, ...]
 
 
 def load_kernels(
-    constraints: Sequence[BoundConstraint], statistics: Iterable[str], *, lists_edges: bool = False, again: bool = False
+    constraints: Sequence[BoundConstraint], statistics: Iterable[str], *, lists_edges: bool = False
 ) -> None:
     """Load the kernels that some statistics of a slice's conflict graph under these constraints need.
 
@@ -52,8 +52,6 @@ def load_kernels(
     ----------
     lists_edges : bool
         Whether all edges are listed, as `Slice.lists_edges`.
-    again : bool
-        Whether slices were read before: then more are expected, and what only saves time is loaded, too.
     """
     shapes = [dc.shape for dc in constraints if not dc.constraint.is_single_tuple]
     ordered = any(shape is not None and shape.order is not None for shape in shapes)
@@ -63,7 +61,7 @@ def load_kernels(
             load_block_kernels(statistic, ordered=ordered, listed=listed, alone=len(shapes) == 1)
         if listed:
             load_edge_kernels(statistic)
-        elif again and statistic == "projected_edges":
+        elif statistic == "projected_edges":
             load_counted_projection()
 
 

@@ -263,7 +263,7 @@ class MeasurePart(Part):
     def _changed(self, change: Callable[[str, Mechanism], Mechanism]) -> MeasurePart:
         return replace(self, measures=tuple((name, change(name, mechanism)) for name, mechanism in self.measures))
 
-    def load(self, *, again: bool) -> None:
+    def load(self) -> None:
         """Load the code of closed forms, and the kernels of its graph."""
         if any(mechanism.exact_kind for _, mechanism in self.measures):
             from dpdb.engine import load_counting  # few rules have one
@@ -271,7 +271,7 @@ class MeasurePart(Part):
             load_counting(self.rules)
         if self.reads_graph:
             read = [mechanism.reads for _, mechanism in self.measures if mechanism.exact_kind is None]
-            load_kernels(self.rules, read, lists_edges=self.lists_edges, again=again)
+            load_kernels(self.rules, read, lists_edges=self.lists_edges)
 
     def _statistics(self, slices: PrivateSlices) -> SliceStatistics:
         """Return the statistics of the slice. What needs no graph reads no more of its statistics than they have."""

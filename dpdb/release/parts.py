@@ -109,8 +109,8 @@ class Part(ABC):
     def costs(self) -> tuple[int, ...]:
         """The cost of each draw for a unit, in nano-epsilon; empty if the release is paid in rho."""
 
-    def load(self, *, again: bool) -> None:  # noqa: B027 - most have nothing to load
-        """Load and compile the code of the draw. Reads constraint shapes only. `again`: see `load_kernels`."""
+    def load(self) -> None:  # noqa: B027 - most have nothing to load
+        """Load and compile the code of the draw. Reads constraint shapes only."""
 
     @abstractmethod
     def rehearse(self, slices: PrivateSlices) -> None:
@@ -156,12 +156,12 @@ class Prepared:
     slices: Slices
     table: PublicTable
 
-    def load(self, *, again: bool = False) -> None:
+    def load(self) -> None:
         """Load and compile all code of the draw, before the debit. Reads constraint shapes only."""
         check_samplers(gaussian=self.ask.rho is not None)
         self.table.opened.rehearse(self.slices.predicates, counts=self.ask.counts_rows)
         for part in self.parts:
-            part.load(again=again)
+            part.load()
 
     def rehearse(self, slices: PrivateSlices) -> None:
         """Ask what the draw will ask, of a table without rows: all of the first slice, the predicates of the others."""

@@ -150,7 +150,7 @@ class Session(Verbs, Closing):
         """
         prepared = self.prepare(ask, who=who)
         return self._publish_compared(
-            lambda: prepared.load(again=len(self._private) > 0),
+            prepared.load,
             prepared.rehearse,
             lambda: prepared.draw(self._private, self._progress),
             lambda load, draw: publish(self._account, prepared.charge, load, draw),

@@ -16,7 +16,7 @@ from dpdb.graph.steps import THREADS, Steps, finished, finished_all
 from dpdb.thresholds import SUM_IN_PAIRS
 
 if TYPE_CHECKING:
-    from dpdb.graph.kernels.block_degrees import Members, Special
+    from dpdb.graph.kernels.block_degrees import Members, Minorities
     from dpdb.graph.kernels.blocks import Blocks
 
 Codes = NDArray[np.int32]
@@ -37,12 +37,13 @@ def block_degrees(
         Shape `(constraints, constraints)`, see `BlockGraph`.
     """
     total = np.zeros(blocks.group.shape[1], np.int64)
+    minorities = _minorities(constraints, total.size)
     for k, constraint in constraints.items():
         earlier = {j: other for j, other in constraints.items() if j < k and tested[k, j]}
         if _sums_are_less(constraint, list(earlier.values()), _sizes(blocks, k, constraint)):
             total += finished(counted_by_sums(constraint, list(earlier.values())))
         else:
-            total += counted_from_minority(blocks, k, constraint, earlier)
+            total += counted_from_minority(blocks, k, constraint, earlier, minorities)
     return total
 
 
@@ -56,17 +57,11 @@ def _sums_are_less(constraint: BlockConstraint, earlier: Sequence[BlockConstrain
     """Return whether sums are allowed and less work than looking at pairs, which groups with a small minority have."""
     if constraint.ordered + sum(other.ordered for other in earlier) > 1:
         return False  # dominance in four dimensions
-    special = np.flatnonzero(_special(constraint, earlier) & (constraint.group >= 0))
-    one = np.bincount(constraint.group[special], minlength=constraint.group_count).astype(float)
+    one = np.bincount(constraint.group[constraint.minority], minlength=constraint.group_count).astype(float)
     plain = constraint.ordered or bool(earlier)  # else majority rows are counted at once
     other = sizes if plain else one
     sums = (1 if constraint.ordered else 2) * 3 ** len(earlier)
     return bool(one @ other > SUM_IN_PAIRS.at * sums * int(sizes.sum(dtype=np.int64)))
-
-
-def _special(constraint: BlockConstraint, earlier: Sequence[BlockConstraint]) -> NDArray[np.bool_]:
-    special: NDArray[np.bool_] = np.logical_or.reduce([other.minority for other in (constraint, *earlier)])
-    return special
 
 
 # -- sums: O(rows log rows) each ----------------------------------------------------------------------------------
@@ -139,7 +134,11 @@ def _add_crossings(
 
 
 def counted_from_minority(
-    blocks: Blocks, k: int, constraint: BlockConstraint, earlier: Mapping[int, BlockConstraint]
+    blocks: Blocks,
+    k: int,
+    constraint: BlockConstraint,
+    earlier: Mapping[int, BlockConstraint],
+    minorities: Minorities | None = None,
 ) -> NDArray[np.int64]:
     """Count the same from each group's minority rows: all pairs of constraint k, without those that violate others.
 
@@ -147,11 +146,14 @@ def counted_from_minority(
     ----------
     blocks : Blocks
         Of the graph, in which `constraint` has the position k and each earlier one that of its key.
+    minorities : Minorities, optional
+        Of these and other constraints of the graph, where they are known already.
     """
     several = constraint.ordered or constraint.both
     degrees = _pairs_counted(constraint) if several else _pairs_of_classes(constraint, _sizes(blocks, k, constraint))
     if earlier:
-        for share in _shares_taken_back(blocks, k, constraint, earlier):
+        known = _minorities(earlier, constraint.group.size) if minorities is None else minorities
+        for share in _shares_taken_back(blocks, k, constraint, list(earlier), known):
             degrees += share
     return degrees
 
@@ -194,28 +196,47 @@ def _share(members: Members, ordered: int, part: int) -> Steps[NDArray[np.int32]
 
 
 def _shares_taken_back(
-    blocks: Blocks, k: int, constraint: BlockConstraint, earlier: Mapping[int, BlockConstraint]
+    blocks: Blocks, k: int, constraint: BlockConstraint, earlier: Sequence[int], minorities: Minorities
 ) -> list[NDArray[np.int32]]:
-    from dpdb.graph.kernels.block_degrees import Special
-
-    marked = _special(constraint, list(earlier.values())) & (constraint.group >= 0)
-    rows = np.flatnonzero(marked).astype(np.int32)
-    order, starts = sort_into_groups(constraint.group[rows], constraint.group_count)
-    special = Special(rows[order], starts, marked)
-    positions = np.array(list(earlier), np.int64)
-    return finished_all([_taken_back(blocks, k, positions, special, part) for part in range(THREADS)])
+    rows = np.flatnonzero(blocks.minority & (constraint.group >= 0)).astype(np.int32)
+    special = sort_into_groups(constraint.group, constraint.group_count, rows)
+    whole = blocks.members[k], blocks.starts[k, : constraint.group_count + 1]
+    met = _Met(minorities, whole, special)
+    return finished_all([_taken_back(blocks, k, np.array(earlier), met, part) for part in range(THREADS)])
 
 
-def _taken_back(
-    blocks: Blocks, k: int, earlier: NDArray[np.int64], special: Special, part: int
-) -> Steps[NDArray[np.int32]]:
-    from dpdb.graph.kernels.block_degrees import CHUNK, Chunk, take_back
+class _Met(NamedTuple):
+    """The rows that minority rows of a constraint meet, and where each group begins: all, and those of any minority."""
 
-    degree = np.zeros(special.marked.size, np.int32)
+    minorities: Minorities
+    whole: tuple[Codes, Codes]
+    special: tuple[Codes, Codes]
+
+
+def _taken_back(blocks: Blocks, k: int, earlier: NDArray[np.int64], met: _Met, part: int) -> Steps[NDArray[np.int32]]:
+    from dpdb.graph.kernels.block_degrees import CHUNK, Chunk, Entries, take_back
+
+    degree = np.zeros(blocks.minority.size, np.int32)
+    part_of = np.full(len(blocks.group), -1)
+    part_of[earlier] = np.arange(earlier.size)
     group, x, y = np.zeros((3, earlier.size + 1, CHUNK), np.int32)
-    chunk = Chunk(group, x, y, np.zeros_like(earlier), np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int32))
-    for plain in (0, 1):
+    chunk = Chunk(group, x, y, np.zeros_like(earlier), np.empty(CHUNK, np.int64), np.zeros(CHUNK, np.int32))
+    entries = Entries(*np.empty((4, CHUNK * earlier.size), np.int32))
+    for special, (rows, starts) in enumerate((met.whole, met.special)):
         state = np.zeros(3, np.int64)
-        while not take_back(blocks, k, earlier, special, plain, chunk, part, THREADS, degree, state, steps.WORK):
+        while not take_back(
+            blocks, k, earlier, part_of, met.minorities, rows, starts, special,
+            chunk, entries, part, THREADS, degree, state, steps.WORK,
+        ):  # fmt: skip
             yield
     return degree
+
+
+def _minorities(constraints: Mapping[int, BlockConstraint], row_count: int) -> Minorities:
+    """List the constraints in whose minority each row is."""
+    from dpdb.graph.kernels.block_degrees import Minorities
+
+    rows = [np.flatnonzero(constraint.minority).astype(np.int32) for constraint in constraints.values()]
+    positions = np.repeat(np.array(list(constraints), np.int32), [each.size for each in rows])
+    order, starts = sort_into_groups(np.concatenate([*rows, np.zeros(0, np.int32)]), row_count)
+    return Minorities(starts, positions[order])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from dpdb.graph.steps import THREADS, Steps, called_all, finished_all, ranges
 from dpdb.thresholds import COUNTED_WORK
 
 if TYPE_CHECKING:
-    from dpdb.compiled import Kernel
     from dpdb.graph.kernels.block_projection import Candidates
     from dpdb.graph.kernels.blocks import Ahead, Blocks, Remaining
     from dpdb.graph.kernels.counted_projection import Special
@@ -227,17 +226,10 @@ class CountedProjection:
         self.least_theta = int(degrees[~blocks.minority].max(initial=1))
 
     def is_faster(self, theta: int, most_edges: int) -> bool:
-        """Return whether it is less work than a scan, which meets the edges that are kept, `most_edges` at most.
-
-        Not before its kernels are loaded: loading takes as long as a scan of a small table.
-        """
+        """Return whether it is less work than a scan, which meets the edges that are kept, `most_edges` at most."""
         made = "_special" in self.__dict__
         work = self._pairs + (0 if made else self._blocks.group.size)
         if theta < self.least_theta or not most_edges > COUNTED_WORK.at * work:
-            return False
-        from dpdb.graph.kernels.counted_projection import project_counted
-
-        if not cast("Kernel", project_counted).loaded:
             return False
         return made or most_edges > COUNTED_WORK.at * (work + self._looks // _VECTOR)
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.compiled import kernel
-from dpdb.graph.kernels.blocks import Blocks
+from dpdb.graph.kernels.blocks import Blocks, conflict
 
 Ints = NDArray[np.int32]
 Number = int | np.int64
@@ -101,22 +101,36 @@ def _count(members: Members, ordered: int, a: int, begin: int, end: int, degree:
     return int(found)
 
 
-class Special(NamedTuple):
-    """The rows of a constraint's groups that are of its minority or of that of an earlier constraint.
+class Minorities(NamedTuple):
+    """In which constraints each row is of its group's minority.
 
     Attributes
     ----------
-    rows : int32
-        Group by group.
-    starts : int32 (groups + 1,)
-        Where each group begins in `rows`.
-    marked : bool (all rows,)
-        Whether a row is in `rows`.
+    starts : int32 (rows + 1,)
+        Where each row's constraints begin.
+    constraints : int32
+        Their positions, row by row, ascending.
     """
 
-    rows: Ints
     starts: Ints
-    marked: NDArray[np.bool_]
+    constraints: Ints
+
+
+class Entries(NamedTuple):
+    """The earlier constraints in whose minority the rows of a chunk are. Scratch.
+
+    Attributes
+    ----------
+    row, constraint : int32
+        The row's place in the chunk, and the constraint's position.
+    group, x : int32
+        The row's codes there.
+    """
+
+    row: Ints
+    constraint: Ints
+    group: Ints
+    x: Ints
 
 
 class Chunk(NamedTuple):
@@ -146,9 +160,13 @@ def take_back(
     blocks: Blocks,
     k: int,
     earlier: NDArray[np.int64],
-    special: Special,
-    plain: int,
+    part_of: NDArray[np.int64],
+    minorities: Minorities,
+    rows: Ints,
+    starts: Ints,
+    special: int,
     chunk: Chunk,
+    entries: Entries,
     part: int,
     parts: int,
     degree: Ints,
@@ -157,69 +175,73 @@ def take_back(
 ) -> bool:
     """Subtract, for each row, pairs that violate constraint k and one of the earlier ones; return whether all are done.
 
-    Every such pair is met from a minority row `a` of k. If the other row is not special, then it is of the majority of
-    all these constraints: so it violates only those with `a` in whose minority `a` is.
+    Every such pair is met from a minority row `a` of k. Of each constraint that a pair violates, one of the two rows is
+    in the minority. So only those constraints are looked at in whose minority `a` is, for all other rows at once, and
+    those in whose minority the other row is, one by one: few, where minorities are small.
 
     Parameters
     ----------
     earlier : int64
         Constraints before k that its pairs may also violate.
-    plain : int
-        1 for the pairs with rows that are not special, 0 for those of two special rows.
+    part_of : int64 (constraints,)
+        The place of each of these in `earlier`; -1 for others.
+    rows, starts
+        The other rows, by groups of k: with `special` those in the minority of any constraint, else all of the groups.
+    special : int
+        1 for the pairs with rows that are in the minority of any constraint, 0 for those with the rest.
     part, parts : int
         Which share of the chunks of each group is done; the shares' results add up.
     degree : int32 (rows,)
         Subtracted from.
     state : int64 (3,)
-        Where to go on: group, rows of it that are done, special rows that the next chunk has met.
+        Where to go on: group, rows of it that are done, minority rows that the next chunk has met.
     work : int
         Pairs to look at before the kernel returns.
     """
-    while state[0] < special.starts.shape[0] - 1:
+    while state[0] < starts.shape[0] - 1:
         group = state[0]
-        concerned = special.rows[special.starts[group] : special.starts[group + 1]]
-        listed = concerned
-        if plain != 0:
-            listed = blocks.members[k, blocks.starts[k, group] : blocks.starts[k, group + 1]]
-        some = False
-        for e in range(earlier.shape[0]):
-            chunk.needed[e] = 0
-            for a in concerned:
-                if _is_needed(blocks, k, earlier[e], plain, np.int64(a)):
-                    chunk.needed[e] = 1
-                    some = True
-                    break
-        while some and state[1] < listed.shape[0]:
+        minority = blocks.short[k, blocks.short_starts[k, group] : blocks.short_starts[k, group + 1]]
+        listed = rows[starts[group] : starts[group + 1]]
+        some = _needed(part_of, minorities, minority, chunk)
+        while (some or special != 0) and minority.shape[0] > 0 and state[1] < listed.shape[0]:
             low = state[1]
             high = min(low + CHUNK, listed.shape[0])
             if (group + low // CHUNK) % parts == part:
-                _gather_all(blocks, k, earlier, special.marked, plain, listed[low:high], chunk)
-                while state[2] < concerned.shape[0]:
+                _gather_all(blocks, k, earlier, listed[low:high], special, chunk)
+                count = _fill_entries(blocks, part_of, minorities, listed[low:high], special, entries)
+                while state[2] < minority.shape[0]:
                     if work <= 0:
                         return False
-                    a = np.int64(concerned[state[2]])
-                    if blocks.place[k, a] < 0:
-                        work -= 1 + _take_back_from(blocks, k, earlier, plain, a, listed[low:high], chunk, degree)
+                    a = np.int64(minority[state[2]])
+                    work -= 1 + _take_back_from(
+                        blocks, k, part_of, minorities, a, listed[low:high], chunk, entries, count, degree
+                    )
                     state[2] += 1
             state[1], state[2] = high, 0
         state[0], state[1] = group + 1, 0
-        work -= 1 + concerned.shape[0]
+        work -= 1 + minority.shape[0]
         if work <= 0:
             break
-    return bool(state[0] >= special.starts.shape[0] - 1)
+    return bool(state[0] >= starts.shape[0] - 1)
 
 
 @kernel
-def _is_needed(blocks: Blocks, k: int, j: Number, plain: int, a: Number) -> bool:
-    """Return whether a row of k's minority may violate j with the rows that it meets."""
-    return bool(blocks.place[k, a] < 0 and blocks.group[j, a] >= 0 and (plain == 0 or blocks.place[j, a] < 0))
+def _needed(part_of: NDArray[np.int64], minorities: Minorities, rows: Ints, chunk: Chunk) -> bool:
+    """Note the earlier constraints in whose minority any of some rows is; return whether there are any."""
+    chunk.needed[:] = 0
+    some = False
+    for a in rows:
+        for place in range(minorities.starts[a], minorities.starts[a + 1]):
+            e = part_of[minorities.constraints[place]]
+            if e >= 0:
+                chunk.needed[e] = 1
+                some = True
+    return some
 
 
 @kernel
-def _gather_all(
-    blocks: Blocks, k: int, earlier: NDArray[np.int64], marked: NDArray[np.bool_], plain: int, rows: Ints, chunk: Chunk
-) -> None:
-    """Fill a chunk with the codes of rows."""
+def _gather_all(blocks: Blocks, k: int, earlier: NDArray[np.int64], rows: Ints, special: int, chunk: Chunk) -> None:
+    """Fill a chunk with the codes of rows; a row meets those of k's minority that are below it, or all of them."""
     own = earlier.shape[0]
     for e in range(own):
         if chunk.needed[e] > 0:
@@ -227,10 +249,78 @@ def _gather_all(
     gather(blocks, k, own, rows, chunk)
     for i in range(rows.shape[0]):
         b = np.int64(rows[i])
-        if plain != 0:
-            chunk.after[i] = 0 if marked[b] else blocks.group.shape[1]
+        if special == 0 and blocks.minority[b]:
+            chunk.after[i] = 0
         else:
             chunk.after[i] = b if blocks.place[k, b] < 0 else blocks.group.shape[1]
+
+
+@kernel
+def _fill_entries(
+    blocks: Blocks, part_of: NDArray[np.int64], minorities: Minorities, rows: Ints, special: int, entries: Entries
+) -> int:
+    """List the earlier constraints in whose minority the special rows of a chunk are; return their number."""
+    count = 0
+    if special == 0:
+        return count
+    for i in range(rows.shape[0]):
+        b = np.int64(rows[i])
+        for place in range(minorities.starts[b], minorities.starts[b + 1]):
+            j = minorities.constraints[place]
+            if part_of[j] >= 0:
+                entries.row[count], entries.constraint[count] = i, j
+                entries.group[count], entries.x[count] = blocks.group[j, b], blocks.x[j, b]
+                count += 1
+    return count
+
+
+@kernel
+def _take_back_from(
+    blocks: Blocks,
+    k: int,
+    part_of: NDArray[np.int64],
+    minorities: Minorities,
+    a: np.int64,
+    rows: Ints,
+    chunk: Chunk,
+    entries: Entries,
+    count: int,
+    degree: Ints,
+) -> int:
+    """Subtract the pairs of one minority row with a chunk; return the looks. `hit` is 0 before and after."""
+    own, size, looks = chunk.needed.shape[0], rows.shape[0], 2 * count
+    hit = chunk.hit[:size]
+    for place in range(minorities.starts[a], minorities.starts[a + 1]):
+        j = np.int64(minorities.constraints[place])
+        e = part_of[j]
+        if e >= 0:
+            mark(blocks, j, a, chunk.group[e, :size], chunk.x[e, :size], chunk.y[e, :size], hit, np.int32(1))
+            looks += size
+    for entry in range(count):
+        other, i = int(entries.constraint[entry]), entries.row[entry]
+        if entries.group[entry] == blocks.group[other, a] and entries.x[entry] != blocks.x[other, a]:
+            plain = not blocks.ordered[other] and not blocks.both[other]
+            if plain or conflict(blocks, other, a, np.int64(rows[i])):
+                hit[i] = 1
+    found = 0
+    if looks == 2 * count:  # no row but those with entries is hit
+        for entry in range(count):
+            i = entries.row[entry]
+            if hit[i] != 0:
+                hit[i] = 0
+                if chunk.after[i] > a and conflict(blocks, k, a, np.int64(rows[i])):
+                    degree[rows[i]] -= 1
+                    found += 1
+    else:
+        mark(blocks, k, a, chunk.group[own, :size], chunk.x[own, :size], chunk.y[own, :size], hit, np.int32(2))
+        for i in range(size):
+            if hit[i] == 3 and chunk.after[i] > a:
+                degree[rows[i]] -= 1
+                found += 1
+        hit[:] = 0
+        looks += size
+    degree[a] -= found
+    return int(looks)
 
 
 @kernel
@@ -258,40 +348,6 @@ def gather(blocks: Blocks, j: Number, e: int, rows: Ints, chunk: Chunk) -> None:
         y = blocks.y[blocks.y_at[j]]
         for i in range(rows.shape[0]):
             chunk.y[e, i] = y[rows[i]]
-
-
-@kernel
-def _take_back_from(
-    blocks: Blocks,
-    k: int,
-    earlier: NDArray[np.int64],
-    plain: int,
-    a: Number,
-    rows: Ints,
-    chunk: Chunk,
-    degree: Ints,
-) -> int:
-    """Subtract the pairs of one minority row with a chunk, in loops that the compiler vectorizes; return the looks."""
-    own, size, looks = earlier.shape[0], rows.shape[0], 0
-    hit = chunk.hit[:size]
-    for e in range(own):
-        j = earlier[e]
-        if chunk.needed[e] == 0 or not _is_needed(blocks, k, j, plain, a):
-            continue
-        if looks == 0:
-            hit[:] = 0
-        looks += size
-        mark(blocks, j, a, chunk.group[e, :size], chunk.x[e, :size], chunk.y[e, :size], hit, np.int32(1))
-    if looks == 0:
-        return 0
-    mark(blocks, k, a, chunk.group[own, :size], chunk.x[own, :size], chunk.y[own, :size], hit, np.int32(2))
-    found = 0
-    for i in range(size):
-        if hit[i] == 3 and chunk.after[i] > a:
-            degree[rows[i]] -= 1
-            found += 1
-    degree[a] -= found
-    return int(looks + size)
 
 
 @kernel
