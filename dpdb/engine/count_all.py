@@ -137,7 +137,7 @@ class _Counting:
         for start in range(0, len(asked), _PER_SCAN):
             together = asked[start : start + _PER_SCAN]
             counts = [exp.CountIf(this=self_conflict(each, CLASS_ROWS)) for each in together]
-            query = exp.select(*counts).from_(exp.alias_(self._typed(*together), CLASS_ROWS, table=True))
+            query = exp.Select(expressions=counts).from_(exp.alias_(self._typed(*together), CLASS_ROWS, table=True))
             [numbers] = self._database.rows(query.where(*self._chosen) if self._chosen else query)
             found |= zip(together, (int(number or 0) for number in numbers), strict=True)  # NULL of no row
         return found

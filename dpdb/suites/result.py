@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from math import ceil, floor
 from typing import Any, Literal
 
@@ -92,7 +92,7 @@ class CheckResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name; `key` only where there are slices, `population` where not all rows are used."""
-        fields = asdict(self)
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}  # as asdict, which copies each value
         for name in ("key", "population"):
             if fields[name] is None:
                 del fields[name]

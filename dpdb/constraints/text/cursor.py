@@ -51,7 +51,8 @@ class Cursor:
 
     def peek(self, ahead: int = 0) -> Token:
         """Return a token without moving."""
-        return self.tokens[min(self.position + ahead, len(self.tokens) - 1)]
+        place = self.position + ahead
+        return self.tokens[place if place < len(self.tokens) else -1]
 
     def take(self) -> Token:
         """Return the current token and move on."""

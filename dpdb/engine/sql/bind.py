@@ -126,7 +126,7 @@ class BoundConstraint:
 
     def over(self, first: str, second: str) -> exp.Expr:
         """The violation condition: true exactly if rows of `first` and `second` satisfy every predicate."""
-        return exp.and_(*(predicate.over((first, second)) for predicate in self.predicates))
+        return exp.and_(*(predicate.over((first, second)) for predicate in self.predicates), copy=False)
 
 
 def never_missing(constraints: Sequence[BoundConstraint], schema: TableSchema) -> set[str]:
@@ -228,7 +228,7 @@ _FIRST, _SECOND = "a", "b"
 def self_conflict(constraints: Sequence[BoundConstraint], row: str) -> exp.Expr:
     """Condition under which one row violates a single-tuple constraint (FALSE if there is none)."""
     singles = [dc.over(row, row) for dc in constraints if dc.constraint.is_single_tuple]
-    return exp.or_(*singles) if singles else exp.false()
+    return exp.or_(*singles, copy=False) if singles else exp.false()
 
 
 def not_alone(constraints: Sequence[BoundConstraint], row: str) -> list[exp.Expr]:

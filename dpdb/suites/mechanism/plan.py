@@ -252,10 +252,17 @@ class SuitePlan:
 
         It is max(b - a_i, b_i - a) of R times the level's amount, which buys noise for a shift by R (Theorem 5).
         """
-        bank = self.banks[self.bank_of[test]]
-        low, high = oriented_range(self.tests[test], self.lattice)
-        reach = max(bank.high - low, high - bank.low)
-        return -(-self.levels[level - 1] * reach // bank.reach)
+        reach, whole = self._reaches[test]
+        return -(-self.levels[level - 1] * reach // whole)
+
+    @cached_property
+    def _reaches(self) -> list[tuple[int, int]]:
+        """By test, max(b - a_i, b_i - a) and the R of its bank."""
+        banks = [self.banks[self.bank_of[place]] for place in range(len(self.tests))]
+        ranges = [oriented_range(test, self.lattice) for test in self.tests]
+        return [
+            (max(bank.high - low, high - bank.low), bank.reach) for bank, (low, high) in zip(banks, ranges, strict=True)
+        ]
 
     def steps(self, test: int, count: int | Fraction, counted: int = 0) -> int:
         """Return the statistic of a test in steps: its count, for a share less the share of the rows counted.
