@@ -13,8 +13,8 @@ FILE = """
 - criticality: warn
   check: {function: is_not_null_and_not_empty, arguments: {column: s, trim_strings: true}}
 - {criticality: error, check: {function: is_not_null, for_each_column: [a, b]}}
-- {filter: a < 3, name: small, check: {function: is_in_list, arguments: {column: s, allowed: [x, y]}}}
-- check: {function: is_not_null_and_is_in_list, arguments: {column: s, allowed: [X], case_sensitive: false}}
+- {filter: a < 3, name: small, check: {function: is_in_list, arguments: {column: s, allowed: ["'x'", "'y'"]}}}
+- check: {function: is_not_null_and_is_in_list, arguments: {column: s, allowed: ["'X'"], case_sensitive: false}}
 - check: {function: is_in_range, arguments: {column: a, min_limit: 1, max_limit: b + 1}}
 - check: {function: is_not_in_range, arguments: {column: a, min_limit: 1, max_limit: 2}}
 - check: {function: is_not_less_than, arguments: {column: a, limit: 1}}
@@ -25,7 +25,7 @@ FILE = """
 - check: {function: foreign_key, arguments: {columns: [a], ref_columns: [id], ref_table: shops}}
 - check: {function: is_aggr_not_greater_than, arguments: {column: a, aggr_type: count, limit: 10}}
 - check: {function: regex_match, arguments: {column: s, regex: '^x'}}
-- check: {function: is_in_list, arguments: {column: s, allowed: [x], odd: 1}}
+- check: {function: is_in_list, arguments: {column: s, allowed: ["'x'"], odd: 1}}
 - check: {function: own_check, arguments: {column: s}}
 - {check: {function: is_not_null, arguments: {column: a}}, strange: 1}
 """
@@ -86,3 +86,70 @@ def test_the_same_rows_fail() -> None:
         ours = f"({condition} IS FALSE) AND ({where or 'TRUE'})"
         query = f"SELECT count(*) FROM t WHERE (({ours}) IS TRUE) <> (({fails}) IS TRUE)"
         assert made.execute(query).fetchall() == [(0,)], text
+
+
+# By `get_limit_expr` of version 0.16: whole numbers, dates and moments in ISO's form, else SQL of Spark.
+LIMITS = [
+    ("3", "3"),
+    ('"03"', "03"),
+    ('"2025-01-21"', "'2025-01-21'"),
+    ("2025-01-21", "'2025-01-21'"),
+    ('"2025-01-21 10:00:00"', "'2025-01-21 10:00:00'"),
+    ('"2025-01-21T10:00"', "'2025-01-21 10:00:00'"),
+    ("b + 1", "b + 1"),
+    ("\"'x'\"", "'x'"),
+]
+
+
+@pytest.mark.parametrize(("said", "written"), LIMITS)
+def test_limits_are_read_as_there(tmp_path: Path, said: str, written: str) -> None:
+    (tmp_path / "c.yml").write_text(f"- check: {{function: is_not_less_than, arguments: {{column: a, limit: {said}}}}}")
+    assert [rule.text for rule in import_rules(tmp_path / "c.yml").rules] == [f"CHECK (a >= {written})"]
+
+
+MEMBERS = [
+    ("\"'it''s'\", \"'1'\", 2, '3', '2025-01-21'", "a IN ('it''s', '1', 2, 3, '2025-01-21')"),
+    ("word", "a text before DQX 0.16, and a column since: word; for a text write \"'word'\""),
+    ('"b + 1"', "a text before DQX 0.16, and a column since: b + 1; for a text write \"'b + 1'\""),
+    ("", "the list of values is empty"),
+]
+
+
+@pytest.mark.parametrize(("said", "written"), MEMBERS)
+def test_a_word_without_quotes_is_no_member_of_a_list(tmp_path: Path, said: str, written: str) -> None:
+    """A text in quotes was another text with quotes before 0.16, where nobody wrote it; a word is left out."""
+    (tmp_path / "c.yml").write_text(f"- check: {{function: is_in_list, arguments: {{column: a, allowed: [{said}]}}}}")
+    imported = import_rules(tmp_path / "c.yml")
+    assert [rule.text.removeprefix("CHECK (")[:-1] for rule in imported.rules] + [
+        item.reason for item in imported.left_out
+    ] == [written]
+
+
+SPARK = [
+    ("is_in_range, arguments: {column: a.b, min_limit: 1, max_limit: 2}", "it is about a field inside a column"),
+    ("sql_expression, arguments: {expression: 'a like \"x%\"'}", "what stands in double quotes is a text in Spark"),
+    ("sql_expression, arguments: {expression: 'a = \\t'}", "a backslash means something else"),
+    ("is_not_less_than, arguments: {column: a, limit: '2025-01-21T10:00:00+02:00'}", "is a moment of a time zone"),
+    ("has_valid_string_case, arguments: {column: a, case: upper}", "dpdb has no regular expressions and formats"),
+    ("is_not_null, arguments: {column: a}}, filter: 'b = \"x\"'", "what stands in double quotes is a text in Spark"),
+]
+
+
+@pytest.mark.parametrize(("said", "reason"), SPARK)
+def test_what_spark_reads_otherwise_is_left_out(tmp_path: Path, said: str, reason: str) -> None:
+    end = "}" if "filter" in said else "}}"
+    (tmp_path / "c.yml").write_text(f"- {{check: {{function: {said}{end}")
+    imported = import_rules(tmp_path / "c.yml")
+    assert imported.rules == ()
+    assert [reason in item.reason for item in imported.left_out] == [True]
+
+
+def test_what_says_nothing_of_rows_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "c.yml").write_text(
+        "- {run_config_name: default, message_expr: \"'odd'\", check: {function: is_empty, arguments: {column: s}}}\n"
+        "- check: {function: is_not_in_list, arguments: {column: a, forbidden: [1, 2]}}\n"
+    )
+    assert [rule.text for rule in import_rules(tmp_path / "c.yml").rules] == [
+        "CHECK (s = '')",
+        "CHECK (a NOT IN (1, 2))",
+    ]

@@ -144,7 +144,8 @@ def test_lists_of_columns_with_missing_values(tmp_path: Path, name: str, said: s
         ("great_expectations", 'col("b").notNull()', "b IS NOT NULL"),
         ("great_expectations__experimental__", 'col("b") >= -1.5', "b >= -1.5"),
         ("great_expectations__experimental__", "col(\"b\") == 'x y'", "b = 'x y'"),
-        ("pandas", "b > 1", None),
+        ("pandas", "b > 1 & c != 'x'", "(b > 1) AND (c <> 'x' OR c IS NULL)"),
+        ("pandas", "~(b > 1)", None),
         ("great_expectations", 'col("b") > 1 and col("a") > 1', None),
     ],
 )

@@ -19,7 +19,7 @@ from typing import Any
 from dpdb.constraints import DUPLICATE_VALUES, VIOLATIONS
 from dpdb.errors import ParameterError
 from dpdb.names import LONGEST_NAME
-from dpdb.rules.found import ACROSS_TABLES, ANY_TABLE, WHOLE_TABLE, Found, TableRules
+from dpdb.rules.found import ACROSS_TABLES, ANY_TABLE, DEPENDS_ON_TIME, WHOLE_TABLE, Found, TableRules
 from dpdb.rules.importers.dbt_expectations import (
     ROW_COUNTS,
     Write,
@@ -66,8 +66,9 @@ SILENT = {
 }  # fmt: skip
 _SILENT_OF_RESOURCE = {
     "name", "description", "docs", "meta", "tags", "config", "columns", "constraints", "data_tests", "tests", "access",
-    "group", "latest_version", "deprecation_date", "identifier", "database", "schema", "loader", "loaded_at_field",
-    "loaded_at_query", "freshness", "quoting", "external", "time_spine", "primary_entity", "agg_time_dimension",
+    "group", "versions", "latest_version", "deprecation_date", "identifier", "database", "schema", "loader",
+    "loaded_at_field", "loaded_at_query", "freshness", "quoting", "external", "time_spine", "primary_entity",
+    "agg_time_dimension",
 }  # fmt: skip
 _SILENT_OF_COLUMN = {
     "name", "description", "data_type", "meta", "tags", "quote", "policy_tags", "config", "docs", "constraints",
@@ -122,6 +123,20 @@ def import_schema(document: object, found: Found, project: Project | None = None
                 _test(test, name, table, source, project)
             for constraint in sequence(column.get("constraints")):
                 _constraint(constraint, [name], table)
+        for version in sequence(resource.get("versions")):
+            _leave_of_version(mapping(version), table)
+
+
+def _leave_of_version(version: Mapping[str, Any], table: TableRules) -> None:
+    """List the tests and constraints that one version of a model has beside those of all."""
+    columns = [mapping(entry) for entry in sequence(version.get("columns"))]
+    for place in [version, *columns]:
+        said = [single(test)[0] or str(_get(test, "test_name")) for test in tests_of(place)]
+        said += [f"constraint {_get(item, 'type')}" for item in sequence(place.get("constraints"))]
+        of_column = f"({place.get('name')})" if place is not version else ""
+        for name in said:
+            reason = "it is of one version of the model: import the file of that version by itself"
+            table.leave(f"v{version.get('v')}: {name}{of_column}", reason)
 
 
 def _get(item: object, key: str) -> Any:
@@ -153,7 +168,8 @@ def _test(test: object, column: str | None, table: TableRules, source: str | Non
     def among() -> str | None:
         if not options.flag("enabled", True) or not config.flag("enabled", True):
             raise ParameterError("it is not enabled")
-        return both(options.get("where"), config.get("where"))
+        said = [options.get("where"), config.get("where")]
+        return both(*(where for where in said if where is not None and not is_always(where)))
 
     if name in ROW_COUNTS:
         table.count(
@@ -293,7 +309,7 @@ _GENERIC_TESTS: dict[str, Write] = {
 _OWN = "the project defines this test itself"
 _WHY_NOT = {
     **dict.fromkeys(("equality", "equal_rowcount", "fewer_rows_than", "cardinality_equality"), ACROSS_TABLES),
-    "recency": "it depends on the time at which it runs",
+    "recency": DEPENDS_ON_TIME,
     **dict.fromkeys(("at_least_one", "not_constant", "sequential_values"), WHOLE_TABLE),
 }
 

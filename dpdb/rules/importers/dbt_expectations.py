@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import TypeAlias
 
 from dpdb.errors import ParameterError
-from dpdb.rules.found import WHOLE_TABLE
+from dpdb.rules.found import DEPENDS_ON_TIME, WHOLE_TABLE
 from dpdb.rules.importers.great_expectations import why_not
 from dpdb.rules.limits import Allowed, RowRange, Severity, rows_between, rows_compared
 from dpdb.rules.options import Options, identifier, is_always, like, listed, raw, sequence
@@ -45,7 +45,19 @@ def limits_of_rows(name: str, options: Options, allowed: Allowed) -> list[str]:
 
 def why_no_rule(name: str) -> str:
     """Return why dpdb has no rule for a test of the package."""
-    return WHOLE_TABLE if name == "expect_multicolumn_sum_to_equal" else why_not(name)
+    if name in _ABOUT_TIME:
+        return DEPENDS_ON_TIME
+    return WHOLE_TABLE if name in _WHOLE or "other_table" in name or "stdevs" in name else why_not(name)
+
+
+_ABOUT_TIME = (
+    "expect_row_values_to_have_recent_data", "expect_grouped_row_values_to_have_recent_data",
+    "expect_column_values_to_be_within_n_moving_stdevs",
+)  # fmt: skip
+_WHOLE = (
+    "expect_multicolumn_sum_to_equal", "equal_expression", "expect_row_values_to_have_data_for_every_n_datepart",
+    "expect_column_values_to_have_consistent_casing",
+)  # fmt: skip
 
 
 def column_of(options: Options) -> str:
@@ -162,6 +174,7 @@ ROW_COUNTS: dict[str, Callable[[Options], RowRange]] = {
     "dbt_expectations.expect_table_row_count_to_equal": lambda o: rows_compared("=", o.need("value")),
 }
 _TESTS: dict[str, Write] = {
+    "expression_is_true": lambda o, where: checked(o.need("expression"), where),
     "expect_column_values_to_not_be_null": lambda o, where: present(o.need("column_name"), where),
     "expect_column_values_to_be_null": lambda o, where: checked(f"{column_of(o)} IS NULL", where),
     "expect_column_values_to_be_unique": lambda o, where: keyed([o.need("column_name")], where),

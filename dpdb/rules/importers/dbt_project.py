@@ -27,6 +27,7 @@ _REFERENCE = re.compile(r"\{\{-?\s*(?:ref|source)\s*\(([^{}]*)\)\s*-?\}\}")
 _CONFIG = re.compile(r"\{\{-?\s*config\s*\((.*?)\)\s*-?\}\}", re.DOTALL)
 _COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
 _QUOTED = re.compile(r"""["']([^"'{}]+)["']""")
+_TEMPLATE_WORDS = {"true": True, "false": False, "none": None}
 _OWN_TEST = re.compile(r"\{%-?\s*test\s+(\w+)\s*\(")
 
 
@@ -154,11 +155,18 @@ def _filled(text: str) -> _Filled:
     return _Filled(query, config)
 
 
+def _literal(node: ast.expr) -> Any:
+    """Return a value, in the words of Python and of dbt's templates, where `true`, `false` and `none` are values."""
+    if isinstance(node, ast.Name) and node.id in _TEMPLATE_WORDS:
+        return _TEMPLATE_WORDS[node.id]
+    return ast.literal_eval(node)
+
+
 def _arguments(text: str) -> dict[str, Any]:
     """Return the named values of a call."""
     try:
         call = ast.parse(f"f({text})", mode="eval").body
         assert isinstance(call, ast.Call)
-        return {each.arg: ast.literal_eval(each.value) for each in call.keywords if each.arg is not None}
+        return {each.arg: _literal(each.value) for each in call.keywords if each.arg is not None}
     except (SyntaxError, ValueError, RecursionError, MemoryError, AssertionError):
         raise ParameterError(f"dpdb does not know config({' '.join(text.split())[:80]})") from None

@@ -1,25 +1,35 @@
 """DQX (Databricks Labs): a list of checks, each with its `function`, `arguments`, `filter` and `criticality`.
 
-A row fails where the condition of the check is TRUE; NULL fails none. Limits that are texts are SQL there, too. Each
-row is marked by itself, so that a check tolerates nothing.
+A row fails where the condition of the check is TRUE; NULL fails none. Each row is marked by itself, so that a check
+tolerates nothing.
+
+Limits that are texts are numbers, dates in ISO's form, or Spark's SQL: `"'a'"` is the text a. Since version 0.16 the
+values of lists are read so, too; before, each text was a value. A word without quotes is left out there: it was a
+value, and is a column.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 from dpdb.errors import ParameterError
-from dpdb.rules.found import ACROSS_TABLES, NO_PATTERNS, WHOLE_TABLE, Found, TableRules
+from dpdb.rules.found import ACROSS_TABLES, DEPENDS_ON_TIME, NO_PATTERNS, WHOLE_TABLE, Found, TableRules
 from dpdb.rules.limits import NOTHING, Allowed, Bound
-from dpdb.rules.options import Options, identifier, mapping, raw, sequence, texts
+from dpdb.rules.options import Options, identifier, mapping, sequence, texts
 from dpdb.rules.texts import checked, column_name, found_in, keyed, keyed_with_nulls, present, value
 
 _Write: TypeAlias = Callable[[Options, str | None], str | list[str]]
 
+_OF_COLUMNS = ("is_unique", "foreign_key")
 # Without influence on which rows fail.
-_SILENT = {"name", "user_metadata", "check", "criticality", "for_each_column"}
+_SILENT = {
+    "name", "user_metadata", "check", "criticality", "for_each_column", "message_expr", "run_config_name", "created_at",
+    "rule_fingerprint", "rule_set_fingerprint",
+}  # fmt: skip
 _SILENT_ARGUMENTS = {"msg", "name", "row_filter"}
 
 
@@ -31,17 +41,32 @@ def is_dqx(document: object) -> bool:
 
 def import_dqx(document: object, found: Found) -> None:
     """Read all checks of a file, which names no table."""
-    table = found.table("")
     for item in sequence(document):
-        check = mapping(mapping(item).get("check"))
-        name = str(check.get("function"))
-        given = {**mapping(item), **{key: said for key, said in check.items() if key not in {"function", "arguments"}}}
-        each = sequence(check.get("for_each_column")) or [None]
-        for columns in each:
-            arguments = dict(mapping(check.get("arguments")))
-            if columns is not None:
-                arguments["columns" if isinstance(columns, list) else "column"] = columns
-            _take(name, Options(given, _SILENT), arguments, table)
+        take_dqx(item, None, found.table(""))
+
+
+def take_dqx(item: object, column: str | None, table: TableRules) -> None:
+    """Take a check, once for each of its columns.
+
+    Parameters
+    ----------
+    item
+        The check, as the file states it.
+    column
+        The column of a check that names none, where it stands beside one; None elsewhere.
+    table
+        Gets the rules, or the reason to leave the check out.
+    """
+    check = mapping(mapping(item).get("check"))
+    name = str(check.get("function"))
+    given = {**mapping(item), **{key: said for key, said in check.items() if key not in {"function", "arguments"}}}
+    for columns in sequence(check.get("for_each_column")) or [None]:
+        arguments = dict(mapping(check.get("arguments")))
+        if columns is not None:
+            arguments["columns" if isinstance(columns, list) else "column"] = columns
+        elif column is not None and not {"column", "columns"} & set(arguments):
+            arguments["columns" if name in _OF_COLUMNS else "column"] = [column] if name in _OF_COLUMNS else column
+        _take(name, Options(given, _SILENT), arguments, table)
 
 
 def _take(name: str, options: Options, arguments: Mapping[str, Any], table: TableRules) -> None:
@@ -54,7 +79,8 @@ def _take(name: str, options: Options, arguments: Mapping[str, Any], table: Tabl
         return
 
     def written() -> str | list[str]:
-        lines = write(said, options.get("filter"))
+        where = options.get("filter")
+        lines = write(said, None if where is None else _sql(where))
         if unread := said.unread():
             raise ParameterError(f"dpdb does not know its argument {', '.join(unread)}")
         return lines
@@ -72,33 +98,66 @@ def _take(name: str, options: Options, arguments: Mapping[str, Any], table: Tabl
 
 
 def _why_not(name: str) -> str:
-    if name.startswith(("is_aggr_", "has_valid_schema", "has_no_", "is_data_fresh_per", "compare_datasets")):
+    if name.startswith(("is_aggr_", "has_valid_schema", "has_no_", "is_data_fresh_per", "compare_datasets", "aggr_")):
         return WHOLE_TABLE
     if name.startswith("sql_query"):
         return ACROSS_TABLES
-    if "regex" in name or name.startswith("is_valid_") or "ipv" in name:
+    if "regex" in name or name.startswith("is_valid_") or "ipv" in name or "json" in name or name.endswith("_case"):
         return NO_PATTERNS
     if name in {"is_data_fresh", "is_not_in_future", "is_not_in_near_future", "is_older_than_n_days"}:
-        return "it depends on the time at which it runs"
+        return DEPENDS_ON_TIME
     return "dpdb does not know this check"
 
 
 def _term(options: Options) -> str:
     """Return the column, or the expression that stands for one."""
     said = options.need("column")
+    if isinstance(said, str) and re.fullmatch(r"\w+(\.\w+)+", said.strip()):
+        raise ParameterError("it is about a field inside a column")
     try:
         return column_name(identifier(said))
     except ParameterError:
-        return str(raw(said))
+        return _sql(said)
+
+
+def _sql(said: object) -> str:
+    """Return Spark's SQL, in which what stands in double quotes is a text."""
+    if not isinstance(said, str):
+        raise ParameterError(f"{said!r} is no SQL")
+    if '"' in said:
+        raise ParameterError("what stands in double quotes is a text in Spark, and a name here: write '..'")
+    if "\\" in said:
+        raise ParameterError("a backslash means something else in Spark's SQL than here")
+    return said
 
 
 def _limit(options: Options, name: str) -> str:
-    return raw(options.need(name))
+    return _compared_with(options.need(name))
+
+
+def _compared_with(said: object) -> str:
+    """Write a limit: a text is a whole number, a date or a moment in ISO's form, or SQL."""
+    if not isinstance(said, str):
+        return value(said)
+    if said.isdigit():
+        return said
+    try:
+        moment = datetime.fromisoformat(said)
+    except ValueError:
+        return _sql(said)
+    if moment.tzinfo is not None:
+        raise ParameterError(f"{said} is a moment of a time zone")
+    return value(moment if ":" in said else moment.date())
 
 
 def _not_empty(options: Options) -> str:
     term = _term(options)
     return f"{f'trim({term})' if options.flag('trim_strings') else term} <> ''"
+
+
+def _empty(options: Options) -> str:
+    term = _term(options)
+    return f"{f'trim({term})' if options.flag('trim_strings') else term} = ''"
 
 
 def _present_and(write: Callable[[Options], str]) -> _Write:
@@ -110,11 +169,27 @@ def _row(write: Callable[[Options], str]) -> _Write:
     return lambda options, where: checked(write(options), where)
 
 
-def _in_list(options: Options) -> str:
-    term, values = _term(options), [value(item) for item in sequence(options.need("allowed"))]
-    if not options.flag("case_sensitive", True):
-        term, values = f"lower({term})", [text.lower() for text in values]
-    return f"{term} IN ({', '.join(values)})"
+def _listed(name: str, sign: str) -> Callable[[Options], str]:
+    def write(options: Options) -> str:
+        term, values = _term(options), [_member(item) for item in sequence(options.need(name))]
+        if not values:
+            raise ParameterError("the list of values is empty")
+        if not options.flag("case_sensitive", True):
+            term, values = f"lower({term})", [text.lower() for text in values]
+        return f"{term} {sign} ({', '.join(values)})"
+
+    return write
+
+
+def _member(said: object) -> str:
+    written = _compared_with(said)
+    if isinstance(said, str) and written == said and not said.isdigit() and not _TEXT.fullmatch(said):
+        raise ParameterError(f"a text before DQX 0.16, and a column since: {said}; for a text write \"'{said}'\"")
+    return written
+
+
+_TEXT = re.compile(r"'(?:[^'\\]|'')*'")
+_in_list = _listed("allowed", "IN")
 
 
 def _compared(sign: str, name: str) -> _Write:
@@ -133,7 +208,7 @@ def _not_in_range(options: Options) -> str:
 
 def _expression(options: Options) -> str:
     options.get("columns")  # which it is named after
-    condition = str(options.need("expression"))
+    condition = _sql(options.need("expression"))
     return f"NOT ({condition})" if options.flag("negate") else condition
 
 
@@ -154,8 +229,11 @@ _FUNCTIONS: dict[str, _Write] = {
     "is_not_null": lambda options, where: present(identifier(options.need("column")), where),
     "is_null": _row(lambda options: f"{_term(options)} IS NULL"),
     "is_not_empty": _row(_not_empty),
+    "is_empty": _row(_empty),
+    "is_null_or_empty": _row(_empty),
     "is_not_null_and_not_empty": _present_and(_not_empty),
     "is_in_list": _row(_in_list),
+    "is_not_in_list": _row(_listed("forbidden", "NOT IN")),
     "is_not_null_and_is_in_list": _present_and(_in_list),
     "is_equal_to": _compared("=", "value"),
     "is_not_equal_to": _compared("<>", "value"),

@@ -6,7 +6,7 @@ dbt's singular tests, `unexpected_rows_query` of Great Expectations, `fail query
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -46,8 +46,8 @@ def no_failing_rows(query: object, table: str, where: str | None = None, *, coun
     """
     if not isinstance(query, str):
         raise ParameterError(f"{query!r} is no query")
-    rows = failing_rows(_PLACES.sub(lambda _: in_double_quotes(table or "t"), query), counted=counted)
-    if rows.table.casefold() not in {name.casefold() for name in (table or "t", table.rpartition(".")[2])}:
+    rows = failing_rows(_filled(query, table), counted=counted)
+    if not _is_named(rows.table, table):
         raise ParameterError(ACROSS_TABLES)
     return checked(f"NOT ({rows.condition})", where)
 
@@ -88,21 +88,58 @@ def failing_rows(query: str, dialect: str = "postgres", *, counted: bool = False
         raise ParameterError(ACROSS_TABLES)
     if others := [key for key, part in select.args.items() if part and key not in _PARTS]:
         raise ParameterError(f"its query is more than SELECT .. FROM .. WHERE ..: {', '.join(sorted(others))}")
-    if counted != _counts(select) or (not counted and any(each.find(*_CALLS) for each in select.expressions)):
-        raise ParameterError("its query returns no number of rows" if counted else WHOLE_TABLE)
+    among = _counted_rows(select) if counted else None
+    if (counted and among is None) or (not counted and any(each.find(*_CALLS) for each in select.expressions)):
+        raise ParameterError(WHOLE_TABLE)
     where = select.args.get("where")
-    if where is None:
+    conditions = [part for part in (where and where.this, among) if isinstance(part, exp.Expr)]
+    if not conditions:
         raise ParameterError("its query returns every row")
-    if where.find(*_CALLS):
+    if any(part.find(*_CALLS) for part in conditions):
         raise ParameterError(ACROSS_TABLES)
-    condition = plain(_unqualified(where.this, source.this)).unnest()
+    condition = plain(_unqualified(exp.and_(*conditions), source.this)).unnest()
     return FailingRows(source.this.name, condition.sql("duckdb", comments=False))
 
 
-def _counts(select: exp.Select) -> bool:
-    """Return whether it returns `count(*)` alone, by whatever name."""
+def counts_all_rows(query: object, table: str) -> bool:
+    """Return whether a query is `SELECT count(*) FROM t`, of the table."""
+    if not isinstance(query, str):
+        return False
+    try:
+        statements = parse_script(_filled(query, table), "postgres")
+    except (SqlglotError, RecursionError, ValueError):
+        return False
+    select = statements[0] if len(statements) == 1 else None
+    if not isinstance(select, exp.Select) or _counted_rows(select) is not True:
+        return False
+    source = select.find(exp.From)
+    is_whole = {key for key, part in select.args.items() if part} <= _PARTS - {"where"}
+    read = source.this if source is not None else None
+    return is_whole and isinstance(read, exp.Table) and _is_named(read.name, table)
+
+
+def _counted_rows(select: exp.Select) -> exp.Expr | Literal[True] | None:
+    """Return which rows it counts, if it returns their number alone: those of a condition, or (True) all.
+
+    `count(*)`, by whatever name; also `count(*) FILTER (WHERE c)`, `count_if(c)` and `countif(c)`.
+    """
     only = select.expressions[0].unalias() if len(select.expressions) == 1 else None
-    return isinstance(only, exp.Count) and isinstance(only.this, exp.Star)
+    inner = only.expression if isinstance(only, exp.Filter) and _is_count(only.this) else only
+    among = inner.this if isinstance(inner, (exp.Where, exp.CountIf)) else None
+    return among if isinstance(among, exp.Expr) else True if _is_count(only) else None
+
+
+def _is_count(node: exp.Expr | None) -> bool:
+    return isinstance(node, exp.Count) and isinstance(node.this, exp.Star)
+
+
+def _filled(query: str, table: str) -> str:
+    return _PLACES.sub(lambda _: in_double_quotes(table or "t"), query)
+
+
+def _is_named(read: str, table: str) -> bool:
+    """Return whether what a query reads is the table, whose name may have a schema before it."""
+    return read.casefold() in {name.casefold() for name in (table or "t", table.rpartition(".")[2])}
 
 
 def _unqualified(condition: exp.Expr, table: exp.Table) -> exp.Expr:

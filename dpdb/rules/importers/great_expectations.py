@@ -32,6 +32,7 @@ from dpdb.rules.limits import (
     rows_compared,
 )
 from dpdb.rules.options import Options, like, mapping, sequence, texts
+from dpdb.rules.pandas_conditions import pandas_condition
 from dpdb.rules.texts import (
     among,
     between,
@@ -116,12 +117,14 @@ _CONDITION = re.compile(
 
 
 def _row_condition(options: Options) -> str | None:
-    """Return the condition, if it is SQL or one comparison of the tool's own parser; pandas has another grammar."""
+    """Return the condition: SQL, one comparison of the tool's own parser, or comparisons as pandas writes them."""
     condition, parser = options.get("row_condition"), options.get("condition_parser")
     if condition is None or condition == "":
         return None
     if isinstance(condition, str) and parser in {None, "spark"} and "col(" not in condition:
         return condition
+    if isinstance(condition, str) and parser == "pandas":
+        return pandas_condition(condition)
     own = parser in {"great_expectations", "great_expectations__experimental__"} and isinstance(condition, str)
     said = _CONDITION.fullmatch(condition.strip()) if own else None
     if said is None:
@@ -149,7 +152,7 @@ def why_not(name: str) -> str:
     """Return why dpdb has no rule for an expectation."""
     if "regex" in name or "strftime" in name or "json" in name:
         return NO_PATTERNS
-    if name.startswith("expect_table_") or name.endswith(_WHOLE):
+    if name.startswith("expect_table_") or name.endswith(_WHOLE) or any(word in name for word in _STATISTICS):
         return WHOLE_TABLE
     return "dpdb does not know this expectation"
 
@@ -159,8 +162,9 @@ _WHOLE = (
     "_min_to_be_between", "_unique_value_count_to_be_between", "_proportion_of_unique_values_to_be_between",
     "_to_exist", "_to_be_of_type", "_to_be_in_type_list", "_quantile_values_to_be_between",
     "_distinct_values_to_be_in_set", "_distinct_values_to_equal_set",
-    "_distinct_values_to_contain_set", "_most_common_value_to_be_in_set",
+    "_distinct_values_to_contain_set", "_most_common_value_to_be_in_set", "_to_be_increasing", "_to_be_decreasing",
 )  # fmt: skip
+_STATISTICS = ("p_value", "kl_divergence", "z_scores", "cramers_phi", "change_between", "completeness")
 
 
 # -- one column ---------------------------------------------------------------------------------------------------

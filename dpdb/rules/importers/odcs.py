@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 from dpdb.constraints import VIOLATIONS
 from dpdb.errors import ParameterError
 from dpdb.rules.found import NO_PATTERNS, Found, TableRules
-from dpdb.rules.importers.failing_rows import no_failing_rows
+from dpdb.rules.importers.dqx import take_dqx
+from dpdb.rules.importers.failing_rows import counts_all_rows, no_failing_rows
 from dpdb.rules.importers.soda import take_check
 from dpdb.rules.importers.soda_thresholds import largest_allowed
 from dpdb.rules.limits import NOTHING, Allowed, Bound, Counted, Severity, allowed_rows
@@ -31,8 +32,9 @@ _SILENT_OF_PROPERTY = _ABOUT | {
     "partitionKeyPosition", "classification", "encryptedName", "transformSourceObjects", "transformLogic",
     "transformDescription", "examples",
     "criticalDataElement", "quality", "relationships", "logicalTypeOptions", "required", "unique",
+    "properties", "items",
 }  # fmt: skip
-_SILENT_OF_LIMITS = {"format", "timezone", "defaultTimezone"}
+_SILENT_OF_LIMITS = {"timezone", "defaultTimezone"}
 _SILENT_OF_QUALITY = _ABOUT | {"type", "dimension", "businessImpact", "method", "scheduler", "schedule"}
 
 
@@ -42,6 +44,7 @@ _OPERATORS = {
     "mustBeBetween": "must be between", "mustBeGreaterThan": "must be greater than",
     "mustBeGreaterOrEqualTo": "must be greater than or equal", "mustNotBe": "must not be",
 }  # fmt: skip
+_NO_THRESHOLD = "it has no threshold"
 # The standard does not say whether values or rows are counted.
 _OF_DUPLICATES = ("duplicateValues", "duplicateCount", "unique")
 
@@ -139,6 +142,25 @@ def _property(entry: _Options, table: TableRules, names: Mapping[str, Any]) -> N
         _relationship([column], relation, table, names, f"{column}: relationship to {mapping(relation).get('to')}")
     for quality in sequence(entry.get("quality")):
         _quality(quality, column, table)
+    for inner in [*sequence(entry.get("properties")), *sequence(entry.get("items"))]:
+        _leave_nested(mapping(inner), column, table)
+
+
+def _leave_nested(entry: _Options, path: str, table: TableRules) -> None:
+    """List the rules of a field inside a column, or of the items of a list."""
+    name = f"{path}.{_physical(entry) or 'items'}"
+    said = [key for key in ("required", "unique") if entry.get(key) is True]
+    said += [str(_get(item, "metric") or _get(item, "rule") or "quality") for item in sequence(entry.get("quality"))]
+    said += [f"relationship to {_get(item, 'to')}" for item in sequence(entry.get("relationships"))]
+    said += [key for key in mapping(entry.get("logicalTypeOptions")) if key not in _SILENT_OF_LIMITS]
+    for rule in said:
+        table.leave(f"{name}: {rule}", "it is about a field inside a column")
+    for inner in [*sequence(entry.get("properties")), *sequence(entry.get("items"))]:
+        _leave_nested(mapping(inner), name, table)
+
+
+def _get(item: object, key: str) -> Any:
+    return mapping(item).get(key)
 
 
 def _limits(options: Options, column: str, table: TableRules) -> None:
@@ -153,8 +175,9 @@ def _limits(options: Options, column: str, table: TableRules) -> None:
         if low is not None or high is not None:
             write = partial(_limit, column, term, low, high, strict)
             table.take(write, f"{column}: {words}", Options(None))
-    if options.get("pattern") is not None:
-        table.leave(f"{column}: pattern", NO_PATTERNS)
+    for name in ("pattern", "format"):
+        if options.get(name) is not None:
+            table.leave(f"{column}: {name}", NO_PATTERNS)
     for name in options.unread():
         table.leave(f"{column}: {name}", "dpdb does not know this option")
 
@@ -175,15 +198,18 @@ def _quality(said: object, column: str | None, table: TableRules) -> None:
     origin = f"{column or 'table'}: {metric or quality.shown('type') or 'quality'}"
     if "engine" in quality:
         _custom(quality, column, table, origin)
-    elif metric == "rowCount":
+    elif metric == "rowCount" or (not metric and _is_row_count(quality, table.name)):
         severity: Severity = "warn" if str(quality.get("severity", "error")).lower() in _WARNINGS else "fail"
         names = quality.starting("mustBe") + quality.starting("mustNotBe")
         compared = {_OPERATORS.get(name, name): quality.get(name) for name in names}
 
         def limits() -> list[str]:
             quality.choice("unit", "rows")
+            if not compared:
+                raise ParameterError(_NO_THRESHOLD)
             return allowed_rows(compared).limits(severity)
 
+        quality.get("query")
         table.count(limits, lambda: None, origin, quality, _name(quality) or origin)
     elif quality.get("type") == "sql" and not metric:
         table.take(
@@ -194,7 +220,8 @@ def _quality(said: object, column: str | None, table: TableRules) -> None:
             allowed=lambda: _allowed(quality, Counted(VIOLATIONS)),
         )
     elif metric not in _METRICS:
-        table.leave(origin, "dpdb does not know this rule")
+        is_text = quality.shown("type") == "text"
+        table.leave(origin, "it is said in words" if is_text else "dpdb does not know this rule")
     else:
         counted = NOTHING if metric in _OF_DUPLICATES else Counted(VIOLATIONS, "share")
         table.take(
@@ -206,10 +233,14 @@ def _quality(said: object, column: str | None, table: TableRules) -> None:
         )
 
 
+def _is_row_count(quality: Options, table: str) -> bool:
+    return quality.shown("type") == "sql" and counts_all_rows(quality.shown("query"), table)
+
+
 def _counted_by_query(quality: Options, table: str) -> str:
     """Write a rule on the number that a query returns: the rows that meet its condition."""
     if not quality.starting("must"):
-        raise ParameterError("it has no threshold")
+        raise ParameterError(_NO_THRESHOLD)
     return no_failing_rows(quality.need("query"), table, counted=True)
 
 
@@ -242,7 +273,7 @@ _METRICS: dict[str, Callable[[list[str], Options], str | list[str]]] = {
 
 
 def _custom(quality: Options, column: str | None, table: TableRules, origin: str) -> None:
-    """Take a rule for a named engine: dpdb's own text, or a check of Soda's."""
+    """Take a rule for a named engine: dpdb's own text, or a check of Soda's or DQX's."""
     engine, implementation = quality.get("engine"), quality.get("implementation")
     if engine == "dpdb":
         counted = Counted(VIOLATIONS, "share") if implementation else NOTHING
@@ -255,6 +286,8 @@ def _custom(quality: Options, column: str | None, table: TableRules, origin: str
         check = mapping(implementation)
         takes_table = column if "columns" not in check else None
         take_check(check, takes_table, table, strange=quality.unread())
+    elif engine == "dqx" and isinstance(implementation, Mapping) and not quality.unread():
+        take_dqx(implementation, column, table)
     else:
         table.leave(origin, f"it is written for {engine}")
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from dpdb.errors import ParameterError
-from dpdb.rules.found import ACROSS_TABLES, NO_PATTERNS, WHOLE_TABLE, Found, TableRules
+from dpdb.rules.found import ACROSS_TABLES, DEPENDS_ON_TIME, NO_PATTERNS, WHOLE_TABLE, Found, TableRules
 from dpdb.rules.importers.failing_rows import no_failing_rows
 from dpdb.rules.importers.soda_thresholds import (
     limits_of_contract_rows,
@@ -55,7 +55,7 @@ _SILENT_OF_COLUMN = {
 }  # fmt: skip
 _SILENT_OF_CONTRACT = {
     "dataset", "columns", "checks", "name", "owner", "description", "attributes", "check attributes", "variables",
-    "data source", "soda agent", "filter",
+    "data source", "soda agent", "filter", "failed rows", "diagnostics",
 }  # fmt: skip
 # Options that define missing values, and valid ones: a check with one option of a group inherits no other of it.
 _MISSING = ("missing values", "missing format", "missing regex")
@@ -154,8 +154,7 @@ def _sodacl(said: object, table: _Table, rules: TableRules) -> None:
             rules.count(lambda: limits_of_rows(rest, options), rows, check, options, _called(options, check))
             return
         else:
-            known = ("row_count", "schema", "freshness", "avg", "min", "max", "sum", "stddev", "change ", "anomaly")
-            rules.leave(check, WHOLE_TABLE if check.startswith(known) else "dpdb does not know this check")
+            rules.leave(check, _why_not(check))
             return
     is_part = table.part is not None or "filter" in options
     rules.take(
@@ -165,6 +164,18 @@ def _sodacl(said: object, table: _Table, rules: TableRules) -> None:
         name=_called(options, check),
         allowed=lambda: threshold_of_metric(match, options, among=is_part),
     )
+
+
+_OF_THE_WHOLE = (
+    "row_count", "row", "schema", "avg", "aggregate", "metric", "sql_metric", "min", "max", "sum", "stddev", "change ",
+    "anomaly",
+)  # fmt: skip
+
+
+def _why_not(check: str) -> str:
+    if check.startswith("freshnes"):
+        return DEPENDS_ON_TIME
+    return WHOLE_TABLE if check.startswith(_OF_THE_WHOLE) else "dpdb does not know this check"
 
 
 def _called(options: Options, check: str) -> str:
@@ -257,8 +268,7 @@ def take_check(
         table.leave(origin, ACROSS_TABLES)
         return
     else:
-        known = kind in {"schema", "row", "freshness", "avg", "aggregate", "metric", "sql_metric", "min", "max", "sum"}
-        table.leave(origin, WHOLE_TABLE if known else "dpdb does not know this check")
+        table.leave(origin, _why_not(kind))
         return
     is_part = where is not None or "filter" in options or "filter sql" in options
     excludes_values = "missing values" in options

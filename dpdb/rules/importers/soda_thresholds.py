@@ -177,10 +177,13 @@ def spaced(said: object) -> dict[str, Any]:
     return {key.replace("_", " "): item for key, item in mapping(said).items()}
 
 
+def _level(said: Mapping[str, Any]) -> Severity:
+    return "warn" if str(said.get("level", "fail")).lower() == "warn" else "fail"
+
+
 def _bound(said: Mapping[str, Any], percent: bool) -> Bound:
-    severity: Severity = "warn" if str(said.get("level", "fail")).lower() == "warn" else "fail"
     compared = {name: value for name, value in said.items() if name != "level"}
-    return Bound(severity, largest_allowed(compared, percent=percent))
+    return Bound(_level(said), largest_allowed(compared, percent=percent))
 
 
 def largest_allowed(compared: Mapping[str, Any], *, percent: bool) -> Fraction:
@@ -252,7 +255,13 @@ def limits_of_contract_rows(options: Options) -> list[str]:
     """Return the limits of a contract's `row_count`, which needs at least one row by default."""
     names = options.starting("must")
     said = {name: options.get(name) for name in names} | spaced(options.get("threshold"))
-    severity: Severity = "warn" if str(said.pop("level", "fail")).lower() == "warn" else "fail"
     if said.pop("metric", "count") != "count":
         raise ParameterError("its threshold is no number of rows")
-    return allowed_rows(said).limits(severity)
+    thresholds = [said, also] if (also := spaced(said.pop("additional", None))) else [said]
+    levels = [_level(threshold) for threshold in thresholds]
+    if len(set(levels)) < len(levels):
+        raise ParameterError("its two thresholds have one level")
+    limits: list[str] = []
+    for severity, threshold in zip(levels, thresholds, strict=True):
+        limits += allowed_rows({key: end for key, end in threshold.items() if key != "level"}).limits(severity)
+    return limits
