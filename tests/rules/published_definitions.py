@@ -329,6 +329,55 @@ _KINDS = {
 }
 
 
+def published_cases(folder: Path) -> Iterator[tuple[str, Any, dict[str, Any], bool]]:
+    """Yield the cases of Great Expectations' own tests: file, data, expectation, and whether it is met by the data."""
+    for path in sorted(folder.rglob("tests/test_definitions/**/*.json")):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        for data in document.get("datasets", []):
+            for case in data["tests"]:
+                success = case.get("out", {}).get("success") if isinstance(case, Mapping) else None
+                if isinstance(case.get("in"), Mapping) and isinstance(success, bool):
+                    yield path.name, data["data"], {"type": document["expectation_type"], "kwargs": case["in"]}, success
+
+
+def compare_cases(folder: Path) -> Counter[str]:
+    """Compare the exact verdicts of imported cases with the published ones; print those that differ."""
+    import duckdb
+    import pandas as pd
+
+    import dpdb
+    from dpdb.suites import load_suite
+
+    counted: Counter[str] = Counter()
+    for file, data, expectation, success in published_cases(folder):
+        found = Found()
+        import_suite({"expectations": [expectation]}, found)
+        if found.left_out:
+            counted["left out"] += 1
+            continue
+        made = duckdb.connect()
+        try:
+            made.register("given", pd.DataFrame(data))
+            made.execute("CREATE TABLE t AS SELECT * FROM given")
+            suite = load_suite("\n".join(rule.line() for rule in found.rules))
+            with dpdb.open(made, constraints=suite.rules, table="t") as session:
+                checks = session.exact_checks(suite, non_private=True)
+        except Exception as error:  # columns of several types, which no table has
+            counted[f"no such table: {type(error).__name__}"] += 1
+            continue
+        is_kept = not any("tolerated there" in (rule.note or "") for rule in found.rules)
+        if all(check.verdict == "pass" for check in checks) == success:
+            counted["equal"] += 1
+        elif not is_kept and success:
+            counted["limit not kept: fails where the tool tolerates"] += 1
+        else:
+            counted["differs"] += 1
+            print(
+                f"DIFFERS {file}: {json.dumps(expectation)}, there {success}: {[rule.line() for rule in found.rules]}"
+            )
+    return counted
+
+
 def kind_of(reason: str) -> str:
     """Return a reason without the names and values in it."""
     for start, kind in _KINDS.items():
@@ -342,6 +391,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("tool", choices=TOOLS)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--cases", action="store_true", help="gx: also compare verdicts with those of published cases")
     parser.add_argument("--list", action="store_true", help="every definition with what became of it")
     given = parser.parse_args()
     unread: Counter[str] = Counter()
@@ -359,6 +409,9 @@ def main() -> None:
     print(f"texts that are no YAML or JSON: {sum(unread.values())}")
     for reason, number in reasons.most_common():
         print(f"  {number:5}  {reason}")
+    if given.cases:
+        for said, number in compare_cases(given.folder).most_common():
+            print(f"cases, {said}: {number}")
 
 
 if __name__ == "__main__":

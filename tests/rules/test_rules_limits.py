@@ -284,7 +284,6 @@ STRICT = [
     # distinct wrong values, unknown tests, sums, counts that a limit cuts
     (_on_column("accepted_values: {values: [1], quote: false, config: {error_if: '> 3'}}"), "error_if > 3"),
     (_on_column("dbt_utils.not_accepted_values: {values: [1], quote: false, error_if: '> 3'}"), "error_if > 3"),
-    (_on_column("unique: {config: {fail_calc: sum(a), error_if: '> 3'}}"), "error_if > 3, fail_calc sum(a)"),
     (_sodacl("duplicate_count(a) < 5: {missing values: [0]}"), "< 5"),
     # the standard does not say what is counted
     (_odcs("{metric: duplicateValues, mustBeLessThan: 5, unit: percent}"), "mustBeLessThan 5, unit percent"),
@@ -304,6 +303,7 @@ def test_another_limit_is_a_comment_and_nothing_is_tolerated(tmp_path: Path, tex
 
 _DIRT = "it fails where no row does, and a limit of dpdb is a most"
 _NO_MOST = "it passes where more rows fail than where it fails, and a limit of dpdb is a most"
+_CALCULATED = "that some rows fail does not say that the test does"
 NO_LIMIT = [
     (_on_column("unique: {config: {error_if: '< 3'}}"), f"error_if < 3: {_DIRT}"),
     (_on_column("not_null: {config: {error_if: '= 0'}}"), f"error_if = 0: {_DIRT}"),
@@ -312,6 +312,11 @@ NO_LIMIT = [
     (_on_column("unique: {config: {error_if: 'between 2 and 5'}}"), "dpdb does not know error_if between 2 and 5"),
     (_on_column("unique: {config: {severity: warn, warn_if: '> 10', limit: 5}}"), "it passes whatever the rows are"),
     (_on_column("dbt_utils.not_null_proportion: {at_least: 0, at_most: 0.9}"), f"at_most: {_DIRT}"),
+    (_on_column("unique: {config: {fail_calc: sum(n), error_if: '> 3'}}"), f"fail_calc sum(n): {_CALCULATED}"),
+    (_on_column("not_null: {fail_calc: cast((count(*)=0) as int)}"),
+     f"fail_calc cast((count(*)=0) as int): {_CALCULATED}"),
+    (_on_column("dbt_utils.not_null_proportion: {at_least: 0.9, fail_calc: sum(a)}"),
+     f"fail_calc sum(a): {_CALCULATED}"),
     (_sodacl("missing_count(a) > 5"), _DIRT),
     (_sodacl("missing_count(a) = 5"), _DIRT),
     (_sodacl("missing_percent(a): {fail: when < 100}"), _DIRT),

@@ -384,11 +384,11 @@ def allowed_failures(test: str, options: Options, config: Options) -> Allowed:
     if str(said["severity"] or "error").lower() == "warn":
         del names["fail"]
     bounds = [Bound(severity, _largest(name, said[name], said["limit"])) for severity, name in names.items()]
+    if str(said["fail_calc"] or "count(*)").replace(" ", "").lower() != "count(*)":
+        raise ParameterError(f"fail_calc {said['fail_calc']}: that some rows fail does not say that the test does")
     if test == "dbt_utils.not_null_proportion":
         return _proportion(options, bounds, words, among=bool(options.shown("where") or config.shown("where")))
-    allowed = Allowed(tuple(bounds), _counted(test), words=words)
-    is_counted = str(said["fail_calc"] or "count(*)").replace(" ", "").lower() == "count(*)"
-    return allowed if is_counted else replace(allowed, counted=NOTHING)
+    return Allowed(tuple(bounds), _counted(test), words=words)
 
 
 def _proportion(options: Options, bounds: list[Bound], words: str, *, among: bool) -> Allowed:
