@@ -8,7 +8,9 @@ time limit, a count refuses a text on all machines or on none, and works in ever
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
+from typing import ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
@@ -29,6 +31,18 @@ class TooMuchWorkError(SqlglotError):
 
 class NotOneConditionError(SqlglotError):
     """A text is not one condition, as it would follow WHERE."""
+
+
+class HasFormat(exp.Expression, exp.Func):
+    """`has_format(column, 'email')`: a condition that dpdb has and no database."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True}
+
+
+_CONDITIONS: dict[str, Callable[[list[exp.Expr]], exp.Expr]] = {
+    "MATCHES": exp.RegexpLike.from_arg_list,
+    "HAS_FORMAT": HasFormat.from_arg_list,
+}
 
 
 class _Bounded(Parser):
@@ -53,7 +67,7 @@ class _Bounded(Parser):
 
 @cache
 def _bounded(parser: type[Parser]) -> type[_Bounded]:
-    return type("_BoundedParser", (_Bounded, parser), {})
+    return type("_BoundedParser", (_Bounded, parser), {"FUNCTIONS": {**parser.FUNCTIONS, **_CONDITIONS}})
 
 
 def parse_duckdb(text: str) -> list[exp.Expr | None]:

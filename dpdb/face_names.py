@@ -154,10 +154,11 @@ FACES: Mapping[str, Mapping[str, str]] = {
     },
     "dpdb.predicates": {
         "dpdb.predicates.bind": "literal_value refuse_unknown_parts",
+        "dpdb.predicates.formats": "re2_problem",
         "dpdb.predicates.nodes": (
-            "And Arithmetic Call Column Comparison Constant Flag Like Literal LiteralValue "
-            "Membership Node Not NullTest Or TRUE Term TermComparison Value all_of columns_in "
-            "columns_of"
+            "And Arithmetic Call CheckDigits Column Comparison Constant Flag Like Literal "
+            "LiteralValue Matches Membership Node Not NullTest Or TRUE Term TermComparison "
+            "Value all_of columns_in columns_of"
         ),
         "dpdb.predicates.region": "Box Region covered covered_groups hull meet region_from_text region_to_text",
         "dpdb.predicates.sql": "condition data_type in_type literal_sql parse term_sql",

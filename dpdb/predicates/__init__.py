@@ -12,11 +12,13 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.predicates.bind import literal_value as literal_value, refuse_unknown_parts as refuse_unknown_parts
+    from dpdb.predicates.formats import re2_problem as re2_problem
     from dpdb.predicates.nodes import (
         TRUE as TRUE,
         And as And,
         Arithmetic as Arithmetic,
         Call as Call,
+        CheckDigits as CheckDigits,
         Column as Column,
         Comparison as Comparison,
         Constant as Constant,
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
         Like as Like,
         Literal as Literal,
         LiteralValue as LiteralValue,
+        Matches as Matches,
         Membership as Membership,
         Node as Node,
         Not as Not,

@@ -8,10 +8,12 @@ from typing import ClassVar, Protocol
 
 from sqlglot import exp
 
+from dpdb.bounded_parser import HasFormat
 from dpdb.constraints import OPERATORS, Moment, Operator, shortened
 from dpdb.errors import PredicateError
 from dpdb.predicates.nodes import (
     NULL,
+    CheckDigits,
     Column,
     Comparison,
     Constant,
@@ -19,6 +21,7 @@ from dpdb.predicates.nodes import (
     Like,
     Literal,
     LiteralValue,
+    Matches,
     Membership,
     Node,
     NullTest,
@@ -59,6 +62,7 @@ _FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.DayOfMonth: "day",
 }
 _EXTRACTED = {"year": "year", "month": "month", "day": "day", "dayofmonth": "day"}
+_PATTERNS = (exp.RegexpLike, exp.RegexpILike, exp.RegexpFullMatch)
 _CASTS = (exp.Cast, exp.TryCast)
 _LISTS = (exp.Coalesce, exp.DateFromParts)
 _LEAVES = (
@@ -107,6 +111,9 @@ class Types(Protocol):
     def literals(self, values: Sequence[LiteralValue], kind: str) -> list[Literal | None]:
         """Read literals as values to compare with those of a type; None for a literal of another kind."""
 
+    def pattern_problem(self, pattern: str) -> str | None:
+        """Say why a text is no regular expression; None if it is one."""
+
     def common_type(self, left: str, right: str) -> str | None:
         """Return the type in which values of two types are compared, None if they cannot be."""
 
@@ -135,11 +142,15 @@ def refuse_unknown_parts(text: str, *, is_condition: bool) -> None:
     Raises
     ------
     PredicateError
-        If the text is no condition, a part is not in the grammar, such as an unknown function, or a condition stands
-        in the place of a value.
+        If the text is no condition, a part is not in the grammar, such as an unknown function or what is no regular
+        expression, or a condition stands in the place of a value.
     """
+    from dpdb.predicates.formats import refuse_unread
+
     tree = parse(text).unnest()
     for node in tree.walk():
+        if isinstance(node, (*_PATTERNS, HasFormat)) and node.expression.is_string:
+            refuse_unread(str(node.expression.name), is_format=isinstance(node, HasFormat))
         around = tree if node is tree else _parent(node)
         if isinstance(node, exp.Is) and not isinstance(node.expression, exp.Null):
             raise refused(node)
@@ -180,6 +191,8 @@ class _Binder:
         exp.In: lambda self, node: self._membership(node),
         exp.Is: lambda self, node: self._null_test(node),
         exp.Like: lambda self, node: self._like(node),
+        **dict.fromkeys(_PATTERNS, lambda self, node: self._matches(node)),
+        HasFormat: lambda self, node: self._has_format(node),
         exp.Boolean: lambda _, node: Constant(bool(node.this)),
         exp.Column: lambda self, node: self._flag(node),
         **dict.fromkeys(OPERATORS, lambda self, node: self._compared(node)),
@@ -268,13 +281,39 @@ class _Binder:
         return any_of([*listed, *(self._comparison(Operator.EQ, operand, item, node) for item in apart)])
 
     def _like(self, node: exp.Expr) -> Node:
-        pattern = node.expression.unnest()
+        return _negated(node, Like(*self._text_and_pattern(node, "LIKE")))
+
+    def _text_and_pattern(self, node: exp.Expr, what: str) -> tuple[Term, str]:
+        """Return a term of text, and the literal beside it."""
+        pattern = _unnested(node.expression)
         term = self.term(node.this, node)
         if not (isinstance(pattern, exp.Literal) and pattern.is_string):
             raise refused(node)
         if equality_type(term.type) != "VARCHAR":
-            raise PredicateError(f"where: LIKE needs a text column; {term_words(term)!r} is {term.type}")
-        return _negated(node, Like(term, str(pattern.this)))
+            raise PredicateError(f"where: {what} needs a text column; {term_words(term)!r} is {type_words(term.type)}")
+        return term, str(pattern.this)
+
+    def _matches(self, node: exp.Expr) -> Node:
+        from dpdb.predicates.formats import refuse_pattern, whole
+
+        term, pattern = self._text_and_pattern(node, "a regular expression")
+        flag = _unnested(node.args.get("flag"))
+        ignores_case = isinstance(node, exp.RegexpILike)
+        if flag is not None:
+            if not (isinstance(flag, exp.Literal) and flag.is_string and flag.name in ("i", "c")):
+                raise refused(node)
+            ignores_case = flag.name == "i"
+        refuse_pattern(pattern, self._types.pattern_problem)
+        found = whole(pattern) if isinstance(node, exp.RegexpFullMatch) else pattern
+        return Matches(term, f"(?i){found}" if ignores_case else found)
+
+    def _has_format(self, node: exp.Expr) -> Node:
+        from dpdb.predicates.formats import FORMATS, known_format, whole
+
+        term, said = self._text_and_pattern(node, "has_format")
+        name = known_format(said)
+        matches = Matches(term, whole(FORMATS[name].pattern))
+        return all_of([matches, CheckDigits(term, name)]) if FORMATS[name].is_checked else matches
 
     # -- terms ----------------------------------------------------------------------------------------------------
 
@@ -395,6 +434,10 @@ class _Binder:
                 )
             bound.append(literal)
         return bound
+
+
+def _unnested(node: object) -> exp.Expr | None:
+    return node.unnest() if isinstance(node, exp.Expr) else None
 
 
 def _negated(node: exp.Expr, built: Node) -> Node:

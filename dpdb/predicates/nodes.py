@@ -140,6 +140,22 @@ class Like:
 
 
 @dataclass(frozen=True, slots=True)
+class Matches:
+    """A term of text in which a regular expression of RE2 is found somewhere."""
+
+    term: Term
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckDigits:
+    """A term of text whose check digits are right; of a text that its format does not match it may be anything."""
+
+    term: Term
+    format: str
+
+
+@dataclass(frozen=True, slots=True)
 class Flag:
     """A column of truth values that stands alone."""
 
@@ -167,7 +183,7 @@ class Not:
     part: Node
 
 
-Leaf: TypeAlias = Comparison | TermComparison | Membership | NullTest | Like
+Leaf: TypeAlias = Comparison | TermComparison | Membership | NullTest | Like | Matches | CheckDigits
 
 Node: TypeAlias = Constant | Leaf | Flag | And | Or | Not
 

@@ -23,6 +23,7 @@ from dpdb.errors import PredicateError
 from dpdb.names import folded
 from dpdb.predicates.nodes import (
     And,
+    CheckDigits,
     Column,
     Comparison,
     Constant,
@@ -30,6 +31,7 @@ from dpdb.predicates.nodes import (
     Leaf,
     Like,
     Literal,
+    Matches,
     Membership,
     Node,
     Not,
@@ -372,7 +374,7 @@ class _Reader:
                 return _side(column, self._listed(column, literals, truth))
             case NullTest(Column() as column):
                 return _side(column, ValueSet.only_null() if truth else ValueSet.present())
-            case Like(Column() as column, _):
+            case Like(Column() as column, _) | Matches(Column() as column, _) | CheckDigits(Column() as column, _):
                 self.notes.append(f"a pattern on column {_named(column)} is taken to cover all its values except NULL")
                 return _side(column, ValueSet.present())
             case TermComparison(_, Column() as left, Column() as right, _):

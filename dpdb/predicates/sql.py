@@ -19,12 +19,14 @@ from dpdb.predicates.nodes import (
     And,
     Arithmetic,
     Call,
+    CheckDigits,
     Column,
     Comparison,
     Constant,
     Flag,
     Like,
     Literal,
+    Matches,
     Membership,
     Node,
     Not,
@@ -36,7 +38,7 @@ from dpdb.predicates.nodes import (
 from dpdb.predicates.terms import IN_NANOSECONDS, MOMENTS, NANOSECONDS, ZONED, ZONED_NANOSECONDS
 
 
-def condition(tree: Node) -> exp.Expr:  # noqa: C901, PLR0911 - one line per kind of node
+def condition(tree: Node) -> exp.Expr:  # noqa: C901, PLR0911, PLR0912 - one line per kind of node
     """Write a tree as SQL."""
     match tree:
         case Constant(None):
@@ -53,6 +55,12 @@ def condition(tree: Node) -> exp.Expr:  # noqa: C901, PLR0911 - one line per kin
             return exp.Is(this=term_sql(term), expression=exp.null())
         case Like(term, pattern):
             return exp.Like(this=_operand(term, "VARCHAR"), expression=exp.Literal.string(pattern))
+        case Matches(term, pattern):
+            return exp.RegexpLike(this=_operand(term, "VARCHAR"), expression=exp.Literal.string(pattern))
+        case CheckDigits(term, name):
+            from dpdb.predicates.formats import check_digits
+
+            return check_digits(name, _operand(term, "VARCHAR"))
         case Flag(column):
             return _operand(column, column.type)
         case Not(part):
@@ -240,14 +248,15 @@ def _membership(term: Term, literals: tuple[Literal, ...]) -> exp.Expr:
 
 _ALLOWED = (
     "columns, literals, comparisons, AND, OR, NOT, IN (list), BETWEEN, IS [NOT] NULL, LIKE with a literal, "
-    "+ - * / // %, lower, upper, trim, length, abs, year, month, day, make_date, coalesce, CAST"
+    "regexp_matches, regexp_full_match, matches, ~, has_format, + - * / // %, lower, upper, trim, length, abs, year, "
+    "month, day, make_date, coalesce, CAST"
 )
 _MAX_LENGTH = 100_000
 _MAX_NODES = 10_000
 # The arguments that nodes of the grammar may have; a node with any other argument is refused.
 _KNOWN_ARGS = {
     "this", "expression", "expressions", "low", "high", "to", "negate", "is_string", "quoted", "nested", "unit", "safe",
-    "year", "month", "day",
+    "year", "month", "day", "flag",
 }  # fmt: skip
 
 

@@ -18,12 +18,14 @@ from dpdb.predicates import (
     And,
     Arithmetic,
     Call,
+    CheckDigits,
     Column,
     Comparison,
     Constant,
     Flag,
     Like,
     Literal,
+    Matches,
     Membership,
     Node,
     Not,
@@ -102,6 +104,8 @@ class ForeignSpelling(ABC):
                 return self.why_not(term)
             case Like(term, pattern):
                 return self.why_not(term) or self._pattern(pattern)
+            case Matches() | CheckDigits():
+                return f"a regular expression or format is not certain to be the same in {self.engine}; {VIEW}"
             case Not(inner):
                 return self.why_not(inner)
             case And(parts) | Or(parts):

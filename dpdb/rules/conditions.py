@@ -11,7 +11,7 @@ from collections.abc import Callable
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from dpdb.bounded_parser import parse_condition
+from dpdb.bounded_parser import HasFormat, parse_condition
 from dpdb.constraints import Across, DenialConstraint, RowExpression, parse_constraint
 from dpdb.errors import DpdbError
 from dpdb.predicates import refuse_unknown_parts
@@ -21,7 +21,7 @@ _MOMENTS = ("DATE", "TIME", "TIMESTAMP", "TIMESTAMPNTZ", "TIMESTAMPTZ")
 _CONSTANTS = (exp.Literal, exp.Boolean, exp.Var)
 _CONDITIONS = (
     exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.And, exp.Or, exp.Not,
-    exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE,
+    exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.RegexpLike, exp.RegexpILike, exp.RegexpFullMatch, HasFormat,
 )  # fmt: skip
 
 

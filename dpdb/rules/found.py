@@ -18,7 +18,6 @@ from dpdb.rules.texts import bare_name, comment, readable_line
 # Reasons to leave a check out that several tools give.
 ACROSS_TABLES = "a rule across tables"
 DEPENDS_ON_TIME = "it depends on the time at which it runs"
-NO_PATTERNS = "dpdb has no regular expressions and formats"
 _LONGEST_CHECK_NAME = LONGEST_NAME - len(" (1000)")
 _LONGEST_NOTE = 500  # characters; a longer note gets no further origin
 ANY_TABLE = "*"

@@ -223,6 +223,29 @@ def like(name: str, sign: str, pattern: object) -> str:
     return f"{name} {sign} {value(pattern)}"
 
 
+def regex(name: str, pattern: object, *, inside: bool = True) -> str:
+    """Write that a regular expression is found in a column, or not; whether it is one is seen when it is read.
+
+    Parameters
+    ----------
+    name
+        The column, as SQL writes it.
+    pattern
+        The regular expression, which becomes a quoted text.
+    inside
+        Whether it is to be found.
+
+    Raises
+    ------
+    ParameterError
+        If the pattern is no text.
+    """
+    if not isinstance(pattern, str):
+        raise ParameterError("a regular expression is a text")
+    found = f"regexp_matches({name}, {value(pattern)})"
+    return found if inside else f"NOT {found}"
+
+
 def listed(values: object, quote: bool) -> str:
     """Write a list of values, as text or as SQL.
 

@@ -184,7 +184,10 @@ class Predicates:
         if x < 0.82:
             return rng.choice([f"{name} IS NULL", f"{name} IS NOT NULL", f"{name} ISNULL", f"{name} NOTNULL"])
         if x < 0.87 and kind == "VARCHAR":
-            return f"{name} {self._no()}LIKE {quoted(rng.choice(['a%', '%', '_', 'A', '', '%b', '%é%']))}"
+            if rng.random() < 0.5:
+                return f"{name} {self._no()}LIKE {quoted(rng.choice(['a%', '%', '_', 'A', '', '%b', '%é%']))}"
+            shapes = ["{} ~ '^a'", "{} !~ 'b$'", "regexp_matches({}, '(?i)^A.?$')", "NOT has_format({}, 'luhn')"]
+            return rng.choice([*shapes, "regexp_full_match({}, '[ab]*', 'i')", "matches({}, '')"]).format(name)
         if x < 0.90 and kind == "BOOLEAN":
             return name
         if x < 0.94:

@@ -258,6 +258,7 @@ def test_extreme_values_come_as_they_are(spark: Any, one: str, other: str) -> No
         ("list -> n", ConstraintTypeError, "has type array<int>, which constraints cannot compare"),
         ("gone -> n", Exception, "no column 'gone'"),
         ("not(t1.n>150000000000000000000000000000000000000)", ConstraintTypeError, "above 38 digits"),
+        ("WHERE name ~ 'a'", PredicateError, "a regular expression or format is not certain to be the same in Spark"),
         ("WHERE upper(name) = 'A'", PredicateError, "upper is not certain"),
         ("WHERE name LIKE '%\U0001f600%'", PredicateError, "LIKE"),
         ("WHERE day > DATE '12000-01-01'", PredicateError, "outside the years 1 to 9999"),

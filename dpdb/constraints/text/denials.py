@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date
 from decimal import Decimal, InvalidOperation
+from itertools import pairwise
 from typing import NamedTuple
 
 from dpdb.constraints.column_ref import ColumnRef
@@ -194,13 +195,19 @@ _OF_ONE_ROW = (
     "could mean either"
 )
 _CONDITION_WORDS = ("is", "in", "like", "between", "isnull", "notnull", "or")
+_CONDITION_FUNCTIONS = ("matches", "regexp_matches", "regexp_full_match", "regexp_like", "has_format")
 
 
 def at_bare_conditions(cursor: Cursor) -> bool:
-    """Return whether an operator or a word such as `in` makes a condition of the names."""
+    """Return whether an operator, a word such as `in` or a function such as `matches` makes it a condition."""
     part = cursor.up_to_word("where")
     rest = part.tokens[part.position :]
-    return any(token.kind is Kind.OPERATOR or token.is_word(*_CONDITION_WORDS) for token in rest)
+    return any(
+        token.kind in (Kind.OPERATOR, Kind.MATCH)
+        or token.is_word(*_CONDITION_WORDS)
+        or (token.is_word(*_CONDITION_FUNCTIONS) and after.kind is Kind.LPAREN)
+        for token, after in pairwise(rest)
+    )
 
 
 def bare_conditions(cursor: Cursor) -> tuple[DenialConstraint, ...]:

@@ -14,7 +14,7 @@ _ENDS = frozenset([Kind.END, Kind.SEMICOLON, Kind.COLON, Kind.ARROW]) | CLOSING
 _SIGNS = {"==": "=", "≠": "<>", "≤": "<=", "≥": ">="}
 _WORDS = ("and", "or", "not", "is", "null", "in", "like", "between", "true", "false", "isnull", "notnull")
 _RICH_WORDS = ("or", "not", "is", "in", "like", "between", "isnull", "notnull", "interval")
-_RICH_KINDS = frozenset([Kind.ARITHMETIC, Kind.LPAREN, Kind.OR])
+_RICH_KINDS = frozenset([Kind.ARITHMETIC, Kind.LPAREN, Kind.OR, Kind.MATCH])
 _OPERANDS = frozenset([Kind.NAME, Kind.QUOTED, Kind.NUMBER, Kind.DATE, Kind.TEXT, Kind.RPAREN])
 TIME_WORDS = ("date", "time", "timestamp", "timestamptz")
 """Before a quoted text each of these words makes it a literal of that type."""
@@ -274,7 +274,9 @@ class _Taker:
 
 
 _VERBATIM: dict[Kind, Callable[[Token], str]] = {
-    **dict.fromkeys((Kind.NUMBER, Kind.TEXT, Kind.ARITHMETIC, Kind.LPAREN, Kind.RPAREN, Kind.COMMA), lambda t: t.text),
+    **dict.fromkeys(
+        (Kind.NUMBER, Kind.TEXT, Kind.ARITHMETIC, Kind.LPAREN, Kind.RPAREN, Kind.COMMA, Kind.MATCH), lambda t: t.text
+    ),
     Kind.OPERATOR: lambda token: _SIGNS.get(token.text, token.text),
     Kind.DATE: lambda token: f"DATE '{token.text}'",
     Kind.AND: lambda _: "AND",

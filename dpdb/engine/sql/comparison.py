@@ -69,6 +69,24 @@ def common_type(left: str, right: str) -> str | None:
     return "VARCHAR" if equality_type(left) == equality_type(right) == "VARCHAR" else None
 
 
+def pattern_problem(database: Database, pattern: str) -> str | None:
+    """Say why this database's RE2 reads no regular expression in a text; None if it does.
+
+    Parameters
+    ----------
+    database
+        Its RE2 compiles the pattern, over no row of any table.
+    pattern
+        The text.
+    """
+    asked = exp.RegexpLike(this=exp.Literal.string(""), expression=exp.Literal.string(pattern))
+    if database.value(exp.select(exp.Anonymous(this="TRY", expressions=[asked]))) is not None:
+        return None
+    from dpdb.predicates import re2_problem  # loads pyarrow's functions
+
+    return re2_problem(pattern) or "this database does not read it"
+
+
 def bind_literals(database: Database, values: Sequence[LiteralValue], column_type: str) -> list[Literal | None]:
     """Type literals for comparison with a column of a type, before any row is read.
 

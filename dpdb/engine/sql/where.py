@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from dpdb.constraints import Operator
 from dpdb.database import Database
-from dpdb.engine.sql.comparison import bind_literals, common_type, untyped_problem
+from dpdb.engine.sql.comparison import bind_literals, common_type, pattern_problem, untyped_problem
 from dpdb.errors import ParameterError, PredicateError, UnknownColumnError
 from dpdb.names import close_name
 from dpdb.predicates import Column, Literal, LiteralValue, Node, Term, columns_of, condition
@@ -118,6 +118,10 @@ class TableTypes:
     def literals(self, values: Sequence[LiteralValue], kind: str) -> list[Literal | None]:
         """Read literals by this database's casts."""
         return bind_literals(self._database, values, kind)
+
+    def pattern_problem(self, pattern: str) -> str | None:
+        """Ask this database, which is the one that will match: it reads the pattern again as it did now."""
+        return pattern_problem(self._database, pattern)
 
     def common_type(self, left: str, right: str) -> str | None:
         """Name the type in which values of two types compare."""

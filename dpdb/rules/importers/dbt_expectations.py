@@ -14,7 +14,7 @@ from dpdb.errors import ParameterError
 from dpdb.rules.found import DEPENDS_ON_TIME, WHOLE_TABLE
 from dpdb.rules.importers.great_expectations import why_not
 from dpdb.rules.limits import Allowed, RowRange, Severity, rows_between, rows_compared
-from dpdb.rules.options import Options, identifier, is_always, like, listed, raw, sequence
+from dpdb.rules.options import Options, identifier, is_always, like, listed, raw, regex, sequence
 from dpdb.rules.texts import both, checked, column_name, keyed, keyed_with_nulls, missing, present
 
 Write: TypeAlias = Callable[[Options, str | None], str | list[str]]
@@ -110,11 +110,38 @@ def _like(sign: str) -> Write:
 
 def _like_list(sign: str) -> Write:
     def write(options: Options, where: str | None) -> str:
-        joint = " AND " if options.choice("match_on", "any", "all") == "all" else " OR "
         patterns = [like(column_of(options), sign, item) for item in sequence(options.need("like_pattern_list"))]
-        return checked(joint.join(patterns), where)
+        return checked(_joint(options).join(patterns), where)
 
     return write
+
+
+def _joint(options: Options) -> str:
+    return " AND " if options.choice("match_on", "any", "all") == "all" else " OR "
+
+
+def _regex(inside: bool) -> Write:
+    def write(options: Options, where: str | None) -> str:
+        return checked(_found(options, options.need("regex"), inside), where)
+
+    return write
+
+
+def _regex_list(inside: bool) -> Write:
+    def write(options: Options, where: str | None) -> str:
+        found = [_found(options, pattern, inside) for pattern in sequence(options.need("regex_list"))]
+        return checked(_joint(options).join(found), where)
+
+    return write
+
+
+def _found(options: Options, pattern: object, inside: bool) -> str:
+    """Write that a pattern is found; `is_raw` is about how a database writes it. The flag `i` overlooks case."""
+    options.get("is_raw")
+    flags = str(options.get("flags") or "")
+    if flags.strip("ci") or not isinstance(pattern, str):
+        raise ParameterError("only the flags c and i of a regular expression are known")
+    return regex(column_of(options), f"(?i){pattern}" if "i" in flags else pattern, inside=inside)
 
 
 def columns_of(options: Options, columns: list[str]) -> list[str]:
@@ -189,6 +216,10 @@ _TESTS: dict[str, Write] = {
     "expect_column_values_to_not_match_like_pattern": _like("NOT LIKE"),
     "expect_column_values_to_match_like_pattern_list": _like_list("LIKE"),
     "expect_column_values_to_not_match_like_pattern_list": _like_list("NOT LIKE"),
+    "expect_column_values_to_match_regex": _regex(True),
+    "expect_column_values_to_not_match_regex": _regex(False),
+    "expect_column_values_to_match_regex_list": _regex_list(True),
+    "expect_column_values_to_not_match_regex_list": _regex_list(False),
     "expect_compound_columns_to_be_unique": _compound,
     "expect_select_column_values_to_be_unique_within_record": _different_in_a_row,
     "expect_column_pair_values_A_to_be_greater_than_B": _greater,

@@ -17,9 +17,9 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from dpdb.errors import ParameterError
-from dpdb.rules.found import ACROSS_TABLES, DEPENDS_ON_TIME, NO_PATTERNS, WHOLE_TABLE, Found, TableRules
+from dpdb.rules.found import ACROSS_TABLES, DEPENDS_ON_TIME, WHOLE_TABLE, Found, TableRules
 from dpdb.rules.limits import NOTHING, Allowed, Bound
-from dpdb.rules.options import Options, identifier, mapping, sequence, texts
+from dpdb.rules.options import Options, identifier, mapping, regex, sequence, texts
 from dpdb.rules.texts import checked, column_name, found_in, keyed, keyed_with_nulls, present, value
 
 _Write: TypeAlias = Callable[[Options, str | None], str | list[str]]
@@ -102,8 +102,8 @@ def _why_not(name: str) -> str:
         return WHOLE_TABLE
     if name.startswith("sql_query"):
         return ACROSS_TABLES
-    if "regex" in name or name.startswith("is_valid_") or "ipv" in name or "json" in name or name.endswith("_case"):
-        return NO_PATTERNS
+    if name.startswith("is_valid_") or "ipv" in name or "json" in name or name.endswith("_case"):
+        return "dpdb has no such format"
     if name in {"is_data_fresh", "is_not_in_future", "is_not_in_near_future", "is_older_than_n_days"}:
         return DEPENDS_ON_TIME
     return "dpdb does not know this check"
@@ -241,6 +241,7 @@ _FUNCTIONS: dict[str, _Write] = {
     "is_not_greater_than": _compared("<=", "limit"),
     "is_in_range": _row(_in_range),
     "is_not_in_range": _row(_not_in_range),
+    "regex_match": _row(lambda o: regex(_term(o), o.need("regex"), inside=not o.flag("negate"))),
     "sql_expression": _row(_expression),
     "is_unique": _unique,
     "foreign_key": _reference,

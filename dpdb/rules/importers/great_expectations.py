@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from dpdb.constraints import ROWS_IN_DUPLICATES, VIOLATIONS
 from dpdb.errors import ParameterError
-from dpdb.rules.found import NO_PATTERNS, WHOLE_TABLE, Found, TableRules
+from dpdb.rules.found import WHOLE_TABLE, Found, TableRules
 from dpdb.rules.importers.failing_rows import no_failing_rows
 from dpdb.rules.limits import (
     NOTHING,
@@ -31,7 +31,7 @@ from dpdb.rules.limits import (
     rows_between,
     rows_compared,
 )
-from dpdb.rules.options import Options, like, mapping, sequence, texts
+from dpdb.rules.options import Options, like, mapping, regex, sequence, texts
 from dpdb.rules.pandas_conditions import pandas_condition
 from dpdb.rules.texts import (
     among,
@@ -150,8 +150,8 @@ def _of_missing_rows(name: str, options: Options) -> bool:
 
 def why_not(name: str) -> str:
     """Return why dpdb has no rule for an expectation."""
-    if "regex" in name or "strftime" in name or "json" in name:
-        return NO_PATTERNS
+    if "strftime" in name or "json" in name:
+        return "dpdb does not read dates or documents in texts"
     if name.startswith("expect_table_") or name.endswith(_WHOLE) or any(word in name for word in _STATISTICS):
         return WHOLE_TABLE
     return "dpdb does not know this expectation"
@@ -193,12 +193,22 @@ def _like(sign: str) -> _Write:
 
 
 def _like_list(options: Options, where: str | None) -> str:
-    joint = " AND " if options.choice("match_on", "any", "all") == "all" else " OR "
-    return checked(joint.join(_each_pattern("LIKE", options)), where)
+    return checked(_joint(options).join(_each_pattern("LIKE", options)), where)
+
+
+def _joint(options: Options) -> str:
+    return " AND " if options.choice("match_on", "any", "all") == "all" else " OR "
 
 
 def _each_pattern(sign: str, options: Options) -> list[str]:
     patterns = [like(_column(options), sign, item) for item in sequence(options.need("like_pattern_list"))]
+    if not patterns:
+        raise ParameterError("the list of patterns is empty")
+    return patterns
+
+
+def _each_regex(options: Options, inside: bool) -> list[str]:
+    patterns = [regex(_column(options), item, inside=inside) for item in sequence(options.need("regex_list"))]
     if not patterns:
         raise ParameterError("the list of patterns is empty")
     return patterns
@@ -323,6 +333,14 @@ _EXPECTATIONS: dict[str, _Write] = {
     "expect_column_values_to_match_like_pattern_list": _like_list,
     "expect_column_values_to_not_match_like_pattern_list": lambda o, where: checked(
         " AND ".join(_each_pattern("NOT LIKE", o)), where
+    ),
+    "expect_column_values_to_match_regex": lambda o, where: checked(regex(_column(o), o.need("regex")), where),
+    "expect_column_values_to_not_match_regex": lambda o, where: checked(
+        regex(_column(o), o.need("regex"), inside=False), where
+    ),
+    "expect_column_values_to_match_regex_list": lambda o, where: checked(_joint(o).join(_each_regex(o, True)), where),
+    "expect_column_values_to_not_match_regex_list": lambda o, where: checked(
+        " AND ".join(_each_regex(o, False)), where
     ),
     "expect_compound_columns_to_be_unique": _compound,
     "expect_select_column_values_to_be_unique_within_record": _different_in_a_row,

@@ -8,13 +8,13 @@ from typing import Any, TypeAlias
 
 from dpdb.constraints import VIOLATIONS
 from dpdb.errors import ParameterError
-from dpdb.rules.found import NO_PATTERNS, Found, TableRules
+from dpdb.rules.found import Found, TableRules
 from dpdb.rules.importers.dqx import take_dqx
 from dpdb.rules.importers.failing_rows import counts_all_rows, no_failing_rows
 from dpdb.rules.importers.soda import take_check
 from dpdb.rules.importers.soda_thresholds import largest_allowed
 from dpdb.rules.limits import NOTHING, Allowed, Bound, Counted, Severity, allowed_rows
-from dpdb.rules.options import Options, mapping, sequence, texts
+from dpdb.rules.options import Options, mapping, regex, sequence, texts
 from dpdb.rules.texts import among, between, checked, column_name, found_in, keyed, present
 
 _Options: TypeAlias = Mapping[str, Any]
@@ -175,11 +175,23 @@ def _limits(options: Options, column: str, table: TableRules) -> None:
         if low is not None or high is not None:
             write = partial(_limit, column, term, low, high, strict)
             table.take(write, f"{column}: {words}", Options(None))
-    for name in ("pattern", "format"):
-        if options.get(name) is not None:
-            table.leave(f"{column}: {name}", NO_PATTERNS)
+    if options.get("pattern") is not None:
+        write = partial(_pattern, column, options.get("pattern"))
+        table.take(write, f"{column}: pattern", Options(None))
+    if (said := options.get("format")) is not None:
+        table.take(partial(_format, column, said), f"{column}: format", Options(None))
     for name in options.unread():
         table.leave(f"{column}: {name}", "dpdb does not know this option")
+
+
+def _format(column: str, said: object) -> str:
+    if said not in ("email", "uuid", "ipv4"):
+        raise ParameterError(f"dpdb has no format {said}")
+    return checked(f"has_format({column_name(column)}, '{said}')")
+
+
+def _pattern(column: str, pattern: object) -> str:
+    return checked(regex(column_name(column), pattern))
 
 
 def _limit(column: str, term: str, low: object, high: object, strict: bool) -> str:
@@ -259,9 +271,12 @@ def _none_missing(columns: list[str], options: Options) -> list[str]:
 
 def _each_valid(columns: list[str], options: Options) -> list[str]:
     arguments = options.inner("arguments")
-    if "pattern" in arguments or "validValues" not in arguments:
-        raise ParameterError(NO_PATTERNS)
-    return [checked(among(column, sequence(arguments.get("validValues")))) for column in columns]
+    if "pattern" not in arguments and "validValues" not in arguments:
+        raise ParameterError("it does not say which values are valid")
+    pattern, values = arguments.get("pattern"), arguments.get("validValues")
+    in_list = [among(column, sequence(values)) if values is not None else "" for column in columns]
+    found = [regex(column_name(column), pattern) if pattern is not None else "" for column in columns]
+    return [checked(" AND ".join(filter(None, parts))) for parts in zip(in_list, found, strict=True)]
 
 
 _METRICS: dict[str, Callable[[list[str], Options], str | list[str]]] = {

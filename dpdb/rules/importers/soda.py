@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from dpdb.errors import ParameterError
-from dpdb.rules.found import ACROSS_TABLES, DEPENDS_ON_TIME, NO_PATTERNS, WHOLE_TABLE, Found, TableRules
+from dpdb.rules.found import ACROSS_TABLES, DEPENDS_ON_TIME, WHOLE_TABLE, Found, TableRules
 from dpdb.rules.importers.failing_rows import no_failing_rows
 from dpdb.rules.importers.soda_thresholds import (
     limits_of_contract_rows,
@@ -20,7 +20,7 @@ from dpdb.rules.importers.soda_thresholds import (
     threshold_of_contract,
     threshold_of_metric,
 )
-from dpdb.rules.options import Options, mapping, sequence, single, texts
+from dpdb.rules.options import Options, mapping, regex, sequence, single, texts
 from dpdb.rules.texts import (
     among,
     between,
@@ -289,27 +289,30 @@ def _inherited(kind: str, beside: Mapping[str, Any], given: Mapping[str, Any]) -
     return {name: said for name, said in beside.items() if name in others or name not in (*_MISSING, *_VALID)}
 
 
-_PATTERNS = ("missing regex", "missing format", "valid format", "valid regex", "invalid format", "invalid regex")
+_FORMATS = {"email": "email", "uuid": "uuid", "ip address": "ipv4", "ipv4 address": "ipv4"}
+"""Formats of Soda that dpdb has, too, and their names here; of an email both have their own idea."""
 
 
 def _duplicate(columns: list[str], options: Options, where: str | None) -> str:
-    others = _missing_values(options) if len(columns) == 1 else []
-    return keyed(columns, both(among(columns[0], others, inside=False) if others else None, where))
+    present = _named_as_missing(columns[0], options, inside=False) if len(columns) == 1 else None
+    return keyed(columns, both(present, where))
 
 
 def _missing(columns: list[str], options: Options, where: str | None) -> list[str]:
     """Write that no value is missing: neither NULL nor one of the values that the check names as missing."""
-    column, others = _one(columns), _missing_values(options)
+    column = _one(columns)
+    others = _named_as_missing(column, options, inside=False)
     written = [present(column, where)]
-    return [*written, checked(among(column, others, inside=False), where)] if others else written
+    return written if others is None else [*written, checked(others, where)]
 
 
 def _invalid(columns: list[str], options: Options, where: str | None) -> str:
     """Write the condition of a valid value; a missing value is not invalid in Soda, nor here."""
-    column, others = _one(columns), _missing_values(options)
+    column = _one(columns)
+    others = _named_as_missing(column, options, inside=True)
     condition = _valid(column, options)
-    if others:
-        condition = f"{among(column, others)} OR ({condition})"
+    if others is not None:
+        condition = f"{others} OR ({condition})"
     if options.flag("include null"):
         condition = f"{column_name(column)} IS NOT NULL AND ({condition})"
     return checked(condition, where)
@@ -321,11 +324,25 @@ def _one(columns: list[str]) -> str:
     return columns[0]
 
 
-def _missing_values(options: Options) -> list[Any]:
-    for name in _PATTERNS:
-        if name in options:
-            raise ParameterError(f"{name}: {NO_PATTERNS}")
-    return [item for item in sequence(options.get("missing values")) if item is not None]
+def _named_as_missing(column: str, options: Options, *, inside: bool) -> str | None:
+    """Write that a value is one of those that the check names as missing, or is none of them; None if it names none."""
+    others = [item for item in sequence(options.get("missing values")) if item is not None]
+    parts = [among(column, others, inside=inside)] if others else []
+    parts += _patterns(column_name(column), "missing", options, inside=inside)
+    return (" OR " if inside else " AND ").join(parts) or None
+
+
+def _patterns(name: str, way: str, options: Options, *, inside: bool) -> list[str]:
+    """Write the regular expression and the format of `valid`, `invalid` or `missing` values, or that there is none."""
+    parts = []
+    if f"{way} regex" in options:
+        parts.append(regex(name, options.get(f"{way} regex"), inside=inside))
+    if f"{way} format" in options:
+        said = str(options.get(f"{way} format"))
+        if said not in _FORMATS:
+            raise ParameterError(f"dpdb has not Soda's format {said}")
+        parts.append(f"{'' if inside else 'NOT '}has_format({name}, '{_FORMATS[said]}')")
+    return parts
 
 
 def _valid(column: str, options: Options) -> str:
@@ -342,6 +359,7 @@ def _valid(column: str, options: Options) -> str:
         if None in values:
             raise ParameterError("null among its invalid values takes all others away there")
         parts.append(among(column, values, inside=False))
+    parts += _patterns(name, "valid", options, inside=True) + _patterns(name, "invalid", options, inside=False)
     if "valid length" in options:
         parts.append(between(length, options.get("valid length"), options.get("valid length")))
     for term, low, high in ((name, "valid min", "valid max"), (length, "valid min length", "valid max length")):
