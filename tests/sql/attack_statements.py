@@ -502,7 +502,7 @@ WHERE_CLAUSES = [
     "substr(note, 1, 1) = 'c'",
     "note LIKE city",
     "note SIMILAR TO 'c.*'",
-    "regexp_matches(note, '^c')",
+    "regexp_replace(note, '^c', '') = note",
     "note COLLATE NOCASE = 'x'",
     "age = 30; DROP TABLE visits",
     "age = 30 UNION SELECT * FROM visits",
