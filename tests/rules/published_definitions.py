@@ -317,7 +317,9 @@ _KINDS = {
     r"^dpdb cannot read": "a condition that dpdb cannot read",
     r"is no column but an expression|field inside a column": "an expression or a field where a column is expected",
     r"template|\$\{|\{\{": "it has a template, which only its own tool fills in",
-    r"regular expressions|in a pattern of LIKE": "dpdb has no regular expressions and formats",
+    r"regular expression|in a pattern of LIKE|dpdb (has no|has not).* format|dates or documents in texts": (
+        "an expression that RE2 does not read, or another format"
+    ),
     r"dpdb does not know (its (option|argument)|this (key|option))": "an option that dpdb does not know",
     r"fails where no row does|passes where more rows fail": "it asks for dirt: no largest number",
     r"passes whatever|allows every number|returns every row": "it passes, or fails, whatever the rows are",

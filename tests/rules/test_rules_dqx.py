@@ -132,7 +132,7 @@ SPARK = [
     ("sql_expression, arguments: {expression: 'a like \"x%\"'}", "what stands in double quotes is a text in Spark"),
     ("sql_expression, arguments: {expression: 'a = \\t'}", "a backslash means something else"),
     ("is_not_less_than, arguments: {column: a, limit: '2025-01-21T10:00:00+02:00'}", "is a moment of a time zone"),
-    ("has_valid_string_case, arguments: {column: a, case: upper}", "dpdb has no regular expressions and formats"),
+    ("has_valid_string_case, arguments: {column: a, case: upper}", "dpdb has no such format"),
     ("is_not_null, arguments: {column: a}}, filter: 'b = \"x\"'", "what stands in double quotes is a text in Spark"),
 ]
 

@@ -68,7 +68,7 @@ def test_nothing_of_a_contract_vanishes(tmp_path: Path) -> None:
         f"# address.street: minLength: {inside}",
         f"# address.lines.items: unique: {inside}",
         f"# address.lines.items: nullValues: {inside}",
-        "# day: format: dpdb has no regular expressions and formats",
+        "# day: format: dpdb has no format yyyy-MM-dd",
         "# table: sql: its query returns every row",
         f"# table: sql: {whole}",
         "# table: text: it is said in words",
@@ -173,7 +173,7 @@ REPOSITORY: dict[str, tuple[str, str, Callable[[str], str]]] = {
     "soda": ("dataset: d\nchecks: [row_count: , schema: , odd: ]\n", "README.md", lambda text: f"```yaml\n{text}```\n"),
     "odcs": (
         "kind: DataContract\napiVersion: v3\nschema: [{name: t, properties: [{name: a, required: true, "
-        "logicalTypeOptions: {pattern: x}, quality: [{type: text}]}]}]\n", "test.py",
+        "logicalTypeOptions: {multipleOf: 2}, quality: [{type: text}]}]}]\n", "test.py",
         lambda text: f'X = """\n{text}"""\n'
     ),
     "dqx": (
