@@ -27,7 +27,6 @@ from dpdb.stopping import reached, unbroken
 class SuiteActs(LedgerSuites):
     """A ledger with the owner's acts on its suites."""
 
-    @unbroken()
     def rearm(
         self,
         name: str,
@@ -45,7 +44,8 @@ class SuiteActs(LedgerSuites):
         name
             The name of the kept suite.
         check
-            Name of the failed check.
+            Name of the failed check. Each limit of a line with two has the line's name and its severity in brackets;
+            the line's name alone stands for those that have failed, which are re-armed one after the other.
         charge
             Units of a new debit, in the present epoch and for the same rows, that further rings may cost. Default:
             none, they are paid from what the suite has left.
@@ -58,8 +58,25 @@ class SuiteActs(LedgerSuites):
             The new debit does not fit; nothing was spent.
         LedgerError
             There is no such suite, it was closed, or the check has not failed since it was armed; nothing was spent.
+        ParameterError
+            A charge is given for two limits, or it or a name is not usable.
         """
+        self._books.refresh()
+        checks = _failed_limits(_found(self._books, name), check)
+        if len(checks) > 1 and charge is not None:
+            raise ParameterError(
+                f"{self._file.shown}: {check!r} has failed with two limits, name the one that is paid for: "
+                f"{listed_names(checks)}; nothing was spent"
+            )
+        for each in checks:
+            self._rearm(name, each, charge, (who, label), deadline)
+
+    @unbroken()
+    def _rearm(
+        self, name: str, check: str, charge: int | None, by: tuple[str | None, str | None], deadline: float
+    ) -> None:
         books, state, shown = self._books, self._state, self._file.shown
+        who, label = by
         if charge is not None and (isinstance(charge, bool) or not isinstance(charge, int) or charge <= 0):
             raise ParameterError(f"a charge is a positive whole number of units, got {charge!r}")
         check_names(who, label)
@@ -146,6 +163,12 @@ def _found(books: Books, name: str) -> KnownSuite:
         known = listed_names(list(state.suites.named)) or "none"
         raise LedgerError(f"{books.file.shown}: no kept suite {name!r} (there are: {known}), and no run of a suite")
     return suite
+
+
+def _failed_limits(suite: KnownSuite, check: str) -> list[str]:
+    """Return the limits of a line of this name that have failed, if it is the name of no check itself."""
+    limits = [f"{check} ({severity})" for severity in ("warn", "fail")]
+    return [limit for limit in limits if limit in suite.failed and check not in suite.failed] or [check]
 
 
 def _to_act_on(books: Books, name: str) -> KnownSuite:

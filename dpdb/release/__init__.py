@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         NOTHING_SPENT as NOTHING_SPENT,
         PreviewPart as PreviewPart,
         cost_preview as cost_preview,
+        html_table as html_table,
         preview_html as preview_html,
         preview_text as preview_text,
         releases_table as releases_table,

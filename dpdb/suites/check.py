@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from dpdb.engine import Progress, WherePredicate
@@ -63,6 +64,7 @@ class CheckRun:
     plan: SuitePlan
     slices: Slices
     within: float | None = None
+    day: date | None = None
 
     @property
     def deciding(self) -> SuitePlan | None:
@@ -162,7 +164,7 @@ class CheckRun:
             states = tuple(state.after(self.plan, one) for state, one in zip(states, found, strict=True))
             failed = {names[key][test] for key, one in enumerate(found) for test in one.rings}
             cost = max(spent(self.plan, state) for state in states)
-            return SuiteLevel(level, level_text(found, reading), cost, tuple(sorted(failed)))
+            return SuiteLevel(level, level_text(found, reading, self.day), cost, tuple(sorted(failed)))
 
         return draw
 
@@ -214,7 +216,7 @@ class Standing:
     states : tuple of SuiteState
         By slice.
     since : dict of int to str
-        When each test failed whose failure is of an earlier run.
+        The day, or the time, at which each test failed whose failure is of an earlier run.
     reading : int
         How often the run has read the rows; 0 if it has recorded no level.
     """
@@ -231,9 +233,13 @@ class _Begun(NamedTuple):
     reading: int
 
 
-def level_text(found: Sequence[LevelVerdicts], reading: int) -> str:
-    """Return the record of one level: its verdicts by slice, and the number of the reading of the rows, from 1 on."""
-    return json.dumps({"reading": reading, "slices": [one.to_json() for one in found]})
+def level_text(found: Sequence[LevelVerdicts], reading: int, day: date | None = None) -> str:
+    """Return the record of one level: its verdicts by slice, and the number of the reading of the rows, from 1 on.
+
+    Beside them stands the day of which the run's data are, where it was said: a backfill fails on that day.
+    """
+    of_day = {} if day is None else {"day": day.isoformat()}
+    return json.dumps({"reading": reading, "slices": [one.to_json() for one in found], **of_day})
 
 
 def recorded_verdicts(answer: str) -> tuple[list[LevelVerdicts], int]:
@@ -294,7 +300,8 @@ def standing(
             states = [state.not_yet_quiet() for state in states]
         states = [state.after(plan, one) for state, one in zip(states, found, strict=True)]
         begun[record.run_id] = _Begun(tuple((state.level, state.quiet) for state in states), reading)
-        failed |= {test: (record.run_id, record.answered) for one in found for test in one.rings}
+        at = json.loads(record.answer).get("day", record.answered)
+        failed |= {test: (record.run_id, at) for one in found for test in one.rings}
     now = begun.get(run_id, fresh)
     states = _of_run(states, runs.get(run_id, len(runs) + 1), now)
     since = {test: at for test, (run, at) in failed.items() if run != run_id}

@@ -29,7 +29,7 @@ from dpdb.suites.mechanism.worst_first import plan_worst_first
 from dpdb.suites.numbers import RowLocal
 from dpdb.suites.results import checked_within
 from dpdb.suites.sizes_run import SizesRun
-from dpdb.suites.suite import Suite, SuiteLike, load_suite
+from dpdb.suites.suite import Suite, SuiteLike, day_of, load_suite
 from dpdb.suites.worst_run import WorstRun
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def prepare_check(
     where, by, keys
         The rows that are checked, as for releases; by keys a suite for each.
     day : date or str, optional
-        What ``{date}`` stands for.
+        What ``{date}`` stands for, and the day on which a kept check fails; by default that of the clock.
     **options
         The fields of `RunOptions`.
     """
@@ -88,7 +88,7 @@ def prepare_check(
         **({"public_parents": table.opened.public_keys} if table.opened.public_keys else {}),
     }
     known: dict[str, Any] = {"rows": table.unit.rows, "rule_set": table.constraints_sha256, "notion": session.notion}
-    return asked.prepared(counted, slices, request, **known, books=session)
+    return replace(asked.prepared(counted, slices, request, **known, books=session), day=day_of(day))
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ def load_suite(
     ParameterError
         If a file is not found or cannot be read, or there is no check at all.
     """
-    day = _date(date)
+    day = day_of(date)
     written = source if isinstance(source, WrittenLines) else written_lines(source)
     lines = load_lines(written, columns, day)
     if not lines:
@@ -145,7 +145,8 @@ def needs_day(written: WrittenLines) -> bool:
     return False
 
 
-def _date(given: datetime.date | str | None) -> datetime.date | None:
+def day_of(given: datetime.date | str | None) -> datetime.date | None:
+    """Return a day, or None for none; refuse what is neither a date nor YYYY-MM-DD."""
     if given is None or (isinstance(given, datetime.date) and not isinstance(given, datetime.datetime)):
         return given
     try:

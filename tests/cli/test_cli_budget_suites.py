@@ -42,7 +42,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0) 
 def test_a_kept_suite_is_listed_re_armed_and_closed(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown = said(capsys, "budget", "suites", path)
     assert "nightly  open since" in shown
-    assert "2 runs: epsilon 0.5 reserved, 0.2 spent, 0.3 left\n    zip failed on" in shown
+    assert "2 runs: epsilon 0.5 reserved, 0.2 spent, 0.3 left\n    zip failed (recorded on" in shown
     assert "one" not in shown
     found = json.loads(said(capsys, "budget", "suites", path, "--format", "json"))["suites"]
     assert [(one["name"], one["run_id"], one["reserved"], one["spent"], one["left"]) for one in found] == [
@@ -70,3 +70,25 @@ def test_answers_show_what_a_suite_has_published(path: Path, capsys: pytest.Capt
     history = json.loads(said(capsys, "budget", "history", path, "--format", "json"))["releases"]
     assert [one["suite"] for one in history] == ["suite of checks", "kept suite nightly"]
     said(capsys, "budget", "history", path, "--format", "csv")
+
+
+def test_a_check_with_two_limits_is_re_armed_by_its_name(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Ledger.open(path) as ledger:
+        run = ledger.open_suite(
+            Region(), 5 * TENTH, source=SourceMark("table", "content"), request='{"check": "s"}', spec='{"m": 2}',
+            make_secret=lambda: SECRET, run_id="wednesday", name="nightly",
+        )  # fmt: skip
+        ledger.record_level(run, 1, "{}", spent=3 * TENTH, failed=["age (fail)", "age (warn)", "one (warn)"])
+        ledger.end_suite(run, "{}")
+        run.close()
+    assert "suite      nightly: epsilon 0.5 of it reserved, 0.3 spent, 0.2 left" in said(capsys, "budget", "show", path)
+    found = json.loads(said(capsys, "budget", "show", path, "--format", "json"))
+    assert found["suites"] == [{"name": "nightly", "reserved": 0.5, "spent": 0.3, "left": 0.2}]
+    refused = said(capsys, "budget", "rearm", path, "nightly", "age", "--epsilon", "0.5", code=2)
+    assert "has failed with two limits, name the one that is paid for: age (warn), age (fail)" in refused
+    shown = said(capsys, "budget", "rearm", path, "nightly", "age")
+    assert shown.count("re-armed on") == 2
+    assert shown.count("not re-armed") == 2
+    assert "one (warn) re-armed" in said(capsys, "budget", "rearm", path, "nightly", "one", "--epsilon", "0.5")
+    assert "one (fail)" not in said(capsys, "budget", "suites", path)
+    assert "'age' of kept suite" in said(capsys, "budget", "rearm", path, "nightly", "age", code=2)

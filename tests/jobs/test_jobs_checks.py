@@ -138,8 +138,28 @@ def test_a_job_may_have_checks_alone_and_keep_its_suite(job: Path, capsys: pytes
     assert [(row.run_id, row.check.name, row.check.since is None) for row in rows] == [
         ("mon", "zips", True), ("mon", "ages", True), ("tue", "zips", False), ("tue", "ages", True),
     ]  # fmt: skip
+    shown = read_results(job.parent / "out")._repr_html_()
+    assert shown.count("<table") == 1
+    for cell in ("zips", "fail above 50", "not re-armed", "tue"):
+        assert cell in shown
     assert dpdb.jobs.run(job, "mon").passed is False
     assert len(read_results(job.parent / "out").verdicts) == 4
+
+
+def test_a_kept_check_fails_on_the_day_of_its_run(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A backfill: text, JSON, the rows of verdicts and the board name the run's day, and no clock."""
+    (job.parent / "nightly.dcs.txt").write_text("zips: zip -> city  warn above 10, fail above 50\n")
+    head, rules = JOB.split("[[release]]", maxsplit=1)[0], 'constraints = ["zip -> city"]\n'
+    head = head.replace(rules, "").replace("results.duckdb", "out")
+    job.write_text(f'{head}[[check]]\nname = "kept"\nsuite = "nightly.dcs.txt"\nepsilon = 1000\nkeep = "nightly"\n')
+    assert run(job, "2020-01-03") == 1
+    assert run(job, "later", "--date", "2020-01-04") == 1
+    assert run(job, "2020-01-05", "--format", "json") == 1
+    out, _ = capsys.readouterr()
+    assert out.count("failed on 2020-01-03, not re-armed") == 2
+    assert out.count('"since": "2020-01-03"') == 2
+    rows = read_results(job.parent / "out").verdicts
+    assert [row.check.since for row in rows] == [None, None, *["2020-01-03"] * 4]
 
 
 @pytest.mark.heavy

@@ -26,8 +26,8 @@ from dpdb.doors.jobs.stored import (
     rows_beside,
 )
 from dpdb.errors import ParameterError
-from dpdb.release import RELEASE_SCHEMA, Release, arrow_fields, releases_table
-from dpdb.suites import CheckResult, CheckResults
+from dpdb.release import RELEASE_SCHEMA, Release, arrow_fields, html_table, releases_table
+from dpdb.suites import CheckResult, CheckResults, how_many, limit_words, verdict_words
 
 if TYPE_CHECKING:
     from dpdb.diagnosis import Diagnosis
@@ -118,12 +118,35 @@ class Results:
         return len(self.rows)
 
     def _repr_html_(self) -> str:
+        tables = [self._releases_html()] if self.rows or not (self.verdicts or self.diagnoses) else []
+        if self.verdicts:
+            tables.append(html_table(_VERDICT_HEADS, map(_verdict_cells, self.verdicts)))
+        if self.diagnoses:
+            tables.append(html_table(_DIAGNOSIS_HEADS, map(_diagnosis_cells, self.diagnoses)))
+        return "".join(tables)
+
+    def _releases_html(self) -> str:
         columns = ("time (UTC)", "job", "run", "release", "gate")
         return releases_table(
             [row.release for row in self.rows],
             columns,
             [(f"{row.time:%Y-%m-%d %H:%M}", row.job, row.run_id, row.release_name, row.verdict) for row in self.rows],
         )
+
+
+_VERDICT_HEADS = ("day", "job", "run", "suite", "verdict", "check", "slice", "how many", "limit")
+_DIAGNOSIS_HEADS = ("day", "job", "run", "diagnosis", "rank", "slice", "rule")
+
+
+def _verdict_cells(row: VerdictRow) -> tuple[str, ...]:
+    check = row.check
+    shown = (verdict_words(check), check.name, check.key or "", how_many(check), limit_words(check))
+    return f"{row.day}", row.job, row.run_id, row.suite, *shown
+
+
+def _diagnosis_cells(row: DiagnosisRow) -> tuple[str, ...]:
+    named = "" if row.by_column is None else f"{row.by_column} = {row.key}"
+    return f"{row.day}", row.job, row.run, row.diagnosis, f"{row.rank or ''}", named, row.rule or ""
 
 
 # Job columns, with one column per field of `Release`, then columns of later versions.

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.options import command, format_option, given, who_option
 from dpdb.doors.cli.parser import Parser, real
-from dpdb.doors.cli.streams import show
+from dpdb.doors.cli.streams import one_line, show
 from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
-    from dpdb.ledger import Ledger, LedgerSummary, UnseenRows
+    from dpdb.ledger import Ledger, LedgerSummary, RecordedSuite, UnseenRows
+    from dpdb.privacy import Notion
 
 _Act = Callable[["Ledger", argparse.Namespace], None]
 
@@ -177,17 +178,26 @@ def _show(options: argparse.Namespace) -> None:
 
     with open_to_read(options.ledger) as ledger:
         summary, unseen = ledger.summary(), ledger.unseen_rows()
-        if options.at_delta is None:
-            show_summary(summary, options.format, unseen=unseen)
-            return
-        epsilon = epsilon_at(summary, ledger.history(), options.at_delta)
-        show_summary(
-            summary,
-            options.format,
-            {"at_delta": {"epsilon": epsilon, "delta": options.at_delta}},
-            f"\nat delta   ({epsilon:.6g}, {options.at_delta:g}), if no release was chosen by earlier answers",
-            unseen=unseen,
-        )
+        kept = [suite for suite in ledger.suites() if suite.name is not None and suite.ended is None]
+        fields = [{"name": suite.name, **suite_amounts(suite, ledger.notion)} for suite in kept]
+        more: dict[str, Any] = {"suites": fields}
+        words = "".join(f"\n{_suite_words(suite, ledger.notion)}" for suite in kept)
+        if options.at_delta is not None:
+            epsilon = epsilon_at(summary, ledger.history(), options.at_delta)
+            more["at_delta"] = {"epsilon": epsilon, "delta": options.at_delta}
+            words += f"\nat delta   ({epsilon:.6g}, {options.at_delta:g}), if no release was chosen by earlier answers"
+        show_summary(summary, options.format, more, words, unseen=unseen)
+
+
+def suite_amounts(suite: RecordedSuite, notion: Notion) -> dict[str, float]:
+    """Return what a suite holds, has spent and has left, in the units of the ledger's notion."""
+    return {name: notion.value(getattr(suite, name)) for name in ("reserved", "spent", "left")}
+
+
+def _suite_words(suite: RecordedSuite, notion: Notion) -> str:
+    amounts = {name: f"{amount:.9g}" for name, amount in suite_amounts(suite, notion).items()}
+    state = f"{amounts['spent']} spent, {amounts['left']} left"
+    return one_line(f"suite      {suite.name}: {notion.parameter} {amounts['reserved']} of it reserved, {state}")
 
 
 def add_epoch(actions: Any) -> None:

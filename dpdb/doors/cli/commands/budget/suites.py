@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dpdb.doors.cli.commands.budget.acts import act, act_options, ledger_option
+from dpdb.doors.cli.commands.budget.acts import act, act_options, ledger_option, suite_amounts
 from dpdb.doors.cli.options import command
 from dpdb.doors.cli.streams import one_line, show
 
@@ -51,7 +51,7 @@ def show_suites(suites: list[RecordedSuite], output: str, notion: Notion) -> Non
 
 
 def _fields(suite: RecordedSuite, notion: Notion) -> dict[str, Any]:
-    amounts = {name: notion.value(getattr(suite, name)) for name in ("reserved", "spent", "left")}
+    amounts = suite_amounts(suite, notion)
     facts = {name: [{"check": check, "at": at} for check, at in getattr(suite, name)] for name in ("failed", "rearmed")}
     return asdict(suite) | {"spec": json.loads(suite.spec), "parameter": notion.parameter} | amounts | facts
 
@@ -64,7 +64,7 @@ def _words(suite: RecordedSuite, notion: Notion) -> str:
     state = f"open since {suite.opened[:16]} UTC{runs}: {of} {reserved} reserved, {spent} spent, {left} left"
     if suite.ended is not None:
         state = f"closed on {suite.ended[:10]}{runs}: settled from {of} {reserved} to {spent}"
-    facts = [f"{check} failed on {at[:10]}, not re-armed" for check, at in suite.failed]
+    facts = [f"{check} failed (recorded on {at[:10]}), not re-armed" for check, at in suite.failed]
     if suite.name is None:
         facts.append("the same --run-id finishes it; `dpdb budget close` ends it where it is")
     facts += [f"{check} re-armed on {at[:10]}" for check, at in suite.rearmed]
@@ -78,7 +78,7 @@ def add_rearm(actions: Any) -> None:
     parser = command(actions, "rearm", _rearm, text, example)
     ledger_option(parser)
     parser.add_argument("name", metavar="NAME", help="the kept suite")
-    parser.add_argument("check", metavar="CHECK", help="the failed check")
+    parser.add_argument("check", metavar="CHECK", help="the failed check, by the name that is printed")
     parser.add_argument(
         "--epsilon", metavar="E", help="debit this much for its failures (else: from what the suite has left)"
     )
