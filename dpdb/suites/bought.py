@@ -22,9 +22,9 @@ from dpdb.privacy import as_float, check_samplers, format_epsilon, parse_epsilon
 from dpdb.release import Epsilon, PrivateSlices, SuiteLevel
 from dpdb.suites.check import CheckRun, standing
 from dpdb.suites.mechanism.bounds import verdicts
-from dpdb.suites.mechanism.capped import STEPS, CappedPlan, Numbers, draw_numbers
-from dpdb.suites.mechanism.state import SuiteState
-from dpdb.suites.numbers import capped_counts, numbers_text, recorded_numbers
+from dpdb.suites.mechanism.capped import STEPS, CappedPlan, Cell, Numbers, draw_numbers
+from dpdb.suites.mechanism.state import SuiteState, capped_plan, share_cells
+from dpdb.suites.numbers import capped_counts, numbers_text, recorded_numbers, rows_counted
 from dpdb.suites.results import CheckResults, result_of
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def bought_run(run: CheckRun, numbers: Epsilon, books: SuiteBooks) -> CheckRun:
     Raises
     ------
     ParameterError
-        If no suite is kept under that name or none of its runs has ended; if no check is on single rows; if none was
-        left open. Nothing is spent.
+        If no suite is kept under that name, it is another one, or none of its runs has ended; if no check is on single
+        rows; if none was left open. Nothing is spent.
     """
     name = run.name
     if name is None:
@@ -73,11 +73,12 @@ def bought_run(run: CheckRun, numbers: Epsilon, books: SuiteBooks) -> CheckRun:
         if numbers != LEFT:
             raise ParameterError(f"kept suite {name!r} was closed: check its rules in a run of their own")
         return run  # the ledger gives the answer of the run that has closed it, or refuses
+    _refuse_other_suite(run, name, books.kept_suite(name))
     ended = [each.run_id for each in history or () if isinstance(each, RecordedLevel) and each.level == 0]
     if recorded is None and not ended:
         raise ParameterError(f"no run of a kept suite {name!r} has ended, so it has left nothing open yet")
     if not run.plan.row_local:
-        raise ParameterError(f"no check of {name!r} is one on single rows with a limit of rows: none gets a number")
+        raise ParameterError(f"no check of {name!r} is one on single rows with a limit above: none gets a number")
     after, statistics = recorded or (ended[-1], _open(run, history or [], ended[-1]))
     if not statistics:
         raise ParameterError(
@@ -98,6 +99,16 @@ def bought_run(run: CheckRun, numbers: Epsilon, books: SuiteBooks) -> CheckRun:
     asked = {key: value for key, value in run.charge.request.items() if key != "keep"}
     request = {**asked, "epsilon": format_epsilon(epsilon), "numbers_of": name}
     return replace(bought, charge=replace(run.charge, parts=(epsilon,), request=request), name=None, amount=epsilon)
+
+
+def _refuse_other_suite(run: CheckRun, name: str, spec: str | None) -> None:
+    """Refuse numbers under the name of a suite that was kept with other values than the caller gives now."""
+    there, here = json.loads(spec or run.spec), json.loads(run.spec)
+    if other := sorted(key for key in there.keys() | here.keys() if there.get(key) != here.get(key)):
+        raise ParameterError(
+            f"kept suite {name!r} was opened with other {', '.join(other)}; numbers are bought for what it has left "
+            "open: ask for the same; nothing was spent"
+        )
 
 
 def _recorded(run: CheckRun, books: SuiteBooks) -> tuple[str, tuple[int, ...]] | None:
@@ -139,8 +150,15 @@ class BoughtRun(CheckRun):
     @property
     def capped(self) -> CappedPlan:
         """How they are drawn: their confidence is their own."""
-        beta = float(1 - self.plan.confidence)
-        return CappedPlan(len(self.statistics), self.plan.unit_reach, self.amount, beta)
+        return capped_plan(self.plan, self._cells, self.amount, float(1 - self.plan.confidence), self._shares)
+
+    @property
+    def _cells(self) -> list[Cell]:
+        return [(0, place) for place in self.statistics]
+
+    @property
+    def _shares(self) -> list[Cell]:
+        return share_cells(self.plan, self._cells)
 
     def mechanism(self) -> dict[str, object]:
         """Return all that decides what a number means; of a run of the suite, what the suite is tested by."""
@@ -174,11 +192,13 @@ class BoughtRun(CheckRun):
             level = left.pop()
             progress("drawing noise")
             local = self.counted.row_local
-            cells = [(0, place) for place in self.statistics]
             lines = [(0, local.lines[place]) for place in self.statistics]
-            sums = self.counted.broken(slices, self.slices.predicates, lines)
+            predicates, shares = self.slices.predicates, self._shares
+            sums = self.counted.broken(slices, predicates, lines)
+            counts = self.counted.counts(slices, predicates[0]) if shares else []
             compare()
-            drawn = draw_numbers(self.capped, sums, cells, level)
+            rows = [rows_counted(self.plan, counts, place) for _, place in shares]
+            drawn = draw_numbers(self.capped, sums, self._cells, level, rows=rows)
             names, found = self.names[0], verdicts(self.plan, self._state(drawn))
             failed = {names[test] for test, each in enumerate(found) if each.verdict == "fail"}
             cost, closes = held.spent + drawn.amount, self.name is not None

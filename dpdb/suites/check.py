@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from dpdb.engine import Progress, WherePredicate
+from dpdb.engine import Progress
 from dpdb.ledger import RecordedLevel, RecordedRearm, SuiteReservation
 from dpdb.privacy import (
     as_float,
@@ -35,7 +35,7 @@ from dpdb.suites.mechanism.bounds import verdicts
 from dpdb.suites.mechanism.levels import draw_secret, run_level
 from dpdb.suites.mechanism.plan import SuitePlan
 from dpdb.suites.mechanism.state import LevelVerdicts, SuiteState, spent
-from dpdb.suites.numbers import capped_counts, drawn_numbers, numbers_level, recorded_numbers
+from dpdb.suites.numbers import Counts, capped_counts, drawn_numbers, numbers_level, recorded_numbers
 from dpdb.suites.result import COVER, CheckResult
 from dpdb.suites.results import CheckResults, result_of
 
@@ -106,6 +106,17 @@ class CheckRun:
         fields = ("lattice", "first_share", "first_reach", "levels", "offsets", "thresholds")
         return {name: getattr(self.plan, name) for name in fields}
 
+    @property
+    def why_no_numbers(self) -> str | None:
+        """Why no numbers follow the levels though checks are on single rows; None if they do, or none is."""
+        local = self.counted.row_local
+        if self.plan.row_local or not (local.covers_all and local.tests):
+            return None
+        return (
+            "no numbers follow: units have several rows, so numbers would cost all rows of the table, and this run "
+            "costs only those of its condition; without it they follow"
+        )
+
     def load(self) -> None:
         """Load the samplers and the kernels of the statistics. Reads no row."""
         check_samplers(gaussian=False)
@@ -131,16 +142,19 @@ class CheckRun:
         now, names = self._standing(held), self.names
         states = now.states
         exact: list[list[int]] = [[]] * len(states)  # by slice and test, in steps
+        counts: list[Counts] = [[]] * len(states)
         begins, numbers_next = next_record(self.plan, states), len(self.plan.levels) + 1
-        if begins is not None and (begins != numbers_next or len(states) > 1):  # another slice may go on after numbers
-            exact = [self._statistics(slices, predicate) for predicate in self.slices.predicates]
+        counts_rows = len(states) > 1 or self.plan.shares.moved  # another slice may go on after numbers
+        if begins is not None and (begins != numbers_next or counts_rows):
+            counts = [self.counted.counts(slices, predicate) for predicate in self.slices.predicates]
+            exact = [self.steps(of_slice) for of_slice in counts]
         quiet_before = now.reading > 0 and not held.same_rows  # of rows that may be others now: tested again
         reading = now.reading + 1 if quiet_before else max(now.reading, 1)
 
         def numbers() -> SuiteLevel:
             """Draw numbers of what is open."""
             nonlocal states, quiet_before
-            drawn = drawn_numbers(self.plan, self.counted, states, slices, self.slices.predicates)
+            drawn = drawn_numbers(self.plan, self.counted, states, slices, self.slices.predicates, counts=counts)
             compare()
             level, states = numbers_level(self.plan, names, drawn, states, reading, is_other=quiet_before)
             quiet_before = False
@@ -158,8 +172,8 @@ class CheckRun:
             if quiet_before:
                 states, quiet_before = tuple(state.not_yet_quiet() for state in states), False
             found = [
-                run_level(self.plan, held.secret, level, counts, state, key=key)
-                for key, (counts, state) in enumerate(zip(exact, states, strict=True))
+                run_level(self.plan, held.secret, level, steps, state, key=key)
+                for key, (steps, state) in enumerate(zip(exact, states, strict=True))
             ]
             states = tuple(state.after(self.plan, one) for state, one in zip(states, found, strict=True))
             failed = {names[key][test] for key, one in enumerate(found) for test in one.rings}
@@ -168,8 +182,8 @@ class CheckRun:
 
         return draw
 
-    def _statistics(self, slices: PrivateSlices, predicate: WherePredicate | None) -> list[int]:
-        counts = self.counted.counts(slices, predicate)
+    def steps(self, counts: Counts) -> list[int]:
+        """Return the statistic of each test in steps, from the exact counts of a slice. Private."""
         return [self.plan.steps(test, count, rows) for test, (count, rows) in enumerate(counts)]
 
     def _standing(self, held: SuiteReservation) -> Standing:

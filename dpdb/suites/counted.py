@@ -217,7 +217,7 @@ class CountedSuite:
         for counted in self._lines:
             if counted.is_cover:
                 slices.statistics(first, counted.position).rehearse(["twice_fractional_cover"])
-        if local := {*self.row_local.lines, *self.row_local.with_shares}:
+        if local := self.row_local.lines:
             self.broken(slices, predicates, [(0, line) for line in sorted(local)])
 
     def load(self) -> None:
@@ -279,16 +279,18 @@ def is_known_by_text(declared_type: str) -> bool:
 
 
 def row_local_lines(limits: Sequence[CheckedLimit], single: Sequence[bool], *, reach: int, owned: bool) -> RowLocal:
-    """Return the lines with rules on single rows whose limits are all above; `single` says so by line."""
-    tests: dict[int, list[int]] = {}
-    by_line: dict[int, list[CheckedLimit]] = {}
-    for test, each in enumerate(limits):
-        by_line.setdefault(each.line, []).append(each)
-        if single[each.line] and each.limit.unit == "rows" and each.limit.direction == "above":
-            tests.setdefault(each.line, []).append(test)
-    above = [line for line, own in by_line.items() if all(each.limit.direction == "above" for each in own)]
-    shares = tuple(line for line in above if single[line])
-    return RowLocal(tuple(tests), tuple(map(tuple, tests.values())), reach, owned, shares)
+    """Return the lines with rules on single rows that have a limit above; `single` says which rules these are.
+
+    Those with a limit of rows are first: records of versions that knew no others number them so.
+    """
+    above = [(test, each) for test, each in enumerate(limits) if single[each.line] and each.limit.direction == "above"]
+    first = dict.fromkeys(each.line for _, each in above if each.limit.unit == "rows")
+    tests: dict[int, list[int]] = {line: [] for line in first}
+    for test, each in above:
+        tests.setdefault(each.line, []).append(test)
+    below = {each.line for each in limits if each.limit.direction == "below"}
+    only_above = tuple(sorted(line for line in tests if line not in below))
+    return RowLocal(tuple(tests), tuple(map(tuple, tests.values())), reach, owned, only_above)
 
 
 class RulePlaces:

@@ -1,7 +1,8 @@
 """Numbers of the row-local checks that the levels leave open: which they are, one scan of the rows, and their record.
 
-Public facts alone decide which lines are row-local: rules on single rows, with a limit of rows above. What is drawn,
-and of which statistics, follows from the recorded levels.
+Public facts alone decide which lines are row-local: rules on single rows, with a limit above, of rows or a share. What
+is drawn, and of which statistics, follows from the recorded levels. Each set of rows that shares of them are of has a
+number, too.
 
 Units that are rows lie in one slice each, so every key has numbers of its own, with a k of its own. A unit that owns
 rows may have some in every slice and table: all statistics of the run are drawn together, A is the sum over all, and
@@ -13,6 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol
 
 from dpdb.engine import WherePredicate
@@ -20,7 +22,7 @@ from dpdb.release import PrivateSlices, SuiteLevel
 from dpdb.suites.mechanism.bounds import verdicts
 from dpdb.suites.mechanism.capped import CappedPlan, CappedSums, Cell, Numbers, draw_numbers, short_rows
 from dpdb.suites.mechanism.plan import SuitePlan
-from dpdb.suites.mechanism.state import SuiteState, spent
+from dpdb.suites.mechanism.state import SuiteState, capped_plan, share_cells, spent
 
 
 @dataclass(frozen=True)
@@ -37,15 +39,15 @@ class RowLocal:
         By how much one unit changes one of them at most.
     owned : bool
         Whether units own rows, in any slice and table, so that all keys are drawn together.
-    with_shares : tuple of int
-        The lines, those that have a share as a limit, too: where rows that shares are of get numbers.
+    only_above : tuple of int
+        Those of the lines that have no limit below: what numbers from the start cap.
     """
 
     lines: tuple[int, ...] = ()
     tests: tuple[tuple[int, ...], ...] = ()
     reach: int = 1
     owned: bool = False
-    with_shares: tuple[int, ...] = ()
+    only_above: tuple[int, ...] = ()
 
     @property
     def covers_all(self) -> bool:
@@ -71,6 +73,10 @@ class Capped(Protocol):
         """Scan the rows for some statistics, by key and line. Private."""
 
 
+Counts = Sequence[tuple[Fraction, int]]
+"""Of a slice, by test: the exact count, and the rows that a share is of (0: no share). Private."""
+
+
 def groups_of(plan: SuitePlan, states: Sequence[SuiteState], *, owned: bool) -> list[list[Cell]]:
     """Return the open statistics that are drawn together, by key and place; none if nothing is open."""
     by_key = [[(key, place) for place in state.open_statistics(plan)] for key, state in enumerate(states)]
@@ -84,18 +90,37 @@ def drawn_numbers(
     states: Sequence[SuiteState],
     slices: PrivateSlices,
     predicates: Sequence[WherePredicate | None],
+    *,
+    counts: Sequence[Counts],
 ) -> list[Numbers]:
-    """Draw numbers of all that is open, with all that is left. Private until it is recorded."""
+    """Draw numbers of all that is open, with all that is left. Private until it is recorded.
+
+    Parameters
+    ----------
+    plan, states
+        The suite, and its states after the levels, by key.
+    capped, slices, predicates
+        What is scanned.
+    counts
+        By key, the exact counts by test, with the rows that shares are of; none where no share gets a number.
+    """
     local, level = capped.row_local, len(plan.levels) + 1
     groups = groups_of(plan, states, owned=local.owned)
     found = []
     for cells in groups:
         keys = range(len(states)) if local.owned else {key for key, _ in cells}
         amount = plan.epsilon - max(spent(plan, states[key]) for key in keys)
-        drawn = CappedPlan(len(cells), plan.unit_reach, amount, float(plan.doubt / len(groups)))
+        shares = share_cells(plan, cells)
+        drawn = capped_plan(plan, cells, amount, float(plan.doubt / len(groups)), shares)
         sums = capped.broken(slices, predicates, [(key, local.lines[place]) for key, place in cells])
-        found.append(draw_numbers(drawn, sums, cells, level))
+        rows = [rows_counted(plan, counts[key], place) for key, place in shares]
+        found.append(draw_numbers(drawn, sums, cells, level, rows=rows))
     return found
+
+
+def rows_counted(plan: SuitePlan, counts: Counts, place: int) -> int:
+    """Return how many rows the shares of one place are of. Private."""
+    return counts[plan.shares.of.index(place)][1]
 
 
 def numbers_text(drawn: Sequence[Numbers], reading: int) -> str:

@@ -228,6 +228,9 @@ def _capped(plan: SuitePlan) -> Iterator[str]:
             f"where the levels leave them open, {checks}, for all that is left, at least {_short(plan.kept)}: a {unit} "
             "counts in at most k of them, k is chosen privately, and none stays undecided"
         )
+        if rows := len(plan.rows_of(range(count))):
+            sets = f"each of the {rows:,} sets of rows that their shares are of gets" if rows > 1 else "the rows get"
+            yield f"{sets} a number, too, for a tenth of that"
 
 
 def _margins(plan: SuitePlan) -> Iterator[str]:

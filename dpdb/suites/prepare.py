@@ -22,11 +22,10 @@ from dpdb.release import Charge, Epsilon, Key, Session, Slices, checked_keys, ne
 from dpdb.suites.bought import SuiteBooks, bought_run
 from dpdb.suites.check import CheckRun
 from dpdb.suites.counted import CountedSuite, counted_suite, refuse_same_names, refuse_unsaid
-from dpdb.suites.mechanism.plan import Certain
+from dpdb.suites.mechanism.plan import Certain, ShareRows
 from dpdb.suites.mechanism.planned import plan_suite
 from dpdb.suites.mechanism.sizes import SizesPlan, plan_sizes
 from dpdb.suites.mechanism.worst_first import plan_worst_first
-from dpdb.suites.numbers import RowLocal
 from dpdb.suites.results import checked_within
 from dpdb.suites.sizes_run import SizesRun
 from dpdb.suites.suite import Suite, SuiteLike, day_of, load_suite
@@ -187,7 +186,7 @@ class RunOptions:
             run = self._in_rho(planned())
         else:
             self._refuse_rho()
-            planned = partial(self._by_levels, planned, counted.row_local, request)
+            planned = partial(self._by_levels, planned, counted, request)
             run = planned()
         recorded = None if self.keep is None else books.kept_suite(self.keep)
         if recorded is not None and recorded != run.spec:
@@ -236,16 +235,22 @@ class RunOptions:
         return CheckRun(charge, self.keep, counted, plan, slices, within)
 
     def _by_levels(
-        self, planned: Callable[..., CheckRun], local: RowLocal, request: Mapping[str, Any], **options: Any
+        self,
+        planned: Callable[..., CheckRun],
+        counted: CountedSuite | CountedSet,
+        request: Mapping[str, Any],
+        **options: Any,
     ) -> CheckRun:
         """Return a run of levels, which numbers may follow; of a kept suite where they are bought.
 
         Not where units of several rows are asked for some of them: one run for each part of the rows costs as much as
-        one run, and numbers would end that (`RowLocal.covers_all`).
+        one run, and numbers would end that (`RowLocal.covers_all`). No ledger keeps a suite of some rows of such units.
         """
+        local = counted.row_local
         if local.covers_all and request.get("where") is not None:
             return planned(**options)
-        run = planned(row_local=local.tests, apart=self.keep is not None, **options)
+        shares = ShareRows.among(counted.share_rows)
+        run = planned(row_local=local.tests, shares=shares, apart=self.keep is not None, **options)
         return _for_all_rows(run) if local.covers_all and local.tests else run
 
     def _in_rho(self, run: CheckRun) -> WorstRun:
@@ -273,19 +278,17 @@ class RunOptions:
         run = planned()
         charge, amount = (run.charge, run.charge.parts[0]) if notion is PURE else self._charged_in_rho(run)
         counted, local = run.counted, run.counted.row_local
-        asked = counted.share_rows
-        rows = {each[0]: each[1] for each in asked if each is not None}
-        places = {of: place for place, of in enumerate(rows)}
-        others = tuple(line for line in range(len(counted.suite.lines)) if line not in local.with_shares)
+        shares = ShareRows.among(counted.share_rows)
+        others = tuple(line for line in range(len(counted.suite.lines)) if line not in local.only_above)
         moves = counted.moves
         sizes = SizesPlan(
             tests=tuple(each.tested for each in counted.limits),
             lines=tuple(each.line for each in counted.limits),
-            of_rows=tuple(None if each is None else places[each[0]] for each in asked),
-            local=local.with_shares,
+            of_rows=shares.of,
+            local=local.only_above,
             others=others,
             moved=tuple(Fraction(moves[line]) for line in others),
-            rows=tuple(rows.values()),
+            rows=shares.moved,
             reach=local.reach,
             owned=local.owned,
             keys=len(run.slices.predicates),

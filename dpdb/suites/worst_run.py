@@ -57,7 +57,7 @@ class WorstRun(CheckRun):
         states = self._states(held)
         exact: list[list[int]] = []
         if not all(state.is_over(self.worst) for state in states):
-            exact = [self._statistics(slices, predicate) for predicate in self.slices.predicates]
+            exact = [self.steps(self.counted.counts(slices, each)) for each in self.slices.predicates]
         steps = self._drawn(states, exact, len(held.levels), progress)
         return lambda: next(steps, None)
 

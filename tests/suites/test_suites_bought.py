@@ -366,3 +366,70 @@ def test_runs_that_are_killed_around_their_numbers(tmp_path: Path, mode: str, ca
 @pytest.mark.parametrize("mode", list(CASES))
 def test_runs_that_are_killed_at_each_step_around_their_numbers(tmp_path: Path, mode: str) -> None:
     assert len([*killed(tmp_path, mode, CASES[mode])]) == len(CASES[mode])
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("append_only", [True, False])
+@pytest.mark.parametrize("units", [True, False])
+@pytest.mark.parametrize("where", ["day = 1", None])
+def test_numbers_with_units_and_with_a_condition(append_only: bool, units: bool, where: str | None) -> None:
+    """Suites of some rows are kept in append-only ledgers, which count for rows: so a unit's suite is of all rows.
+
+    What is bought is of the rows of the condition, and is charged for them.
+    """
+    close_table(more={"who": [k // 2 for k in range(ROWS)], "day": [1] * (ROWS - 4) + [2] * 4})
+    Ledger.create("own.ledger", 10, append_only=append_only).close()
+    settings = {"unit": "who", "max_rows": 2} if units else {}
+
+    def check(run_id: str, **options: Any) -> CheckResults:
+        with dpdb.open("t.parquet", constraints="rules.txt", ledger="own.ledger", **settings) as session:
+            return session.check("suite.txt", epsilon=1, keep="day", run_id=run_id, where=where, **options)
+
+    if (units and append_only) or (where is not None and not append_only):
+        with pytest.raises(LedgerError, match="cannot count for values of who" if units and append_only else "of some"):
+            check("monday")
+        return
+    with dpdb.open("t.parquet", constraints="rules.txt", **settings) as session:
+        at = prepare_check(session, "suite.txt", keep="day").plan.thresholds[0]
+    counts = {"c0": at, "c1": at, "c2": ROWS} | {f"c{i}": 20 for i in range(3, CHECKS)}
+    made = {k: [int(r < n) for r in range(ROWS)] for k, n in counts.items()}
+    pq.write_table(
+        pa.table(made | {"who": [k // 2 for k in range(ROWS)], "day": [1] * (ROWS - 4) + [2] * 4}), "t.parquet"
+    )
+    with replaced_noise(StubNoise()):
+        alarm, bought = check("monday"), check("buy", numbers=0.5)
+    assert [each.name for each in bought] == open_of(alarm) != []
+    assert all((each.lower or 0) <= 20 <= each.upper for each in bought)
+    assert bought.epsilon == 0.5
+    assert check("buy", numbers=0.5).to_dict() == bought.to_dict()
+    with Ledger.open("own.ledger") as ledger:
+        [entry] = [each for each in ledger.history() if each.run_id == "buy"]
+        assert entry.charge == 0.5
+        assert entry.rows == ("every row" if where is None else where)
+
+
+@pytest.mark.usefixtures("folder")
+def test_numbers_are_bought_for_the_suite_that_is_kept_and_no_other() -> None:
+    checked(run_id="monday")
+    Path("other.txt").write_text(SUITE.replace("above 0", "above 10"))
+    for options, other in (
+        ({"suite": "other.txt"}, "checks"),
+        ({"where": "c0 = 1"}, "where"),
+        ({"epsilon": 2}, "epsilon"),
+    ):
+        with pytest.raises(ParameterError, match=f"'nightly' was opened with other .*{other}"):
+            checked(run_id="buy", numbers=0.5, **options)
+    with Ledger.open("t.ledger") as ledger:
+        assert len(ledger.lines()) == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_run_of_some_rows_of_units_says_why_no_numbers_follow(capsys: pytest.CaptureFixture[str]) -> None:
+    close_table(more={"who": [k // 2 for k in range(ROWS)]})
+    asked = ["check", "t.parquet", "suite.txt", "--unit", "who", "--max-rows", "2", "--dry-run"]
+    assert main([*asked, "--where", "c0 = 1"]) == 0
+    assert "no numbers follow: units have several rows" in (said := capsys.readouterr().out)
+    assert "get numbers" not in said
+    assert main(asked) == 0
+    assert "18 checks on single rows get numbers" in (said := capsys.readouterr().out)
+    assert "no numbers follow" not in said

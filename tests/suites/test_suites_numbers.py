@@ -100,7 +100,7 @@ def test_kept_suites_have_levels_alone() -> None:
 
 
 def test_what_is_row_local() -> None:
-    """By shape: one row, a limit of rows above, violations. Both limits of a line read one number."""
+    """By shape: one row, a limit above, violations. Both limits of a line read one number."""
     table = pa.table({"id": [1], "a": [1], "b": [2]})
     lines = [
         "one: not(t1.a > 0)  warn above 1, fail above 2", "fd: a -> b", "key: UNIQUE(id)", "null: NOT NULL(a)",
@@ -117,7 +117,8 @@ def test_what_is_row_local() -> None:
             return prepare_check(session, suite).plan
 
     public = {"public_parents": {"parents": parents}}
-    assert local(**public).row_local == ((0, 1), (4,), (7,))
+    assert local(**public).row_local == ((0, 1), (4,), (7,), (6,))  # with limits of rows first
+    assert (local(**public).shares.of[6], local(**public).shares.moved) == (0, (1,))
     assert local(**public, rows_per_person=3).row_local == ()  # nothing tells which rows are a person's
     owned = local(used, **public, unit="id", max_rows=3)
     assert (owned.row_local, owned.unit_reach) == (((0, 1), (4,), (5,)), 3)

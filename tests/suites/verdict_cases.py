@@ -80,14 +80,19 @@ def suite_of(kind: str, checks: int, rng: np.random.Generator) -> Suite:
 
 def sums_of(suite: Suite, open_ones: Sequence[int]) -> CappedSums:
     """Return what a scan for some checks gives."""
+    return sums_of_rows([suite.rows[each] for each in open_ones])
+
+
+def sums_of_rows(rows: Sequence[np.ndarray | None]) -> CappedSums:
+    """Return what a scan gives for checks that these rows break."""
     broken = np.zeros(ROWS, int)
-    for each in open_ones:
-        if suite.rows[each] is not None:
-            broken[suite.rows[each]] += 1
+    for each in rows:
+        if each is not None:
+            broken[each] += 1
     tops = np.bincount(broken)
     counts = []
-    for each in open_ones:
-        found = np.zeros(1, int) if suite.rows[each] is None else np.bincount(broken[suite.rows[each]])
+    for each in rows:
+        found = np.zeros(1, int) if each is None else np.bincount(broken[each])
         counts.append({a: int(count) for a, count in enumerate(found) if count})
     return CappedSums({a: int(top) for a, top in enumerate(tops) if a and top}, counts)
 

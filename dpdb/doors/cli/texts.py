@@ -188,4 +188,5 @@ def plan_text(prepared: CheckRun, margin: int | None = None) -> str:
         words = worst_words(prepared)
     else:
         words = bought_words(prepared) if isinstance(prepared, BoughtRun) else plan_words(prepared.plan, margin)
+        words += filter(None, [prepared.why_no_numbers])
     return "\n".join([*words, *of_rows, "nothing was spent"]) + "\n"

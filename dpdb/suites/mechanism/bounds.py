@@ -119,23 +119,26 @@ def rows_beyond(tested: Tested, lower: Fraction | None, upper: Fraction | None) 
 
 
 def number_bounds(plan: SuitePlan, state: SuiteState, test: int) -> NumberBounds | None:
-    """Return what the number of a test's statistic says of it; None if there is none."""
+    """Return what the number of a test's statistic says of it; None if there is none, or none of a share's rows."""
     statistic = plan.statistic_of.get(test)
     if state.numbers is None or statistic not in state.numbers.places:
         return None
-    return state.numbers.bounds(statistic)
+    rows = plan.shares.of[test] if plan.shares.of else None
+    if rows is not None and rows not in state.numbers.rows:
+        return None
+    return state.numbers.bounds(statistic, plan.tests[test].rate, rows)
 
 
 def _by_number(plan: SuitePlan, state: SuiteState, test: int, found: NumberBounds, aim: Fraction) -> Verdict:
     """Return the verdict by a number: a failure is certain; so is a pass where that was asked.
 
-    An earlier quiet test bounds the statistic, too, with the doubt of the levels.
+    An earlier quiet test bounds the statistic, too, with the doubt of the levels. A number beyond the bounds is moved
+    to the nearer one: where they hold it is no further off then.
     """
     limit, level = plan.tests[test].limit, len(plan.levels) + 1
-    number = max(Fraction(0), found.number)
     _, quiet = bound_of_quiet(plan, test, state.quiet[test])
-    upper = Fraction(found.upper) if quiet is None else max(Fraction(found.lower), min(Fraction(found.upper), quiet))
-    bounds = Fraction(found.lower), upper
+    upper = found.upper if quiet is None else max(found.lower, min(found.upper, quiet))
+    bounds, number = (found.lower, upper), min(max(found.number, found.lower), upper)
     if upper <= limit if plan.certain == "pass" else found.lower <= limit:
         return Verdict("pass", level, *bounds, within=_within(plan, test, bounds), aim=aim, number=number)
     return Verdict("fail", level, *bounds, state.run, aim=aim, number=number)

@@ -400,18 +400,18 @@ def _root(squared: int) -> int:
 
 @dataclass(frozen=True)
 class NumberBounds:
-    """What a number says of its statistic, in rows.
+    """What a number says of its statistic, in rows: of f, or, for a share p of n rows, of f - p n.
 
     Attributes
     ----------
-    lower, upper : int
-        f is at least `lower`, certainly beyond a limit below it; and at most `upper`.
+    lower, upper : Fraction
+        It is at least `lower`, certainly beyond a limit below it; and at most `upper`.
     number : Fraction
         The number itself.
     """
 
-    lower: int
-    upper: int
+    lower: Fraction
+    upper: Fraction
     number: Fraction
 
 
@@ -421,7 +421,34 @@ def bounds_of_number(plan: CappedPlan, numbers: Numbers, place: int) -> NumberBo
     lower = -((plan.below(numbers.most) - value) // STEPS)
     upper = (value + plan.above(numbers.most) + most_lost(plan, numbers)) // STEPS
     least = max(0, lower)
-    return NumberBounds(least, max(least, upper), Fraction(value, STEPS))
+    return NumberBounds(Fraction(least), Fraction(max(least, upper)), Fraction(value, STEPS))
+
+
+def less_share(
+    plan: CappedPlan, numbers: Numbers, of: NumberBounds, rate: Fraction, rows: int, *, sign: int
+) -> NumberBounds:
+    """Return the bounds of f - p n from those of f and the number of the n rows.
+
+    n is at least 0. A fail needs the end of n that speaks for the check, a bound the other one.
+
+    Parameters
+    ----------
+    plan, numbers
+        What was drawn.
+    of
+        The bounds of f.
+    rate
+        p.
+    rows
+        The place of n among `numbers.rows`.
+    sign
+        1 of a check that fails above its limit, -1 of one that fails below it.
+    """
+    counted, for_fails, for_bounds = numbers.rows[rows], plan.rows_off(None), plan.rows_off(numbers.most)
+    up, down = (for_fails, for_bounds) if sign > 0 else (for_bounds, for_fails)
+    return NumberBounds(
+        of.lower - rate * max(0, counted + up), of.upper - rate * max(0, counted - down), of.number - rate * counted
+    )
 
 
 def short_rows(plan: CappedPlan, numbers: Numbers) -> int:

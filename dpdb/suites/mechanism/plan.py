@@ -5,7 +5,7 @@ Tests whose statistics one row moves the same way are a bank and share a thresho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -155,6 +155,32 @@ Certain = Literal["fail", "pass"]
 
 
 @dataclass(frozen=True)
+class ShareRows:
+    """The rows that shares are of, each set of them once. Public.
+
+    Attributes
+    ----------
+    of : tuple of (int or None)
+        By test, the place of what its share is of; None if its limit is none. Empty where nothing is known of them.
+    moved : tuple of int
+        By place, how many of these rows one unit has at most, in all slices together.
+    """
+
+    of: tuple[int | None, ...] = ()
+    moved: tuple[int, ...] = ()
+
+    @classmethod
+    def among(cls, asked: Sequence[tuple[Hashable, int] | None]) -> ShareRows:
+        """Return them from what each test's share is of, and how many of these rows one unit has at most."""
+        moved = {each[0]: each[1] for each in asked if each is not None}
+        places = {rows: place for place, rows in enumerate(moved)}
+        return cls(tuple(None if each is None else places[each[0]] for each in asked), tuple(moved.values()))
+
+
+NO_SHARES = ShareRows()
+
+
+@dataclass(frozen=True)
 class SuitePlan:
     """All that is public about how a suite is tested.
 
@@ -201,6 +227,8 @@ class SuitePlan:
     apart : bool
         Whether numbers follow only where they are bought, as of a kept suite: the levels keep nothing for them and have
         all of the doubt, and numbers have as much of their own.
+    shares : ShareRows
+        What shares are of, which gets numbers beside those of the statistics.
     """
 
     tests: tuple[Tested, ...]
@@ -222,6 +250,7 @@ class SuitePlan:
     unit_reach: int = 1
     owned: bool = False
     apart: bool = False
+    shares: ShareRows = NO_SHARES
 
     @property
     def doubt(self) -> Fraction:
@@ -246,6 +275,11 @@ class SuitePlan:
     def statistic_of(self) -> dict[int, int]:
         """By row-local test, the place of its statistic in `row_local`."""
         return {test: place for place, tests in enumerate(self.row_local) for test in tests}
+
+    def rows_of(self, statistics: Iterable[int]) -> list[int]:
+        """Return the rows that shares of some row-local statistics are of, by place, each once."""
+        of = [self.shares.of[test] for place in statistics for test in self.row_local[place]] if self.shares.of else []
+        return list(dict.fromkeys(place for place in of if place is not None))
 
     def ring_cost(self, test: int, level: int) -> int:
         """Return the nano-epsilon that a ring of a test at a level (from 1) costs, rounded up.

@@ -11,7 +11,7 @@ from fractions import Fraction
 from dpdb.errors import ParameterError
 from dpdb.privacy import NANO, format_epsilon
 from dpdb.suites.mechanism.bounds import quiet_reach, threshold_reach
-from dpdb.suites.mechanism.plan import Bank, Certain, SuitePlan, Tested, banks_of, steps_per_row
+from dpdb.suites.mechanism.plan import NO_SHARES, Bank, Certain, ShareRows, SuitePlan, Tested, banks_of, steps_per_row
 
 LEVELS = 23
 _LAST_SHARE = Fraction(4, 5)  # of beta, for the last level; the others share the rest equally
@@ -35,6 +35,7 @@ def plan_suite(
     unit_reach: int = 1,
     owned: bool = False,
     apart: bool = False,
+    shares: ShareRows = NO_SHARES,
 ) -> SuitePlan:
     """Return how a suite is tested.
 
@@ -67,6 +68,8 @@ def plan_suite(
         Whether units own rows, in any slice.
     apart : bool
         Whether numbers follow only where they are bought; the levels then have all of the doubt.
+    shares : ShareRows
+        What shares are of.
 
     Raises
     ------
@@ -110,6 +113,7 @@ def plan_suite(
         unit_reach=unit_reach,
         owned=owned,
         apart=apart,
+        shares=shares,
     )
     if certain == "pass":
         _check_passes(plan, first)

@@ -20,7 +20,17 @@ from functools import cached_property
 
 from dpdb.errors import ParameterError
 from dpdb.suites.mechanism.bounds import Verdict, fewest_rows, rows_beyond
-from dpdb.suites.mechanism.capped import STEPS, Beside, CappedPlan, Cell, Numbers, Paid, most_lost
+from dpdb.suites.mechanism.capped import (
+    STEPS,
+    Beside,
+    CappedPlan,
+    Cell,
+    NumberBounds,
+    Numbers,
+    Paid,
+    less_share,
+    most_lost,
+)
 from dpdb.suites.mechanism.plan import Certain, Tested
 
 
@@ -166,9 +176,13 @@ class _Read:
 
     def verdict(self, test: int) -> Verdict:
         plan, tested = self.plan, self.plan.tests[test]
-        number, lower, upper = self._statistic(test)
-        if plan.of_rows[test] is not None:
-            number, lower, upper = self._less_share(test, number, lower, upper)
+        of = self._statistic(test)
+        place = plan.of_rows[test]
+        if place is not None and tested.rate is not None:
+            group = next(group for group in plan.groups if self.key in group)
+            rows = group.index(self.key) * len(plan.rows) + place
+            of = less_share(plan.drawn, self.numbers, of, tested.rate, rows, sign=tested.sign)
+        number, lower, upper = of.number, of.lower, of.upper
         above = tested.sign > 0
         if plan.certain == "fail":
             fails = lower > tested.limit if above else upper < tested.limit
@@ -181,7 +195,7 @@ class _Read:
         run = 1 if fails else None
         return Verdict("fail" if fails else "pass", 1, *bounds, run, within, plan.aim(test), number)
 
-    def _statistic(self, test: int) -> tuple[Fraction, Fraction, Fraction]:
+    def _statistic(self, test: int) -> NumberBounds:
         """Return the number of a test's line and the bounds of its statistic, each at a value that it may have."""
         plan, line, tested = self.plan.drawn, self.plan.lines[test], self.plan.tests[test]
         value = self.numbers.values[self.numbers.cells.index((self.key, line))]
@@ -193,16 +207,4 @@ class _Read:
         rounded = 1 if tested.bits else 0  # down to a step; all others are on one
         lower = max(Fraction(0), (Fraction(value - down, STEPS) / step).__ceil__() * step)
         upper = (Fraction(value + up + rounded, STEPS) / step).__floor__() * step
-        return Fraction(value, STEPS), lower, max(lower, upper)
-
-    def _less_share(
-        self, test: int, number: Fraction, lower: Fraction, upper: Fraction
-    ) -> tuple[Fraction, Fraction, Fraction]:
-        """Return the same of f - p n."""
-        plan, tested = self.plan, self.plan.tests[test]
-        place, rate = plan.of_rows[test], tested.rate or Fraction(0)
-        group = next(group for group in plan.groups if self.key in group)
-        rows = self.numbers.rows[group.index(self.key) * len(plan.rows) + (place or 0)]
-        for_fails, for_bounds = plan.drawn.rows_off(None), plan.drawn.rows_off(self.numbers.most)
-        up, down = (for_fails, for_bounds) if tested.sign > 0 else (for_bounds, for_fails)
-        return number - rate * rows, lower - rate * max(0, rows + up), upper - rate * max(0, rows - down)
+        return NumberBounds(lower, max(lower, upper), Fraction(value, STEPS))

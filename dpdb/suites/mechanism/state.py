@@ -11,10 +11,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from dpdb.errors import ParameterError
 from dpdb.privacy import format_epsilon
-from dpdb.suites.mechanism.capped import CappedPlan, NumberBounds, Numbers, bounds_of_number
+from dpdb.suites.mechanism.capped import Beside, CappedPlan, Cell, NumberBounds, Numbers, bounds_of_number, less_share
 from dpdb.suites.mechanism.plan import SuitePlan
 
 
@@ -94,15 +95,38 @@ class Numbered:
     numbers : Numbers
     places : dict of int to int
         By statistic, the place of its number.
+    rows : dict of int to int
+        By the rows that shares are of, the place of their number.
     """
 
     plan: CappedPlan
     numbers: Numbers
     places: dict[int, int]
+    rows: dict[int, int]
 
-    def bounds(self, statistic: int) -> NumberBounds:
-        """Return the bounds of a statistic that has a number."""
-        return bounds_of_number(self.plan, self.numbers, self.places[statistic])
+    def bounds(self, statistic: int, rate: Fraction | None = None, rows: int | None = None) -> NumberBounds:
+        """Return the bounds of a statistic that has a number; of a share of some rows, those of f - p n."""
+        found = bounds_of_number(self.plan, self.numbers, self.places[statistic])
+        if rate is None or rows is None:
+            return found
+        return less_share(self.plan, self.numbers, found, rate, self.rows[rows], sign=1)
+
+
+def share_cells(plan: SuitePlan, cells: Sequence[Cell]) -> list[Cell]:
+    """Return the rows that get numbers beside some statistics, by key and place, in the order of their draw."""
+    by_key: dict[int, list[int]] = {}
+    for key, place in cells:
+        by_key.setdefault(key, []).append(place)
+    return [(key, rows) for key, places in by_key.items() for rows in plan.rows_of(places)]
+
+
+def capped_plan(plan: SuitePlan, cells: Sequence[Cell], amount: int, beta: float, rows: Sequence[Cell]) -> CappedPlan:
+    """Return how numbers of some statistics are drawn together, with the rows that their shares are of.
+
+    A unit has its rows in any slices: it changes the numbers of one set of rows in all of them by `moved` together.
+    """
+    moved = tuple(plan.shares.moved[place] for place in dict.fromkeys(place for _, place in rows))
+    return CappedPlan(len(cells), plan.unit_reach, amount, beta, rows=Beside(moved, len(rows), len(rows)))
 
 
 @dataclass(frozen=True)
@@ -218,13 +242,10 @@ class SuiteState:
         if is_other:
             numbered = {test for place in places for test in plan.row_local[place]}
             after = replace(after, quiet=tuple(0 if t in numbered else q for t, q in enumerate(self.quiet)))
-        capped = CappedPlan(
-            count=len(numbers.cells),
-            reach=plan.unit_reach,
-            amount=numbers.amount,
-            beta=float(plan.doubt / len(drawn)),
-        )
-        return replace(after, numbers=Numbered(capped, numbers, places))
+        shares = share_cells(plan, numbers.cells) if numbers.rows else []  # older versions drew none
+        capped = capped_plan(plan, numbers.cells, numbers.amount, float(plan.doubt / len(drawn)), shares)
+        rows = {line: place for place, (of_key, line) in enumerate(shares) if of_key == key}
+        return replace(after, numbers=Numbered(capped, numbers, places, rows))
 
     def not_yet_quiet(self) -> SuiteState:
         """Return the state before the first level of another reading of the rows: what was quiet may not be now.

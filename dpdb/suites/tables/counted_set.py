@@ -293,16 +293,17 @@ class CountedSet:
     ) -> CappedSums:
         """Scan the tables for what units break of some lines together: the sum is over all tables. Private."""
         del slices, predicates
-        owners, first, place = OwnersBroken(), 0, 0
-        asked = [line for _, line in cells]
+        owners, first = OwnersBroken(), 0
+        by_table: list[int] = []  # the places of the cells, in the order in which the tables are scanned
         for table in self._tables:
-            lines = [line - first for line in asked if first <= line < first + len(table.single)]
-            if lines:
-                for at, batch in table.broken(lines):
-                    owners.add(batch, place + at)
-            first, place = first + len(table.single), place + len(lines)
+            own = [place for place, (_, line) in enumerate(cells) if first <= line < first + len(table.single)]
+            if own:
+                for at, batch in table.broken([cells[place][1] - first for place in own]):
+                    owners.add(batch, len(by_table) + at)
+            first, by_table = first + len(table.single), by_table + own
         found = owners.counts(len(cells))
-        return CappedSums(found.tops, found.counts)
+        counts = dict(zip(by_table, found.counts, strict=True))
+        return CappedSums(found.tops, [counts[place] for place in range(len(cells))])
 
     def counts(self, slices: PrivateSlices, where: WherePredicate | None) -> list[tuple[Fraction, int]]:
         """Return of each limit the exact count; each table is read once. Private."""
