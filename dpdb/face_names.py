@@ -27,9 +27,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
     },
     "dpdb.database": {
         "dpdb.database.database": "BATCH_ROWS Database Statement WRITTEN",
-        "dpdb.database.sql_functions": (
-            "add_function add_text_function refuse_unusable remove_function remove_macros"
-        ),
+        "dpdb.database.sql_functions": ("add_function add_text_function refuse_unusable remove_function remove_macros"),
         "dpdb.database.templates": "Slot filled filled_select sql_file",
     },
     "dpdb.diagnosis": {
@@ -44,12 +42,10 @@ FACES: Mapping[str, Mapping[str, str]] = {
     "dpdb.engine": {
         "dpdb.engine.broken": "BrokenCounts OwnersBroken Told columns_of of_owners of_rows",
         "dpdb.engine.closed_forms": (
-            "GroupForm KeysForm RuleStatistic SortedForm StatisticKind SteppedForm "
-            "exact_statistic why_no_decisions"
+            "GroupForm KeysForm RuleStatistic SortedForm StatisticKind SteppedForm exact_statistic why_no_decisions"
         ),
         "dpdb.engine.count_all": (
-            "count_gathered counted_in_any_case key_histogram load_counting of_key "
-            "violating_alone"
+            "count_gathered counted_in_any_case key_histogram load_counting of_key violating_alone"
         ),
         "dpdb.engine.count_classes": "HASH Hashes histogram_of",
         "dpdb.engine.dependency_counts": "DependencyCounts Direction PairCounts count_dependencies",
@@ -59,8 +55,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         ),
         "dpdb.engine.interface": "Edges Engine Partners Progress Slice Table Thinning no_progress",
         "dpdb.engine.owners": (
-            "OwnerQuestion disjoint_pairs holds is_of_pairs key_of questions_columns "
-            "sharing_queries"
+            "OwnerQuestion disjoint_pairs holds is_of_pairs key_of questions_columns sharing_queries"
         ),
         "dpdb.engine.parents.across": "BoundInclusion",
         "dpdb.engine.parents.declared": "DeclaredParent ParentFiles refuse_second_names same_name",
@@ -77,12 +72,10 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.engine.sql.where": "WherePredicate comparable_column unit_column",
         "dpdb.engine.table": "BoundTable LocalEngine LocalTable described own_database",
         "dpdb.engine.table_spec": (
-            "LIMITS ProtectedChange PublicSizes SETTINGS Setting SettingKind TableSettings "
-            "TableSpec with_settings"
+            "LIMITS ProtectedChange PublicSizes SETTINGS Setting SettingKind TableSettings TableSpec with_settings"
         ),
         "dpdb.engine.unit_rows": (
-            "ChildKey child_key kept_children kept_children_sql kept_rows kept_rows_sql "
-            "limited_keys"
+            "ChildKey child_key kept_children kept_children_sql kept_rows kept_rows_sql limited_keys"
         ),
     },
     "dpdb.engine.sql": {
@@ -90,8 +83,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.engine.sql.coded_rows": "CountedGroups ROW",
         "dpdb.engine.sql.comparison": "evaluated is_known shown_as",
         "dpdb.engine.sql.input_rows": (
-            "ComputedColumn beside_members column_def in_schema_order members_read "
-            "read_columns"
+            "ComputedColumn beside_members column_def in_schema_order members_read read_columns"
         ),
         "dpdb.engine.sql.joins": "CrossTerm GroupTerm degree_terms",
         "dpdb.engine.sql.sorted_rows": "sorted_columns",
@@ -99,8 +91,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
     },
     "dpdb.graph": {
         "dpdb.graph.blocks.block_constraint": (
-            "BlockConstraint ListedConstraint all_of_rows by_class by_edges by_order "
-            "by_two_classes"
+            "BlockConstraint ListedConstraint all_of_rows by_class by_edges by_order by_two_classes"
         ),
         "dpdb.graph.blocks.block_graph": "BlockGraph",
         "dpdb.graph.blocks.histogram": "Histogram",
@@ -113,8 +104,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.graph.exact.lp_truncation": "twice_truncated_edges",
         "dpdb.graph.exact.search": "CoverBounds count_maximal_independent_sets minimum_vertex_cover",
         "dpdb.graph.listed.edge_graph": (
-            "Adjacency EdgeGraph FractionalCover adjacency_of fractional_cover "
-            "twice_fractional_cover"
+            "Adjacency EdgeGraph FractionalCover adjacency_of fractional_cover twice_fractional_cover"
         ),
         "dpdb.graph.listed.listed_edges": (
             "DegreeSummary EdgeArrays OrderedEdges ProjectedCounts degree_summary "
@@ -181,8 +171,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
     },
     "dpdb.privacy": {
         "dpdb.privacy.climbing": (
-            "HandicappedNoise HiddenNoise UNIT climb difference_tail draw_hidden_noise "
-            "height_above in_units"
+            "HandicappedNoise HiddenNoise UNIT climb difference_tail draw_hidden_noise height_above in_units"
         ),
         "dpdb.privacy.epsilon": (
             "GDP NANO NOTIONS Notion Number PICO PURE ZCDP as_float as_fraction "
@@ -222,8 +211,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.release.publish": "publish_suite",
         "dpdb.release.published.comparisons": "Change Gate GateResult check_gates parse_gate",
         "dpdb.release.published.layouts": (
-            "NOTHING_SPENT PreviewPart cost_preview html_table preview_html preview_text "
-            "releases_table"
+            "NOTHING_SPENT PreviewPart cost_preview html_table preview_html preview_text releases_table"
         ),
         "dpdb.release.published.release": "Release Releases constraints_digest recorded_releases",
         "dpdb.release.published.release_fields": (
@@ -268,13 +256,12 @@ FACES: Mapping[str, Mapping[str, str]] = {
         ),
         "dpdb.sources.parquet": "parquet_columns parquet_scan",
         "dpdb.sources.source": (
-            "Reading Rows Source SourceLike column_definition needed presence reason_in_log "
-            "unreadable without_rows"
+            "Reading Rows Source SourceLike column_definition needed presence reason_in_log unreadable without_rows"
         ),
     },
     "dpdb.suites": {
         "dpdb.suites.bought": "BoughtRun bought_words",
-        "dpdb.suites.check": "CheckRun run_check",
+        "dpdb.suites.check": "CheckRun check_columns run_check",
         "dpdb.suites.mechanism.bounds": "Verdict bound_of_quiet size_of_failure verdicts",
         "dpdb.suites.mechanism.levels": "draw_secret run_level",
         "dpdb.suites.mechanism.plan": "Bank SuitePlan Tested",
@@ -282,14 +269,13 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.suites.mechanism.state": "LevelVerdicts Ring SuiteState refuse_small_epsilon spent state_of",
         "dpdb.suites.numbers": "CappedCount",
         "dpdb.suites.planning": (
-            "Numbers deciding_words epsilon_for numbers_instead plan_words planned_words "
-            "surely_found unsure_rows"
+            "Numbers deciding_words epsilon_for numbers_instead plan_words planned_words surely_found unsure_rows"
         ),
         "dpdb.suites.prepare": "prepare_check",
         "dpdb.suites.registered": "RegisteredSuite SuiteAsk SuiteOnTable dated_suite register_suite rules_of",
         "dpdb.suites.result": (
-            "COVER CheckResult WHERE_IT_IS capped_words check_words cost_words counts_words "
-            "how_many kept_words limit_words not_shown_words populations spoken "
+            "COVER CheckResult SCHEMA_WORDS WHERE_IT_IS capped_words check_words cost_words "
+            "counts_words how_many kept_words limit_words not_shown_words populations spoken "
             "undecided_words verdict_words"
         ),
         "dpdb.suites.results": "CHECK_SCHEMA CheckResults checked_within recorded_results",

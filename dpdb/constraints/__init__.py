@@ -12,6 +12,7 @@ from dpdb.constraints.column_ref import (
     LookUp as LookUp,
     Member as Member,
     RowExpression as RowExpression,
+    SchemaLine as SchemaLine,
     computed as computed,
 )
 from dpdb.constraints.denial import (
@@ -64,6 +65,7 @@ from dpdb.constraints.text.line import (
     MOST_ROWS as MOST_ROWS,
     ROW_COUNT as ROW_COUNT,
     ROWS_IN_DUPLICATES as ROWS_IN_DUPLICATES,
+    SCHEMA as SCHEMA,
     VIOLATIONS as VIOLATIONS,
     ConstraintLine as ConstraintLine,
     Limit as Limit,

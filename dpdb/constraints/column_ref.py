@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import Self
+from typing import Literal, Self
 
 from dpdb.errors import ParameterError
 from dpdb.names import in_double_quotes, quoted_name
@@ -445,3 +445,22 @@ def members_among(names: Iterable[str | Member]) -> tuple[Member, ...]:
 
 def _table(parent: str) -> str:
     return ".".join(map(quoted_name, parent.split(".")))
+
+
+@dataclass(frozen=True)
+class SchemaLine:
+    """What a line says of the columns.
+
+    Attributes
+    ----------
+    kind : str
+        `has`: these columns are there; `is`: these and no others; `has no`: none of these.
+    columns : tuple of (str, str or None)
+        Names, and types as they are written.
+    in_order : bool
+        Whether they follow one another so: of `is` all columns, of `has` others may stand between.
+    """
+
+    kind: Literal["has", "is", "has no"]
+    columns: tuple[tuple[str, str | None], ...]
+    in_order: bool = False

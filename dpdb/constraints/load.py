@@ -14,7 +14,7 @@ from dpdb.constraints.column_ref import RowExpression
 from dpdb.constraints.denial import DenialConstraint
 from dpdb.constraints.text.cursor import ColumnNames, Cursor, TupleNames
 from dpdb.constraints.text.lexer import Kind, Source, shortened
-from dpdb.constraints.text.line import ConstraintLine, read_line
+from dpdb.constraints.text.line import ROW_COUNT, ConstraintLine, read_line
 from dpdb.errors import ConstraintSyntaxError, IgnoredLimitsWarning, ParameterError, UnknownColumnError
 
 ConstraintItem: TypeAlias = str | os.PathLike[str] | DenialConstraint
@@ -60,7 +60,7 @@ def load_constraints(
     called: set[str] = set()
     items = constraints if isinstance(constraints, (list, tuple)) else (constraints,)
     loaded: list[DenialConstraint] = []
-    limits = counts = 0
+    limits = counts = schemas = 0
     for item in items:
         if isinstance(item, DenialConstraint):
             loaded.append(_resolved(item, names))
@@ -72,10 +72,11 @@ def load_constraints(
         for line in _lines_of(written_lines(item), names, called, None):
             loaded += line.constraints
             limits += bool(line.constraints and line.limits)
-            counts += not line.constraints
+            counts += line.statistic == ROW_COUNT
+            schemas += line.schema is not None
     if not loaded:
         raise ParameterError("no constraints given: expected a file, a text, or a list of texts with at least one")
-    _tell_ignored(limits, counts)
+    _tell_ignored(limits, counts, schemas)
     return tuple(loaded)
 
 
@@ -142,11 +143,12 @@ def condition_with_members(text: str, columns: Sequence[str] | None = None) -> R
     return found if found.members else None
 
 
-def _tell_ignored(limits: int, counts: int) -> None:
+def _tell_ignored(limits: int, counts: int, schemas: int) -> None:
     """Say in one warning what a suite has that is no constraint."""
     said = [
         f"the limits of {limits} {'line' if limits == 1 else 'lines'}" if limits else "",
         f"{counts} row_count {'line' if counts == 1 else 'lines'}" if counts else "",
+        f"{schemas} {'line' if schemas == 1 else 'lines'} about the columns" if schemas else "",
     ]
     if any(said):
         ignored = " and ".join(filter(None, said))

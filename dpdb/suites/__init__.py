@@ -8,7 +8,7 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.suites.bought import BoughtRun as BoughtRun, bought_words as bought_words
-    from dpdb.suites.check import CheckRun as CheckRun, run_check as run_check
+    from dpdb.suites.check import CheckRun as CheckRun, check_columns as check_columns, run_check as run_check
     from dpdb.suites.mechanism.bounds import (
         Verdict as Verdict,
         bound_of_quiet as bound_of_quiet,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     )
     from dpdb.suites.result import (
         COVER as COVER,
+        SCHEMA_WORDS as SCHEMA_WORDS,
         WHERE_IT_IS as WHERE_IT_IS,
         CheckResult as CheckResult,
         capped_words as capped_words,

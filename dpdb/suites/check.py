@@ -37,7 +37,9 @@ from dpdb.suites.mechanism.plan import SuitePlan
 from dpdb.suites.mechanism.state import LevelVerdicts, SuiteState, spent
 from dpdb.suites.numbers import Counts, capped_counts, drawn_numbers, numbers_level, recorded_numbers
 from dpdb.suites.result import COVER, CheckResult
-from dpdb.suites.results import CheckResults, result_of
+from dpdb.suites.results import CheckResults, public_results, result_of
+from dpdb.suites.schema_checks import judged_schema
+from dpdb.suites.suite import Suite
 
 if TYPE_CHECKING:
     from dpdb.suites.tables.counted_set import CountedSet
@@ -54,6 +56,19 @@ def run_check(session: Session, run: CheckRun) -> CheckResults:
     return run.shown(session.run_suite(run))
 
 
+def check_columns(session: Session, suite: Suite) -> CheckResults:
+    """Return the verdicts of a suite whose checks are all of the columns: nothing runs, and nothing is spent.
+
+    Parameters
+    ----------
+    session
+        Of the table.
+    suite
+        Of no other check.
+    """
+    return public_results(judged_schema(suite.schema, session.public.opened.schema))
+
+
 @dataclass(frozen=True)
 class CheckRun:
     """A run of a suite, checked and ready for its debit (implements `dpdb.release.account.SuiteRun`)."""
@@ -65,6 +80,7 @@ class CheckRun:
     slices: Slices
     within: float | None = None
     day: date | None = None
+    schema: tuple[CheckResult, ...] = ()
 
     @property
     def deciding(self) -> SuitePlan | None:
@@ -190,8 +206,8 @@ class CheckRun:
         return standing(self.plan, self.names[0], held.history, held.run_id)  # what is re-armed has no slices
 
     def shown(self, answer: str) -> CheckResults:
-        """Return a recorded answer of this run, with its passes held to `within`."""
-        return CheckResults.from_dict(json.loads(answer)).asked_within(self.within)
+        """Return a recorded answer of this run, with its passes held to `within`, and the checks of the columns."""
+        return CheckResults.from_dict(json.loads(answer)).asked_within(self.within).before(self.schema)
 
     def answer(self, held: SuiteReservation) -> str:
         """Return the verdicts as JSON."""

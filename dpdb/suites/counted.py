@@ -392,6 +392,7 @@ def _counted(table: PublicTable, line: SuiteLine, places: RulePlaces) -> _Counte
     if line.rule is None or line.statistic == "row_count":
         return _Counted(None, None, None if line.where is None else _where(table, line), None)
     position = places.of(line)
+    assert line.statistic != "schema", "checks of the columns are apart"
     statistic = opened.exact_statistic([table.bound[position]], line.statistic, reversed_go=True)
     if line.statistic == DECISION_BITS:
         _refuse_bits(table, line, position, has_bits=statistic is not None)

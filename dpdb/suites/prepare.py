@@ -27,6 +27,7 @@ from dpdb.suites.mechanism.planned import plan_suite
 from dpdb.suites.mechanism.sizes import SizesPlan, plan_sizes
 from dpdb.suites.mechanism.worst_first import plan_worst_first
 from dpdb.suites.results import checked_within
+from dpdb.suites.schema_checks import judged_schema
 from dpdb.suites.sizes_run import SizesRun
 from dpdb.suites.suite import Suite, SuiteLike, day_of, load_suite
 from dpdb.suites.worst_run import WorstRun
@@ -67,6 +68,10 @@ def prepare_check(
     asked, table = RunOptions.of(options), session.public
     if not isinstance(suite, Suite):
         suite = load_suite(suite, table.opened.schema.names, date=day)
+    if not suite.lines:
+        raise ParameterError(
+            "all checks are of the columns: they need no run; use `check`, which costs nothing for them"
+        )
     keys = checked_keys(by, keys)
     if asked.keep is not None and by is not None:
         raise ParameterError("a kept suite has no slices; keep one suite for each key (--where)")
@@ -87,7 +92,8 @@ def prepare_check(
         **({"public_parents": table.opened.public_keys} if table.opened.public_keys else {}),
     }
     known: dict[str, Any] = {"rows": table.unit.rows, "rule_set": table.constraints_sha256, "notion": session.notion}
-    return replace(asked.prepared(counted, slices, request, **known, books=session), day=day_of(day))
+    run = replace(asked.prepared(counted, slices, request, **known, books=session), day=day_of(day))
+    return replace(run, schema=judged_schema(suite.schema, table.opened.schema)) if suite.schema else run
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from math import ceil, floor
 from typing import Any, Literal
 
+from dpdb.constraints import SCHEMA
 from dpdb.names import in_html
 from dpdb.release import population_words
 
@@ -58,6 +59,8 @@ class CheckResult:
         The statistic with noise, where numbers were drawn: a unit counts in at most k checks on single rows, and
         `capped` of the run says by how many rows it may be short for that. Of a share the rows above it (below 0: under
         it). Of a fractional cover that cover, not the fewest rows to delete.
+    differs : str or None
+        Of a check of the columns, how they differ from what it says; None if they do not, and of other checks.
     """
 
     name: str
@@ -77,6 +80,7 @@ class CheckResult:
     within: float | None = None
     asked: float | None = None
     number: float | None = None
+    differs: str | None = None
 
     @property
     def fails(self) -> bool:
@@ -93,7 +97,7 @@ class CheckResult:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name; `key` only where there are slices, `population` where not all rows are used."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}  # as asdict, which copies each value
-        for name in ("key", "population"):
+        for name in ("key", "population", "differs"):
             if fields[name] is None:
                 del fields[name]
         return fields
@@ -104,6 +108,7 @@ _DECIMALS = 6  # of bounds at most, so that none is rounded away because floats 
 _SAID = {"pass": "passed", "WARN": "warned", "FAIL": "failed", "not shown": "not shown", "undecided": "undecided"}
 COVER = "fractional cover"
 """The statistic of a check that is tested by a lower bound of the fewest rows to delete."""
+SCHEMA_WORDS = "Checks of the columns read public facts: their verdicts are exact and cost nothing."
 
 _COMMAND = "dpdb diagnose SOURCE --constraints SUITE --by COLUMN --keys V,V --epsilon E"
 WHERE_IT_IS = f"Where it is: `{_COMMAND}` names the dirtiest slices."
@@ -212,6 +217,8 @@ def not_shown_words(checks: Sequence[CheckResult]) -> str | None:
 
 def limit_words(check: CheckResult) -> str:
     """Return severity and limit, as a suite's file has them."""
+    if check.statistic == SCHEMA:
+        return check.severity
     text = f"{check.severity} {check.direction} {check.limit:,.0f}{' bits' * (check.statistic == 'decision bits')}"
     if check.unit != "rows":
         text = f"{check.severity} {check.direction} {100 * check.limit:g}%{check.unit.removeprefix('share')}"
@@ -222,6 +229,8 @@ def limit_words(check: CheckResult) -> str:
 
 def how_many(check: CheckResult) -> str:
     """Return the bounds of a check's statistic in words."""
+    if check.statistic == SCHEMA:
+        return check.differs or "as it says"
     if check.since is not None:
         return f"failed on {check.since[:10]}, not re-armed"
     if check.upper is None and not check.lower:

@@ -92,6 +92,10 @@ class CheckResults(Sequence[CheckResult]):
             return self
         return replace(self, checks=tuple(check.asked_within(checked_within(rows)) for check in self.checks))
 
+    def before(self, schema: tuple[CheckResult, ...]) -> CheckResults:
+        """Return the verdicts and those of the columns behind them, which are public: places are those of the plan."""
+        return replace(self, checks=(*self.checks, *schema)) if schema else self
+
     @property
     def certainty(self) -> str:
         """What holds with which confidence, in words."""
@@ -147,6 +151,18 @@ def checked_within(rows: float) -> float:
     if isinstance(rows, bool) or not isinstance(rows, (int, float)) or not 0 <= rows <= MOST_ROWS:
         raise ParameterError(f"within is a number of rows of at least 0, got {rows!r}")
     return rows
+
+
+def public_results(schema: tuple[CheckResult, ...]) -> CheckResults:
+    """Return the verdicts of a suite whose checks are all of the columns: nothing is asked of the rows."""
+    return CheckResults(
+        schema,
+        confidence=1.0,
+        epsilon_reserved=0.0,
+        epsilon=0.0,
+        run_id="schema",
+        guarantee="what is shown says nothing of the rows: names and types of columns are public",
+    )
 
 
 def recorded_results(answer: str) -> CheckResults | None:

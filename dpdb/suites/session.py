@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from dpdb import release
 from dpdb.errors import ParameterError
-from dpdb.suites.check import run_check
+from dpdb.suites.check import check_columns, run_check
 from dpdb.suites.prepare import prepare_check
 from dpdb.suites.results import CheckResults
-from dpdb.suites.suite import Suite, SuiteLike
+from dpdb.suites.suite import Suite, SuiteLike, load_suite
 
 if TYPE_CHECKING:
     from dpdb.diagnosis import Diagnosis
@@ -48,7 +48,12 @@ class Session(release.Session):
             `BudgetExceededError`, `LedgerError`, `ParameterError` or `ConstraintSyntaxError`: nothing is spent.
             `EngineError`: after the debit; the same run id finishes the run.
         """
-        return run_check(self, prepare_check(self, suite, epsilon=epsilon, **options))
+        loaded = suite
+        if not isinstance(loaded, Suite):
+            loaded = load_suite(loaded, self.public.opened.schema.names, date=options.get("day"))
+        if not loaded.lines:
+            return check_columns(self, loaded)
+        return run_check(self, prepare_check(self, loaded, epsilon=epsilon, **options))
 
     def exact_checks(self, suite: Suite | SuiteLike, *, non_private: bool = False, **options: Any) -> list[ExactCheck]:
         """Return the true statistic and verdict of each limit of a suite. For the owner only: it is not private.

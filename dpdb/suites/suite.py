@@ -24,6 +24,7 @@ from dpdb.constraints import (
 )
 from dpdb.errors import ConstraintSyntaxError, ParameterError, PredicateError
 from dpdb.predicates import refuse_unknown_parts
+from dpdb.suites.schema_checks import SchemaCheck
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,10 @@ class SuiteLine:
 
 @dataclass(frozen=True)
 class Suite:
-    """The checks of a suite file, in its order."""
+    """The checks of a suite file, in its order; those of the columns, which read no row, stand by themselves."""
 
     lines: tuple[SuiteLine, ...]
+    schema: tuple[SchemaCheck, ...] = ()
 
     @property
     def rules(self) -> tuple[DenialConstraint, ...] | None:
@@ -121,7 +123,11 @@ def load_suite(
     if not lines:
         raise ParameterError("no checks given: expected a file, or a text with at least one line")
     try:
-        return Suite(tuple(_checks(lines, day)))
+        checks = tuple(_checks(lines, day))
+        return Suite(
+            tuple(check for check in checks if isinstance(check, SuiteLine)),
+            tuple(check for check in checks if isinstance(check, SchemaCheck)),
+        )
     except ConstraintSyntaxError as error:
         raise error if written.path is None else ConstraintSyntaxError(f"{written.path}: {error}") from None
 
@@ -157,7 +163,7 @@ def day_of(given: datetime.date | str | None) -> datetime.date | None:
     raise ParameterError(f"date: {shortened(str(given))} is no date (YYYY-MM-DD)")
 
 
-def _checks(lines: Sequence[ConstraintLine], day: datetime.date | None) -> Iterator[SuiteLine]:
+def _checks(lines: Sequence[ConstraintLine], day: datetime.date | None) -> Iterator[SuiteLine | SchemaCheck]:
     first: dict[str, int] = {}
     for line in lines:
         for check in _checks_of(line, day):
@@ -169,10 +175,13 @@ def _checks(lines: Sequence[ConstraintLine], day: datetime.date | None) -> Itera
             yield check
 
 
-def _checks_of(line: ConstraintLine, day: datetime.date | None) -> Iterator[SuiteLine]:
+def _checks_of(line: ConstraintLine, day: datetime.date | None) -> Iterator[SuiteLine | SchemaCheck]:
     """Return the check of a line, or one for each of its rules: `zip -> city, state` has two."""
     limits = line.limits or (Limit("fail", "above", Fraction(0)),)
     number = line.cursor.source.line
+    if line.schema is not None:
+        yield SchemaCheck(line.name or line.text, line.schema, limits[0].severity, line.text, number)
+        return
     where = _condition(line, day) if line.where is not None or not line.constraints else None
     if not line.constraints:
         yield SuiteLine(line.name or line.text, None, where, line.statistic, limits, line.text, number)

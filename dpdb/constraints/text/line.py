@@ -15,6 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Literal, NamedTuple, TypeAlias
 
+from dpdb.constraints.column_ref import SchemaLine
 from dpdb.constraints.denial import DenialConstraint
 from dpdb.constraints.shape import is_key, never_null
 from dpdb.constraints.text.cursor import CLOSING, OPENING, Cursor
@@ -32,7 +33,7 @@ class ConstraintLine:
     cursor : Cursor
         The line's text, for messages.
     constraints : tuple of DenialConstraint
-        Its rules, each with its own text; none for `row_count`.
+        Its rules, each with its own text; none for `row_count` and lines about the columns.
     name : str or None
         Its name, if it has one.
     where : str or None
@@ -42,6 +43,8 @@ class ConstraintLine:
         As written, empty without limits.
     text : str
         What stands between name and limits.
+    schema : SchemaLine or None
+        What it says of the columns, if it is about those; then it has no rules.
     """
 
     cursor: Cursor
@@ -51,6 +54,7 @@ class ConstraintLine:
     statistic: Statistic
     limits: tuple[Limit, ...]
     text: str
+    schema: SchemaLine | None = None
 
 
 def read_line(cursor: Cursor, day: date | None = None) -> ConstraintLine:
@@ -102,6 +106,12 @@ def _read(cursor: Cursor, rule: Cursor, written: WrittenLimits, day: date | None
         rule.take()
         _refuse_limits_of_rows(cursor, written)
         return ConstraintLine(cursor, (), name, _where(rule, day), ROW_COUNT, written.limits, text)
+    if _at_schema(rule):
+        from dpdb.constraints.text.schema_line import schema_line  # few files have such lines
+
+        said = schema_line(rule)
+        _refuse_limits_of_schema(cursor, written)
+        return ConstraintLine(cursor, (), name, None, SCHEMA, written.limits, text, said)
     rule.position = start
     filled = rule.with_tokens(_filled(rule, day))
     constraints = parse_from(filled)
@@ -124,6 +134,18 @@ def _selected(cursor: Cursor, rule: Cursor, written: WrittenLimits, day: date | 
         raise cursor.error("a rule with WHERE, as the percentage is of the rows that it selects", token)
     rule.position = place
     return _where(rule, day)
+
+
+def _at_schema(cursor: Cursor) -> bool:
+    """Return whether a line is about the columns, which no rule is that begins so."""
+    names = 3 if cursor.at_word("no", ahead=2) else 2
+    return cursor.at_word("schema") and cursor.at_word("has", "is", ahead=1) and cursor.at(Kind.LPAREN, ahead=names)
+
+
+def _refuse_limits_of_schema(cursor: Cursor, written: WrittenLimits) -> None:
+    for token, limit in zip(written.tokens, written.limits, strict=True):
+        if len(written.limits) > 1 or limit.direction == "below" or limit.amount or written.statistic != VIOLATIONS:
+            raise cursor.error("'warn above 0' or no limit, as the columns are right or not", token)
 
 
 def _refuse_limits_of_rows(cursor: Cursor, written: WrittenLimits) -> None:
@@ -189,13 +211,16 @@ def _where(cursor: Cursor, day: date | None) -> str | None:
     return "".join([*parts, text[at : tokens[-2].end]])
 
 
-Statistic: TypeAlias = Literal["violations", "row_count", "duplicate values", "rows in duplicates", "decision bits"]
+Statistic: TypeAlias = Literal[
+    "violations", "row_count", "duplicate values", "rows in duplicates", "decision bits", "schema"
+]
 
 VIOLATIONS: Statistic = "violations"
 ROW_COUNT: Statistic = "row_count"
 DUPLICATE_VALUES: Statistic = "duplicate values"
 ROWS_IN_DUPLICATES: Statistic = "rows in duplicates"
 DECISION_BITS: Statistic = "decision bits"
+SCHEMA: Statistic = "schema"
 
 MOST_ROWS = 10**15
 _FINEST_SHARE = 10**6  # a percentage has at most four decimals

@@ -139,7 +139,9 @@ def _verdict_cells(check: CheckResult, slices: bool) -> tuple[str, ...]:
 
 
 def _verdict_notes(results: CheckResults, plan: SuitePlan | None) -> Iterator[str]:
+    from dpdb.constraints import SCHEMA
     from dpdb.suites import (
+        SCHEMA_WORDS,
         WHERE_IT_IS,
         capped_words,
         cost_words,
@@ -156,8 +158,10 @@ def _verdict_notes(results: CheckResults, plan: SuitePlan | None) -> Iterator[st
     yield from filter(None, (not_shown_words(results), undecided_words(results), decides))
     yield from populations(check.population for check in results)
     yield from capped_words(results.to_dict())
-    if results.count("fail"):
+    if any(check.verdict == "fail" and check.statistic != SCHEMA for check in results):
         yield WHERE_IT_IS
+    if any(check.statistic == SCHEMA for check in results):
+        yield SCHEMA_WORDS
     said = results.to_dict()
     if results.name is not None:
         yield f"{kept_words(said)}."

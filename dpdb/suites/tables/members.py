@@ -178,6 +178,9 @@ def members_of(
     return chosen, choice.left_out
 
 
+_OF_COLUMNS = "it is about the columns: check the table by itself, which costs nothing for it"
+
+
 class _Choice:
     """Chooses the lines that can be checked."""
 
@@ -188,6 +191,7 @@ class _Choice:
     def member(self, name: str, suite: Suite) -> Member | None:
         """Return a table with the lines of its suite that can be checked; None if there is none."""
         schema = self._tables.schema(name)
+        self.left_out += [NotChecked(check.name, _OF_COLUMNS) for check in suite.schema]
         why = f"there is no table {name}" if schema is None else None
         if schema is not None and not _has(schema, self._unit):
             why = f"{name} has no column {self._unit}: nobody's rows are added to it or removed with a unit"

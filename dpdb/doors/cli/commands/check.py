@@ -100,10 +100,14 @@ def _checked(
     from dpdb.doors.cli.options import keys
     from dpdb.doors.cli.session import clear_bar, name_run, run_session, running
     from dpdb.doors.cli.texts import plan_text
-    from dpdb.suites import prepare_check, run_check
+    from dpdb.suites import check_columns, load_suite, prepare_check, run_check
 
     asked = given(options, *_ASKED) | {"keys": keys(options), "day": options.date}
     with run_session(options, _STEPS, constraints=rules) as session:
+        loaded = load_suite(suite, date=options.date)
+        if not loaded.lines:  # all are of the columns: nothing runs
+            clear_bar(options)
+            return None, check_columns(session, loaded)
         prepared = prepare_check(session, suite, **asked)
         if options.dry_run:
             write_output(plan_text(prepared, options.margin))
