@@ -303,5 +303,6 @@ def _condition(text: str) -> exp.Expr:
         raise PredicateError(f"where: {shortened(text)} {error}") from None
     except (SqlglotError, RecursionError) as error:
         details = getattr(error, "errors", None)
-        where = f": {details[0]['description']}, near {shortened(details[0]['highlight'])}" if details else ""
+        said = f": {details[0]['description']}" if details and "<class" not in details[0]["description"] else ""
+        where = f"{said}, near {shortened(details[0]['highlight'])}" if details else ""
         raise PredicateError(f"where: {shortened(text)} is not a predicate{where}") from None

@@ -92,3 +92,9 @@ def test_a_check_with_two_limits_is_re_armed_by_its_name(path: Path, capsys: pyt
     assert "one (warn) re-armed" in said(capsys, "budget", "rearm", path, "nightly", "one", "--epsilon", "0.5")
     assert "one (fail)" not in said(capsys, "budget", "suites", path)
     assert "'age' of kept suite" in said(capsys, "budget", "rearm", path, "nightly", "age", code=2)
+
+
+def test_an_option_that_other_commands_have_is_answered(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["check", "t.parquet", "s.txt", "--constraints", "c.txt"])
+    assert "there is no --constraints here: its rules are those of SUITE" in capsys.readouterr().err

@@ -139,6 +139,25 @@ def test_whole_message():
         ("city -> zip_code", 1, 1, "column 'city' is ambiguous; write exactly 'City' or 'CITY'"),
         ("frist name -> CITY", 1, 1, "the table has no column 'frist name'; nearest is 'First Name'"),
         ('UNIQUE("no such")', 1, 8, "the table has no column 'no such'; nearest is"),
+        (
+            "CHECK (City ILIKE 'a%')",
+            1,
+            13,
+            "the table has no column 'ILIKE', and rules have no ILIKE of SQL: write lower(",
+        ),
+        (
+            "CHECK (case WHEN City = 'a' THEN TRUE END)",
+            1,
+            8,
+            "the table has no column 'case WHEN City', and rules have no CASE",
+        ),
+        ("UNIQUE(DISTINCT zip_code)", 1, 8, "the table has no column 'DISTINCT zip_code', and rules have no DISTINCT"),
+        (
+            "CHECK (zip_code > 3 LIMIT 3)",
+            1,
+            21,
+            "the table has no column 'LIMIT 3', and rules have no LIMIT of SQL: a rule",
+        ),
     ],
 )
 def test_unknown_columns(text, line, column, problem):

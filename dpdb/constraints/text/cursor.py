@@ -286,6 +286,21 @@ _PRIMES_AND_NUMBERS = str.maketrans("\u2032\u2019₀₁₂₃₄₅₆₇₈₉"
 _MOST_PARTS = 64
 
 
+_A_QUERY = "a rule is a condition on rows, no query"
+_KEYWORDS = {
+    "ILIKE": "write lower(NAME) LIKE '..'",
+    "SIMILAR": "write regexp_full_match(NAME, '..')",
+    "RLIKE": "write regexp_matches(NAME, '..')",
+    "GLOB": "write NAME LIKE '..'",
+    "CASE": "write each branch as a condition, joined by AND and OR",
+    "DISTINCT": "write UNIQUE(NAME) for a key; a <> b OR a IS NULL .. for IS DISTINCT FROM",
+    "UNKNOWN": "write IS NULL of what the condition compares",
+    **dict.fromkeys(
+        ("SELECT", "FROM", "GROUP", "HAVING", "ORDER", "LIMIT", "QUALIFY", "OVER", "JOIN", "UNION", "EXISTS"), _A_QUERY
+    ),
+}
+
+
 class ColumnNames:
     """The columns of a table, found by exact name, else by the only name that differs in case."""
 
@@ -314,6 +329,9 @@ class ColumnNames:
             choices = " or ".join(map(shortened, matches))
             return f"column {shortened(name)} is ambiguous; write exactly {choices}"
         missing = f"the table has no column {shortened(name)}"
+        word = name.partition(" ")[0].upper()
+        if (advice := _KEYWORDS.get(word)) is not None:
+            return f"{missing}, and rules have no {word} of SQL: {advice}"
         return (
             f"{missing}; nearest is {shortened(most_similar_name(name, self._columns))}" if self._columns else missing
         )

@@ -52,6 +52,8 @@ class Parser(argparse.ArgumentParser):
     For `dpdb sql SOURCE --constraints C STATEMENT`.
     """
 
+    instead: Mapping[str, str] = {}
+    """What stands for options that other commands have."""
     intermixed = False
     takes_defaults = True
     """Whether `--config`, `dpdb.toml` and the environment give it values for missing options."""
@@ -104,6 +106,8 @@ class Parser(argparse.ArgumentParser):
     def _refuse_misspelt(self, others: Sequence[str]) -> None:
         """Name the option that is meant by one that there is not."""
         strange = next((name.partition("=")[0] for name in others if name.startswith("--")), None)
+        if strange is not None and strange in self.instead:
+            self.error(f"there is no {strange} here: {self.instead[strange]}")
         near = None if strange is None else close_name(strange, self.options)
         if near is not None:
             self.error(f"unrecognized arguments: {' '.join(others)}; did you mean {near}?")

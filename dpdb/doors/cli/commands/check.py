@@ -26,6 +26,7 @@ def add_check(commands: Any) -> None:
     text = "test a suite of rules with limits: verdicts, paid for by the checks that fail"
     example = "dpdb check hospital.parquet nightly.dcs.txt --epsilon 1 --ledger hospital.ledger"
     parser = command(commands, "check", run, text, example)
+    parser.instead = {"--constraints": "its rules are those of SUITE", "--suite": "SUITE stands behind SOURCE"}
     parser.add_argument("source", metavar="SOURCE", help="Parquet or CSV file, directory or glob; DuckDB file; ...")
     parser.add_argument(
         "suite", metavar="SUITE", help="file of rules, whose lines may end in limits; or a folder of T.suite.txt"
@@ -49,7 +50,7 @@ def add_check(commands: Any) -> None:
     parser.add_argument(
         "--sizes", action="store_true", help="give every check a number from the start, for all of the cost"
     )
-    parser.add_argument("--date", metavar="DAY", help="what {date} stands for in the suite, as YYYY-MM-DD")
+    parser.add_argument("--date", metavar="DAY", help="what {date} stands for, and when a kept check fails: YYYY-MM-DD")
     parser.add_argument("--keep", metavar="NAME", help="keep the suite: later runs under this name cost nothing")
     parser.add_argument(
         "--numbers", metavar="E", help="with --keep, after an alarm: numbers for what is open, for E or for all `left`"
