@@ -149,7 +149,7 @@ def test_whole_message():
             "CHECK (case WHEN City = 'a' THEN TRUE END)",
             1,
             8,
-            "the table has no column 'case WHEN City', and rules have no CASE",
+            "the table has no column 'case WHEN', and rules have no CASE of",
         ),
         ("UNIQUE(DISTINCT zip_code)", 1, 8, "the table has no column 'DISTINCT zip_code', and rules have no DISTINCT"),
         (
