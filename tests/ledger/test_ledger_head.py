@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -30,10 +31,9 @@ def release(path: Path, run_id: str | None = None, source: SourceMark = SOURCE) 
 
 
 def change(path: Path, *statements: str) -> None:
-    connection = sqlite3.connect(path, isolation_level=None)
-    for statement in statements:
-        connection.execute(statement)
-    connection.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(statement)
 
 
 def spent(path: Path) -> int:

@@ -457,4 +457,5 @@ def test_looking_at_a_ledger_does_not_end_the_locks_on_it(used: Path) -> None:
         spend(used, "x")
     assert str(used) not in map(str, opened)
     assert any(str(path).endswith("-head.partial") for path in opened)
-    assert LedgerFile(used).path == used
+    with contextlib.closing(LedgerFile(used)) as file:
+        assert file.path == used
