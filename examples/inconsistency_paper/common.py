@@ -17,8 +17,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
-
 
 @dataclass(frozen=True)
 class Scale:
@@ -51,7 +49,8 @@ class Chosen:
     """The command line that all scripts share."""
 
     out: Path
-    data: Path
+    data: Path | None
+    """A folder with data sets that go before the bundled ones."""
     quick: bool
     scale: Scale
 
@@ -61,16 +60,22 @@ def options(text: str | None, arguments: Sequence[str] | None = None) -> Chosen:
     parser = argparse.ArgumentParser(description=(text or "").split("\n", maxsplit=1)[0])
     parser.add_argument("out", type=Path, metavar="FOLDER", help="where the CSV and PNG files go; made if missing")
     parser.add_argument(
-        "--data", type=Path, default=SHARED, help="folder with the five data sets; what it lacks is taken as bundled"
+        "--data", type=Path, help="folder with data sets of your own, by make_data.py's names; what it lacks is bundled"
     )
     parser.add_argument("--quick", action="store_true", help="fewer noise levels, releases and rows")
     parser.add_argument("--releases", type=int, help="private releases per table and mechanism")
+    parser.add_argument("--rows", type=int, help="rows of the largest table of Figure 7, also with --quick (a million)")
     parsed = parser.parse_args(arguments)
+    if parsed.data is not None and not parsed.data.is_dir():
+        parser.error(f"--data {parsed.data} is no folder")
+    if parsed.rows is not None and not 100 <= parsed.rows <= 10_000_000:
+        parser.error(f"--rows must be 100 to 10,000,000, got {parsed.rows:,}")
     if parsed.releases is not None and parsed.releases < 1:
         parser.error(f"--releases must be at least 1, got {parsed.releases}")
     parsed.out.mkdir(parents=True, exist_ok=True)
     scale = QUICK if parsed.quick else FULL
     scale = scale if parsed.releases is None else replace(scale, releases=parsed.releases)
+    scale = scale if parsed.rows is None else replace(scale, largest=parsed.rows)
     return Chosen(parsed.out, parsed.data, parsed.quick, scale)
 
 
@@ -134,12 +139,18 @@ def figure(
 
 
 def shared_legend(picture: Any, axes: Any, columns: int) -> None:
-    """Put one legend of all lines below the panels."""
+    """Put one legend of all lines below the panels, in at most `columns` columns and no wider than the picture."""
     entries: dict[str, Any] = {}
     for axis in axes.flat:
         for handle, text in zip(*axis.get_legend_handles_labels(), strict=True):
             entries.setdefault(text, handle)
-    picture.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns, fontsize=9)
+    for tried in range(columns, 0, -1):
+        legend = picture.legend(
+            entries.values(), entries.keys(), loc="outside lower center", ncols=tried, fontsize=9, handlelength=3
+        )
+        if tried == 1 or legend.get_window_extent(picture.canvas.get_renderer()).width <= 0.98 * picture.bbox.width:
+            return
+        legend.remove()
 
 
 class Progress:

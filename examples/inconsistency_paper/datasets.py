@@ -1,13 +1,13 @@
 """The data sets and their dirty versions (section 6.1): subsets of at most 10,000 consistent rows, RNoise, CONoise.
 
-Flight, Hospital and Stock are bundled (Stock as a sample of 10,000 rows); Adult and Tax are read from the folder given
-by --data and left out if it does not have them. The data sets are real except Tax, which the literature generates; row
-numbers and cells differ from the paper's.
+Adult, Flight, Hospital and Stock are bundled (Stock as a sample of 10,000 rows) and real. Tax is generated in the
+literature and here (`tax.py`). A folder given by --data goes before. Row numbers and cells differ from the paper's.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from common import Chosen
+from tax import SEED, write_tax
 
 from dpdb.constraints import DenialConstraint, functional_dependency, key_columns, load_constraints
 from dpdb.owner.dirt import conoise, rnoise
@@ -26,7 +27,9 @@ from dpdb.release import Session
 NAMES = ("stock", "tax", "hospital", "flight", "adult")
 """Ordered as in the paper, from the sparsest conflict graph to the densest."""
 
-SEED = 2026
+SUBSET = 10_000
+"""Rows of the made Tax where no larger table is asked (section 6.1)."""
+
 ALPHA = 0.01
 ITERATIONS = 200
 
@@ -49,32 +52,48 @@ class DataSet:
 
 
 @functools.cache
-def data_sets(data: Path) -> tuple[DataSet, ...]:
-    """Find the data sets; says which are missing."""
-    found = [one for name in NAMES if (one := _find(name, data)) is not None]
-    missing = sorted(set(NAMES) - {one.name for one in found})
+def data_sets(data: Path | None) -> tuple[DataSet, ...]:
+    """Find the five data sets, those in the folder `data` first, and say where they are from."""
+    found = tuple(_find(name, data) for name in NAMES)
     print(f"data sets: {', '.join(f'{one.name} ({one.path.name})' for one in found)}")
-    if missing:
-        print(f"missing, so left out: {', '.join(missing)} (neither in {data} nor bundled)")
-    return tuple(found)
+    return found
 
 
-def _find(name: str, data: Path) -> DataSet | None:
-    for folder in (data, *_BUNDLED):
-        for file in (f"{name}_consistent.parquet", f"{name}.parquet"):
-            path, rules = folder / file, folder / f"{name}.dcs.txt"
+def _find(name: str, data: Path | None) -> DataSet:
+    for folder in (*([data] if data else []), *_BUNDLED):
+        rules = folder / f"{name}.dcs.txt"
+        for path in (folder / f"{name}_consistent.parquet", folder / f"{name}.parquet"):
             if path.exists() and rules.exists():
-                return DataSet(name, path, tuple(load_constraints(rules, pq.read_schema(path).names)))
-    return None
+                return _read(name, path, rules)
+    if name != "tax":
+        sys.exit(f"{name}.parquet is neither in {data} nor bundled: is the clone complete?")
+    return _read(name, _made(SUBSET), _BUNDLED[0] / "tax.dcs.txt")
+
+
+def _read(name: str, path: Path, rules: Path) -> DataSet:
+    return DataSet(name, path, tuple(load_constraints(rules, pq.read_schema(path).names)))
+
+
+@functools.cache
+def _made(rows: int) -> Path:
+    """Generate Tax in a folder that goes with the process."""
+    path = Path(_temporary().name) / f"tax_made_{rows}.parquet"
+    write_tax(path, rows)
+    return path
+
+
+@functools.cache
+def _temporary() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="tax")
 
 
 def largest_data_set(chosen: Chosen) -> DataSet:
-    """The one for Figure 7: Tax at the paper's size if it is there, else Tax, else the last one bundled."""
-    sets = {one.name: one for one in data_sets(chosen.data)}
-    if "tax" not in sets:
-        return sets["hospital"]
-    full = sets["tax"].path.with_name("tax_synthetic.parquet")
-    return DataSet("tax", full, sets["tax"].constraints) if full.exists() else sets["tax"]
+    """Tax for Figure 7: a file of enough rows in the folder of --data if there is one, else made."""
+    (tax,) = (one for one in data_sets(chosen.data) if one.name == "tax")
+    for path in (tax.path.with_name("tax_synthetic.parquet"), tax.path):
+        if path.exists() and pq.read_metadata(path).num_rows >= chosen.scale.largest:
+            return DataSet("tax", path, tax.constraints)
+    return DataSet("tax", _made(chosen.scale.largest), tax.constraints)
 
 
 @functools.lru_cache(maxsize=16)

@@ -3,18 +3,19 @@
     python figure_5.py FOLDER [--data DIR] [--quick]
 
 The paper shows curves only, over the true value; here the axis is the iteration, since I_P soon reaches all rows. Its
-strategies run with corrected sensitivities (README, Mechanisms); dpdb's own are drawn beside them. Baseline 2 projects
-to the true maximum degree and is not private.
+strategies run with corrected sensitivities (manual, mechanisms). dpdb's own are drawn in figure_5_own.png. Baseline 2
+projects to the true maximum degree and is not private.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 from common import Statement, figure, options, report, shared_legend, write_csv
-from measuring import BY_NAME, SYMBOLS, Point, mean, noise_points
-from styles import strategy_name, strategy_style
+from measuring import SYMBOLS, Point, mean, noise_points
+from styles import is_of_the_paper, strategy_name, strategy_style
 
 MEASURES = ("problematic", "minimal_inconsistency")
 OTHERS = ("baseline_max", "em", "hierarchical")
@@ -33,7 +34,7 @@ def error_at(points: Sequence[Point], data: str, measure: str, mechanism: str, c
 
 
 def main(arguments: Sequence[str] | None = None) -> Sequence[Statement]:
-    """Run, print, write figure_5.csv and figure_5.png."""
+    """Run, print, write figure_5.csv, figure_5.png and figure_5_own.png."""
     chosen = options(__doc__, arguments)
     points = [one for one in noise_points("rnoise", chosen) if one.measure in MEASURES]
     sets = list(dict.fromkeys(one.data for one in points))
@@ -45,36 +46,48 @@ def main(arguments: Sequence[str] | None = None) -> Sequence[Statement]:
             print(f"{name:<16}" + "".join(f"{error_at(points, data, measure, name):>12.4f}" for data in sets))
     write_csv(chosen.out / "figure_5.csv", points)
 
-    def draw(picture: Any, axes: Any) -> None:
-        for line, measure in zip(axes, MEASURES, strict=True):
-            for axis, data in zip(line, sets, strict=True):
-                here = [one for one in points if (one.data, one.measure) == (data, measure)]
-                _panel(axis, here, list(BY_NAME[measure].by_name))
-                axis.set_yscale("log")
-            line[0].set_ylabel(f"{SYMBOLS[measure]}: relative error")
-        for axis, data in zip(axes[0], sets, strict=True):
-            axis.set_title(data)
-        for axis in axes[-1]:
-            axis.set_xlabel("iterations of the noise")
-        shared_legend(picture, axes, 4)
-        picture.suptitle("Figure 5: strategies for theta, RNoise up to alpha = 0.01, epsilon = 1")
-
-    figure(chosen.out / "figure_5.png", draw, len(MEASURES), len(sets), size=(3.1, 2.9))
+    for file, of_the_paper, words in (
+        ("figure_5.png", True, "the paper's strategies for theta"),
+        ("figure_5_own.png", False, "dpdb's other mechanisms"),
+    ):
+        shown = [one for one in points if one.is_default or is_of_the_paper(one.mechanism) == of_the_paper]
+        title = f"Figure 5: {words}, RNoise up to alpha = 0.01, epsilon = 1"
+        draw = functools.partial(_draw, shown, sets, title)
+        figure(chosen.out / file, draw, len(MEASURES), len(sets), size=(3.1, 2.9))
     return report(statements(points, sets))
 
 
-def _panel(axis: Any, here: Sequence[Point], registered: Sequence[str]) -> None:
+def _draw(points: Sequence[Point], sets: Sequence[str], title: str, picture: Any, axes: Any) -> None:
+    numbers = {name: number for number, name in enumerate(own_mechanisms(points))}
+    for line, measure in zip(axes, MEASURES, strict=True):
+        for axis, data in zip(line, sets, strict=True):
+            _panel(axis, [one for one in points if (one.data, one.measure) == (data, measure)], numbers)
+            axis.set_yscale("log")
+        line[0].set_ylabel(f"{SYMBOLS[measure]}: relative error")
+    for axis, data in zip(axes[0], sets, strict=True):
+        axis.set_title(data)
+    for axis in axes[-1]:
+        axis.set_xlabel("iterations of the noise")
+    shared_legend(picture, axes, 4)
+    picture.suptitle(title)
+
+
+def own_mechanisms(points: Sequence[Point]) -> list[str]:
+    """Names of dpdb's mechanisms other than the default; one look for each, whatever the measure."""
+    return sorted({one.mechanism for one in points if not one.is_default and not is_of_the_paper(one.mechanism)})
+
+
+def _panel(axis: Any, here: Sequence[Point], numbers: dict[str, int]) -> None:
     levels = sorted({one.changes for one in here if one.true})
     for name in dict.fromkeys(one.mechanism for one in here):
         mine = {level: [one for one in here if one.mechanism == name and one.changes == level] for level in levels}
         shown = [level for level in levels if mine[level]]
-        number = registered.index(name) if name in registered else 0
         default = any(one.is_default for level in shown for one in mine[level])
         axis.plot(
             shown,
             [mean([one.error for one in mine[level]]) for level in shown],
             label="dpdb's default" if default else strategy_name(name),
-            **strategy_style(name, number, default),
+            **strategy_style(name, numbers.get(name, 0), default),
         )
 
 

@@ -3,7 +3,7 @@
     python figure_7.py FOLDER [--data DIR] [--quick]
 
 Times are dpdb's on this machine; the paper's are from its own code on a server. With k constraints of Flight, alpha is
-0.005 k as the paper's end points say (0.005 for one, 0.065 for thirteen). Without Tax the largest data set serves.
+0.005 k as the paper's end points say (0.005 for one, 0.065 for thirteen).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """All figures and tables of paper A, in one process, so that figures of the same experiment share its runs.
 
 python run_all.py FOLDER --quick      # within 5 minutes on two cores
+python run_all.py FOLDER --quick --rows 1000000    # with the last point of Figure 7
 python run_all.py FOLDER              # says first how long it will take, from measured samples of the work
 
 Ends with the list of the paper's statements that the run does not confirm, also in statements.csv.
@@ -28,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not chosen.quick:
         print("measuring samples of the work, itself some minutes ...", file=sys.stderr)
         print(f"this will take about {estimated_seconds(chosen) / 60:.0f} minutes", flush=True)
-    passed = [str(chosen.out), "--data", str(chosen.data), *(["--quick"] if chosen.quick else [])]
+    passed = sys.argv[1:] if arguments is None else arguments
     began = time.perf_counter()
     statements: list[Statement] = []
     for number, name in enumerate(SCRIPTS, start=1):

@@ -26,7 +26,12 @@ _STRATEGIES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     SLOW: ("R2T", {"color": "#8c564b", "linestyle": ":", "marker": "D"}),
 }
-_OTHERS = ("<", ">", "p", "*", "+", "d", "h")
+OWN = (
+    ("#0072b2", "-", "s"), ("#d55e00", "--", "^"), ("#009e73", "-.", "v"), ("#cc79a7", ":", "D"), ("#e69f00", "-", "x"),
+    ("#56b4e9", "--", "P"), ("#7f3c8d", "-.", "<"), ("#666666", ":", ">"), ("#8c564b", "-", "*"),
+    ("#117733", "--", "p"),
+)  # fmt: skip
+"""Looks of dpdb's mechanisms beside the default: no two have a colour or a marker in common."""
 
 
 def strategy_name(mechanism: str) -> str:
@@ -34,10 +39,16 @@ def strategy_name(mechanism: str) -> str:
     return _STRATEGIES[mechanism][0] if mechanism in _STRATEGIES else f"dpdb: {mechanism}"
 
 
+def is_of_the_paper(mechanism: str) -> bool:
+    """Whether the paper's Figure 3 or 5 shows the mechanism."""
+    return mechanism in _STRATEGIES
+
+
 def strategy_style(mechanism: str, number: int, is_default: bool) -> dict[str, Any]:
-    """Line of Figure 5: the paper's colours for the paper's, black for the default, grey for the rest by number."""
+    """Line of Figure 5: the paper's looks for the paper's, black for the default, those of `OWN` for the rest."""
     if is_default:
         return {"color": "#000000", "linestyle": "-", "marker": "o", "linewidth": 2.2, "markersize": 4}
-    if mechanism in _STRATEGIES:
+    if is_of_the_paper(mechanism):
         return {**_STRATEGIES[mechanism][1], "markersize": 4}
-    return {"color": "#888888", "linewidth": 0.8, "markersize": 4, "marker": _OTHERS[number % len(_OTHERS)]}
+    colour, line, marker = OWN[number]
+    return {"color": colour, "linestyle": line, "marker": marker, "linewidth": 1.2, "markersize": 5}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -17,7 +18,7 @@ ROWS = 3_000
 TABLES = {
     "tax": ("tax", ROWS),
     "tax_synthetic": ("tax", ROWS),
-    "adult": ("adult", ROWS),
+    "adult": ("adult", 32_561),
     "flight": ("flight", 9_746),
     "flight_synthetic": ("flight", ROWS),
     "stock": ("stock", 10_000),
@@ -66,7 +67,25 @@ def test_the_same_seed_makes_the_same_tables_and_another_one_others(
 def test_a_large_tax_has_one_phone_for_each_row_across_batches(
     make_data: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(make_data, "BATCH", 700)
-    make_data.write_parquet(tmp_path / "tax.parquet", make_data.make_tax, ROWS, 1)
+    monkeypatch.setattr(sys.modules[make_data.write_tax.__module__], "BATCH", 700)
+    make_data.write_tax(tmp_path / "tax.parquet", ROWS, 1)
     table = pq.read_table(tmp_path / "tax.parquet")
     assert len(set(table["phone"].to_pylist())) == table.num_rows == ROWS
+
+
+def test_adult_is_the_table_of_its_repository(folder: Path) -> None:
+    """Counts that the repository's documentation prints: incomes, sexes, and what is missing (`?`)."""
+    table = pq.read_table(folder / "adult.parquet")
+    counts = {
+        (name, value): table[name].to_pylist().count(value)
+        for name, value in (
+            ("income", ">50K"),
+            ("income", "<=50K"),
+            ("sex", "Male"),
+            ("workclass", "?"),
+            ("occupation", "?"),
+            ("native_country", "?"),
+        )
+    }
+    assert list(counts.values()) == [7_841, 24_720, 21_790, 1_836, 1_843, 583]
+    assert (table.num_rows, table.num_columns) == (32_561, 15)

@@ -60,6 +60,7 @@ def test_the_wheel_carries_sql_data_and_types(wheel: Path) -> None:
 
 MIT = "this permission notice shall be included"
 HOLDERS = {
+    "inconsistency_paper/data/adult.parquet": ("Becker, B. and Kohavi, R. (1996)", "CC BY 4.0"),
     "data/hospital.parquet": ("Copyright (c) 2011-2013, Qatar Foundation", MIT),
     "inconsistency_paper/data/flight.parquet": ("Copyright 2018-2025 The Apache Software Foundation", "Apache License"),
     "inconsistency_paper/data/stock.parquet": ("Copyright (c) 2021 Jeffrey Varner", MIT),
@@ -82,7 +83,7 @@ def test_a_source_archive_carries_licences_and_notices(tmp_path: Path) -> None:
     with tarfile.open(archive) as opened:
         names = {name.partition("/")[2] for name in opened.getnames()}
     notices = {str(path.relative_to(ROOT)) for path in (ROOT / "examples").rglob("LICENSE.*")}
-    assert len(notices) == 3
+    assert len(notices) == 4
     assert {"LICENSE", *notices} <= names
 
 
