@@ -49,6 +49,8 @@ def test_a_statement_runs_a_suite_once(connection: duckdb.DuckDBPyConnection, no
     [
         ("dp_check('nightly.txt')", r"no suite 'nightly.txt' is registered \(registered: nightly, dated\)"),
         ("dp_check(NULL)", "suite is NULL"),
+        ("dp_check('nightly', sizes := 3)", "sizes is true or false, got '3'"),
+        ("dp_check('nightly', sizes := 'yes')", "sizes is true or false, got 'yes'"),
         ("dp_check('nightly', certain := 'no')", "certain is 'fail' or 'pass', got 'no'"),
         ("dp_check('nightly', -1)", "epsilon must be positive"),
         ("dp_check('nightly', NULL)", "epsilon is NULL: leave it out"),

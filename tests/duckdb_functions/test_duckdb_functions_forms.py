@@ -307,6 +307,14 @@ def test_rates_and_constraints_one_by_one_are_asked_as_in_python() -> None:
             share = registered.execute("SELECT * FROM dp_inconsistency('t', measure := 'repair', rate := true)")
             with pytest.raises(dpdb.DpdbError, match="several answers"):
                 registered.execute("SELECT dp_inconsistency('t', each_constraint := true)")
+            for given, says in (
+                ("rate := 3", "rate is true or false, got '3'"),
+                ("each_constraint := 0.0", "each_constraint is true or false, got '0.0'"),
+                ("theta := 2.5", "theta must be a whole number, got '2.5'"),
+                ("max_degree := true", "max_degree must be a whole number, got 'true'"),
+            ):
+                with pytest.raises(dpdb.DpdbError, match=says):
+                    registered.execute(f"FROM dp_inconsistency('t', measure := 'problematic', {given})")
             assert registered.spent("t") == 2
     assert each.num_rows == 2
     assert share.num_rows == 1

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from dpdb.constraints import ConstraintsLike, WrittenLines, load_constraints, never_a_path, written_lines
-from dpdb.doors.sql_parameters import PARAMETERS, given_options
+from dpdb.doors.sql_parameters import CHECK, DIAGNOSE, KINDS, PARAMETERS, given_options
 from dpdb.engine.owner_table import OwnerTable, owner_table, sibling
 from dpdb.errors import ParameterError
 from dpdb.names import check_name
-from dpdb.release import OPTIONS, Ask, Budget, Session
+from dpdb.release import Ask, Budget, Session
 from dpdb.settings import TableSpec
 from dpdb.suites import Suite, SuiteAsk, SuiteLike, SuiteOnTable, dated_suite, rules_of
 
@@ -35,6 +35,8 @@ LEFT_OUT = "default"
 """What stands for a cost that a call leaves out: NULL is what a driver sends for a None by mistake."""
 _AMOUNTS = ("epsilon", "rho")
 _DECIMAL = re.compile(r"[0-9]+(\.[0-9]+)?")
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+_SHOWN = 40  # characters of a value that is refused
 
 
 @dataclass(frozen=True)
@@ -71,13 +73,41 @@ def read_call(
     """
     if table is None:
         raise ParameterError("table_name is NULL: name the table to measure")
-    given = given_options(_left_in({name: options[name] for name in PARAMETERS[function].values()}))
-    given |= {name: bool(value) for name, value in given.items() if OPTIONS[name].metadata["kind"] == "flag"}
+    given = _given(function, {name: options[name] for name in PARAMETERS[function].values()})
     if "rho" in given and given["epsilon"] == Ask.epsilon:  # the default, which is not asked for
         del given["epsilon"]
     if one_row and (given.get("measure") == "all" or "by" in given or given.get("each_constraint")):
         raise ParameterError(f"this call has several answers; ask for them as rows: SELECT * FROM {function}(...)")
     return Call(table, Ask.called(function, given), constraints)
+
+
+def _given(function: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that a call gives, read by their kinds.
+
+    Raises
+    ------
+    ParameterError
+        A cost is NULL, a flag is neither true nor false, or a whole number is none.
+    """
+    kinds, given = KINDS[function], given_options(_left_in(options))
+    for name, value in given.items():
+        if kinds[name] == "flag" and isinstance(value, str):
+            given[name] = _flag(name, value)
+        elif kinds[name] == "whole" and isinstance(value, str):
+            given[name] = _whole(name, value)
+    return given
+
+
+def _flag(name: str, written: str) -> bool:
+    if written not in ("true", "false"):
+        raise ParameterError(f"{name} is true or false, got {written[:_SHOWN]!r}")
+    return written == "true"
+
+
+def _whole(name: str, written: str) -> int:
+    if not _WHOLE.fullmatch(written):
+        raise ParameterError(f"{name} must be a whole number, got {written[:_SHOWN]!r}")
+    return int(written)
 
 
 def _left_in(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -190,7 +220,7 @@ class ReleaseFunction:
         with self._keeping_errors():
             if options["suite"] is None:
                 raise ParameterError("suite is NULL: name a suite that was registered")
-            ask = SuiteAsk(**given_options(_left_in(options)))
+            ask = SuiteAsk(**_given(CHECK, options))
             place = (self._tables.settings.table_of(ask.suite), database, schema)
             return self._once(transaction, (ask, table), place, lambda found: self._checked(found, ask, table))
 
@@ -201,7 +231,7 @@ class ReleaseFunction:
         from dpdb.diagnosis import DiagnosisAsk  # few connections diagnose
 
         with self._keeping_errors():
-            given = given_options(_left_in(options | {name: _texts(options[name]) for name in ("by", "keys")}))
+            given = _given(DIAGNOSE, options | {name: _texts(options[name]) for name in ("by", "keys")})
             if table is None:
                 raise ParameterError("table_name is NULL: name the table to diagnose")
             ask = DiagnosisAsk(**given)
