@@ -161,11 +161,15 @@ class Limits:
         """
         self._ration(predicate, charge, deadline)
         state = self._state
-        if self._sequential + charge > MOST_WEIGHT:
-            raise LedgerError(f"{state.file.shown}: the ledger is full; make a new one for later releases")
         decision = self._index.would_exceed(predicate, charge, state.available, deadline)
         if not decision.allowed:
             raise RefusedError(decision, is_rationed=self._rights is not None)
+        if self._sequential + charge > MOST_WEIGHT:  # of rows that the budget suffices for
+            notion = state.terms.notion
+            raise LedgerError(
+                f"{state.file.shown}: the ledger is full: all its releases together, also those of different rows, may "
+                f"cost {notion.parameter} {in_words(notion, MOST_WEIGHT)}; make a new ledger for later ones"
+            )
         is_low = is_little(state.available - decision.upper, state.budget)
         for window in self._windows:
             within = window.decide(predicate, charge, deadline)

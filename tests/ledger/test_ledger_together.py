@@ -64,4 +64,6 @@ def test_a_full_ledger_takes_nothing_more_of_any_rows(tmp_path: Path) -> None:
         ledger.reserve(old, charge, source=SOURCE, request="{}").close()
         with pytest.raises(LedgerError, match="the ledger is full"):
             ledger.reserve(young, charge, source=SOURCE, request="{}")
+        with pytest.raises(BudgetExceededError, match="remaining"):  # not the file's number, but the budget of its rows
+            ledger.reserve(old, charge, source=SOURCE, request="{}")
         assert ledger.summary().releases == 1
