@@ -249,6 +249,24 @@ def test_csv_types_and_another_notion_of_privacy(job: Path, capsys: pytest.Captu
     assert 0 < rows[-1].ledger_spent < rows[-1].ledger_budget
 
 
+def test_a_release_is_paid_in_rho_where_the_ledger_counts_in_it(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    head = job.read_text().split("[[release]]")[0]
+    both = '[[release]]\nname = "n"\nmeasure = "count"\nepsilon = 1\nrho = 0.1\n'
+    job.write_text(head + both)
+    assert run(job, "monday", "--dry-run") == 2
+    assert "'rho': give epsilon or rho, not both" in capsys.readouterr().err
+    job.write_text(head + both.replace("epsilon = 1\n", "").replace("0.1", "'0.1'"))
+    assert run(job) == 2
+    assert "rho" in capsys.readouterr().err  # the ledger counts in epsilon
+    job.write_text(job.read_text().replace("t.ledger", "z.ledger"))
+    Ledger.create(job.parent / "z.ledger", notion="zcdp", epsilon=3, delta=1e-6).close()
+    assert run(job, "monday", "--dry-run") == 0
+    assert "release  n: count (laplace); rho 0.1\n" in capsys.readouterr().out
+    assert [run(job), run(job)] == [0, 0]
+    [row] = read_results(job.parent / "results.duckdb").rows
+    assert (row.release.rho, row.release.epsilon, row.ledger_spent) == (0.1, None, 0.1)
+
+
 @pytest.mark.heavy(family="long")
 def test_without_a_run_id_the_day_is_named(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     days = {f"{datetime.now(UTC):%Y-%m-%d}"}

@@ -28,8 +28,8 @@ _JOB_KEYS = (
     "name", *TABLE_KEYS, "ledger", "results", "results_table", "receipt", "receipt_key", "who",
     "new_epochs", "alert", "release", "check", "diagnose",
 )  # fmt: skip
-# Options of a release in a job file: the run id comes with the run, and jobs pay in epsilon.
-_ASKED = tuple(name for name in OPTIONS if name not in {"rho", "run_id"})
+# Options of a release in a job file: the run id comes with the run.
+_ASKED = tuple(name for name in OPTIONS if name != "run_id")
 _RELEASE_KEYS = ("name", *_ASKED, "gate", "gate_by", "warn")
 _GATE_BY = ("bounds", "value")
 _LARGEST = 1 << 20
@@ -243,7 +243,7 @@ def _alert(keys: TomlKeys, path: Path) -> Alert | None:
 def _release(path: Path, values: Mapping[str, Any], place: str) -> JobRelease:
     keys = TomlKeys(values, place, _RELEASE_KEYS)
     name = keys.name_of_part()
-    asked = _options(keys, _ASKED, theta=lambda key: keys.whole_or(key, _KEEP))
+    asked = _options(keys, _paid_once(keys, values, _ASKED), theta=lambda key: keys.whole_or(key, _KEEP))
     keeps_theta = asked.get("theta") == _KEEP
     if keeps_theta:
         del asked["theta"]
@@ -277,6 +277,13 @@ def _options(keys: TomlKeys, names: Iterable[str], /, **own: Callable[[str], Any
     }  # fmt: skip
     readers: dict[str, Callable[[str], Any]] = {name: read[_KINDS.get(name, "text")] for name in names} | own
     return {name: value for name, reader in readers.items() if (value := reader(name)) is not None}
+
+
+def _paid_once(keys: TomlKeys, values: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """Return the names of options without the amount that is not given: without rho epsilon must be there."""
+    if "rho" in values and "epsilon" in values:
+        raise keys.error("rho", "give epsilon or rho, not both")
+    return [name for name in names if name != ("epsilon" if "rho" in values else "rho")]
 
 
 # Of suites and diagnoses, too; all others are texts.
@@ -348,11 +355,8 @@ def read_check(path: Path, values: Mapping[str, Any], place: str) -> JobCheck:
     if not suite.is_file():
         raise keys.error("suite", f"no such file: {suite}")
     name = keys.name_of_part(suite.name.split(".")[0] or suite.name)
-    amount = "rho" if "rho" in values else "epsilon"
-    if amount == "rho" and "epsilon" in values:
-        raise keys.error("rho", "give epsilon or rho, not both")
-    names = (amount, "certain", "confidence", "within", "sizes", "runs", "keep", "by", "label", "keys")
-    given = _options(keys, names)
+    names = ("epsilon", "rho", "certain", "confidence", "within", "sizes", "runs", "keep", "by", "label", "keys")
+    given = _options(keys, _paid_once(keys, values, names))
     if given.get("certain", _CERTAIN[0]) not in _CERTAIN:
         raise keys.error("certain", f"{given['certain']!r} is none of {', '.join(_CERTAIN)}")
     where = keys.text("where")
