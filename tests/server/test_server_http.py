@@ -106,6 +106,28 @@ def test_a_suite_by_its_name(server: Server, site: Site) -> None:
         assert injected.status_code == 422
 
 
+def test_numbers_of_all_checks_are_asked_for(server: Server, site: Site) -> None:
+    """By HTTP: all of epsilon for a number of each check, once; other values of `sizes` are refused unpaid."""
+    before = site.spent()
+    with server.client("ann") as client:
+        asked = {"suite": "nightly", "epsilon": "9", "sizes": True}
+        found = [client.post("/v1/check", json=asked, headers={"Idempotency-Key": "sized"}).json() for _ in range(2)]
+        assert found[0] == found[1]
+        assert site.spent() - before == pytest.approx(9)
+        [ran] = found[0]["checks"]
+        assert {check["verdict"] for check in ran["checks"]} <= {"pass", "fail", "not shown"}
+        # Two of six rows; Laplace noise of scale 2 rows / 9: beyond 6 by exp(-27).
+        assert all(abs(check["number"] - {"row_count": 6}.get(check["name"], 1)) < 6 for check in ran["checks"])
+        names = [one["name"] for one in found[0]["columns"]]
+        assert [row[names.index("number")] for row in found[0]["rows"]] == [check["number"] for check in ran["checks"]]
+        before = site.spent()
+        for wrong in (3, 1, 0, "true", [True], {}, 1.5):
+            refused = client.post("/v1/check", json=asked | {"sizes": wrong})
+            assert (refused.status_code, site.spent()) == (400, before), (wrong, refused.text)
+        other = client.post("/v1/check", json=asked | {"sizes": False}, headers={"Idempotency-Key": "sized"})
+        assert (other.status_code, site.spent()) == (409, before), other.text
+
+
 @pytest.mark.heavy(family="long")
 def test_account_and_history_are_ones_own(server: Server, site: Site) -> None:
     server.ask("bob", count(0.125), "mine")

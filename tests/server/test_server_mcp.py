@@ -83,7 +83,14 @@ async def everything(client: Client) -> list[str]:
     checked = await client.call_tool("check", {"suite": "nightly", "run_id": "evening"})
     assert checked.structured_content["checks"][0]["checks"]
     cited += checked.structured_content["cite"]
+    sized = {"suite": "nightly", "run_id": "sized", "epsilon": 0.5, "sizes": True}
+    numbers = [(await client.call_tool("check", sized)).structured_content for _ in range(2)]
+    assert numbers[0] == numbers[1]
+    assert numbers[0]["epsilon"] == 0.5
+    assert all(check["number"] is not None for check in numbers[0]["checks"][0]["checks"])
+    assert (await client.call_tool("check", sized | {"sizes": 1})).is_error
     after = (await client.call_tool("account", {})).structured_content["tables"][0]["spent"]
+    after -= 0.5
     assert after - before == pytest.approx(2 * 0.25 + checked.structured_content["epsilon"], abs=1e-9)
     return [cited[0], cited[1], cited[3]]
 
