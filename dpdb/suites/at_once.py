@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from dpdb.release import Epsilon, refuse_other_settings
+from dpdb.suites.prepare import RunOptions
 from dpdb.suites.session import Session
 from dpdb.suites.suite import Suite, load_suite
 
@@ -16,9 +18,7 @@ if TYPE_CHECKING:
     from dpdb.sources import SourceLike
     from dpdb.suites.results import CheckResults
 
-_OF_CHECK = (
-    "confidence", "certain", "within", "where", "by", "keys", "keep", "runs", "run_id", "label", "who", "day",
-)  # fmt: skip
+_OF_CHECK = ("where", "by", "keys", "day", *(field.name for field in fields(RunOptions) if field.name != "epsilon"))
 _OF_DIAGNOSIS = (
     "by", "keys", "who", "top", "expected", "rules", "measure", "where", "confidence", "run_id", "label",
 )  # fmt: skip

@@ -233,7 +233,7 @@ def how_many(check: CheckResult) -> str:
         return check.differs or "as it says"
     if check.since is not None:
         return f"failed on {check.since[:10]}, not re-armed"
-    if check.upper is None and not check.lower:
+    if check.upper is None and check.lower is None:
         return "not known"
     words = _rows(check) if check.unit == "rows" else _share(check)
     if check.number is not None:

@@ -40,7 +40,8 @@ class Session(release.Session):
             due to noise; `within`, by how many rows a pass may be beyond its limit, and else is `not shown`; `sizes`
             (False): every check gets a number from the start, for all of epsilon; `rho`, in place of epsilon on a zcdp
             ledger; `where`, or `by` and `keys`, as for releases; `keep`, a name under which later runs are free, and
-            `runs`, how many there will be (365); `run_id`, `label`, `who`; `day`, which `{date}` stands for.
+            `runs`, how many there will be (365); `numbers`, epsilon or ``"left"``, to buy numbers for what a kept suite
+            has left open; `run_id`, `label`, `who`; `day`, which `{date}` stands for.
 
         Raises
         ------

@@ -9,6 +9,7 @@ import pytest
 
 import dpdb
 from dpdb.errors import BudgetExceededError, ParameterError
+from dpdb.ledger import Ledger
 
 ROWS = "\n".join(["id,part,v", *(f"{k},{'ab'[k % 2]},{k % 7}" for k in range(400))])
 
@@ -42,3 +43,19 @@ def test_errors_are_those_of_a_session(table: Path, name: str) -> None:
         call(table, **needs[name], wher="v = 1")
     with pytest.raises(BudgetExceededError):
         call(table, **needs[name], epsilon=2, budget=1)
+
+
+def test_a_check_has_all_options_of_a_session(table: Path, tmp_path: Path) -> None:
+    """Numbers from the start, in epsilon or in rho; and those that are bought for a kept suite."""
+    suite = "NOT NULL(v) fail above 5\nCHECK (v < 3) fail above 250"
+    typed: dict[str, Any] = {"csv_schema": {"v": "INTEGER"}}
+    [_, sized] = dpdb.check(table, suite, epsilon=9, sizes=True, **typed)
+    assert sized.number is not None
+    assert abs(sized.number - 228) < 40  # k % 7 >= 3 for 228 of 400 rows; beyond 40 by exp(-100)
+    Ledger.create(tmp_path / "z.ledger", notion="zcdp", epsilon=9, delta=1e-6).close()
+    assert dpdb.check(table, suite, rho=0.5, ledger=tmp_path / "z.ledger", **typed).rho_reserved == 0.5
+    Ledger.create(tmp_path / "k.ledger", 9).close()
+    kept = typed | {"ledger": tmp_path / "k.ledger", "keep": "nightly"}
+    dpdb.check(table, suite, epsilon=0.3, **kept)
+    with pytest.raises(ParameterError, match=r"are of one run|left no check"):
+        dpdb.check(table, suite, epsilon=0.3, sizes=True, numbers=1, **kept)

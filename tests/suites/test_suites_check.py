@@ -336,6 +336,8 @@ def test_a_second_run_that_does_not_fit_is_refused() -> None:
         (36, 48, "rows", "36 to 48 rows"),
         (0.5, 42.1, "rows", "0.5 to 42.1 rows"),
         (1_234_567, None, "rows", "at least 1,234,567 rows"),
+        (0, None, "rows", "at least 0 rows"),  # of a pass that its bound says no more of
+        (0, None, "share", "at least 0 rows above 1%"),
     ],
 )
 def test_bounds_are_rounded_away_from_what_they_bound(
