@@ -291,7 +291,7 @@ REFUSED = {
 def test_what_is_not_sound_or_not_there_is_one_line_and_costs_nothing(rule: str, tmp_path: Any) -> None:
     child, words = table([(1, 1, 0)], "k a b"), pa.table({"x": [1], "y": [1], "w": ["1"]})
     ledger = tmp_path / "l.ledger"
-    Ledger.create(ledger, 1)
+    Ledger.create(ledger, 1).close()
     parents = {
         "public_parents": {"v": words, "p": table([(1, 0)], "id c")},
         "private_parents": {"s": table([(1, 0)], "x y")},

@@ -160,7 +160,7 @@ REFUSED: dict[str, tuple[str, Mapping[str, Any], str]] = {
 def test_what_is_not_sound_or_not_there_is_one_line_and_costs_nothing(shop: Path, tmp_path: Path, case: str) -> None:
     rule, options, message = REFUSED[case]
     ledger = tmp_path / "l.ledger"
-    Ledger.create(ledger, 1)
+    Ledger.create(ledger, 1).close()
     with pytest.raises(DpdbError, match=message) as refused:
         dpdb.open(shop, table="orders", constraints=[rule], ledger=ledger, **options)
     assert case == "no own column" or "\n" not in str(refused.value)
@@ -270,7 +270,7 @@ def test_a_table_is_its_own_parent_where_the_unit_is_on_both_sides(shop: Path) -
 def files(tmp_path: Path) -> Path:
     pq.write_table(pa.table({"k": [1, 2, 3, 3], "a": [0, 0, 1, 2]}), tmp_path / "c.parquet")
     pq.write_table(pa.table({"id": [1, 2]}), tmp_path / "p.parquet")
-    Ledger.create(tmp_path / "l.ledger", 10)
+    Ledger.create(tmp_path / "l.ledger", 10).close()
     return tmp_path
 
 
@@ -359,7 +359,7 @@ def test_csv_parents_have_types_by_name(files: Path) -> None:
 
 @pytest.mark.heavy(family="long")
 def test_a_job_names_parents_by_table_or_by_list(shop: Path, tmp_path: Path) -> None:
-    Ledger.create(tmp_path / "j.ledger", 3)
+    Ledger.create(tmp_path / "j.ledger", 3).close()
     text = f'''
         name = "shop"
         source = "{shop.name}"

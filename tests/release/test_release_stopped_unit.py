@@ -47,7 +47,7 @@ def test_rows_of_units_that_were_chosen_of_another_file_are_not_used_again(
     path, other, aside = (tmp_path / name for name in ("t.parquet", "other", "aside"))
     pq.write_table(TABLE, path)
     pq.write_table(TABLE.slice(0, 1), other)
-    Ledger.create(tmp_path / "t.ledger", 2)
+    Ledger.create(tmp_path / "t.ledger", 2).close()
 
     def exchanged(step: str) -> None:
         if step == "reserved":

@@ -192,7 +192,7 @@ def test_rows_that_change_between_queries_are_no_table(
     """A ledger of one state of the rows compares them itself; who has none, or one of any state, is no worse off."""
     options: dict[str, Any] = {"constraints": "zip -> city", "gather_rows": 10, "budget": 9}
     if append_only:
-        Ledger.create(tmp_path / "t.ledger", epsilon=9, append_only=True)
+        Ledger.create(tmp_path / "t.ledger", epsilon=9, append_only=True).close()
         options["ledger"] = tmp_path / "t.ledger"
     monkeypatch.setattr("asked_there.DuckDBRemote", _OtherRows)
     for right in range(3):
@@ -231,7 +231,7 @@ def test_what_was_read_for_an_answer_that_is_not_published_is_forgotten(
     """
     options: dict[str, Any] = {"constraints": "zip -> city", "gather_rows": 10}
     if has_ledger:
-        Ledger.create(tmp_path / "t.ledger", epsilon=9_000)
+        Ledger.create(tmp_path / "t.ledger", epsilon=9_000).close()
         options["ledger"] = tmp_path / "t.ledger"
     monkeypatch.setattr("asked_there.DuckDBRemote", _TurnedRows)
     turn = monkeypatch.setattr
@@ -276,7 +276,7 @@ def test_a_failure_after_the_debit_says_one_thing_and_is_paid_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = tmp_path / "t.ledger"
-    Ledger.create(path, epsilon=3)
+    Ledger.create(path, epsilon=3).close()
     with dpdb.open(AskedThere(ROWS), constraints="zip -> city", ledger=path, gather_rows=10) as session:
         ask = DuckDBRemote.ask
         for allowed in range(3):  # the server goes in the middle of one query after the other

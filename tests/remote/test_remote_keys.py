@@ -202,7 +202,7 @@ ROWS = pa.table({"k": [*range(60), 0, 0, 7]})
 def test_a_stop_between_the_two_queries_leaves_nothing_and_is_paid_once(
     sent: Sent, place: str, failure: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Ledger.create(tmp_path / "t.ledger", epsilon=3)
+    Ledger.create(tmp_path / "t.ledger", epsilon=3).close()
     lent: set[str] = set()
     calls: list[str] = []
 

@@ -172,7 +172,7 @@ def test_what_is_not_sound_or_not_there_is_one_line_and_costs_nothing(
 ) -> None:
     rule, settings, message = REFUSED[case]
     ledger = tmp_path / "l.ledger"
-    Ledger.create(ledger, 1)
+    Ledger.create(ledger, 1).close()
     with pytest.raises(DpdbError, match=message) as refused:
         dpdb.open(here, constraints=[rule], ledger=ledger, **settings)
     assert "\n" not in str(refused.value)

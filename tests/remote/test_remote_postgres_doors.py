@@ -59,7 +59,7 @@ def test_releases_through_every_door(
 ) -> None:
     address = postgres.address_of("analyst").replace("analyst@", "analyst:sesame%251@")
     ledger = tmp_path / "people.ledger"
-    Ledger.create(ledger, epsilon=2000)
+    Ledger.create(ledger, epsilon=2000).close()
     with dpdb.open(address, table=people, constraints=RULES, ledger=ledger, gather_rows=10) as session:
         for release in session.dp_inconsistency("all", 100, by="city", keys=["a", "b"]):
             assert release.where in ("city = 'a'", "city = 'b'")

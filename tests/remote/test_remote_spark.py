@@ -156,7 +156,7 @@ def test_releases_through_every_door(
     spark: Any, table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ledger = tmp_path / "people.ledger"
-    Ledger.create(ledger, epsilon=1000)
+    Ledger.create(ledger, epsilon=1000).close()
     with dpdb.open(spark.table("people"), constraints=RULES, ledger=ledger, gather_rows=10) as session:
         for release in session.dp_inconsistency("all", 100, by="city", keys=["a", "b"]):
             assert release.where in ("city = 'a'", "city = 'b'")

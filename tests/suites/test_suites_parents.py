@@ -265,7 +265,7 @@ def test_verdicts_and_sizes_are_those_of_sql(health: Path, form: dict[str, Any])
 @pytest.mark.heavy(family="privacy")
 def test_the_command_checks_beside_private_parents(health: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ledger = health.parent / "l.ledger"
-    Ledger.create(ledger, 200)
+    Ledger.create(ledger, 200).close()
     words = [str(health), "--table", "visit", "--private-parent", "person", "--unit", "person_id", "--max-rows", "3"]
     with replaced_noise(StubNoise()):
         code = main(["check", *words, str(health.parent / "suite.txt"), "--epsilon", "100", "--ledger", str(ledger)])
