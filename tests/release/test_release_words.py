@@ -97,7 +97,7 @@ def test_the_table_names_slices_rules_and_what_is_paid_otherwise() -> None:
     assert [row.rsplit("  ", 1)[1] for row in rows] == ["zip -> city", "NOT NULL(a)"]
     assert "  rho 0.01" in table_of(replace(SHARE, epsilon=None, rho=0.01))[1]
     assert "  no more" in table_of(replace(SHARE, epsilon=0))[1]
-    assert "  too noisy at this epsilon (25 might do)  " in table_of(replace(SHARE, noise_scale=1))[1]
+    assert "  too noisy at this epsilon (75 might do)  " in table_of(replace(SHARE, noise_scale=1))[1]
 
 
 @pytest.mark.parametrize("measure", [*all_measures(), counted("count")], ids=lambda measure: measure.name)
