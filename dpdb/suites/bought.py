@@ -231,6 +231,7 @@ class BoughtRun(CheckRun):
             run_id=cast(str, self.charge.run_id),
             name=self.name,
             certain=self.plan.certain,
+            below="pass" if self.plan.shows_below and any(test.is_shown for test in self.plan.tests) else "fail",
             capped=capped_counts([state], [None], owned=self.counted.row_local.owned),
             guarantee=f"what is shown tells at most epsilon {format_epsilon(held.spent)} about adding or removing "
             f"{self.counted.protects} (pure differential privacy), for any unknown number of rows",

@@ -230,6 +230,7 @@ class CheckRun:
             run=None if self.name is None else now.states[0].run,
             runs=None if self.name is None else self.plan.runs,
             certain=self.plan.certain,
+            below="pass" if self.plan.shows_below and any(test.is_shown for test in self.plan.tests) else "fail",
             capped=capped_counts(now.states, keys, owned=self.counted.row_local.owned),
             guarantee=f"what is shown tells at most epsilon {format_epsilon(paid)} about adding or removing "
             f"{self.counted.protects} (pure differential privacy; the loss is that of what was published), for any "

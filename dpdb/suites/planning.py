@@ -238,8 +238,17 @@ def _margins(plan: SuitePlan) -> Iterator[str]:
     checks = f"all {len(plan.tests)} checks" if len(plan.tests) > 1 else "the check"
     times = f" and {plan.runs} runs" if plan.runs > 1 else ""
     rows = _rows(unsure_rows(plan))
+    below = [place for place, test in enumerate(plan.tests) if test.is_shown and plan.shows_below]
+    if below:
+        needed = max(_aimed(plan, place) for place in below)
+        yield (
+            f"a row_count passes only where it is shown, surely with {_rows(needed)} above its limit; with {percent} "
+            "for all of them together, none below its limit passes"
+        )
+    if len(below) == len(plan.tests):
+        return
     if plan.certain == "fail":
-        yield f"with {percent} for {checks}{times} together, no check within its limit fails"
+        yield f"with {percent} for {checks}{times} together, no {'rule' if below else 'check'} within its limit fails"
         yield f"with {percent} for all passes together, one that passes is at most {rows} over its limit"
     else:
         yield f"with {percent} for all passes together, no check over its limit passes"

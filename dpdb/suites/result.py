@@ -324,7 +324,8 @@ def certainty_words(found: Mapping[str, Any]) -> str:
     (B) A hidden threshold is beyond its own margin: then a pass, and the upper end of a size, may be wrong. (C) In a
     later run the noise of a ring is beyond what its number among all tests allows, which only the lower end of that
     failure's size needs. So (A) and (B) are all there is up to the last run that was planned. After it nothing is said
-    of (A) but for failures that stand since, and all numbers together need (C) besides.
+    of (A) but for failures that stand since, and all numbers together need (C) besides. Of checks that fail below their
+    limits a pass is certain, by (B).
 
     Parameters
     ----------
@@ -333,6 +334,15 @@ def certainty_words(found: Mapping[str, Any]) -> str:
     """
     doubt, run, runs = 1 - found["confidence"], found.get("run"), found.get("runs")
     passes = "none passed beyond its limit"
+    below = [check["direction"] == "below" for check in found["checks"] if check["statistic"] != SCHEMA]
+    if found["certain"] == "fail" and found.get("below") == "pass" and (run is None or runs is None or run <= runs):
+        shown = f"with {_percent(1 - doubt)} no row_count passed below its limit"
+        if all(below):
+            return f"{shown.capitalize()}; with {_percent(1 - 2 * doubt)} all numbers hold, too."
+        return (
+            f"With {_percent(1 - doubt)} no rule failed within its limit, {shown}; with {_percent(1 - 2 * doubt)} both "
+            "hold, and all numbers."
+        )
     if run is None or runs is None or run <= runs:
         sure = "none failed within its limit" if found["certain"] == "fail" else passes
         return f"With {_percent(1 - doubt)} {sure}; with {_percent(1 - 2 * doubt)} all numbers hold, too."

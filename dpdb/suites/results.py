@@ -39,6 +39,8 @@ class CheckResults(Sequence[CheckResult]):
         The name under which the suite is kept.
     certain : str
         Which verdict is certain: ``fail`` or ``pass``.
+    below : str
+        The same of checks that fail below their limits: ``pass``, and in verdicts of older versions ``fail``.
     run, runs : int or None
         Of a kept suite, which run this was and how many were planned: after those only passes are as sure as before.
     capped : tuple of CappedCount
@@ -57,6 +59,7 @@ class CheckResults(Sequence[CheckResult]):
     run: int | None = None
     runs: int | None = None
     certain: str = "fail"
+    below: str = "fail"
     guarantee: str = ""
     capped: tuple[CappedCount, ...] = ()
     rho_reserved: float | None = None
@@ -114,6 +117,7 @@ class CheckResults(Sequence[CheckResult]):
             },
             **({} if self.name is None else {"suite": self.name, "run": self.run, "runs": self.runs}),
             **({} if self.rho is None else {"rho_reserved": self.rho_reserved, "rho": self.rho}),
+            **({} if self.below == "fail" else {"below": self.below}),
             **({"capped": [asdict(each) for each in self.capped]} if self.capped else {}),
             "guarantee": self.guarantee,
         }

@@ -129,6 +129,7 @@ class SizesRun(CheckRun):
             rho=rho_as_float(held.spent) if in_rho else None,
             run_id=cast(str, self.charge.run_id),
             certain=self.sizes.certain,
+            below="pass" if any(test.is_shown for test in self.sizes.tests) else "fail",
             capped=self._capped(drawn, keys),
             guarantee=f"{promise}, for any unknown number of rows",
         ).to_json()
@@ -150,6 +151,8 @@ def sizes_words(run: SizesRun) -> list[str]:
     cost = f"rho {format_rho(plan.amount)}" if plan.paid == "rho" else f"epsilon {format_epsilon(plan.amount)}"
     percent = [f"{float(100 * (1 - doubt * (1 - plan.confidence))):.12g}%" for doubt in (1, 2)]
     least = "none within its limit fails" if plan.certain == "fail" else "none beyond its limit passes"
+    if any(test.is_shown for test in plan.tests):
+        least += " (a row_count passes only where it is shown)"
     aim = max(map(plan.aim, range(len(plan.tests))))
     capped = "if no unit breaks two of them, " if len(plan.local) * plan.reach > 1 else ""
     return [

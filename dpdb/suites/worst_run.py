@@ -97,6 +97,7 @@ class WorstRun(CheckRun):
             confidence=float(self.worst.confidence),
             epsilon_reserved=None,
             epsilon=None,
+            below="pass" if any(test.is_shown for test in self.worst.tests) else "fail",
             rho_reserved=rho_as_float(held.reserved),
             rho=rho_as_float(held.spent),
             run_id=cast(str, self.charge.run_id),
@@ -116,7 +117,8 @@ def worst_words(run: WorstRun) -> list[str]:
         f"rho {format_rho(plan.rho)} is reserved: {passes / 10**12:.2g} stays charged if all pass, a failure costs "
         f"from {plan.costs[0] / 10**12:.2g} (plain) to {plan.costs[-1] / 10**12:.2g} (close)",
         "the worst check is found and measured first, then the next one, until the worst is not seen to fail",
-        f"with {percent} for all checks together, none within its limit fails, every number holds, and one that passes "
-        f"is at most {within:,.0f} rows over its limit if the money lasts",
+        *(["a row_count passes only where it is shown"] * any(test.is_shown for test in plan.tests)),
+        f"with {percent} for all checks together no rule within its limit fails, every number holds, and one that "
+        f"passes is at most {within:,.0f} rows over its limit if the money lasts",
         f"{steps:,} failures are surely paid, however close; plain ones cost less",
     ]

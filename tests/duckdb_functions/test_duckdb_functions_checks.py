@@ -14,7 +14,7 @@ from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise
 
-SUITE = f"rule: {RULE} warn above 1, fail above 20 rows\nrow_count fail below 1"
+SUITE = f"rule: {RULE} warn above 1, fail above 20 rows\nrow_count fail above 900"
 DATED = """all: row_count fail above 300
 early: row_count WHERE day < {date} fail above 250
 rule: CHECK (day >= {date}) fail above 250"""

@@ -126,7 +126,9 @@ def test_bounds_move_inwards_to_values_that_a_statistic_may_have():
 
 def test_a_check_from_below_fails_below():
     plan = plan_of(count(direction="below", limit=Fraction(1000)))
-    assert verdicts(plan, run(plan, [1000])[0])[0].verdict == "pass"
+    [enough] = verdicts(plan, run(plan, [1000 + plan.known + 1])[0])
+    assert (enough.verdict, enough.lower, enough.within) == ("pass", 1000, 0)
+    assert verdicts(plan, run(plan, [1000 + plan.known])[0])[0].verdict == "fail", "not shown, without noise"
     failed = verdicts(plan, run(plan, [3])[0])[0]
     assert failed.verdict == "fail"
     assert failed.lower <= 3 <= failed.upper < 1000

@@ -73,8 +73,9 @@ class Verdict:
 def verdicts(plan: SuitePlan, state: SuiteState) -> tuple[Verdict, ...]:
     """Return the verdict of each test, in the order of the file, after the levels recorded.
 
-    With the plan's confidence 1 - beta, no check within its limit fails (`certain="fail"`), or none over it passes;
-    with 1 - 2 beta all of that and all bounds hold together.
+    With the plan's confidence 1 - beta, no check within its limit fails (`certain="fail"`), or none over it passes; of
+    checks that fail below their limits it is the second: their thresholds are those of certain passes, and quiet at an
+    earlier level only, they are not shown to be within their limits. With 1 - 2 beta all of that and all bounds hold.
     """
     return tuple(_verdict(plan, state, test) for test in range(len(plan.tests)))
 

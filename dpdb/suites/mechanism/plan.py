@@ -62,6 +62,15 @@ class Tested:
         """1 if the check fails above its limit, -1 if below: what the statistic and the limit are multiplied by."""
         return 1 if self.direction == "above" else -1
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether a pass of the check is certain, whatever is of others: it fails below its limit.
+
+        What is to arrive has not until it is seen. With a certain failure a small limit would pass on an empty table:
+        no count is far below it.
+        """
+        return self.direction == "below"
+
     def for_certain_pass(self) -> Tested:
         """Return what is tested where a pass shall be certain: of a fractional cover f against half the limit.
 
@@ -196,7 +205,8 @@ class SuitePlan:
     confidence : Fraction
         That no check within its limit fails (or, for `certain="pass"`, none over it passes), all together.
     certain : str
-        `fail`: the threshold is limit + s. `pass`: it is limit - ln(n / beta) / e1.
+        `fail`: the threshold is limit + s. `pass`: it is limit - ln(n / beta) / e1; so it always is of checks that fail
+        below their limits (`Tested.is_shown`).
     runs, keys : int
         How many runs s is meant for, and how many slices have a threshold noise each.
     lattice : int
@@ -229,6 +239,8 @@ class SuitePlan:
         all of the doubt, and numbers have as much of their own.
     shares : ShareRows
         What shares are of, which gets numbers beside those of the statistics.
+    shows_below : bool
+        Whether a pass of a check that fails below its limit is certain; not of a suite that was kept before it was.
     """
 
     tests: tuple[Tested, ...]
@@ -251,6 +263,7 @@ class SuitePlan:
     owned: bool = False
     apart: bool = False
     shares: ShareRows = NO_SHARES
+    shows_below: bool = True
 
     @property
     def doubt(self) -> Fraction:

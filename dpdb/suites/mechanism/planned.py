@@ -31,6 +31,7 @@ def plan_suite(
     first: Fraction = _QUARTER,
     last: Fraction = _QUARTER,
     halves_limits: bool = True,
+    shows_below: bool = True,
     row_local: Sequence[Sequence[int]] = (),
     unit_reach: int = 1,
     owned: bool = False,
@@ -60,6 +61,8 @@ def plan_suite(
     halves_limits : bool
         Whether fractional covers are tested against half of their limits where a pass shall be certain. False for a
         suite that was kept before they were: what is quiet of it is within its limit by the cover, and not shown to be.
+    shows_below : bool
+        Whether passes of checks that fail below their limits are certain. False for a suite that was kept before.
     row_local : sequence of sequence of int
         By statistic that may get a capped number after the levels, its tests; the levels then have half of the doubt.
     unit_reach : int
@@ -92,7 +95,8 @@ def plan_suite(
     for bank, margin in zip(banks, margins, strict=True):
         for place in bank.tests:
             limit = int(tests[place].limit * lattice) * tests[place].sign
-            thresholds[place] = limit + margin if certain == "fail" else limit - known
+            is_shown = certain == "pass" or (shows_below and tests[place].is_shown)
+            thresholds[place] = limit - known if is_shown else limit + margin
     plan = SuitePlan(
         tests=tuple(tests),
         epsilon=epsilon,
@@ -114,6 +118,7 @@ def plan_suite(
         owned=owned,
         apart=apart,
         shares=shares,
+        shows_below=shows_below,
     )
     if certain == "pass":
         _check_passes(plan, first)

@@ -159,8 +159,8 @@ def plan_sizes(plan: SizesPlan) -> SizesPlan:
 def sizes_verdicts(plan: SizesPlan, drawn: Sequence[Numbers], key: int) -> list[Verdict]:
     """Return the verdict of each test in a slice, by the numbers of all groups.
 
-    With the plan's confidence 1 - beta no check within its limit fails (or, where passes are certain, none beyond it
-    passes); with 1 - 2 beta all bounds hold, too.
+    With the plan's confidence 1 - beta no check within its limit fails; where passes are certain, and of checks that
+    fail below their limits, none beyond it passes. With 1 - 2 beta all bounds hold, too.
     """
     of_key = next(numbers for numbers, group in zip(drawn, plan.groups, strict=True) if key in group)
     return [_Read(plan, of_key, key).verdict(test) for test in range(len(plan.tests))]
@@ -184,10 +184,9 @@ class _Read:
             of = less_share(plan.drawn, self.numbers, of, tested.rate, rows, sign=tested.sign)
         number, lower, upper = of.number, of.lower, of.upper
         above = tested.sign > 0
-        if plan.certain == "fail":
-            fails = lower > tested.limit if above else upper < tested.limit
-        else:
-            fails = upper > tested.limit if above else lower < tested.limit
+        # What is to arrive has not until it is seen, whatever is certain of the others.
+        surely = lower if plan.certain == "fail" else upper
+        fails = surely > tested.limit if above else lower < tested.limit
         bounds = fewest_rows(tested, lower, upper)
         known = (bounds[1] if above else bounds[0]) is not None
         within = rows_beyond(tested, *bounds) if known and not fails else None

@@ -262,7 +262,10 @@ def draw_step(plan: WorstPlan, statistics: Sequence[int], state: WorstState, key
 
 
 def worst_verdicts(plan: WorstPlan, state: WorstState) -> list[Verdict]:
-    """Return the verdict of each test after the steps recorded: all hold together with the plan's confidence."""
+    """Return the verdict of each test after the steps recorded: all hold together with the plan's confidence.
+
+    A check that fails below its limit passes only where its bound is within that, as by levels.
+    """
     return [_verdict(plan, state, test) for test in range(len(plan.tests))]
 
 
@@ -274,7 +277,10 @@ def _verdict(plan: WorstPlan, state: WorstState, test: int) -> Verdict:
         if bound is None:
             return Verdict("undecided", 0, None, None, aim=aim)
         bounds = _in_rows(plan, test, None, limit + bound[0])
-        return Verdict("pass", bound[1], *bounds, within=rows_beyond(tested, *bounds), aim=aim)
+        within = rows_beyond(tested, *bounds)
+        if tested.is_shown and within > 0:  # not shown to have arrived
+            return Verdict("fail", bound[1], *bounds, 1, aim=aim)
+        return Verdict("pass", bound[1], *bounds, within=within, aim=aim)
     off = plan.off(found.place, found.level, found.step)
     upper = found.number + off if bound is None else min(found.number + off, bound[0])
     lower = found.number - off
