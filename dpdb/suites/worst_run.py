@@ -52,23 +52,33 @@ class WorstRun(CheckRun):
     def read(
         self, slices: PrivateSlices, held: SuiteReservation, progress: Progress, compare: Callable[[], None]
     ) -> Callable[[], SuiteLevel | None]:
-        """Read the rows of every slice, unless all is recorded; the result draws step after step. Private."""
+        """Read the rows of every slice, unless all is recorded; the result draws step after step. Private.
+
+        What is drawn after a kill is of another reading, unless the ledger has compared the rows and they are the same.
+        """
         del compare
         states = self._states(held)
+        before = max((Step.from_json(text).reading for text in held.levels.values()), default=0)
+        reading = max(1, before + (before > 0 and not held.same_rows))
         exact: list[list[int]] = []
         if not all(state.is_over(self.worst) for state in states):
             exact = [self.steps(self.counted.counts(slices, each)) for each in self.slices.predicates]
-        steps = self._drawn(states, exact, len(held.levels), progress)
+        steps = self._drawn(states, exact, len(held.levels), reading, progress)
         return lambda: next(steps, None)
 
     def _drawn(
-        self, states: list[WorstState], exact: Sequence[Sequence[int]], recorded: int, progress: Progress
+        self,
+        states: list[WorstState],
+        exact: Sequence[Sequence[int]],
+        recorded: int,
+        reading: int,
+        progress: Progress,
     ) -> Iterator[SuiteLevel]:
         names = self.names
         for key in range(len(states)):
             while not states[key].is_over(self.worst):
                 progress("drawing noise")
-                step = draw_step(self.worst, exact[key], states[key], key)
+                step = draw_step(self.worst, exact[key], states[key], key, reading)
                 before = states[key].failed
                 states[key] = states[key].after(self.worst, step)
                 recorded += 1

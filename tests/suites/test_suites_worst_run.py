@@ -175,6 +175,38 @@ def test_a_killed_run_goes_on_with_its_next_step(step: str, killed_at: list[tupl
         assert ledger.summary().spent == pytest.approx(results.rho)
 
 
+def grown(known: int, unknown: int) -> pa.Table:
+    return pa.table({"v": pa.array([*range(known), *[None] * unknown], pa.int64())})
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("added", [0, 70, 300])
+@pytest.mark.parametrize("record", [1, 4, 9, 14, 16])
+def test_rows_that_were_added_after_a_kill_are_bounded_by_what_was_read_with_them(
+    record: int, added: int, killed_at: list[tuple[str, int]]
+) -> None:
+    """In an append-only ledger a step of fewer rows bounds none of more; with confidence .9999999, so by chance never.
+
+    Five NULLs are there before the kill. After the last step nothing is read any more.
+    """
+    Ledger.create("grows.ledger", 100, notion="zcdp", append_only=True).close()
+    suite = "NOT NULL(v)  fail above 20"
+
+    def run() -> CheckResults:
+        given = {"rho": 20, "run_id": "monday", "confidence": 0.9999999}
+        return dpdb.check("t.parquet", suite, ledger="grows.ledger", **given)
+
+    pq.write_table(grown(100, 5), "t.parquet")
+    killed_at.append(("level recorded", record - 1))
+    with pytest.raises(Killed):
+        run()
+    pq.write_table(pa.concat_tables([grown(100, 5), grown(0, added)]), "t.parquet")
+    [each] = run()
+    truth = 5 + (added if record < 16 else 0)
+    assert (each.lower or 0) <= truth <= each.upper, each
+    assert each.verdict == ("fail" if truth > 20 else "pass")
+
+
 class Exact(StubNoise):
     """No noise; the largest is named."""
 

@@ -153,6 +153,8 @@ class Step:
         The check that was named.
     number : int
         y, in steps of the lattice.
+    reading : int
+        Which reading of the rows it is of: one that follows a kill in an append-only ledger may be of more rows.
     """
 
     key: int
@@ -161,10 +163,12 @@ class Step:
     step: int
     test: int
     number: int
+    reading: int = 1
 
     def to_json(self) -> str:
-        """Return the record."""
-        return json.dumps({"kind": "step", **vars(self)}, separators=(",", ":"))
+        """Return the record; of a first reading as versions before wrote it."""
+        fields = {name: value for name, value in vars(self).items() if name != "reading" or value > 1}
+        return json.dumps({"kind": "step", **fields}, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> Step:
@@ -177,7 +181,7 @@ class Step:
         """
         try:
             record = json.loads(text)
-            return cls(**{name: int(record[name]) for name in cls.__dataclass_fields__})
+            return cls(**{name: int(({"reading": 1} | record)[name]) for name in cls.__dataclass_fields__})
         except (KeyError, TypeError, ValueError):
             raise ParameterError("a recorded step of the suite cannot be read") from None
 
@@ -195,7 +199,11 @@ class WorstState:
     failed : dict of int to Step
         By test that failed, the step that found it.
     within : dict of int to (int, int)
-        By open test, the smallest bound beyond its limit in steps of the lattice, and the level that gave it.
+        By test, the smallest bound beyond its limit in steps of the lattice, and the level that gave it: of those steps
+        that are of the newest reading, because a bound of fewer rows bounds none of more. Of a test that failed it is
+        of the reading in which it did.
+    reading : int
+        The newest one.
     """
 
     level: int = 1
@@ -204,6 +212,7 @@ class WorstState:
     spent: int = 0
     failed: dict[int, Step] = field(default_factory=dict)
     within: dict[int, tuple[int, int]] = field(default_factory=dict)
+    reading: int = 1
 
     def open_tests(self, plan: WorstPlan) -> list[int]:
         """Return the tests of the next step's list that have not failed."""
@@ -217,6 +226,9 @@ class WorstState:
         """Return the state after a recorded step."""
         if (found.level, found.place, found.step) != (self.level, self.place, self.step):
             raise ParameterError("a step of the suite is recorded out of its order")
+        if found.reading != self.reading:
+            kept = {test: bound for test, bound in self.within.items() if test in self.failed}
+            return replace(self, within=kept, reading=found.reading).after(plan, found)
         spent = self.spent + plan.costs[self.level - 1]
         off = plan.off(self.place, self.level, self.step)
         if found.number > off:
@@ -240,7 +252,7 @@ class WorstState:
         return replace(self, level=len(plan.costs) + 1, place=0, step=1)
 
 
-def draw_step(plan: WorstPlan, statistics: Sequence[int], state: WorstState, key: int) -> Step:
+def draw_step(plan: WorstPlan, statistics: Sequence[int], state: WorstState, key: int, reading: int = 1) -> Step:
     """Draw the next step. Costs what `plan.costs` says of its level.
 
     Parameters
@@ -252,13 +264,15 @@ def draw_step(plan: WorstPlan, statistics: Sequence[int], state: WorstState, key
         Not over.
     key : int
         The slice.
+    reading : int
+        Which reading of the rows the statistics are of.
     """
     bank, (choice, measured) = plan.lists[state.place], plan.shares[state.level - 1]
     tests = state.open_tests(plan)
     excess = [statistics[test] * plan.tests[test].sign - plan.limit(test) for test in tests]
     named = bounded_range_max(excess, bank.low, bank.high, choice)
     number, _ = discrete_gaussian(excess[named], plan.moved(state.place), measured)
-    return Step(key, state.place, state.level, state.step, tests[named], number)
+    return Step(key, state.place, state.level, state.step, tests[named], number, reading)
 
 
 def worst_verdicts(plan: WorstPlan, state: WorstState) -> list[Verdict]:
