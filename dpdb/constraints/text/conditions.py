@@ -50,6 +50,35 @@ def violations_of_check(cursor: Cursor, tuples: TupleNames) -> tuple[Predicate, 
     return reader.predicates(_conjuncts(_denied(reader.tree)))
 
 
+def violations_of_bare(cursor: Cursor, tuples: TupleNames) -> tuple[Predicate, ...]:
+    """Take a condition as `violations_of_check`, in which `min(x) >= 1` and `max(x) <= 9` are of every row.
+
+    The least value is at least 1 exactly where each is; NULL counts for neither.
+    """
+    reader = _reader(cursor, tuples)
+    tree = reader.tree.unnest()
+    parts = [part.unnest() for part in (tree.flatten(unnest=False) if isinstance(tree, exp.And) else [tree])]
+    said = exp.and_(*(_of_every_row(part) for part in parts), wrap=False) if tree.find(exp.Min, exp.Max) else tree
+    if said.find(exp.Min, exp.Max):
+        raise reader.error("min(x) >= or > a value, and max(x) <= or < a value, joined by AND", "another use of them")
+    return reader.predicates(_conjuncts(_denied(said)))
+
+
+def _of_every_row(part: exp.Expr) -> exp.Expr:
+    """Write a bound of the least or largest value as one of every value; other parts stay."""
+    operator = OPERATORS.get(type(part))
+    if operator is None:
+        return part
+    left, right = part.this.unnest(), part.expression.unnest()
+    if isinstance(right, (exp.Min, exp.Max)):
+        operator, left, right = operator.flipped, right, left
+    below = {exp.Min: (Operator.GE, Operator.GT), exp.Max: (Operator.LE, Operator.LT)}
+    alone = [name for name, value in left.args.items() if value] == ["this"]  # min(x, 2) is the two least values
+    if operator not in below.get(type(left), ()) or not alone or right.find(exp.Column):
+        return part
+    return COMPARISONS[operator](this=left.this.copy(), expression=right.copy())
+
+
 def row_condition(cursor: Cursor, tuples: TupleNames) -> RowExpression:
     """Take a condition over one row as it is."""
     return _reader(cursor, tuples).whole()

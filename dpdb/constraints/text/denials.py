@@ -219,9 +219,9 @@ def bare_conditions(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     elif named:
         raise part.error(_OF_ONE_ROW, named[0])
     else:
-        from dpdb.constraints.text.conditions import violations_of_check  # loads sqlglot
+        from dpdb.constraints.text.conditions import violations_of_bare  # loads sqlglot
 
-        constraint = DenialConstraint(violations_of_check(part, TupleNames(part.source)))
+        constraint = DenialConstraint(violations_of_bare(part, TupleNames(part.source)))
     cursor.position = part.position
     return (constraint,)
 
