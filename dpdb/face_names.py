@@ -246,15 +246,15 @@ FACES: Mapping[str, Mapping[str, str]] = {
     "dpdb.sources": {
         "dpdb.sources.cells.faults": "Faults",
         "dpdb.sources.cells.typed": "typed",
-        "dpdb.sources.duckdb_connection": "are_of_one_database",
-        "dpdb.sources.files": "Files",
-        "dpdb.sources.json_lines": "member_names",
+        "dpdb.sources.files.json_lines": "member_names",
+        "dpdb.sources.files.parquet": "parquet_columns parquet_scan",
         "dpdb.sources.kinds": "kind_of",
+        "dpdb.sources.objects.duckdb_connection": "are_of_one_database",
         "dpdb.sources.open": (
             "STANDARD_INPUT declared_schema find_files has_tables is_address is_changed "
             "open_source opened_content refuse_url rows_digest"
         ),
-        "dpdb.sources.parquet": "parquet_columns parquet_scan",
+        "dpdb.sources.paths": "Files",
         "dpdb.sources.source": (
             "Reading Rows Source SourceLike column_definition needed presence reason_in_log unreadable without_rows"
         ),

@@ -9,10 +9,10 @@ from dpdb.faces import lazy_names
 if TYPE_CHECKING:
     from dpdb.sources.cells.faults import Faults as Faults
     from dpdb.sources.cells.typed import typed as typed
-    from dpdb.sources.duckdb_connection import are_of_one_database as are_of_one_database
-    from dpdb.sources.files import Files as Files
-    from dpdb.sources.json_lines import member_names as member_names
+    from dpdb.sources.files.json_lines import member_names as member_names
+    from dpdb.sources.files.parquet import parquet_columns as parquet_columns, parquet_scan as parquet_scan
     from dpdb.sources.kinds import kind_of as kind_of
+    from dpdb.sources.objects.duckdb_connection import are_of_one_database as are_of_one_database
     from dpdb.sources.open import (
         STANDARD_INPUT as STANDARD_INPUT,
         declared_schema as declared_schema,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         refuse_url as refuse_url,
         rows_digest as rows_digest,
     )
-    from dpdb.sources.parquet import parquet_columns as parquet_columns, parquet_scan as parquet_scan
+    from dpdb.sources.paths import Files as Files
     from dpdb.sources.source import (
         Reading as Reading,
         Rows as Rows,

@@ -34,7 +34,7 @@ import numpy.typing as npt
 
 from dpdb.errors import ParameterError
 from dpdb.sources.cells.faults import FileFaults
-from dpdb.sources.files import without_compression
+from dpdb.sources.paths import without_compression
 
 # Bytes of one row. A quote that is never closed would otherwise fill the memory before the end of the file tells.
 LONGEST = 16 << 20

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from dpdb.errors import OWNER_LOG, SourceError
-from dpdb.sources.files import COMPRESSED
+from dpdb.sources.paths import COMPRESSED
 from dpdb.sources.source import needed, reason_in_log
 
 _PATIENCE = 60  # seconds without a byte

@@ -1,6 +1,6 @@
 """`SOURCES`: the kinds of sources, in the order in which they are asked whether they read what the user gave.
 
-Each is named by its module in this folder and its class there, and loaded when it is asked: who measures a Parquet file
+Each is named by its module in this room and its class there, and loaded when it is asked: who measures a Parquet file
 loads no reader of CSV.
 
 A `FileSource` has the steps that all kinds of files have in common.
@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from dpdb.database import Database
 from dpdb.errors import EngineError, SourceError
-from dpdb.sources.files import Files
+from dpdb.sources.paths import Files
 from dpdb.sources.source import Reading, Source, Wanted, copied, unreadable, without_rows
 
 if TYPE_CHECKING:
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
 
 # What reads a path: `FileSource`s.
 FILES = (
-    "parquet.ParquetFiles",
-    "csv_files.CsvFiles",
-    "json_lines.JsonLines",
-    "excel.ExcelFile",
-    "arrow_file.ArrowFile",
-    "sqlite_file.SQLiteFile",
-    "duckdb_file.DuckDBFile",
+    "files.parquet.ParquetFiles",
+    "files.csv_files.CsvFiles",
+    "files.json_lines.JsonLines",
+    "files.excel.ExcelFile",
+    "files.arrow_file.ArrowFile",
+    "files.sqlite_file.SQLiteFile",
+    "files.duckdb_file.DuckDBFile",
 )
 
 SOURCES = (
     *FILES,
-    "lakes.DeltaTable",
-    "lakes.IcebergTable",
-    "duckdb_connection.DuckDBConnection",
-    "duckdb_connection.DuckDBRelation",
-    "stream_source.DataFrame",
-    "adbc_connection.AdbcConnection",
-    "stream_source.ArrowStream",  # the last one: it refuses what is no source
+    "files.lakes.DeltaTable",
+    "files.lakes.IcebergTable",
+    "objects.duckdb_connection.DuckDBConnection",
+    "objects.duckdb_connection.DuckDBRelation",
+    "objects.data_frame.DataFrame",
+    "objects.adbc_connection.AdbcConnection",
+    "objects.arrow_stream.ArrowStream",  # the last one: it refuses what is no source
 )
 
 

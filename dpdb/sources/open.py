@@ -34,7 +34,8 @@ from dpdb.errors import EngineError, SourceError
 from dpdb.files.new_file import WorkFolder
 from dpdb.schema import Column, TableSchema, TypeOrigin
 from dpdb.sources.csv_lines import parse_delimiter
-from dpdb.sources.files import (
+from dpdb.sources.kinds import FileSource, file_kinds, kind_of
+from dpdb.sources.paths import (
     Files,
     is_many,
     listed,
@@ -45,7 +46,6 @@ from dpdb.sources.files import (
     root_of,
     state_of_files,
 )
-from dpdb.sources.kinds import FileSource, file_kinds, kind_of
 from dpdb.sources.source import Reading, Source, SourceLike, Wanted, null_of, presence, type_and_format
 
 

@@ -25,7 +25,7 @@ from dpdb.schema import Column, TableSchema, TypeOrigin, comparison_type, free_n
 
 if TYPE_CHECKING:
     from dpdb.sources.cells.faults import Faults
-    from dpdb.sources.files import Files
+    from dpdb.sources.paths import Files
 
 _COPY = exp.to_table("source_row")
 
@@ -116,7 +116,7 @@ class Wanted:
 
 
 class SourceKind(Protocol):
-    """One kind of source. A new one is a file in this folder and a line in `SOURCES`."""
+    """One kind of source. A new one is a file in `files` or `objects` and a line in `SOURCES`."""
 
     def reads(self, target: object) -> bool:
         """Say whether this kind reads a target: `Files` where the user named a path, else the object that they gave."""

@@ -19,8 +19,8 @@ from dpdb.engine import Engine, Slice, Table, TableSpec
 from dpdb.errors import ParameterError, SourceError, UnknownColumnError
 from dpdb.opening import ENGINES, declared_table, empty_table, open_local_table, open_table
 from dpdb.sources import kinds
-from dpdb.sources.files import Files
 from dpdb.sources.kinds import FILES, SOURCES, FileSource, file_kinds, kind_of
+from dpdb.sources.paths import Files
 from dpdb.sources.source import Source, Wanted, scanned
 
 ROOT = Path(__file__).resolve().parents[2] / "dpdb"

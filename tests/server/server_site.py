@@ -34,7 +34,7 @@ SERVE = ForkServer(
     "dpdb.doors.cli.commands.serve",
     "dpdb.doors.server.configuration",
     "dpdb.doors.server.http.process",
-    "dpdb.sources.stream_source",
+    "dpdb.sources.stream",
     "opendp.measurements",
     "pandas",  # which the first statement loads
 )

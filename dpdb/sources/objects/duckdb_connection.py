@@ -13,7 +13,7 @@ from dpdb.errors import SourceError
 from dpdb.predicates import is_enum
 from dpdb.schema import refuse_duplicate_names
 from dpdb.sources.source import choose_table, reason_in_log, refuse_table_name
-from dpdb.sources.stream_source import Stream, StreamSource
+from dpdb.sources.stream import Stream, StreamSource
 
 
 class DuckDBRelation(StreamSource):

@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from dpdb.errors import SourceError
-from dpdb.sources.files import Files
 from dpdb.sources.open import ICEBERG
+from dpdb.sources.paths import Files
 from dpdb.sources.source import needed, reason_in_log, refuse_table_name
-from dpdb.sources.stream_source import Stream, StreamSource, validated
+from dpdb.sources.stream import Stream, StreamSource, validated
 
 
 class Lake(StreamSource):

@@ -11,11 +11,11 @@ import pyarrow as pa
 from dpdb.database import Database
 from dpdb.errors import SourceError
 from dpdb.schema import TableSchema, refuse_duplicate_names
-from dpdb.sources.cell_files import CellFiles, declared_source, text_batch
 from dpdb.sources.cells.faults import Faults
-from dpdb.sources.files import Files
+from dpdb.sources.files.cell_files import CellFiles, declared_source, text_batch
+from dpdb.sources.files.workbook import UnreadableWorkbookError, sheet_rows
+from dpdb.sources.paths import Files
 from dpdb.sources.source import Source, Wanted, named_columns, needed, reason_in_log
-from dpdb.sources.workbook import UnreadableWorkbookError, sheet_rows
 
 _BATCH = 50_000
 _ENDINGS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")

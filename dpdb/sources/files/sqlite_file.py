@@ -16,10 +16,10 @@ from dpdb.database import Database
 from dpdb.errors import SourceError
 from dpdb.names import in_double_quotes
 from dpdb.schema import Column, TableSchema
-from dpdb.sources.cell_files import CellFiles, text_batch
 from dpdb.sources.cells.faults import Faults, FileFaults
 from dpdb.sources.cells.typed import reading
-from dpdb.sources.files import Files
+from dpdb.sources.files.cell_files import CellFiles, text_batch
+from dpdb.sources.paths import Files
 from dpdb.sources.source import (
     Source,
     Wanted,

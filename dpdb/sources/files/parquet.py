@@ -16,8 +16,8 @@ from sqlglot import exp
 from dpdb.database import Database
 from dpdb.errors import OWNER_LOG, SourceError
 from dpdb.schema import TableSchema, TypeOrigin, refuse_duplicate_names
-from dpdb.sources.files import FileColumns, Files
 from dpdb.sources.kinds import FileSource
+from dpdb.sources.paths import FileColumns, Files
 from dpdb.sources.source import (
     Source,
     Wanted,

@@ -12,7 +12,7 @@ from sqlglot import exp
 from dpdb.errors import SourceError
 from dpdb.sources.open import AdbcAddress
 from dpdb.sources.source import needed, reason_in_log
-from dpdb.sources.stream_source import Stream, StreamSource, validated
+from dpdb.sources.stream import Stream, StreamSource, validated
 
 
 class AdbcConnection(StreamSource):

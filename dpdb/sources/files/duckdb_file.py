@@ -9,8 +9,8 @@ from sqlglot import exp
 from dpdb.database import Database
 from dpdb.errors import EngineError, SourceError
 from dpdb.schema import TableSchema
-from dpdb.sources.files import Files
 from dpdb.sources.kinds import FileSource
+from dpdb.sources.paths import Files
 from dpdb.sources.source import Source, Wanted, choose_table, declared_types, scanned
 
 _ATTACHED = "source_file"

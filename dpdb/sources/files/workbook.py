@@ -20,7 +20,7 @@ _MEMORY = 4 << 30
 """Bytes of address space for reading a workbook."""
 _CHILD = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
-    "from dpdb.sources.workbook import serve; serve(*json.loads(sys.argv[2]))"
+    "from dpdb.sources.files.workbook import serve; serve(*json.loads(sys.argv[2]))"
 )
 
 Row = list[str | None]

@@ -13,10 +13,10 @@ from dpdb.database import Database
 from dpdb.errors import OWNER_LOG, SourceError
 from dpdb.names import is_encodable
 from dpdb.schema import TableSchema
-from dpdb.sources.cell_files import CellFiles, declared_source, no_row, text_batch
 from dpdb.sources.cells.faults import Faults, FileFaults
 from dpdb.sources.csv_lines import LONGEST
-from dpdb.sources.files import DAMAGED, Files, listed, opened, without_compression
+from dpdb.sources.files.cell_files import CellFiles, declared_source, no_row, text_batch
+from dpdb.sources.paths import DAMAGED, Files, listed, opened, without_compression
 from dpdb.sources.source import Source, SourceLike, Wanted, reason_in_log, refuse_table_name
 
 _BATCH = 100_000

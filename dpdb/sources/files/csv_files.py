@@ -18,10 +18,10 @@ from pyarrow import csv as arrow_csv
 from dpdb.database import Database
 from dpdb.errors import OWNER_LOG, SourceError
 from dpdb.schema import TableSchema, refuse_duplicate_names
-from dpdb.sources.cell_files import CellFiles, declared_source
 from dpdb.sources.cells.faults import Faults, FileFaults
 from dpdb.sources.csv_lines import LONGEST, CsvLines, UnreadableError, delimiter_of, first_row, named_delimiter
-from dpdb.sources.files import DAMAGED, FileColumns, Files, opened
+from dpdb.sources.files.cell_files import CellFiles, declared_source
+from dpdb.sources.paths import DAMAGED, FileColumns, Files, opened
 from dpdb.sources.source import Source, Wanted, named_columns, reason_in_log, refuse_table_name
 
 _BLOCK = 8 << 20

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from dpdb.database import Database
 from dpdb.errors import SourceError
-from dpdb.sources.files import Files
 from dpdb.sources.kinds import FileSource, refuse_change
+from dpdb.sources.paths import Files
 from dpdb.sources.source import Reading, Source, Wanted, declared_types, reason_in_log, refuse_table_name
-from dpdb.sources.stream_source import Stream, copied_stream, validated, without_batches
+from dpdb.sources.stream import Stream, copied_stream, validated, without_batches
 
 _FILE, _STREAM, _FEATHER_1 = b"ARROW1", b"\xff\xff\xff\xff", b"FEA1"
 

@@ -18,8 +18,8 @@ from dpdb.names import in_double_quotes
 from dpdb.schema import TableSchema
 from dpdb.sources.cells.faults import Faults
 from dpdb.sources.cells.typed import reading, typed
-from dpdb.sources.files import Files
 from dpdb.sources.kinds import FileSource
+from dpdb.sources.paths import Files
 from dpdb.sources.source import (
     Source,
     Wanted,

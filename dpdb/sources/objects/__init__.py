@@ -1,0 +1,1 @@
+"""Kinds of objects of this process, and addresses of drivers, one module each."""
