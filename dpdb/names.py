@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import string
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher, get_close_matches
 
@@ -121,6 +122,48 @@ def in_html(text: str) -> str:
     from html import escape
 
     return escape("\n".join(map(printable, text.split("\n"))))
+
+
+def breakable(text: str) -> str:
+    """Return a text escaped for HTML that may be broken after its separators: a long name is not, in mid-word.
+
+    Examples
+    --------
+    >>> breakable("not_null(order_id)")
+    'not_<wbr>null(<wbr>order_<wbr>id)'
+    """
+    return _SEPARATED.sub("<wbr>", in_html(text))
+
+
+def short_names(names: Iterable[str], longest: int) -> dict[str, str]:
+    """Return names with what is too long of them left out in the middle, between words; in full where two are alike.
+
+    Parameters
+    ----------
+    names
+        Those that are shown together.
+    longest
+        How many signs a name may have; a word that is longer is cut.
+    """
+    cut = {name: name if len(name) <= longest else _without_middle(name, longest) for name in names}
+    said = Counter(cut.values())
+    return {name: short if said[short] == 1 else name for name, short in cut.items()}
+
+
+def _without_middle(name: str, longest: int) -> str:
+    words, room = _PARTS.findall(name), longest - 1
+    first, last = "", ""
+    while words and len(first) + len(words[0]) <= room * 3 // 5:
+        first += words.pop(0)
+    while words and len(first) + len(words[-1]) + len(last) <= room:
+        last = words.pop() + last
+    if not (first and last):
+        first, last = name[: room // 2], name[room // 2 - room :]
+    return f"{first.rstrip()}\N{HORIZONTAL ELLIPSIS}{last.strip()}"
+
+
+_SEPARATED = re.compile(r"(?<=[_./,:(-])(?=[^\W_])")
+_PARTS = re.compile(r"[^_./,:(\s-]*[_./,:(\s-]+|[^_./,:(\s-]+")
 
 
 def aligned(rows: Sequence[Sequence[str]], sides: str = "l") -> Iterator[str]:

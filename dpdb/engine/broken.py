@@ -239,17 +239,18 @@ class OwnersBroken:
             if some.size:
                 self._found.append((place, owners[some], values[some]))
 
-    def counts(self, statistics: int) -> BrokenCounts:
-        """Return everything by A, of so many statistics."""
+    def counts(self, statistics: Sequence[int]) -> BrokenCounts:
+        """Return everything by A, of some statistics together, in their order."""
+        counts: dict[int, dict[int, int]] = {place: {} for place in statistics}
         broken, top = (np.zeros(len(self._places), np.int64) for _ in range(2))
-        for _, owners, values in self._found:
+        asked = [each for each in self._found if each[0] in counts]
+        for _, owners, values in asked:
             broken[owners] += values  # an owner is in a batch once
             top[owners] = np.maximum(top[owners], values)
-        counts: list[dict[int, int]] = [{} for _ in range(statistics)]
-        for place, owners, values in self._found:
+        for place, owners, values in asked:
             for a, count in _summed(broken[owners], values).items():
                 counts[place][a] = counts[place].get(a, 0) + count
-        return BrokenCounts(_summed(broken, top), counts)
+        return BrokenCounts(_summed(broken, top), [*counts.values()])
 
 
 def _summed(by: NDArray[np.int64], values: NDArray[np.int64]) -> dict[int, int]:

@@ -78,7 +78,9 @@ def bought_run(run: CheckRun, numbers: Epsilon, books: SuiteBooks) -> CheckRun:
     if recorded is None and not ended:
         raise ParameterError(f"no run of a kept suite {name!r} has ended, so it has left nothing open yet")
     if not run.plan.row_local:
-        raise ParameterError(f"no check of {name!r} is one on single rows with a limit above: none gets a number")
+        raise ParameterError(
+            f"no check of {name!r} is on single rows with a limit above, of at most a half: none gets a number"
+        )
     after, statistics = recorded or (ended[-1], _open(run, history or [], ended[-1]))
     if not statistics:
         raise ParameterError(

@@ -171,7 +171,7 @@ class CountedSuite:
             for place, batch in self.by_owner(slices, predicates[key], lines):
                 owners.add(batch, first + place)
             first += len(lines)
-        found = owners.counts(len(cells))
+        found = owners.counts(range(len(cells)))
         return CappedSums(found.tops, found.counts)
 
     def by_owner(
@@ -217,7 +217,7 @@ class CountedSuite:
         for counted in self._lines:
             if counted.is_cover:
                 slices.statistics(first, counted.position).rehearse(["twice_fractional_cover"])
-        if local := self.row_local.lines:
+        if local := {*self.row_local.lines, *self.row_local.only_above}:
             self.broken(slices, predicates, [(0, line) for line in sorted(local)])
 
     def load(self) -> None:
@@ -278,18 +278,24 @@ def is_known_by_text(declared_type: str) -> bool:
     return declared_type not in _BLURRED
 
 
+_LARGEST_SHARE = Fraction(1, 2)
+
+
 def row_local_lines(limits: Sequence[CheckedLimit], single: Sequence[bool], *, reach: int, owned: bool) -> RowLocal:
     """Return the lines with rules on single rows that have a limit above; `single` says which rules these are.
 
-    Those with a limit of rows are first: records of versions that knew no others number them so.
+    Those with a limit of rows are first: records of versions that knew no others number them so. Lines that allow more
+    than a half are not among them: where many rows may break a check, k grows for all that a number is drawn of.
     """
     above = [(test, each) for test, each in enumerate(limits) if single[each.line] and each.limit.direction == "above"]
-    first = dict.fromkeys(each.line for _, each in above if each.limit.unit == "rows")
-    tests: dict[int, list[int]] = {line: [] for line in first}
+    of_rows = [each.line for _, each in above if each.limit.unit == "rows"]
+    small = [each.line for _, each in above if each.limit.unit != "rows" and each.limit.amount <= _LARGEST_SHARE]
+    tests: dict[int, list[int]] = {line: [] for line in (*of_rows, *small)}
     for test, each in above:
-        tests.setdefault(each.line, []).append(test)
+        if each.line in tests:
+            tests[each.line].append(test)
     below = {each.line for each in limits if each.limit.direction == "below"}
-    only_above = tuple(sorted(line for line in tests if line not in below))
+    only_above = tuple(sorted({each.line for _, each in above} - below))
     return RowLocal(tuple(tests), tuple(map(tuple, tests.values())), reach, owned, only_above)
 
 

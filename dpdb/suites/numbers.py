@@ -1,8 +1,8 @@
 """Numbers of the row-local checks that the levels leave open: which they are, one scan of the rows, and their record.
 
-Public facts alone decide which lines are row-local: rules on single rows, with a limit above, of rows or a share. What
-is drawn, and of which statistics, follows from the recorded levels. Each set of rows that shares of them are of has a
-number, too.
+Public facts alone decide which lines are row-local: rules on single rows, with a limit above, of rows or of a share
+of at most a half. What is drawn, and of which statistics, follows from the recorded levels. Each set of rows that
+shares of them are of has a number, too.
 
 Units that are rows lie in one slice each, so every key has numbers of its own, with a k of its own. A unit that owns
 rows may have some in every slice and table: all statistics of the run are drawn together, A is the sum over all, and
@@ -40,7 +40,7 @@ class RowLocal:
     owned : bool
         Whether units own rows, in any slice and table, so that all keys are drawn together.
     only_above : tuple of int
-        Those of the lines that have no limit below: what numbers from the start cap.
+        All lines with rules on single rows and no limit below: what numbers from the start cap.
     """
 
     lines: tuple[int, ...] = ()

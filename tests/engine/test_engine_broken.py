@@ -81,5 +81,5 @@ def test_owners_by_how_many_rules_they_break_over_slices(count, told, monkeypatc
             for place, text in enumerate(("b = 3", "b = 9")):
                 for first, batch in table.broken_by_owner(table.where(text), table.constraints, "who", told):
                     found.add(batch, place * len(RULES) + first)
-            counts = found.counts(2 * len(RULES))
+            counts = found.counts(range(2 * len(RULES)))
             assert (dict(counts.tops), [*counts.counts]) == (expected[0], expected[1] or [{}] * 2 * len(RULES))

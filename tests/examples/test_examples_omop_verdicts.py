@@ -51,18 +51,19 @@ def test_every_way_finds_what_lies_far_beyond_its_limit(comparison: ModuleType, 
     """A suite may be wrong about what lies at its limit as often as its confidence allows: here 3 in 10^9 times."""
     options = _options(tmp_path, epsilon="10000", confidence=1 - 1e-9)
     first, _, head, _, *rows = comparison.compare(options)
-    assert first.startswith("5 checks (3 truly fail, ")
+    assert first.startswith("5 checks (3 truly fail) of ")
     assert [row.split(" | ")[0] for row in rows] == [
-        "| dpdb check", "| pure, plain", "| pure, sure", "| zCDP, plain", "| zCDP, sure"
+        "| dpdb check", "| dpdb check, zCDP", "| pure, plain", "| pure, sure", "| zCDP, plain", "| zCDP, sure"
     ]  # fmt: skip
     assert all(row.split(" | ")[1] == "100.0% (100.0% to 100.0%)" for row in rows)
-    assert {row.count("|") for row in [head, *rows]} == {9}
+    assert {row.count("|") for row in [head, *rows]} == {11}
 
 
-def test_costs_and_margins_are_printed(comparison: ModuleType, tmp_path: Path) -> None:
+def test_costs_and_bounds_are_printed(comparison: ModuleType, tmp_path: Path) -> None:
     rows = {row.split(" | ")[0][2:]: row.strip("| ").split(" | ") for row in comparison.compare(_options(tmp_path))[4:]}
-    assert 0.25 <= float(rows["dpdb check"][6]) <= 1
-    assert {rows[name][6] for name in rows if name != "dpdb check"} == {"1.00"}
+    assert 0.25 <= float(rows["dpdb check"][5]) <= 1
+    assert 0 < float(rows["dpdb check, zCDP"][5]) <= comparison.rho_of(1, 1e-6) + 0.001
+    assert {rows[name][5] for name in rows if not name.startswith("dpdb check")} == {"1.000"}
     # the reach of discrete Laplace noise of scale 5: 5 ln(5 / (0.01 (1 + exp(1 / 5)))), up to the next step
     assert int(rows["pure, plain"][7]) == math.ceil(5 * math.log(5 / 0.01 / (1 + math.exp(1 / 5))))
     assert int(rows["pure, sure"][7]) == 2 * int(rows["pure, plain"][7])

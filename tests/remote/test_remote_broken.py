@@ -45,7 +45,7 @@ def scans(source: Any, rules: list[str] = RULES, where: str | None = "b IS NULL 
             owners = OwnersBroken()
             for first, batch in table.broken_by_owner(chosen, table.constraints, "who", told):
                 owners.add(batch, first)
-            found.append(owners.counts(len(table.constraints)))
+            found.append(owners.counts(range(len(table.constraints))))
     return [(dict(each.tops), [dict(one) for one in each.counts]) for each in found]
 
 

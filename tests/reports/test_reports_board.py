@@ -16,6 +16,7 @@ from test_reports_page import Page
 from dpdb.doors.cli import main
 from dpdb.doors.jobs.results import Results, several_results
 from dpdb.doors.reports import report_page
+from dpdb.names import breakable, in_html, short_names
 
 
 def cells(html: str) -> list[list[tuple[str, str]]]:
@@ -59,7 +60,12 @@ def test_what_failed_and_what_changed_stand_first_with_short_names_and_bounds_by
     ]
     html = report_page(Results((), tuple(rows)), generated=START)
     names = re.findall(r'<th scope="row"(?: title="([^"]*)")?>(.*?)<span', html)
-    assert [short for _, short in names] == ["volume", "phone", "zip_city", f"{long[:47]}…"]
+    assert [short for _, short in names] == [
+        "volume",
+        "phone",
+        "zip_<wbr>city",
+        "a check of many words that…would want to read",
+    ]
     assert names[3][0] == long
     assert [line[0][0] for line in cells(html)] == ["unsure", "ok", "ok", "ok"]
     pictures = re.findall(r'<svg class="chart bounds"[^>]*aria-label="([^"]*)">(.*?)</svg>', html)
@@ -161,3 +167,17 @@ def test_a_board_can_be_read_in_every_view(browser: Browser, width: int, dark: b
     browser.run("document.querySelector('.board .scroll').scrollLeft = 300")
     left = "return document.querySelector('.board tbody th').getBoundingClientRect().left"
     assert browser.run(left) >= 0
+
+
+def test_long_names_stay_apart_and_break_between_words_only() -> None:
+    """A name may be broken after its separators; no two lines of a board look alike."""
+    stem = "dbt_utils_unique_combination_of_columns_orders_order_id__day"
+    names = [stem, f"{stem} (2)", "x" * 60, f"{'x' * 60}y", "short"]
+    short = short_names(names, 48)
+    assert len(set(short.values())) == len(names)
+    assert short[stem] == "dbt_utils_unique_…columns_orders_order_id__day"
+    assert short["x" * 60] != short[f"{'x' * 60}y"]
+    alike = [f"{'b' * 20}_{place}{'z' * 20}_{'c' * 20}" for place in range(3)]
+    assert short_names(alike, 48) == dict(zip(alike, alike, strict=True))  # what would be alike is shown in full
+    assert breakable(f"{stem}<b>").replace("<wbr>", "") == in_html(f"{stem}<b>")
+    assert all(each[-1] in "_./,:(-" for each in breakable(stem).split("<wbr>")[:-1])

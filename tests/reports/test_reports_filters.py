@@ -36,7 +36,7 @@ def several() -> Results:
 
 def test_rules_are_called_by_their_names() -> None:
     html = report_page(several(), generated=START)
-    assert "<strong>state_by_zip</strong>" in html
+    assert "<strong>state_<wbr>by_<wbr>zip</strong>" in html
     assert '<span class="slice">state_by_zip, whole table</span>' in html
     assert HOSTILE not in html
 

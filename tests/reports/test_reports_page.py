@@ -19,7 +19,7 @@ from dpdb.doors.reports import report_page
 from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise
 
-VOID = {"meta", "br", "input"}
+VOID = {"wbr", "meta", "br", "input"}
 
 
 class Page(HTMLParser):

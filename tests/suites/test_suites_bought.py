@@ -208,7 +208,7 @@ def test_what_is_no_epsilon_buys_nothing(numbers: str) -> None:
 def test_a_suite_without_checks_on_single_rows_has_no_numbers() -> None:
     Path("rules.txt").write_text("c0 -> c1")
     checked(suite="fd: c0 -> c1  fail above 5000", run_id="monday")
-    with pytest.raises(ParameterError, match="no check of 'nightly' is one on single rows"):
+    with pytest.raises(ParameterError, match="no check of 'nightly' is on single rows"):
         checked(suite="fd: c0 -> c1  fail above 5000", run_id="buy", numbers="left")
 
 

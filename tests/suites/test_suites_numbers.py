@@ -119,6 +119,8 @@ def test_what_is_row_local() -> None:
     public = {"public_parents": {"parents": parents}}
     assert local(**public).row_local == ((0, 1), (4,), (7,), (6,))  # with limits of rows first
     assert (local(**public).shares.of[6], local(**public).shares.moved) == (0, (1,))
+    most = load_suite("\n".join(lines).replace("above 1%", "above 51%, warn above 50.1%"))
+    assert local(most, **public).row_local == ((0, 1), (4,), (8,))  # many rows may break what allows more than a half
     assert local(**public, rows_per_person=3).row_local == ()  # nothing tells which rows are a person's
     owned = local(used, **public, unit="id", max_rows=3)
     assert (owned.row_local, owned.unit_reach) == (((0, 1), (4,), (5,)), 3)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from dpdb.names import aligned
+from dpdb.names import aligned, short_names
 from dpdb.release import (
     PER_ROW,
     SHARE,
@@ -112,7 +112,7 @@ _MANY = 4
 """From so many rules on numbers of each of them are better drawn together."""
 
 _HEADS = ("verdict", "check", "how many", "limit")
-_SHORTEST = 60
+_LONGEST_NAME = 60
 
 
 def checks_text(results: CheckResults, plan: SuitePlan | None = None) -> str:
@@ -126,14 +126,14 @@ def checks_text(results: CheckResults, plan: SuitePlan | None = None) -> str:
 def _verdict_table(results: CheckResults) -> Iterator[str]:
     slices = any(check.key is not None for check in results)
     heads = (*_HEADS[:2], *(["slice"] if slices else []), *_HEADS[2:])
-    rows = [heads, *(_verdict_cells(check, slices) for check in results)]
+    short = short_names([check.name for check in results], _LONGEST_NAME)
+    rows = [heads, *(_verdict_cells(check, short[check.name], slices) for check in results)]
     return aligned(rows)
 
 
-def _verdict_cells(check: CheckResult, slices: bool) -> tuple[str, ...]:
+def _verdict_cells(check: CheckResult, name: str, slices: bool) -> tuple[str, ...]:
     from dpdb.suites import how_many, limit_words, verdict_words
 
-    name = check.name if len(check.name) <= _SHORTEST else f"{check.name[: _SHORTEST - 3]}..."
     key = [str(check.key)] if slices else []
     return (verdict_words(check), name, *key, how_many(check), limit_words(check))
 

@@ -12,7 +12,7 @@ from itertools import groupby
 
 from dpdb.diagnosis import bounds_words, rule_words
 from dpdb.doors.jobs.results import DiagnosisRow, VerdictRow
-from dpdb.names import in_html
+from dpdb.names import in_html, short_names
 from dpdb.release import population_words
 from dpdb.suites import CheckResult, how_many, limit_words, populations
 
@@ -67,9 +67,12 @@ class Line:
     Attributes
     ----------
     rows : tuple of (VerdictRow or None)
+    short : str
+        The name of the check and its slice, cut where it is long; no other line of the board has it.
     """
 
     rows: tuple[VerdictRow | None, ...]
+    short: str = ""
 
     @property
     def found(self) -> list[VerdictRow]:
@@ -81,12 +84,6 @@ class Line:
         """The name of the check and its slice, in full."""
         check = self.found[0].check
         return check.name if check.key is None else f"{check.name} [{check.key}]"
-
-    @property
-    def short(self) -> str:
-        """The name, cut where it is long."""
-        name = self.name
-        return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
 
     @property
     def changed(self) -> bool:
@@ -162,7 +159,8 @@ def _board(rows: Sequence[VerdictRow]) -> Board:
     shown = days[:_MOST_DAYS]
     keys = dict.fromkeys(key for day in shown for key in of_day[day])
     found = [_dated([of_day[day].get(key) for day in days], len(shown)) for key in keys]
-    lines = tuple(sorted(found, key=lambda line: line.rank))
+    short = short_names([line.name for line in found], _LONGEST_NAME)
+    lines = tuple(replace(line, short=short[line.name]) for line in sorted(found, key=lambda line: line.rank))
     last = sorted(of_day[days[0]].values(), key=lambda row: row.place)
     return Board(tuple(last), tuple(shown), lines, len(days) - len(shown))
 

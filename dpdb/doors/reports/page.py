@@ -23,7 +23,7 @@ from dpdb.doors.reports.board import Board, boards_of, cell_kind, cell_words, na
 from dpdb.doors.reports.series import DEFINITIONS, Series, budget_bar, series_chart, series_of, trend_words
 from dpdb.errors import DpdbError
 from dpdb.ledger import LedgerSummary
-from dpdb.names import in_html
+from dpdb.names import breakable, in_html
 from dpdb.release import (
     GateResult,
     Release,
@@ -236,6 +236,7 @@ def _environment() -> Environment:
     )  # fmt: skip
     environment.globals |= {function.__name__: function for function in speakers} | {"WHERE_IT_IS": WHERE_IT_IS}
     environment.filters |= {
+        "breakable": lambda text: Markup(breakable(text)),
         "day": "{:%Y-%m-%d}".format,
         "minute": "{:%Y-%m-%d %H:%M}".format,
         "sentence": lambda text: text[0].upper() + text[1:],

@@ -17,7 +17,7 @@ from typing import Any, TypeGuard
 
 from dpdb.errors import ParameterError
 from dpdb.files.bounded_file import bounded_bytes
-from dpdb.names import LONGEST_NAME, in_html, listed_names, printable
+from dpdb.names import LONGEST_NAME, breakable, in_html, listed_names, printable
 from dpdb.suites import CheckResult, how_many, limit_words, verdict_words
 
 _LARGEST = 64 << 20
@@ -296,7 +296,7 @@ def _row(line: BoardLine, board: Board) -> str:
         if check is not None and check.population is not None:
             bounds += f"<br><small>{in_html(check.population)}</small>"
         cells.append(f'<td><b style="color:{_COLOURS[said]}">{said}</b>{bounds}</td>')
-    return f"<tr><td>{in_html(line.name)}</td><td>{in_html(line.limit)}</td>{''.join(cells)}</tr>"
+    return f"<tr><td>{breakable(line.name)}</td><td>{in_html(line.limit)}</td>{''.join(cells)}</tr>"
 
 
 def _totals(board: Board, site: str) -> str:

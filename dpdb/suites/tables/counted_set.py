@@ -293,17 +293,23 @@ class CountedSet:
     ) -> CappedSums:
         """Scan the tables for what units break of some lines together: the sum is over all tables. Private."""
         del slices, predicates
+        lines = [line for _, line in cells]
+        owners, places = self.owners(lines)
+        found = owners.counts([places[line] for line in lines])
+        return CappedSums(found.tops, found.counts)
+
+    def owners(self, lines: Sequence[int]) -> tuple[OwnersBroken, dict[int, int]]:
+        """Return who breaks some lines, and by line the place of its statistic; table by table. Private."""
         owners, first = OwnersBroken(), 0
-        by_table: list[int] = []  # the places of the cells, in the order in which the tables are scanned
+        places: dict[int, int] = {}
         for table in self._tables:
-            own = [place for place, (_, line) in enumerate(cells) if first <= line < first + len(table.single)]
+            own = [line for line in lines if first <= line < first + len(table.single)]
             if own:
-                for at, batch in table.broken([cells[place][1] - first for place in own]):
-                    owners.add(batch, len(by_table) + at)
-            first, by_table = first + len(table.single), by_table + own
-        found = owners.counts(len(cells))
-        counts = dict(zip(by_table, found.counts, strict=True))
-        return CappedSums(found.tops, [counts[place] for place in range(len(cells))])
+                for at, batch in table.broken([line - first for line in own]):
+                    owners.add(batch, len(places) + at)
+            places |= {line: len(places) + at for at, line in enumerate(own)}
+            first += len(table.single)
+        return owners, places
 
     def counts(self, slices: PrivateSlices, where: WherePredicate | None) -> list[tuple[Fraction, int]]:
         """Return of each limit the exact count; each table is read once. Private."""
