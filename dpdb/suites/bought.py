@@ -96,11 +96,18 @@ def bought_run(run: CheckRun, numbers: Epsilon, books: SuiteBooks) -> CheckRun:
             raise ParameterError(
                 f"{name!r} has only epsilon {format_epsilon(left)} left: buy numbers as an entry of their own"
             )
-        return replace(bought, amount=left)
+        return _paid(replace(bought, amount=left))
     epsilon = parse_epsilon(numbers, name="numbers")
     asked = {key: value for key, value in run.charge.request.items() if key != "keep"}
     request = {**asked, "epsilon": format_epsilon(epsilon), "numbers_of": name}
-    return replace(bought, charge=replace(run.charge, parts=(epsilon,), request=request), name=None, amount=epsilon)
+    charge = replace(run.charge, parts=(epsilon,), request=request)
+    return _paid(replace(bought, charge=charge, name=None, amount=epsilon))
+
+
+def _paid(run: BoughtRun) -> BoughtRun:
+    """Return a run; refuse an amount that cannot be split, before it is debited."""
+    run.capped.refuse_too_small()
+    return run
 
 
 def _refuse_other_suite(run: CheckRun, name: str, spec: str | None) -> None:

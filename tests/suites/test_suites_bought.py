@@ -205,6 +205,18 @@ def test_what_is_no_epsilon_buys_nothing(numbers: str) -> None:
 
 
 @pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("numbers", ["1e-9", "0.00000001"])
+def test_what_cannot_be_split_is_refused_before_the_debit(numbers: str) -> None:
+    """After it the run would fail for ever, by what all may know."""
+    checked(run_id="monday")
+    with pytest.raises(ParameterError, match=r"is too small for numbers of \d+ statistics"):
+        checked(run_id="bought", numbers=numbers)
+    with Ledger.open("t.ledger") as ledger:
+        assert ledger.summary().spent == 1
+    checked(run_id="bought", numbers="0.00000002")  # whatever its noise is, it is an answer
+
+
+@pytest.mark.usefixtures("folder")
 def test_a_suite_without_checks_on_single_rows_has_no_numbers() -> None:
     Path("rules.txt").write_text("c0 -> c1")
     checked(suite="fd: c0 -> c1  fail above 5000", run_id="monday")

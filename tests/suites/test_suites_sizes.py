@@ -19,7 +19,7 @@ from dpdb.errors import ParameterError
 from dpdb.privacy import NANO
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release import PrivateSlices
-from dpdb.suites.mechanism.capped import STEPS, Beside, CappedPlan, CappedSums, draw_numbers
+from dpdb.suites.mechanism.capped import STEPS, Beside, CappedPlan, CappedSums, Paid, draw_numbers
 from dpdb.suites.mechanism.sizes import SizesPlan, plan_sizes, sizes_verdicts
 from dpdb.suites.prepare import prepare_check
 from dpdb.suites.suite import load_suite
@@ -249,3 +249,12 @@ def test_a_draw_has_a_number_for_each_statistic() -> None:
     for cells, others, rows in ([(0, 0)], [0], [1]), ([(0, 0), (0, 1)], [], [1]), ([(0, 0), (0, 1)], [0], []):
         with pytest.raises(ValueError, match="number"):
             draw_numbers(plan, sums, cells, 1, others=others, rows=rows)
+
+
+@pytest.mark.parametrize(("paid", "amount"), [("epsilon", 10), ("rho", 10), ("rho", 1)])
+def test_amounts_that_cannot_be_split_are_named_in_their_unit(paid: Paid, amount: int) -> None:
+    plan = SizesPlan(
+        (count(5), count(5)), (0, 1), (None, None), (0, 1), (), (), (), 1, False, 1, amount, Fraction(9, 10), paid=paid
+    )
+    with pytest.raises(ParameterError, match=rf"^{paid} 0\.0+1 is too small for numbers of 2 statistics$"):
+        plan_sizes(plan)

@@ -66,6 +66,8 @@ from dpdb.privacy import (
     discrete_gaussians,
     discrete_laplace,
     discrete_laplaces,
+    format_epsilon,
+    format_rho,
     gaussian_scale,
     gaussian_tail,
     laplace_scale,
@@ -79,6 +81,7 @@ STEPS = 64
 
 _SHARES = (5, 25, 70)  # percent for the choice of k, for J_k, for the numbers
 _OF_ROWS = 10  # of those 70, for the rows that shares are of
+_MOST = 2**60  # steps between the bounds of a number; samplers take 64 bits
 Paid = Literal["epsilon", "rho"]
 
 Cell = tuple[int, int]
@@ -172,6 +175,19 @@ class CappedPlan:
     paid: Paid = "epsilon"
     others: Beside = Beside()
     rows: Beside = Beside()
+
+    def refuse_too_small(self) -> None:
+        """Raise `ParameterError` if the amount cannot be split, or the noise is beyond all whole numbers. Public.
+
+        To be called before the debit: what is drawn after it must not fail.
+        """
+        found = f"rho {format_rho(self.amount)}" if self.paid == "rho" else f"epsilon {format_epsilon(self.amount)}"
+        try:
+            fits = max(map(self.width, self.candidates)) < _MOST
+        except ParameterError:
+            fits = False
+        if not fits:
+            raise ParameterError(f"{found} is too small for numbers of {self.count + self.others.numbers:,} statistics")
 
     @cached_property
     def candidates(self) -> tuple[int, ...]:

@@ -140,7 +140,7 @@ def plan_sizes(plan: SizesPlan) -> SizesPlan:
     ParameterError
         If the amount is too small to be split, or a limit cannot be met by a certain pass.
     """
-    _ = plan.drawn.shares
+    plan.drawn.refuse_too_small()
     if plan.certain == "fail":
         return plan
     found = replace(plan, tests=tuple(test.for_certain_pass() for test in plan.tests))
