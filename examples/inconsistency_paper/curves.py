@@ -76,7 +76,12 @@ def _levels(points: Sequence[Point]) -> list[int]:
 
 def _curve(axis: Any, points: Sequence[Point], value: Any, **style: Any) -> None:
     levels = _levels(points)
-    axis.plot(levels, [mean([value(one) for one in points if one.changes == level]) for level in levels], **style)
+    axis.plot(
+        levels,
+        [mean([value(one) for one in points if one.changes == level]) for level in levels],
+        clip_on=False,
+        **style,
+    )
 
 
 def _band(axis: Any, points: Sequence[Point], colour: str) -> None:

@@ -76,6 +76,9 @@ def draw_bars(path: Any, rows: Sequence[dict[str, Any]]) -> None:
             if any(not math.isnan(row[role]) for row in rows):
                 ours = [row[role] for row in rows]
                 axis.bar(places, ours, 0.25, color=colour, hatch=hatch, edgecolor="white", label=text)
+                for place in (place for place, error in zip(places, ours, strict=True) if math.isnan(error)):
+                    at = axis.get_xaxis_transform()  # at the foot of the panel
+                    axis.text(place, 0.02, "not run", transform=at, rotation=90, ha="center", va="bottom", fontsize=7)
             if role != "default":
                 printed = [row["paper_section_6_ours" if role == "paper" else "paper_section_6_r2t"] for row in rows]
                 words = "printed in section 6.2: its approach, R2T" if role == "paper" else None
