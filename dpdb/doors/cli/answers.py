@@ -17,6 +17,7 @@ from dpdb.files.new_file import NewFile
 from dpdb.stopping import Closing
 
 if TYPE_CHECKING:
+    from dpdb.doors.cli.lineage import LineageFile
     from dpdb.receipts import ReceiptFile
     from dpdb.release import Release
     from dpdb.suites import CheckResults
@@ -43,6 +44,8 @@ class AnswerOutput(Closing):
         Whether to warn, once there are answers, that no ledger counts them.
     receipt
         File and key of receipts, as the options give them; None for none.
+    lineage
+        The file for verdicts as an OpenLineage event.
 
     Raises
     ------
@@ -60,7 +63,9 @@ class AnswerOutput(Closing):
         needed: bool = True,
         warn: bool = True,
         receipt: tuple[str | None, str | None] = (None, None),
+        lineage: LineageFile | None = None,
     ) -> None:
+        self._lineage = lineage
         self._file = None if out is None else NewFile(Path(out))
         self._ledger = ledger
         self._warn = warn and ledger is None
@@ -74,7 +79,8 @@ class AnswerOutput(Closing):
         """Open the output that the options of a command name; a dry run neither warns nor makes receipts."""
         is_dry = getattr(options, "dry_run", False)
         receipt = (None, None) if is_dry else (options.receipt, options.receipt_key)
-        return cls(options.out, options.ledger, warn=not (options.quiet or is_dry), receipt=receipt)
+        warn = not (options.quiet or is_dry)
+        return cls(options.out, options.ledger, warn=warn, receipt=receipt, lineage=_lineage(options, is_dry))
 
     def show(
         self,
@@ -113,6 +119,9 @@ class AnswerOutput(Closing):
                 write_output(content)
         except (OSError, ValueError) as error:  # a `ParameterError` of the file is a ValueError
             raise self._unshown(error, words or content, releases, run_id) from None
+        else:
+            if self._lineage is not None:
+                self._write_lineage(self._lineage, checks, run_id)
         finally:
             if self._warn:
                 say("no --ledger: nothing adds up what this command and others spend on this table")
@@ -140,6 +149,13 @@ class AnswerOutput(Closing):
             tell(content)
         return UnshownError(f"{failed}; paid for, and kept by no ledger: standard error has {ids}")
 
+    def _write_lineage(self, file: LineageFile, checks: Sequence[CheckResults], run_id: str | None) -> None:
+        try:
+            file.write(checks)
+        except ParameterError as error:
+            again = "" if self._ledger is None else f"; --run-id {run_id} writes it at no cost"
+            raise UnshownError(f"the verdicts are shown, and no OpenLineage event is written: {error}{again}") from None
+
     def _append(
         self, file: ReceiptFile, releases: Sequence[Release], checks: Sequence[CheckResults], run_id: str | None
     ) -> None:
@@ -158,10 +174,20 @@ class AnswerOutput(Closing):
 
     def close(self) -> None:
         """Remove a file that was not finished; close the file of receipts and its ledger. May be called twice."""
-        if self._file is not None:
-            self._file.close()
+        for file in (self._file, self._lineage):
+            if file is not None:
+                file.close()
         if self._receipts is not None:
             self._receipts.close()
+
+
+def _lineage(options: argparse.Namespace, is_dry: bool) -> LineageFile | None:
+    path = getattr(options, "openlineage", None)
+    if path is None or is_dry:
+        return None
+    from dpdb.doors.cli.lineage import LineageFile
+
+    return LineageFile(path, options.source, options.table, options.suite)
 
 
 def _encoded(content: str | bytes) -> bytes:

@@ -57,6 +57,7 @@ def add_check(commands: Any) -> None:
     )
     parser.add_argument("--runs", type=whole, metavar="H", help="with --keep: how often it will run (365)")
     parser.add_argument("--dry-run", action="store_true", help="show what can be told apart, and spend nothing")
+    parser.add_argument("--openlineage", metavar="FILE", help="write the verdicts as an OpenLineage event")
     margin_option(parser)
     answer_options(parser)
 
