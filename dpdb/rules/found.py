@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from dpdb.constraints import MAX_LENGTH, of_used_rows, parse_constraint
+from dpdb.constraints import MAX_LENGTH, load_lines, never_a_path, of_used_rows, parse_constraint, written_lines
 from dpdb.errors import ConstraintSyntaxError, ParameterError, PredicateError
 from dpdb.names import LONGEST_NAME, in_double_quotes, is_one_word
 from dpdb.predicates import refuse_unknown_parts
@@ -18,6 +19,7 @@ from dpdb.rules.texts import bare_name, comment, readable_line
 # Reasons to leave a check out that several tools give.
 ACROSS_TABLES = "a rule across tables"
 DEPENDS_ON_TIME = "it depends on the time at which it runs"
+_OF_COLUMNS = re.compile(r"schema (has|is) ")  # a column of this name is followed by a sign
 _LONGEST_CHECK_NAME = LONGEST_NAME - len(" (1000)")
 _LONGEST_NOTE = 500  # characters; a longer note gets no further origin
 ANY_TABLE = "*"
@@ -222,6 +224,38 @@ class TableRules:
 
         self._add(rules, origin, options)
 
+    def about_columns(
+        self,
+        write: Callable[[], Sequence[tuple[str, str]]],
+        origin: str,
+        options: Options,
+        name: str,
+    ) -> None:
+        """Take a check of the table's columns, as one line for each of its parts; else leave it out, with the reason.
+
+        Parameters
+        ----------
+        write
+            Returns each line about the columns, as `schema has (id)`, with its limit; empty for `fail above 0`.
+        origin, options, name
+            As for `take`.
+        """
+
+        def rules() -> list[ImportedRule]:
+            made = []
+            for text, limits in write():
+                if not text.isprintable():
+                    raise ParameterError("a name has a character that cannot stand in a line")
+                try:
+                    load_lines(written_lines(never_a_path(text)))
+                except ConstraintSyntaxError as error:
+                    said = str(error).splitlines()[0]
+                    raise ParameterError(f"dpdb cannot read {text}: {said}") from None
+                made.append(ImportedRule(self.name, text, origin, None, name, limits))
+            return made
+
+        self._add(rules, origin, options)
+
     def _add(self, rules: Callable[[], list[ImportedRule]], origin: str, options: Options) -> None:
         """Add the rules of a check, or leave it out if they cannot be made, or an option of it was not read."""
         try:
@@ -257,7 +291,7 @@ class TableRules:
 
 def _names_of(rule: ImportedRule) -> tuple[str | None, str]:
     """Return the name in a rule's text, and how the rule is called without any: a suite calls it as it is written."""
-    if f"{rule.text} WHERE ".startswith("row_count WHERE "):
+    if f"{rule.text} WHERE ".startswith("row_count WHERE ") or _OF_COLUMNS.match(rule.text):
         return None, rule.text
     first = parse_constraint(rule.text)[0]
     return first.name, first.text or rule.text

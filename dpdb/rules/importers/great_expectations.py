@@ -90,6 +90,11 @@ def _expect(name: str, item: Options, options: Options, table: TableRules) -> No
     if range_of is not None:
         table.count(lambda: range_of(options).limits(severity), lambda: _row_condition(options), name, item, name)
         return
+    columns_of = _OF_COLUMNS.get(name)
+    if columns_of is not None:
+        limit = "" if severity == "fail" else "warn above 0"
+        table.about_columns(lambda: [(columns_of(options), limit)], origin, item, origin)
+        return
     if name == "unexpected_rows_expectation":
         write = partial(_queried, table.name)
     if write is None:
@@ -309,6 +314,29 @@ def _queried(table: str, options: Options, where: str | None) -> str:
     return no_failing_rows(options.need("unexpected_rows_query"), table, where)
 
 
+# -- the columns themselves, which are public -----------------------------------------------------------------------
+
+
+def _schema(options: Options, key: str, kind: str, end: str = "") -> str:
+    columns = sequence(options.need(key))
+    if not columns:
+        raise ParameterError("the list of columns is empty")
+    return f"schema {kind} ({', '.join(map(column_name, columns))}){end}"
+
+
+def _exists(options: Options) -> str:
+    if options.get("column_index") is not None:
+        raise ParameterError("column_index: dpdb checks the order of columns, not the place of one")
+    return f"schema has ({_column(options)})"
+
+
+_OF_COLUMNS: dict[str, Callable[[Options], str]] = {
+    "expect_column_to_exist": _exists,
+    "expect_table_columns_to_match_set": lambda o: _schema(
+        o, "column_set", "is" if o.flag("exact_match", True) else "has"
+    ),
+    "expect_table_columns_to_match_ordered_list": lambda o: _schema(o, "column_list", "is", " in order"),
+}
 _ROW_COUNTS: dict[str, Callable[[Options], RowRange]] = {
     "expect_table_row_count_to_be_between": lambda o: rows_between(
         o.get("min_value"), o.get("max_value"), strict_low=o.flag("strict_min"), strict_high=o.flag("strict_max")

@@ -149,6 +149,9 @@ def _sodacl(said: object, table: _Table, rules: TableRules) -> None:
             write = partial(failing, "fail condition", options)
         elif check == "failed rows" and "fail query" in options:
             write = partial(_queried, "fail query", options, rules.name)
+        elif check == "schema":
+            rules.about_columns(lambda: _of_columns(options), check, options, _called(options, check))
+            return
         elif check.split(" ")[0] == "row_count" and "same as" not in check:
             rest = check.removeprefix("row_count").strip()
             rules.count(lambda: limits_of_rows(rest, options), rows, check, options, _called(options, check))
@@ -164,6 +167,25 @@ def _sodacl(said: object, table: _Table, rules: TableRules) -> None:
         name=_called(options, check),
         allowed=lambda: threshold_of_metric(match, options, among=is_part),
     )
+
+
+_COLUMNS = {"when required column missing": "has", "when forbidden column present": "has no"}
+
+
+def _of_columns(options: Options) -> list[tuple[str, str]]:
+    """Write what a schema check says; types are those of its own database, and places are not checked here."""
+    lines = []
+    for severity, limit in (("fail", ""), ("warn", "warn above 0")):
+        said = options.inner(severity, ())
+        for key, kind in _COLUMNS.items():
+            columns = texts(said.get(key))
+            if any(sign in column for column in columns for sign in "%*"):
+                raise ParameterError(f"{key}: dpdb has no patterns of names")
+            if columns:
+                lines.append((f"schema {kind} ({', '.join(map(column_name, columns))})", limit))
+    if not lines:
+        raise ParameterError("it does not say which columns are required or forbidden")
+    return lines
 
 
 _OF_THE_WHOLE = (
