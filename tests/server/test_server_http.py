@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 
 import pyarrow as pa
 import pytest
 from private_rows import shows_private
-from server_site import COUNT, Server, Site, count
+from server_site import COUNT, Server, Site, count, in_one_of_three
 
 from dpdb.doors.server.http.application import ROUTES
 from dpdb.ledger import Ledger
@@ -194,6 +195,20 @@ def test_strangers_learn_nothing(server: Server, method: str, path: str) -> None
 
 def test_health_tells_a_stranger_nothing_else(server: Server) -> None:
     assert server.client().get("/healthz").json() == {"status": "ok"}
+
+
+def test_no_part_of_an_answer_waits_for_the_client_to_acknowledge_another(server: Server) -> None:
+    """That takes 40 ms each time (RFC 1122, 4.2.3.2: a delayed ACK), where an answer takes one."""
+    with server.client() as client:
+
+        def twenty() -> float:
+            began = time.monotonic()
+            for _ in range(20):
+                client.get("/healthz")
+            return time.monotonic() - began
+
+        twenty()
+        assert in_one_of_three(twenty, 0.4)
 
 
 @pytest.mark.heavy

@@ -82,7 +82,7 @@ def _where(listener: socket.socket) -> str:
 def _bound(address: str, port: int) -> socket.socket:
     """Take the address, without listening yet."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    listener = socket.socket(family)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # else asyncio lets answers wait
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((address, port))
