@@ -104,6 +104,36 @@ def test_what_a_server_says_is_text(server: Server, site: Site, browser: Browser
 
 
 @pytest.mark.heavy(family="long")
+@pytest.mark.parametrize(("name", "shown"), [("carl", False), ("ann", True)])
+def test_who_may_only_check_has_no_box_for_statements(
+    server: Server, site: Site, browser: Browser, name: str, shown: bool
+) -> None:
+    sign_in(browser, f"{server.url}/", site.tokens[name])
+    browser.wait("document.querySelectorAll('#suites button').length > 0")
+    assert ("Ctrl+Enter runs" in browser.run(TEXT)) is shown
+    assert "Check nightly" in browser.run(TEXT)
+
+
+@pytest.mark.heavy(family="long")
+def test_who_has_signed_out_leaves_nothing_to_the_next(server: Server, site: Site, browser: Browser) -> None:
+    """Nor by the way back in the history of the browser."""
+    sign_in(browser, f"{server.url}/", site.tokens["ann"])
+    browser.wait("document.querySelectorAll('#history td, #history p').length > 0")
+    browser.run("document.getElementById('sign-out').click();")
+    for _ in range(2):
+        browser.wait("document.getElementById('inside')?.hidden && !document.querySelector('#budget *')")
+        assert browser.run("return [...Object.values(sessionStorage), ...Object.values(localStorage)];") == []
+        page = browser.run("return document.documentElement.outerHTML;")
+        assert site.tokens["ann"] not in page
+        assert "epsilon 0.25" not in page
+        browser.show(f"{server.url}/owner")
+        shown = browser.devtools("Page.getNavigationHistory", {})
+        before = shown["entries"][shown["currentIndex"] - 1]
+        browser.devtools("Page.navigateToHistoryEntry", {"entryId": before["id"]})
+        browser.wait("location.pathname === '/' && document.getElementById('sign-in-words')")
+
+
+@pytest.mark.heavy(family="long")
 def test_a_wrong_token_is_said_and_not_kept(server: Server, browser: Browser) -> None:
     browser.show(f"{server.url}/")
     browser.run("sessionStorage.clear(); location.reload();")

@@ -7,6 +7,7 @@ let asked = null; // { statement | suite, key }: asked again under the same key 
 async function account() {
   const found = await ask("/v1/account");
   $("who").textContent = found.analyst;
+  $("statement-section").hidden = found.role === "checker"; // who may run suites alone
   $("budget").replaceChildren(...found.tables.map((table) => {
     const left = table.quota === null ? "no quota of your own" : `${amount(table.remaining)} of ${amount(table.quota)} left`;
     const more = [

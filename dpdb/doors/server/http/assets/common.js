@@ -105,7 +105,10 @@ function signIn(enter) {
     $("token").value = "";
     tried();
   });
-  $("sign-out").addEventListener("click", () => signOut());
+  $("sign-out").addEventListener("click", () => {
+    sessionStorage.removeItem(KEPT);
+    location.replace(location.pathname); // what the page has shown goes, too
+  });
   if (sessionStorage.getItem(KEPT)) tried();
   else signOut();
 }
