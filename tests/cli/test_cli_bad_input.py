@@ -98,6 +98,16 @@ def test_a_predicate_that_selects_no_row_is_refused(
     assert err == f"dpdb: where: {where!r} selects no row, whatever the table holds; {REMEDY}\n"
 
 
+@pytest.mark.parametrize("command", [["count"], ["measure", "--constraints", RULE]])
+def test_what_a_release_costs_is_never_a_default(
+    command: list[str], hospital: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command[0], str(hospital), *command[1:]]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "give --epsilon, or --rho on a zcdp ledger" in err
+
+
 def test_usage_errors_are_one_line_too(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["measure"])

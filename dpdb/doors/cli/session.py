@@ -14,7 +14,7 @@ from typing import Any
 
 from dpdb.doors.cli.options import keys, table_settings
 from dpdb.doors.cli.streams import say, tell
-from dpdb.errors import EngineError
+from dpdb.errors import EngineError, ParameterError
 from dpdb.privacy import parse_epsilon
 from dpdb.release import OPTIONS, Ask, Session
 from dpdb.settings import Progress, no_progress
@@ -51,6 +51,13 @@ def asked(options: argparse.Namespace, function: str) -> Ask:
     if given["epsilon"] is None:
         del given["epsilon"]  # its default, or rho
     return Ask.called(function, {**given, "keys": keys(options)})
+
+
+def asked_at_a_cost(options: argparse.Namespace, function: str) -> Ask:
+    """Return the request of a command that releases; errors as `asked`, and where neither epsilon nor rho is given."""
+    if options.epsilon is None and options.rho is None:
+        raise ParameterError("what a release costs is never a default: give --epsilon, or --rho on a zcdp ledger")
+    return asked(options, function)
 
 
 def step_bar(options: argparse.Namespace, steps: int) -> Progress:

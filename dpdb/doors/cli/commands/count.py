@@ -32,10 +32,10 @@ def add_count(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Release the number of rows of the table, of a slice, or of one slice per key."""
-    from dpdb.doors.cli.session import asked
+    from dpdb.doors.cli.session import asked_at_a_cost
     from dpdb.doors.cli.texts import releases_text
 
-    ask = asked(options, "dp_count")
+    ask = asked_at_a_cost(options, "dp_count")
     with AnswerOutput.of(options) as output, _session(options) as session:
         releases = session.release(ask, who=options.who)
         output.show(releases_text(releases, options.format, options.verbose), releases)
