@@ -19,6 +19,7 @@ from server_site import Server, Site, make_site
 
 from dpdb.doors.server.configuration import load_configuration
 from dpdb.doors.server.reopening import ServedTables
+from dpdb.doors.server.tables import OpenTable
 from dpdb.errors import SourceError
 from dpdb.ledger import Ledger
 
@@ -166,6 +167,31 @@ def test_statements_that_run_keep_their_table_open(tmp_path: Path) -> None:
             tables.look(said.append)
         assert tables["visits"] is now
         assert len(said) == 1
+
+
+def test_no_table_is_closed_between_its_choice_and_its_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = site_of(tmp_path, append_only=True)
+    with ServedTables(load_configuration(site.config)) as tables:
+        old, original = tables["visits"], OpenTable.in_use
+        closed = threading.Event()
+        old._opened.callback(closed.set)
+        looking = threading.Thread(target=tables.look, args=[[].append])
+
+        def chosen(table: OpenTable) -> Any:
+            """Let the other be opened again just now."""
+            if table is old:
+                looking.start()
+                looking.join(5)  # it may wait for us
+            return original(table)
+
+        monkeypatch.setattr(OpenTable, "in_use", chosen)
+        write(tmp_path, pa.concat_tables([private_rows()] * 2))
+        with tables.in_use("visits") as table:
+            looking.join()
+            assert table is old
+            assert not closed.is_set()
+        assert closed.is_set()
+        assert tables["visits"] is not old
 
 
 def test_what_was_paid_for_goes_over_to_the_table_that_is_opened_again(tmp_path: Path) -> None:

@@ -191,8 +191,7 @@ class Desk:
         name, who = self._table(text, table), asker.analyst.name
         with ExitStack() as used:
             with self._doors_lock:
-                opened = self.tables[name]
-                used.enter_context(opened.in_use())
+                opened = used.enter_context(self.tables.in_use(name))
                 of, door = self._doors.get((name, who), (None, None))
                 if door is None or of is not opened:
                     made = opened.front_end.of_analyst(who)

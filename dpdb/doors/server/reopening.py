@@ -9,8 +9,10 @@ says so.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 
 from dpdb.doors.server.configuration import Configuration, ServedTable
 from dpdb.doors.server.tables import OpenTable
@@ -39,6 +41,7 @@ class ServedTables(Mapping[str, OpenTable], Closing):
         self._configuration = configuration
         self._open: dict[str, OpenTable] = {}
         self._waits: dict[str, _Wait] = {}
+        self._exchanging = threading.Lock()
         try:
             for table in configuration.tables:
                 self._open[table.name] = self._opened(table)
@@ -48,6 +51,15 @@ class ServedTables(Mapping[str, OpenTable], Closing):
 
     def __getitem__(self, name: str) -> OpenTable:
         return self._open[name]
+
+    @contextmanager
+    def in_use(self, name: str) -> Iterator[OpenTable]:
+        """Give an open table, which stays open while the block lasts: none is closed between its choice and its use."""
+        with ExitStack() as used:
+            with self._exchanging:
+                table = self._open[name]
+                used.enter_context(table.in_use())
+            yield table
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._open)
@@ -92,7 +104,8 @@ class ServedTables(Mapping[str, OpenTable], Closing):
             OWNER_LOG.exception("%s cannot be opened again", table.name)
             wait.tell(say, f"{table.name}: its rows have changed, and it {_CLOSED}")
         else:
-            self._open[table.name] = new
+            with self._exchanging:
+                self._open[table.name] = new
             old.retire()
             self._waits[table.name] = _Wait(_SHARE * (time.monotonic() - began))
             say(f"{table.name}: its rows have changed, and it was opened again")
