@@ -13,8 +13,9 @@ from case_share import fifth, of_all
 from csv_reference import REFUSED, Row, rows_of
 
 from dpdb.errors import SourceError
-from dpdb.sources import csv_files as csv_rows, csv_lines
+from dpdb.sources import csv_lines
 from dpdb.sources.cells.faults import Faults
+from dpdb.sources.files import csv_files as csv_rows
 from dpdb.sources.open import find_files
 
 PARTS = [

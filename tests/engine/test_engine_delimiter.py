@@ -18,8 +18,8 @@ from dpdb.doors.cli import main
 from dpdb.errors import LedgerError, ParameterError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.owner import exact_measures, propose_schema
-from dpdb.sources import csv_files as csv_rows
 from dpdb.sources.cells.faults import Faults
+from dpdb.sources.files import csv_files as csv_rows
 from dpdb.sources.open import find_files, open_source, opened_content
 from dpdb.sources.source import Wanted
 

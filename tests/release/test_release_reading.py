@@ -244,7 +244,7 @@ def test_a_csv_file_that_changes_after_it_was_opened_was_read_before(tmp_path: P
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dpdb.sources import csv_files as csv_rows
+    from dpdb.sources.files import csv_files as csv_rows
 
     path = csv(tmp_path, b"")
     read = csv_rows.csv_batches

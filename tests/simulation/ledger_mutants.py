@@ -200,7 +200,7 @@ MUTANTS: dict[str, tuple[Callable[[], AbstractContextManager[object]], int]] = {
     "verdict before record": (verdict_before_record, 5),
     "suite settled twice": (settled_twice, 2),
     "suite settled below the rings": (settled_below_the_rings, 2),
-    "secret drawn again": (secret_drawn_again, 5),
+    "secret drawn again": (secret_drawn_again, 8),
     "secret in a reading": (secret_in_a_reading, 2),
     "secret not overwritten": (secret_not_overwritten, 2),
     "log not truncated": (log_not_truncated, 2),

@@ -249,7 +249,7 @@ CHECKS = [
     Case("SELECT key, verdict FROM dp_check('nightly', \"where\" => 'age > 1', by => 'state', keys => ['CA']) WHERE severity = 'warn'", NIGHT, [("CA", "pass")]),
     Case("SELECT DISTINCT verdict FROM dp_check('nightly', date => '2026-11-21', where_clause => 'state <> ''CA'' ')", NIGHT, [("pass",)]),
     Case("SELECT dp_check.level, epsilon, epsilon_reserved, key FROM dp_check('nightly', label := 'of monday') LIMIT 1", NIGHT, [(23, 0.25, 1.0, None)]),
-    Case("SELECT severity, \"limit\", direction, unit, statistic FROM dp_check('nightly') ORDER BY ALL LIMIT 1", NIGHT, [("fail", 1.0, "below", "rows", "row_count")]),
+    Case("SELECT severity, \"limit\", direction, unit, statistic FROM dp_check('nightly') ORDER BY ALL LIMIT 1", NIGHT, [("fail", 20.0, "above", "rows", "violations")]),
     Case("SELECT count(*) FILTER (WHERE verdict = 'pass') FROM dp_check('nightly')", NIGHT, [(3,)]),
     Case("SELECT count(*) FROM dp_check('nightly') a JOIN dp_check('nightly', epsilon := 1.0) b USING (name, severity)", NIGHT, [(3,)]),
     Case("WITH c AS (FROM dp_check('nightly')) SELECT upper > 20, (SELECT count(*) FROM c) FROM c WHERE name = 'zip_city' AND severity = 'fail'", NIGHT, [(True, 3)]),
