@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import uuid
 from datetime import datetime
 from pathlib import Path
@@ -115,6 +116,12 @@ def test_another_file_is_not_replaced_and_nothing_is_spent(
     assert Path("event.json").read_text() == there
     with Ledger(folder / "l") as ledger:
         assert not ledger.history()
+
+
+def test_a_pipe_is_refused_and_not_waited_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(folder / "event.json")
+    assert check() == 2
+    assert "is no OpenLineage event" in capsys.readouterr().err
 
 
 def test_a_dry_run_writes_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,6 +31,7 @@ ASSERTIONS = "https://openlineage.io/spec/facets/1-0-1/DataQualityAssertionsData
 PRODUCER = f"https://example.org/dpdb/{__version__}"
 _IDS = uuid.uuid5(uuid.NAMESPACE_URL, "https://example.org/dpdb")
 _DECIDED = ("pass", "fail")
+_LARGEST = 64 << 20
 
 
 class LineageFile(Closing):
@@ -136,6 +137,8 @@ def _run_id(results: CheckResults, job: str, dataset: dict[str, str]) -> str:
 
 def _is_event(path: Path) -> bool:
     try:
+        if not path.is_file() or path.stat().st_size > _LARGEST:  # a pipe would be waited for
+            return False
         text = path.read_text(encoding="utf-8")
         found = json.loads(text) if text.strip() else {"schemaURL": SPEC}
     except (OSError, ValueError):
