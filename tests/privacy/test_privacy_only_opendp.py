@@ -20,6 +20,7 @@ RECEIPT_KEYS = Path("receipts/notes.py")  # keys that sign receipts
 TOKENS = Path("doors/server/analysts.py")
 OUTSIDE = {  # beside these: what is drawn there is a secret of its own, or nothing
     LEDGER_KEYS: {"secrets"}, RECEIPT_KEYS: {"secrets"}, TOKENS: {"secrets"},
+    Path("doors/cli/lineage.py"): {"uuid"},  # names runs: of the same run the same, of one that reads no row another
     Path("doors/server/postgres/connection.py"): {"secrets"},  # keys by which a client cancels
     Path("doors/server/postgres/scram.py"): {"secrets"},  # nonces
 }  # fmt: skip
