@@ -201,7 +201,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.release.account": "AnswerRun Budget SuiteLevel SuiteRun as_budget new_run_id",
         "dpdb.release.ask": (
             "Ask COUNT COUNT_OPTIONS Epsilon Key Kind MEASURE_OPTIONS OPTIONS PublicTheta "
-            "checked_keys parse_confidence parse_share"
+            "checked_keys parse_confidence parse_share refuse_unpriced"
         ),
         "dpdb.release.conflict_graph": "by_rule_offer load_kernels",
         "dpdb.release.costs": "Charge Cost Risk pure_units risk_of",

@@ -109,7 +109,7 @@ def cases(session: Session, epsilon: str, confidence: float, only: str | None = 
 def applies(session: Session, measure: str, mechanism: str) -> bool:
     """Whether the mechanism can answer under the table's constraints: `by_rule` not where there is an order."""
     try:
-        session.prepare(Ask(measure, mechanism=mechanism, max_degree=MAX_DEGREE))
+        session.prepare(Ask(measure, mechanism=mechanism, max_degree=MAX_DEGREE, epsilon=1))
     except ParameterError:
         return False
     return True

@@ -12,7 +12,7 @@ from typing import Any
 from dpdb.errors import ParameterError
 from dpdb.names import check_name, folded, nearest_words
 from dpdb.privacy import parse_epsilon
-from dpdb.release import Epsilon, Key, checked_keys, parse_confidence
+from dpdb.release import Epsilon, Key, checked_keys, parse_confidence, refuse_unpriced
 
 _MOST_COLUMNS = 20
 _MOST_SLICES = 10_000
@@ -33,7 +33,7 @@ class DiagnosisAsk:
     keys : sequence
         The public list of keys of that column; of several columns a list of lists, in their order.
     epsilon : number
-        Privacy cost of the whole answer.
+        Privacy cost of the whole answer; it has no default.
     top : int
         How many slices to name.
     expected : str or number, optional
@@ -53,7 +53,7 @@ class DiagnosisAsk:
     Raises
     ------
     ParameterError
-        If a value is out of range, or nothing is asked.
+        If a value is out of range, nothing is asked, or no cost is given.
     """
 
     function = "dp_diagnose"  # that asks for it
@@ -61,7 +61,7 @@ class DiagnosisAsk:
 
     by: str | list[str] | tuple[str, ...] | None = None
     keys: Sequence[Key] | Sequence[Sequence[Key]] | None = None
-    epsilon: Epsilon = 1
+    epsilon: Epsilon | None = None
     top: int = 3
     expected: str | float | Decimal | None = None
     rules: bool = False
@@ -158,7 +158,8 @@ class DiagnosisAsk:
     @property
     def charged(self) -> int:
         """Nano-epsilon to debit."""
-        return parse_epsilon(self.epsilon)
+        refuse_unpriced(self.epsilon)
+        return parse_epsilon(self.epsilon)  # type: ignore[arg-type]  # it is no None: that is refused just above
 
     @property
     def rate(self) -> Fraction:

@@ -16,7 +16,12 @@ TABLE = "table_name"  # comes before the options
 _ORDER = (
     "measure", "epsilon", "where", "by", "keys", "mechanism", "confidence", "max_degree", "run_id", "theta", "label",
 )  # fmt: skip
-_NEVER_NULL = {"epsilon": "0.5", "rho": "0.01", "measure": "'repair'"}  # what is released and what it costs
+# What is released and what it costs, with the remedy where it is NULL.
+_NEVER_NULL = {
+    "epsilon": "give a value: epsilon := 0.5",
+    "rho": "leave it out, or give a value: rho := 0.01",
+    "measure": "leave it out for its default, or give a value: measure := 'repair'",
+}
 _SPELLED = {"where": "where_clause", "by": "by_column", "keys": "group_keys"}  # SQL has words of its own for these
 
 
@@ -79,7 +84,7 @@ def given_options(values: Mapping[str, Any]) -> dict[str, Any]:
     ParameterError
         If epsilon, rho or measure is NULL: a driver's None, given by mistake, would spend the default.
     """
-    for name, value in _NEVER_NULL.items():
+    for name, remedy in _NEVER_NULL.items():
         if name in values and values[name] is None:
-            raise ParameterError(f"{name} is NULL: leave it out for its default, or give a value: {name} := {value}")
+            raise ParameterError(f"{name} is NULL: {remedy}")
     return {name: value for name, value in values.items() if value is not None}

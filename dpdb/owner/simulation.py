@@ -93,7 +93,7 @@ class Simulation:
         self.conflicts = self._statistics.graph.degree_summary().edge_count
         self.measures = measures_named("all")
         self.defaults: dict[str, str] = {
-            measure.name: session.prepare(Ask(measure.name)).charge.request["measures"][measure.name]
+            measure.name: session.prepare(Ask(measure.name, 1)).charge.request["measures"][measure.name]
             for measure in self.measures
         }
         self.truth = {measure.name: self._truth(measure) for measure in self.measures}
@@ -129,7 +129,7 @@ class Simulation:
     def refused(self, measure: str, mechanism: str) -> str | None:
         """Return why a mechanism does not apply under the session's constraints; None if it does."""
         try:
-            self._session.prepare(Ask(measure, mechanism=mechanism, max_degree=self._max_degree))
+            self._session.prepare(Ask(measure, 1, mechanism=mechanism, max_degree=self._max_degree))
         except ParameterError as error:
             return str(error)
         return None

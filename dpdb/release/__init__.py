@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         checked_keys as checked_keys,
         parse_confidence as parse_confidence,
         parse_share as parse_share,
+        refuse_unpriced as refuse_unpriced,
     )
     from dpdb.release.conflict_graph import by_rule_offer as by_rule_offer, load_kernels as load_kernels
     from dpdb.release.costs import (

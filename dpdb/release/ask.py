@@ -44,8 +44,8 @@ class Ask:
         three, which share one degree cap. ``"count"`` is the number of rows.
     epsilon : number or None
         Privacy cost. The release is pure epsilon-DP for adding or removing one row (`rows_per_person` rows; one value
-        of `unit` with all its rows; one row of the table or of a private parent). None where `rho` is given; without
-        it, a count then costs 1.
+        of `unit` with all its rows; one row of the table or of a private parent). It has no default: None where `rho`
+        is given.
     where : str or None
         The slice: a predicate of the default-deny grammar. Both tuples of a conflict lie in the slice.
     by, keys : str and sequence, or None
@@ -77,12 +77,12 @@ class Ask:
     Raises
     ------
     ParameterError
-        If the measure or mechanism does not exist or is not private, a number is out of range, or two options exclude
-        each other.
+        If the measure or mechanism does not exist or is not private, a number is out of range, two options exclude
+        each other, or no cost is given.
     """
 
     measure: str = field(default="repair", metadata=_KIND["text"])
-    epsilon: Epsilon | None = field(default=1.0, metadata=_KIND["amount"])
+    epsilon: Epsilon | None = field(default=None, metadata=_KIND["amount"])
     where: str | None = field(default=None, metadata=_KIND["text"])
     by: str | None = field(default=None, metadata=_KIND["text"])
     keys: Sequence[Key] | None = field(default=None, metadata=_KIND["keys"])
@@ -108,8 +108,7 @@ class Ask:
         for name in given:
             if name not in OPTIONS:
                 raise ParameterError(f"a release has no option {name!r}{nearest_words(name, OPTIONS)}")
-        unpaid: dict[str, Any] = {"epsilon": None} if given.get("rho") is not None else {}
-        return cls(**{**unpaid, **given})
+        return cls(**given)
 
     @classmethod
     def called(cls, function: str, given: Mapping[str, Any]) -> Ask:
@@ -129,6 +128,7 @@ class Ask:
             self._check_count()
         else:
             self._check_measures()
+        self._check_one_cost()
         if self.max_degree is not None and not is_degree(self.max_degree):
             raise ParameterError(f"max_degree must be {largest_degree_words()}, got {self.max_degree!r}")
         parse_theta(self.theta)
@@ -161,9 +161,7 @@ class Ask:
     @property
     def charged(self) -> int:
         """Nano-epsilon to debit; 0 for what is paid in rho."""
-        if self.epsilon is None and self.rho is not None:
-            return 0
-        return parse_epsilon(self.epsilon)  # type: ignore[arg-type]  # it checks the type itself
+        return 0 if self.epsilon is None else parse_epsilon(self.epsilon)
 
     @property
     def charged_rho(self) -> int | None:
@@ -179,7 +177,6 @@ class Ask:
         names = self.measures
         if self.rho is not None:
             refuse_rho(self.measure, self.mechanism)
-            self._check_one_cost()
         if self.measure == "all" and self.mechanism is not None:
             raise ParameterError("mechanism applies to one measure; with measure 'all' each uses its default")
         if self.mechanism is not None:
@@ -193,16 +190,27 @@ class Ask:
             raise ParameterError(
                 f"{', '.join(_OF_MEASURES[:-1])} and {_OF_MEASURES[-1]} do not apply to measure {COUNT!r}"
             )
-        self._check_one_cost()
-        if self.rho is None and self.epsilon is None:
-            self._set("epsilon", OPTIONS["epsilon"].default)
 
     def _check_one_cost(self) -> None:
         if self.rho is not None and self.epsilon is not None:
             raise ParameterError("give either epsilon= (Laplace noise) or rho= (Gaussian noise), not both")
+        if self.rho is None:
+            refuse_unpriced(self.epsilon)
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
+
+
+def refuse_unpriced(epsilon: object) -> None:
+    """Refuse a release without a cost: who forgets one would spend what the door happens to take.
+
+    Raises
+    ------
+    ParameterError
+        If epsilon is None.
+    """
+    if epsilon is None:
+        raise ParameterError("what a release costs is never a default: give epsilon, or rho on a zcdp ledger")
 
 
 def checked_keys(by: object, keys: object) -> tuple[Key, ...] | None:

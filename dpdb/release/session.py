@@ -394,7 +394,7 @@ def dp_inconsistency(
     source: SourceLike,
     constraints: ConstraintsLike,
     measure: str = Ask.measure,
-    epsilon: Any = Ask.epsilon,
+    epsilon: Epsilon | None = None,
     **settings: Any,
 ) -> Release | Releases:
     """Make one release of a table: open a `Session`, release, close.
@@ -413,7 +413,8 @@ def dp_inconsistency(
     Examples
     --------
     >>> import dpdb
-    >>> r = dpdb.dp_inconsistency("examples/data/hospital.parquet", constraints="examples/data/hospital.dcs.txt")
+    >>> rules = "examples/data/hospital.dcs.txt"
+    >>> r = dpdb.dp_inconsistency("examples/data/hospital.parquet", constraints=rules, epsilon=1)
     >>> r.measure, r.epsilon
     ('repair', 1.0)
     """

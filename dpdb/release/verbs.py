@@ -55,30 +55,30 @@ class Verbs(ABC):
 
     @overload
     def dp_inconsistency(
-        self, measure: Measure = ..., epsilon: Epsilon = ..., *, by: None = ..., keys: None = ...,
+        self, measure: Measure = ..., epsilon: Epsilon | None = ..., *, by: None = ..., keys: None = ...,
         each_constraint: Literal[False] = ..., **options: Unpack[MeasureOptions],
     ) -> Release: ...  # fmt: skip
     @overload
     def dp_inconsistency(
-        self, measure: Literal["all"], epsilon: Epsilon = ..., **options: Unpack[EveryMeasureOption]
+        self, measure: Literal["all"], epsilon: Epsilon | None = ..., **options: Unpack[EveryMeasureOption]
     ) -> Releases: ...
     @overload
     def dp_inconsistency(
-        self, measure: str = ..., epsilon: Epsilon = ..., *, by: str, keys: Sequence[Key],
+        self, measure: str = ..., epsilon: Epsilon | None = ..., *, by: str, keys: Sequence[Key],
         each_constraint: bool = ..., **options: Unpack[MeasureOptions],
     ) -> Releases: ...  # fmt: skip
     @overload
     def dp_inconsistency(
-        self, measure: str = ..., epsilon: Epsilon = ..., *, by: str | None = ..., keys: Sequence[Key] | None = ...,
-        each_constraint: Literal[True], **options: Unpack[MeasureOptions],
+        self, measure: str = ..., epsilon: Epsilon | None = ..., *, by: str | None = ...,
+        keys: Sequence[Key] | None = ..., each_constraint: Literal[True], **options: Unpack[MeasureOptions],
     ) -> Releases: ...  # fmt: skip
     @overload
     def dp_inconsistency(
-        self, measure: str, epsilon: Epsilon = ..., **options: Unpack[EveryMeasureOption]
+        self, measure: str, epsilon: Epsilon | None = ..., **options: Unpack[EveryMeasureOption]
     ) -> Release | Releases: ...
     @spelled(EveryMeasureOption)
     def dp_inconsistency(
-        self, measure: str = Ask.measure, epsilon: Any = Ask.epsilon, **options: Unpack[EveryMeasureOption]
+        self, measure: str = Ask.measure, epsilon: Epsilon | None = None, **options: Unpack[EveryMeasureOption]
     ) -> Release | Releases:
         """Release one measure, or all three, of the table or of a slice.
 
@@ -87,7 +87,7 @@ class Verbs(ABC):
         measure : str
             ``"minimal_inconsistency"``, ``"problematic"``, ``"repair"``, or ``"all"`` for the three.
         epsilon : number
-            Privacy cost of the call, also for several releases. With `rho` its default is not asked for.
+            Privacy cost of the call, also for several releases. It is refused where neither it nor `rho` is given.
         **options
             By name; `Ask` says what each is: `where`, `by` and `keys`, `mechanism`, `max_degree`, `confidence`, `rate`,
             `each_constraint`, `theta`, `rho`, `run_id`, `label`; and `who` asks, for the ledger's history, where a run
@@ -121,8 +121,7 @@ class Verbs(ABC):
         ...     session.spent(), [release.where for release in states]
         (0.5, ["state = 'AL'", "state = 'AK'"])
         """
-        cost = {} if epsilon == Ask.epsilon and options.get("rho") is not None else {"epsilon": epsilon}
-        return self._called("dp_inconsistency", {"measure": measure, **cost, **options})
+        return self._called("dp_inconsistency", {"measure": measure, "epsilon": epsilon, **options})
 
     @overload
     def dp_count(
@@ -140,7 +139,7 @@ class Verbs(ABC):
 
         Sensitivity 1 (a row is in the slice or not), so discrete Laplace noise of scale 1 / epsilon; the bounds are
         two-sided. Options (`rho`, `where`, `by` and `keys`, `confidence`, `run_id`, `label`, `who`), cost and errors as
-        `dp_inconsistency`; epsilon is 1 if no cost is given.
+        `dp_inconsistency`.
 
         With `rho` instead of `epsilon` the noise is discrete Gaussian of variance 1 / (2 rho) and the release rho-zCDP
         (Canonne, Kamath and Steinke 2020), charged rho to a ledger of notion zcdp. Other accounts refuse it: Gaussian

@@ -58,7 +58,7 @@ def diagnose(
     constraints: ConstraintsLike,
     by: str | Sequence[str] | None = None,
     keys: Sequence[Any] | None = None,
-    epsilon: Epsilon = 1,
+    epsilon: Epsilon | None = None,
     **settings: Any,
 ) -> Diagnosis:
     """Name the dirtiest slices of a table: open a `Session`, diagnose, close.

@@ -86,7 +86,7 @@ class Session(release.Session):
         self,
         by: str | Sequence[str] | None = None,
         keys: Sequence[Any] | None = None,
-        epsilon: release.Epsilon = 1,
+        epsilon: release.Epsilon | None = None,
         *,
         who: str | None = None,
         **options: Any,
@@ -99,7 +99,7 @@ class Session(release.Session):
             A column and the public list of its keys; several columns with a list of keys each: then the worst (column,
             key) is named with half of epsilon, and that column's slices with the rest.
         epsilon : number
-            Privacy cost of the whole answer, however many slices there are.
+            Privacy cost of the whole answer, however many slices there are; it has no default.
         who : str, optional
             Who asks, for a ledger's history.
         **options

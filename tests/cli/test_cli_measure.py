@@ -181,7 +181,7 @@ def test_errors_speak_of_flags_where_the_command_has_them(said: str, shown: str)
 def test_a_misspelt_option_has_the_one_that_was_meant(hospital: Path) -> None:
     """In Python, in every call that takes options of a release or of a run."""
     with pytest.raises(ParameterError, match="'wher'; did you mean 'where'"):
-        dpdb.dp_inconsistency(hospital, "a -> b", wher="a = 1")
+        dpdb.dp_inconsistency(hospital, "a -> b", wher="a = 1", epsilon=1)
     with dpdb.open(hospital, budget=1) as session:
         for call in (session.dp_count, session.dp_inconsistency):
             with pytest.raises(ParameterError, match="'wher'; did you mean 'where'"):

@@ -78,7 +78,9 @@ def test_a_plan_is_printed_as_it_is(command: list[str], capsys: pytest.CaptureFi
 def test_a_result_that_cannot_be_shown_leaves_its_releases(
     command: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    asked = "SELECT DATE '20000-01-01' AS far, value FROM dp_count('hospital')"  # Python's last year is 9999
+    asked = (
+        "SELECT DATE '20000-01-01' AS far, value FROM dp_count('hospital', epsilon := 1)"  # Python's last year is 9999
+    )
     assert main([*command, "--budget", "1", "--format", "csv", "--out", str(tmp_path / "x.csv"), asked]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -148,7 +150,7 @@ def test_all_statements_are_checked_before_the_first_runs(
         (["--budget", "1", "-- nothing"], 2, "no statement"),
         (["--budget", "x", "SELECT 1"], 2, "budget must be a"),
         (["--budget", "0.1", COUNT], 4, "budget refused"),
-        (["--budget", "1", "SELECT measure::INT FROM dp_count('hospital')"], 3, "made and are paid for"),
+        (["--budget", "1", "SELECT measure::INT FROM dp_count('hospital', epsilon := 1)"], 3, "made and are paid for"),
     ],
 )
 def test_exit_codes(
@@ -169,7 +171,7 @@ def test_tables_have_the_owners_names(hospital: Path, tmp_path: Path, capsys: py
     path.write_text("state,people\nAL,5\nAK,1\n")
     command = ["sql", str(hospital), "--constraints", RULE, "--table", "visits", "--budget", "1", "--format", "csv"]
     command += ["--public", f"states={path}"]
-    asked = "SELECT s.people, dp_count('visits', where := 'state = ''AL''').measure AS m FROM states s ORDER BY 1"
+    asked = "SELECT s.people, dp_count('visits', 1, where := 'state = ''AL''').measure AS m FROM states s ORDER BY 1"
     assert main([*command, asked]) == 0
     assert capsys.readouterr().out == "people,m\n1,count\n5,count\n"
     assert main(["sql", str(hospital.parent / "*.parquet"), "--constraints", RULE, "--budget", "1", "SELECT 1"]) == 2

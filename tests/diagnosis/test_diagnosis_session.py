@@ -98,7 +98,10 @@ def test_several_columns_and_rules(folder: Path) -> None:
 
 def test_a_small_share_is_one_value_however_it_is_written() -> None:
     """Python writes 0.00001 as 1e-05."""
-    asks = [DiagnosisAsk("state", KEYS, expected=share) for share in (0.00001, "0.00001", "0.001%", Decimal("1E-5"))]
+    asks = [
+        DiagnosisAsk("state", KEYS, expected=share, epsilon=1)
+        for share in (0.00001, "0.00001", "0.001%", Decimal("1E-5"))
+    ]
     assert {ask.rate for ask in asks} == {Fraction(1, 100_000)}
 
 
@@ -269,11 +272,11 @@ def test_bad_input_is_refused_in_one_line_and_spends_nothing(folder: Path, asked
 def test_nested_types_and_missing_rules_are_refused(folder: Path) -> None:
     nested = pa.table({"a": [[1], [2]], "b": [1, 2]})
     with dpdb.open(nested, constraints=["b >= 0"]) as session, pytest.raises(DpdbError, match="a"):
-        session.diagnose("a", ["1", "2"])
+        session.diagnose("a", ["1", "2"], epsilon=1)
     with dpdb.open("t.parquet") as session, pytest.raises(ParameterError, match="no constraints"):
-        session.diagnose("state", KEYS)
+        session.diagnose("state", KEYS, epsilon=1)
     with dpdb.open("t.parquet", constraints=RULES[:1]) as session, pytest.raises(ParameterError, match="two rules"):
-        session.diagnose("state", KEYS, rules=True)
+        session.diagnose("state", KEYS, rules=True, epsilon=1)
 
 
 def test_words_escape_what_a_terminal_would_obey_and_round_no_bound() -> None:

@@ -44,8 +44,8 @@ def outputs(monkeypatch: pytest.MonkeyPatch) -> list[Shown]:
 
 def test_one_line_of_text_names_the_steps_and_is_full_after_each_release(outputs: list[Shown]) -> None:
     with dpdb.open(ROWS, constraints="zip -> city", progress=dpdb.progress_bar()) as session:
-        session.dp_inconsistency("repair")
-        session.dp_inconsistency("problematic", where="zip = '1'")
+        session.dp_inconsistency("repair", epsilon=1)
+        session.dp_inconsistency("problematic", where="zip = '1'", epsilon=1)
     (line,) = outputs
     texts = [state["text/plain"] for state in line.states]  # type: ignore[index]
     assert texts[0] == "[................] "
@@ -61,7 +61,7 @@ def test_a_widget_where_there_are_widgets(outputs: list[Shown], monkeypatch: pyt
     widgets.IntProgress = lambda **settings: SimpleNamespace(value=0, **settings)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "ipywidgets", widgets)
     with dpdb.open(ROWS, constraints="zip -> city", progress=dpdb.progress_bar()) as session:
-        session.dp_inconsistency("repair")
+        session.dp_inconsistency("repair", epsilon=1)
     (bar,) = outputs[0].states
     assert (bar.value, bar.max, bar.description) == (4, 4, "drawing noise")  # type: ignore[attr-defined]
 

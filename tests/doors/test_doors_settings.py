@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,8 @@ def test_jobs_have_every_option_of_a_release() -> None:
 @pytest.mark.parametrize(("function", "option"), [(name, option) for name in FUNCTIONS for option in FUNCTIONS[name]])
 def test_statements_have_every_option_of_a_release(function: str, option: str) -> None:
     literal = LITERALS[OPTIONS[option].metadata["kind"]]
-    node = exp.Anonymous(this=function, expressions=[exp.Literal.string("t"), parameter(option, literal)])
+    cost = [] if option in {"epsilon", "rho"} else [parameter("epsilon", "1")]
+    node = exp.Anonymous(this=function, expressions=[exp.Literal.string("t"), parameter(option, literal), *cost])
     if option in {"measure", "by", "keys", "mechanism"}:  # the ask refuses: 'a' is no measure, keys need a column
         with pytest.raises(ParameterError, match=f"{option}=|unknown {option}"):
             read_call(node, "t")
@@ -128,7 +130,7 @@ def test_statements_and_connections_take_flags_and_rho(tmp_path: Path) -> None:
         cost = front_end.run("EXPLAIN SELECT (dp_count('t', rho := 0.1)).value").table["explain_value"][0].as_py()
         assert cost == "rho 0.1 by 1 release"
         with pytest.raises(StatementRefusedError, match="cannot be rate: write true or false"):
-            front_end.run("FROM dp_inconsistency('t', rate := 1)")
+            front_end.run("FROM dp_inconsistency('t', rate := 1, epsilon := 1)")
 
 
 NEVER_NULL = ("epsilon", "rho", "measure")
@@ -142,16 +144,53 @@ def test_null_leaves_an_argument_out_but_never_what_is_spent(function: str) -> N
     def read(*arguments: str) -> Any:
         return read_call(sqlglot.parse_one(f"{function}({', '.join(arguments)})", dialect="duckdb"), "t", ["nightly"])
 
+    paid = ["epsilon := 1"]
     for place, name in enumerate(RELEASES[function][1:], 1):
-        ways = [] if name == "rules" else [[*needed, f"{name} := NULL"], [*needed, f"{name} := (NULL)"]]
+        cost = [] if name == "epsilon" else paid
+        ways = [] if name == "rules" else [[*needed, f"{name} := {null}", *cost] for null in ("NULL", "(NULL)")]
         if function != "dp_diagnose" and not {*RELEASES[function][:place]} & {*NEVER_NULL}:
-            ways.append([*needed, *["NULL"] * place])
+            ways.append([*needed, *["NULL"] * place, *cost])
         for arguments in ways:
             if name in NEVER_NULL:
-                with pytest.raises(ParameterError, match=f"{name} is NULL: leave it out"):
+                with pytest.raises(ParameterError, match=f"{name} is NULL: .*give a value"):
                     read(*arguments)
             else:
-                assert read(*arguments) == read(*needed)
+                assert read(*arguments) == read(*needed, *paid)
+
+
+UNPRICED = "what a release costs is never a default: give epsilon, or rho on a zcdp ledger"
+CALLS = {
+    "dp_inconsistency": "dp_inconsistency('t', 'problematic')",
+    "dp_count": "dp_count('t', where_clause := 'zip = ''1''')",
+    "dp_diagnose": "dp_diagnose('t', 'zip', ['1', '2'])",
+}
+
+
+@pytest.mark.parametrize("function", CALLS)
+def test_no_door_takes_a_cost_that_nobody_named(function: str) -> None:
+    """On the command line `tests/cli`, in jobs `tests/jobs`; HTTP, MCP and PostgreSQL ask the front end."""
+    call, rows = CALLS[function], pa.table({"zip": ["1", "1", "2"], "city": ["a", "b", "c"]})
+    verb, given = {
+        "dp_inconsistency": ("dp_inconsistency", {"measure": "problematic"}),
+        "dp_count": ("dp_count", {"where": "zip = '1'"}),
+        "dp_diagnose": ("diagnose", {"by": "zip", "keys": ["1", "2"]}),
+    }[function]
+    with dpdb.open(rows, constraints="zip -> city") as session, FrontEnd(session, "t") as front_end:
+        for refused in (
+            lambda: getattr(session, verb)(**given),
+            lambda: getattr(dpdb, verb)(rows, constraints="zip -> city", **given),
+            *(partial(front_end.run, f"{words} {call}") for words in ("FROM", "EXPLAIN SELECT * FROM")),
+        ):
+            with pytest.raises(ParameterError, match=UNPRICED):
+                refused()
+        assert session.spent() == 0
+    with duckdb.connect() as connection, dpdb.register(connection, constraints="zip -> city") as registration:
+        connection.register("rows", rows)
+        connection.execute("CREATE TABLE t AS FROM rows")
+        for form in ("FROM {}", *(["SELECT {}"] if function != "dp_diagnose" else [])):
+            with pytest.raises(ParameterError, match=UNPRICED):
+                registration.execute(form.format(call))
+        assert registration.spent("t") == 0
 
 
 def test_a_spec_shows_no_rows_and_refuses_unknown_names() -> None:

@@ -53,7 +53,7 @@ def test_a_statement_runs_a_suite_once(connection: duckdb.DuckDBPyConnection, no
         ("dp_check('nightly', sizes := 'yes')", "sizes is true or false, got 'yes'"),
         ("dp_check('nightly', certain := 'no')", "certain is 'fail' or 'pass', got 'no'"),
         ("dp_check('nightly', -1)", "epsilon must be positive"),
-        ("dp_check('nightly', NULL)", "epsilon is NULL: leave it out"),
+        ("dp_check('nightly', NULL)", "epsilon is NULL: give a value"),
         ("dp_check('nightly', '1_0')", "epsilon must be a positive number"),
         ("dp_check('nightly', run_id := 'monday')", "run_id needs a ledger"),
         ("dp_check('dated')", r"suite 'dated' is about a date: say which, as in date => '2026-11-21'"),

@@ -16,20 +16,28 @@ from dpdb.privacy.noise import replaced_noise
 
 NAMED = "dp_diagnose('visits', by_column := 'state', group_keys := ['CA', 'NY'], epsilon := 0.5)"
 MISTAKES = [
-    ("dp_diagnose(NULL, 'state', ['CA', 'NY'])", ParameterError, "table_name is NULL"),
-    ("dp_diagnose('visits')", ParameterError, "needs a column with its keys"),
-    ("dp_diagnose('visits', 'state')", ParameterError, "go together"),
-    ("dp_diagnose('visits', 'state', ['CA'])", ParameterError, "at least two keys"),
-    ("dp_diagnose('visits', 'nope', ['CA', 'NY'])", UnknownColumnError, "no column 'nope'"),
-    ("dp_diagnose('visits', 'state', ['CA', NULL])", ParameterError, "not a value"),
+    ("dp_diagnose(NULL, 'state', ['CA', 'NY'], epsilon := 1)", ParameterError, "table_name is NULL"),
+    ("dp_diagnose('visits', epsilon := 1)", ParameterError, "needs a column with its keys"),
+    ("dp_diagnose('visits', 'state', epsilon := 1)", ParameterError, "go together"),
+    ("dp_diagnose('visits', 'state', ['CA'], epsilon := 1)", ParameterError, "at least two keys"),
+    ("dp_diagnose('visits', 'nope', ['CA', 'NY'], epsilon := 1)", UnknownColumnError, "no column 'nope'"),
+    ("dp_diagnose('visits', 'state', ['CA', NULL], epsilon := 1)", ParameterError, "not a value"),
     ("dp_diagnose('visits', 'state', ['CA', 'NY'], NULL)", ParameterError, "epsilon is NULL"),
     ("dp_diagnose('visits', 'state', ['CA', 'NY'], 'nan')", ParameterError, "epsilon must be positive and finite"),
     ("dp_diagnose('visits', 'state', ['CA', 'NY'], 101)", BudgetExceededError, "requested epsilon 101"),
-    ("dp_diagnose('visits', 'state', ['CA', 'NY'], top := 0)", ParameterError, "top must be"),
-    ("dp_diagnose('visits', 'state', ['CA', 'NY'], expected := '2')", ParameterError, "expected must be a share"),
-    ("dp_diagnose('visits', 'state', ['CA', 'NY'], measure := NULL)", ParameterError, "measure is NULL"),
-    ("dp_diagnose('visits', 'state', ['CA', 'NY'], measure := 'all')", ParameterError, "compares by one of repair"),
-    ("dp_diagnose('visits', rules := true)", ParameterError, "at least two rules"),
+    ("dp_diagnose('visits', 'state', ['CA', 'NY'], top := 0, epsilon := 1)", ParameterError, "top must be"),
+    (
+        "dp_diagnose('visits', 'state', ['CA', 'NY'], expected := '2', epsilon := 1)",
+        ParameterError,
+        "expected must be a share",
+    ),
+    ("dp_diagnose('visits', 'state', ['CA', 'NY'], measure := NULL, epsilon := 1)", ParameterError, "measure is NULL"),
+    (
+        "dp_diagnose('visits', 'state', ['CA', 'NY'], measure := 'all', epsilon := 1)",
+        ParameterError,
+        "compares by one of repair",
+    ),
+    ("dp_diagnose('visits', rules := true, epsilon := 1)", ParameterError, "at least two rules"),
 ]
 
 

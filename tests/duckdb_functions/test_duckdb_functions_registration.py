@@ -29,26 +29,38 @@ from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise
 
 MISTAKES = [
-    ("SELECT dp_count('nowhere')", SourceError, "no table or view 'nowhere'.*memory.main.visits"),
-    ("SELECT dp_count(NULL)", ParameterError, "table_name is NULL"),
-    ("SELECT dp_count('\"')", SourceError, "no table or view"),
-    ("SELECT dp_count('a.b.c.d')", SourceError, "no table or view"),
+    ("SELECT dp_count('nowhere', epsilon := 1)", SourceError, "no table or view 'nowhere'.*memory.main.visits"),
+    ("SELECT dp_count(NULL, epsilon := 1)", ParameterError, "table_name is NULL"),
+    ("SELECT dp_count('\"', epsilon := 1)", SourceError, "no table or view"),
+    ("SELECT dp_count('a.b.c.d', epsilon := 1)", SourceError, "no table or view"),
     ("SELECT dp_count('visits', -1)", ParameterError, "epsilon"),
     ("SELECT dp_count('visits', NULL)", ParameterError, "epsilon is NULL"),
     ("SELECT dp_count('visits', rho := NULL)", ParameterError, "rho is NULL"),
+    ("SELECT dp_count('visits', 'abc')", ParameterError, "epsilon must be a positive number"),
+    ("SELECT dp_count('visits', true)", ParameterError, "epsilon must be a positive number"),
+    ("SELECT dp_count('visits')", ParameterError, "what a release costs is never a default"),
+    ("FROM dp_inconsistency('visits')", ParameterError, "what a release costs is never a default"),
     ("SELECT dp_count('visits', rho := 'abc')", ParameterError, "rho must be a positive number"),
     ("SELECT dp_count('visits', rho := 'nan')", ParameterError, "rho must be positive and finite"),
-    ("SELECT dp_count('visits', confidence := 2)", ParameterError, "confidence"),
-    ("FROM dp_count('visits', by_column := 'state')", ParameterError, "go together"),
-    ("FROM dp_count('visits', by_column := 'state', group_keys := [NULL])", ParameterError, "not a value"),
-    ("FROM dp_count('visits', by_column := 'zip', group_keys := ['1', '01'])", ParameterError, "same value"),
-    ("SELECT dp_count('visits', where_clause := 'nope = 1')", UnknownColumnError, "no column 'nope'"),
-    ("SELECT dp_count('visits', where_clause := 'zip > (SELECT 1)')", PredicateError, "where"),
-    ("SELECT dp_inconsistency('visits', 'repairs')", ParameterError, "did you mean 'repair'"),
-    ("SELECT dp_inconsistency('visits', NULL)", ParameterError, "measure is NULL"),
-    ("SELECT dp_inconsistency('visits', mechanism := 'magic')", ParameterError, "unknown mechanism"),
-    ("SELECT dp_inconsistency('visits', max_degree := 0)", ParameterError, "max_degree"),
-    ("SELECT dp_count('visits', run_id := 'monday')", ParameterError, "run_id needs a ledger"),
+    ("SELECT dp_count('visits', confidence := 2, epsilon := 1)", ParameterError, "confidence"),
+    ("FROM dp_count('visits', by_column := 'state', epsilon := 1)", ParameterError, "go together"),
+    (
+        "FROM dp_count('visits', by_column := 'state', group_keys := [NULL], epsilon := 1)",
+        ParameterError,
+        "not a value",
+    ),
+    (
+        "FROM dp_count('visits', by_column := 'zip', group_keys := ['1', '01'], epsilon := 1)",
+        ParameterError,
+        "same value",
+    ),
+    ("SELECT dp_count('visits', where_clause := 'nope = 1', epsilon := 1)", UnknownColumnError, "no column 'nope'"),
+    ("SELECT dp_count('visits', where_clause := 'zip > (SELECT 1)', epsilon := 1)", PredicateError, "where"),
+    ("SELECT dp_inconsistency('visits', 'repairs', epsilon := 1)", ParameterError, "did you mean 'repair'"),
+    ("SELECT dp_inconsistency('visits', NULL, epsilon := 1)", ParameterError, "measure is NULL"),
+    ("SELECT dp_inconsistency('visits', mechanism := 'magic', epsilon := 1)", ParameterError, "unknown mechanism"),
+    ("SELECT dp_inconsistency('visits', max_degree := 0, epsilon := 1)", ParameterError, "max_degree"),
+    ("SELECT dp_count('visits', run_id := 'monday', epsilon := 1)", ParameterError, "run_id needs a ledger"),
     ("SELECT dp_count('visits', 101)", BudgetExceededError, "requested epsilon 101, remaining 100, short by 1"),
 ]
 
@@ -79,7 +91,12 @@ def test_attributes_of_the_original_come_back(registration: dpdb.Registration) -
 @pytest.mark.heavy
 @pytest.mark.parametrize(
     "statement",
-    ["SELECT dp_count()", "SELECT dp_count('visits', foo := 1)", "SELECT dp_count('visits', 'abc')", "SELECT 1 +"],
+    [
+        "SELECT dp_count(epsilon := 1)",
+        "SELECT dp_count('visits', foo := 1, epsilon := 1)",
+        "SELECT dp_count('visits', 'abc'::INT)",
+        "SELECT 1 +",
+    ],
 )
 def test_other_errors_are_duckdbs(registration: dpdb.Registration, noise: StubNoise, statement: str) -> None:
     with pytest.raises(duckdb.Error):
@@ -94,7 +111,7 @@ def test_a_failure_after_the_debit_says_one_constant_thing(connection: duckdb.Du
     noise = StubNoise(fail)
     with replaced_noise(noise), dpdb.register(connection, constraints=RULE, budget=3) as registration:
         with pytest.raises(EngineError, match="failed after its budget was debited") as caught:
-            registration.execute("SELECT dp_count('visits')")
+            registration.execute("SELECT dp_count('visits', epsilon := 1)")
         assert "alice" not in str(caught.value)
         assert registration.spent("visits") == 1
 
@@ -106,7 +123,7 @@ def test_ctrl_c_is_an_original_too(connection: duckdb.DuckDBPyConnection) -> Non
     noise = StubNoise(interrupt)
     with replaced_noise(noise), dpdb.register(connection, constraints=RULE) as registration:
         with pytest.raises(KeyboardInterrupt):
-            registration.execute("SELECT dp_count('visits')")
+            registration.execute("SELECT dp_count('visits', epsilon := 1)")
         with pytest.raises(duckdb.ParserException):
             registration.execute("SELECT 1 +")
 
@@ -128,7 +145,7 @@ def test_names_mean_what_they_mean_in_the_connection(
 ) -> None:
     connection.execute("ATTACH ':memory:' AS other; CREATE SCHEMA other.s")
     connection.execute("CREATE TABLE other.s.visits AS FROM visits LIMIT 2; CREATE TABLE other.lone AS FROM visits")
-    query = "SELECT dp_count(?).value AS n"
+    query = "SELECT dp_count(?, epsilon := 1).value AS n"
     assert registration.execute(query, ["other.s.visits"])["n"].to_pylist() == [2.0]
     assert registration.execute(query, ["other.lone"])["n"].to_pylist() == [6.0]
     connection.execute("USE other.s")
@@ -144,7 +161,7 @@ def test_views_can_be_measured_and_unusual_names(
 ) -> None:
     connection.execute("CREATE VIEW californian AS FROM visits WHERE state = 'CA'")
     connection.execute('CREATE TABLE "my ""visits"".x" AS FROM visits')
-    query = "SELECT dp_count(?).value AS n"
+    query = "SELECT dp_count(?, epsilon := 1).value AS n"
     assert registration.execute(query, ["californian"])["n"].to_pylist() == [3.0]
     assert registration.execute(query, ['"my ""visits"".x"'])["n"].to_pylist() == [6.0]
     assert registration.spent("visits") == 0
@@ -158,7 +175,7 @@ def test_what_one_connection_keeps_to_itself_is_refused(
     python_variable = pa.table({"zip": [1], "city": ["a"]})
     for name in ("passing", "frame", "python_variable"):
         with pytest.raises(SourceError, match="temporary tables, registered data frames"):
-            registration.execute("SELECT dp_count(?)", [name])
+            registration.execute("SELECT dp_count(?, epsilon := 1)", [name])
     assert python_variable.num_rows == 1
 
 
@@ -167,7 +184,7 @@ def test_a_view_that_fails_names_no_value(
 ) -> None:
     connection.execute("CREATE VIEW broken AS SELECT zip, city, city::INTEGER AS number FROM visits")
     with pytest.raises(SourceError, match="owner's log") as caught:
-        registration.execute("SELECT dp_count('broken')")
+        registration.execute("SELECT dp_count('broken', epsilon := 1)")
     assert "Could not convert" not in str(caught.value)
 
 
@@ -187,11 +204,11 @@ def test_each_table_has_its_own_constraints_budget_and_ledger(
         budget={"memory.main.visits": 2, "claims": None},
         ledger=ledgers,
     ) as registration:
-        registration.execute("SELECT dp_count('visits'), dp_inconsistency('s.claims')")
+        registration.execute("SELECT dp_count('visits', epsilon := 1), dp_inconsistency('s.claims', epsilon := 1)")
         assert (registration.remaining("visits"), registration.remaining("s.claims")) == (1, 4)
         connection.execute("CREATE TABLE third AS FROM visits")
         with pytest.raises(ParameterError, match=r"no constraints registered for table 'third' .*visits, s.claims"):
-            registration.execute("SELECT dp_count('third')")
+            registration.execute("SELECT dp_count('third', epsilon := 1)")
 
 
 @pytest.mark.heavy(family="long")
@@ -200,9 +217,9 @@ def test_a_ledger_belongs_to_one_table(connection: duckdb.DuckDBPyConnection, tm
     Ledger.create(path, 5).close()
     connection.execute("CREATE TABLE claims AS SELECT 'a' AS city, 1 AS zip")
     with dpdb.register(connection, constraints=RULE, ledger=path) as registration:
-        registration.execute("SELECT dp_count('visits')")
+        registration.execute("SELECT dp_count('visits', epsilon := 1)")
         with pytest.raises(LedgerError):
-            registration.execute("SELECT dp_count('claims')")
+            registration.execute("SELECT dp_count('claims', epsilon := 1)")
 
 
 @pytest.mark.heavy(family="long")
@@ -217,7 +234,7 @@ def test_more_tables_than_open_sessions(connection: duckdb.DuckDBPyConnection, r
 
 def test_rows_per_person(connection: duckdb.DuckDBPyConnection) -> None:
     with dpdb.register(connection, constraints=RULE, rows_per_person=3) as registration:
-        (row,) = registration.execute("FROM dp_count('visits')").to_pylist()
+        (row,) = registration.execute("FROM dp_count('visits', epsilon := 1)").to_pylist()
     assert (row["noise_scale"], row["epsilon"]) == (pytest.approx(3), 1)
     assert "up to 3 rows of one person" in row["guarantee"]
 
@@ -230,12 +247,12 @@ def test_closing_takes_the_functions_away(connection: duckdb.DuckDBPyConnection,
     cursor = connection.cursor()
     with replaced_noise(noise), dpdb.register(connection, constraints=RULE) as registration:
         with pytest.raises(duckdb.CatalogException):
-            cursor.execute("SELECT dp_count('visits')")
+            cursor.execute("SELECT dp_count('visits', epsilon := 1)")
         registration.add_cursor(cursor)
-        cursor.execute("SELECT dp_count('visits')").fetchall()
+        cursor.execute("SELECT dp_count('visits', epsilon := 1)").fetchall()
     registration.close()
     for each in (connection, cursor):
-        for form in ("SELECT dp_count('visits')", "FROM dp_inconsistency('visits')"):
+        for form in ("SELECT dp_count('visits', epsilon := 1)", "FROM dp_inconsistency('visits', epsilon := 1)"):
             with pytest.raises(duckdb.CatalogException, match="does not exist"):
                 each.execute(form)
     for use in (lambda: registration.execute("SELECT 1"), lambda: registration.spent("visits")):
@@ -247,14 +264,14 @@ def test_closing_takes_the_functions_away(connection: duckdb.DuckDBPyConnection,
     assert "_dpdb" not in str(connection.fetchall())
     assert noise.draws == 1
     with dpdb.register(connection, constraints=RULE) as again:
-        assert again.execute("FROM dp_count('visits')").num_rows == 1
+        assert again.execute("FROM dp_count('visits', epsilon := 1)").num_rows == 1
 
 
 @pytest.mark.heavy(family="long")
 def test_the_functions_stay_without_the_handle(connection: duckdb.DuckDBPyConnection) -> None:
     dpdb.register(connection, constraints=RULE)
     gc.collect()
-    assert len(connection.execute("FROM dp_count('visits')").fetchall()) == 1
+    assert len(connection.execute("FROM dp_count('visits', epsilon := 1)").fetchall()) == 1
 
 
 @pytest.mark.heavy(family="long")
@@ -263,9 +280,9 @@ def test_a_dropped_connection_takes_everything_with_it(tmp_path: Path) -> None:
     connection = duckdb.connect(path)
     connection.execute(VISITS)
     registration = dpdb.register(connection, constraints=RULE)
-    registration.execute("SELECT dp_count('visits')")
+    registration.execute("SELECT dp_count('visits', epsilon := 1)")
     with pytest.raises(SourceError):
-        registration.execute("SELECT dp_count('nowhere')")
+        registration.execute("SELECT dp_count('nowhere', epsilon := 1)")
     function = weakref.ref(registration._function)
     del registration, connection
     gc.collect()
@@ -279,19 +296,19 @@ def test_nothing_is_written_into_the_file(tmp_path: Path) -> None:
     path = tmp_path / "w.duckdb"
     with duckdb.connect(path) as connection:
         connection.execute(VISITS)
-        dpdb.register(connection, constraints=RULE).execute("SELECT dp_count('visits')")
+        dpdb.register(connection, constraints=RULE).execute("SELECT dp_count('visits', epsilon := 1)")
     with duckdb.connect(path, read_only=True) as connection:
         found = connection.execute("SELECT function_name FROM duckdb_functions() WHERE function_name LIKE '%dp%_%'")
         assert not [name for (name,) in found.fetchall() if "dpdb" in name or name.startswith("dp_")]
         with dpdb.register(connection, constraints=RULE) as registration:
-            assert registration.execute("FROM dp_count('visits')").num_rows == 1
+            assert registration.execute("FROM dp_count('visits', epsilon := 1)").num_rows == 1
 
 
 def test_a_process_that_closes_nothing_ends_quietly() -> None:
     program = (
         f"import duckdb, dpdb; con = duckdb.connect(); con.execute('''{VISITS}'''); cur = con.cursor();"
         f"r = dpdb.register(con, constraints={RULE!r}); r.add_cursor(cur);"
-        "cur.execute(\"FROM dp_count('visits')\").fetchall(); con.execute(\"FROM dp_count('visits')\").fetchall()"
+        "cur.execute(\"FROM dp_count('visits', 1)\").fetchall(); con.execute(\"FROM dp_count('visits', 1)\").fetchall()"
     )
     run = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
@@ -336,7 +353,7 @@ def test_parents_are_tables_of_the_connection_and_are_read_again_when_they_chang
 @pytest.mark.heavy(family="privacy")
 def test_calls_cannot_give_the_rows_of_a_private_parent_to_other_units() -> None:
     """Each call is private for its own units; a budget of both would be of neither."""
-    ask = "FROM dp_inconsistency('c', constraints := '{}')".format
+    ask = "FROM dp_inconsistency('c', constraints := '{}', epsilon := 1)".format
     with duckdb.connect() as con:
         con.execute("CREATE TABLE c AS SELECT i % 5 AS k FROM range(50) t(i)")
         con.execute("CREATE TABLE p AS SELECT i AS id, i + 1 AS next FROM range(3) t(i); CREATE TABLE q AS FROM p")

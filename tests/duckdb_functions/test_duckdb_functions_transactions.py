@@ -17,7 +17,7 @@ from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release.ask import Ask
 
-COUNT = "SELECT dp_count('visits').value"
+COUNT = "SELECT dp_count('visits', epsilon := 1).value"
 
 
 def counted(connection: duckdb.DuckDBPyConnection) -> float:
@@ -29,7 +29,7 @@ def test_the_same_call_of_a_transaction_is_the_same_release(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise
 ) -> None:
     connection.execute("BEGIN")
-    ids = {registration.execute("FROM dp_count('visits')")["release_id"][0].as_py() for _ in range(3)}
+    ids = {registration.execute("FROM dp_count('visits', epsilon := 1)")["release_id"][0].as_py() for _ in range(3)}
     connection.execute("COMMIT")
     assert (len(ids), noise.draws, registration.spent("visits")) == (1, 1, 1)
     counted(connection)
@@ -55,7 +55,7 @@ def test_a_transaction_measures_what_is_committed(
     assert counted(connection) == 6
     connection.execute("CREATE TABLE fresh AS FROM visits")
     with pytest.raises(duckdb.InvalidInputException, match=r"SourceError: no table or view 'fresh'.*uncommitted"):
-        connection.execute("SELECT dp_count('fresh')")
+        connection.execute("SELECT dp_count('fresh', epsilon := 1)")
     connection.execute("ROLLBACK")  # in DuckDB a failed statement ends its transaction
     assert counted(connection) == 6
 
@@ -68,10 +68,12 @@ def test_changed_rows_are_read_again_and_the_budget_goes_on(
     connection.execute("INSERT INTO visits SELECT 'CA', 3, 'q' FROM range(10)")
     assert counted(connection) == 16
     connection.execute("UPDATE visits SET zip = 4 WHERE zip = 3")
-    query = "SELECT dp_count('visits', where_clause := 'zip = 4').value"
+    query = "SELECT dp_count('visits', where_clause := 'zip = 4', epsilon := 1).value"
     assert connection.execute(query).fetchall() == [(10.0,)]
     connection.execute("ALTER TABLE visits ADD COLUMN age INTEGER")
-    assert connection.execute("SELECT dp_count('visits', where_clause := 'age IS NULL').value").fetchall() == [(16.0,)]
+    assert connection.execute(
+        "SELECT dp_count('visits', where_clause := 'age IS NULL', epsilon := 1).value"
+    ).fetchall() == [(16.0,)]
     assert registration.spent("visits") == 4
 
 
@@ -82,14 +84,14 @@ def test_changes_are_noticed_whatever_the_columns_are_called(
     connection.execute(
         "CREATE TABLE odd AS SELECT 1 AS t, 2 AS zip, 3 AS city, 'b' AS \"ci\"\"ty\", {'x': 1} AS nested"
     )
-    query = "SELECT dp_count('odd', where_clause := $where).value"
+    query = "SELECT dp_count('odd', where_clause := $where, epsilon := 1).value"
     where = {"where": '"ci""ty" = \'b\''}
     assert connection.execute(query, where).fetchall() == [(1.0,)]
     connection.execute('UPDATE odd SET "ci""ty" = \'c\'')
     assert connection.execute(query, where).fetchall() == [(0.0,)]
     connection.execute("CREATE TABLE nested AS SELECT [1] AS zip, [2] AS city")
     with pytest.raises(duckdb.InvalidInputException, match="no column has a type that constraints can compare"):
-        connection.execute("SELECT dp_count('nested')")
+        connection.execute("SELECT dp_count('nested', epsilon := 1)")
 
 
 @pytest.mark.heavy(family="long")
@@ -98,7 +100,7 @@ def test_a_ledger_refuses_changed_rows_until_a_new_epoch(connection: duckdb.Duck
     Ledger.create(path, 3).close()
     noise = StubNoise()
     with replaced_noise(noise), dpdb.register(connection, constraints=RULE, ledger=path) as registration:
-        run = "SELECT dp_count('visits', run_id := 'monday').release_id AS id"
+        run = "SELECT dp_count('visits', run_id := 'monday', epsilon := 1).release_id AS id"
         first = registration.execute(run)
         assert registration.execute(run) == first
         assert (noise.draws, registration.spent("visits")) == (1, 1)
@@ -149,9 +151,9 @@ def test_one_thread_is_enough(noise: StubNoise) -> None:
     ):
         connection.execute(VISITS)
         connection.execute("INSERT INTO visits SELECT 'TX', 7, 'd' FROM range(200000)")
-        assert connection.execute("SELECT max(dp_count('visits').value) FROM visits WHERE zip < 7").fetchall() == [
-            (200006.0,)
-        ]
+        assert connection.execute(
+            "SELECT max(dp_count('visits', epsilon := 1).value) FROM visits WHERE zip < 7"
+        ).fetchall() == [(200006.0,)]
         assert noise.draws == 1
 
 

@@ -61,9 +61,10 @@ def table() -> pa.Table:
 
 
 def asked(session: dpdb.Session, method: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What the release would be charged, or why it is refused."""
+    """What the release would be charged, at epsilon 1 where no other cost is named, or why it is refused."""
+    cost = {} if "rho" in options else {"epsilon": 1}
     try:
-        charge = session.prepare(Ask.called(method, options)).charge
+        charge = session.prepare(Ask.called(method, {**cost, **options})).charge
     except dpdb.DpdbError as refused:
         return {"refused": str(refused)}
     return {

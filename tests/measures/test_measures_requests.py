@@ -177,9 +177,10 @@ REFUSED = [
 @pytest.mark.heavy
 @pytest.mark.parametrize(("measure", "options", "message"), REFUSED)
 def test_refused_before_anything_is_spent(measure, options, message):
+    asked = {"epsilon": 1, **options}
     with Session(_table(ROWS), constraints=[FD], budget=1000) as opened:
         with pytest.raises(ParameterError, match=message):
-            recorded(lambda: opened.dp_inconsistency(measure, **options), Script([]))
+            recorded(lambda: opened.dp_inconsistency(measure, **asked), Script([]))
         assert opened.spent() == 0
         assert not opened._private  # nothing was read
 

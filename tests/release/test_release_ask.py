@@ -18,7 +18,8 @@ TABLE = pa.table({"zip": ["1", "1", "2"], "city": ["a", "b", "c"]})
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "unknown option": ({"epsilonn": 1}, "no option 'epsilonn'; did you mean 'epsilon'?"),
     "unknown measure": ({"measure": "repairs"}, "unknown measure 'repairs'; did you mean 'repair'?"),
-    "no cost": ({"epsilon": None}, "epsilon must be a positive number, got None"),
+    "no cost": ({"epsilon": None}, "what a release costs is never a default: give epsilon, or rho on a zcdp ledger"),
+    "no cost of a count": ({"measure": "count", "epsilon": None}, "never a default: give epsilon, or rho"),
     "measures in rho": ({"rho": 0.1}, "rho= is for counts of rows"),
     "rate of pairs": ({"measure": "minimal_inconsistency", "rate": True}, "has no rate"),
     "one mechanism for three": ({"measure": "all", "mechanism": "greedy"}, "one measure"),
@@ -45,6 +46,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("fault", REFUSED)
 def test_an_ask_that_cannot_be_is_refused_wherever_it_comes_from(fault: str) -> None:
     given, message = REFUSED[fault]
+    given = given if given.keys() & {"epsilon", "rho"} else {**given, "epsilon": 1}
     with pytest.raises(ParameterError) as refused:
         Ask.of(given)
     assert message in str(refused.value)
@@ -58,13 +60,14 @@ def test_an_ask_that_cannot_be_is_refused_wherever_it_comes_from(fault: str) -> 
 
 def test_the_least_and_the_largest_degree_may_be_asked_for() -> None:
     for degree in (1, 2**32 - 1):
-        assert Ask.of({"max_degree": degree}).max_degree == degree
+        assert Ask.of({"max_degree": degree, "epsilon": 1}).max_degree == degree
 
 
 def test_what_a_mapping_leaves_out_has_its_default() -> None:
-    assert Ask.of({}) == Ask() == Ask.called("dp_inconsistency", {})
-    assert Ask.called("dp_count", {}) == Ask.called("dp_count", {"epsilon": None}) == Ask("count")
-    assert (Ask("count").charged, Ask("count").charged_rho) == (10**9, None)
+    cost = {"epsilon": 1}
+    assert Ask.of(cost) == Ask("repair", 1) == Ask.called("dp_inconsistency", cost)
+    assert Ask.called("dp_count", cost) == Ask("count", 1)
+    assert (Ask("count", 1).charged, Ask("count", 1).charged_rho) == (10**9, None)
     in_rho = Ask.of({"measure": "count", "rho": "0.25"})
     assert (in_rho.charged, in_rho.charged_rho) == (0, 10**12 // 4)
 
@@ -72,8 +75,10 @@ def test_what_a_mapping_leaves_out_has_its_default() -> None:
 def test_each_function_asks_for_its_own_measures() -> None:
     with pytest.raises(ParameterError, match="unknown measure 'count'"):
         Ask.called("dp_inconsistency", {"measure": "count"})
-    assert [Ask(measure).function for measure in ("all", "repair", "count")] == ["dp_inconsistency"] * 2 + ["dp_count"]
-    assert Ask("count").measures == ()
+    assert [Ask(measure, 1).function for measure in ("all", "repair", "count")] == ["dp_inconsistency"] * 2 + [
+        "dp_count"
+    ]
+    assert Ask("count", 1).measures == ()
 
 
 def test_a_count_that_is_asked_for_a_measure_is_refused_and_costs_nothing() -> None:
@@ -82,27 +87,32 @@ def test_a_count_that_is_asked_for_a_measure_is_refused_and_costs_nothing() -> N
             with pytest.raises(ParameterError, match=f"takes no measure, got '{measure}'"):
                 session.dp_count(0.5, measure=measure)  # type: ignore[call-overload]
         assert session.spent() == 0
-    assert Ask.called("dp_count", {"measure": None}) == Ask("count")  # as SQL functions pass it
+    assert Ask.called("dp_count", {"measure": None, "epsilon": 1}) == Ask("count", 1)  # as SQL functions pass it
 
 
 def test_it_knows_whether_its_answer_is_one_release() -> None:
-    groups = {"by": "zip", "keys": ["1"]}
-    assert not any(ask.several for ask in (Ask(), Ask("count"), Ask(rate=True)))
-    several = (Ask("all"), Ask(each_constraint=True), Ask.of(groups), Ask.of({"measure": "count", **groups}))
+    groups = {"by": "zip", "keys": ["1"], "epsilon": 1}
+    assert not any(ask.several for ask in (Ask(epsilon=1), Ask("count", 1), Ask(epsilon=1, rate=True)))
+    several = (
+        Ask("all", 1),
+        Ask(epsilon=1, each_constraint=True),
+        Ask.of(groups),
+        Ask.of({"measure": "count", **groups}),
+    )
     assert all(ask.several for ask in several)
 
 
 def test_an_ask_is_a_value() -> None:
     keys = ["1", "2"]
-    ask = Ask(by="zip", keys=keys)
+    ask = Ask(epsilon=1, by="zip", keys=keys)
     keys.append("3")
-    assert ask == Ask(by="zip", keys=("1", "2"))
-    assert len({ask, Ask(by="zip", keys=("1", "2")), replace(ask, epsilon=2)}) == 2
+    assert ask == Ask(epsilon=1, by="zip", keys=("1", "2"))
+    assert len({ask, Ask(epsilon=1, by="zip", keys=("1", "2")), replace(ask, epsilon=2)}) == 2
     with pytest.raises(FrozenInstanceError):
         ask.epsilon = 2  # type: ignore[misc]
     with pytest.raises(ParameterError):
         replace(ask, epsilon=-1)
-    assert Ask("problematic", theta=3).public_theta == PublicTheta((3,))
+    assert Ask("problematic", 1, theta=3).public_theta == PublicTheta((3,))
 
 
 def test_signatures_show_every_option_with_its_default() -> None:

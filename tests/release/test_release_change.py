@@ -221,15 +221,15 @@ def test_a_public_theta_is_not_chosen_and_says_so() -> None:
         one = released(theta=3)
     assert (noise.draws, one.theta, one.theta_from, one.mechanism) == (1, 3, "given", "ladder")
     assert released().theta_from is None
-    alone = dpdb.dp_inconsistency(table(5), RULE, "minimal_inconsistency", theta=2)
+    alone = dpdb.dp_inconsistency(table(5), RULE, "minimal_inconsistency", theta=2, epsilon=1)
     assert (alone.theta, alone.noise_scale) == (2, 2.0)
     with session() as opened:
-        each = opened.dp_inconsistency("problematic", theta=3, by="zip", keys=["z1", "z2"])
+        each = opened.dp_inconsistency("problematic", theta=3, by="zip", keys=["z1", "z2"], epsilon=1)
         assert [release.theta for release in each] == [3, 3]
-        assert opened.dp_inconsistency("problematic", theta=3, rate=True).theta == 3
+        assert opened.dp_inconsistency("problematic", theta=3, rate=True, epsilon=1).theta == 3
         with pytest.raises(ParameterError, match="max_degree"):
-            opened.dp_inconsistency("problematic", mechanism="em")
-        assert opened.dp_inconsistency("problematic", mechanism="em", theta=3).mechanism == "em"
+            opened.dp_inconsistency("problematic", mechanism="em", epsilon=1)
+        assert opened.dp_inconsistency("problematic", mechanism="em", theta=3, epsilon=1).mechanism == "em"
 
 
 @pytest.mark.parametrize(

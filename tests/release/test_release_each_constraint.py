@@ -41,7 +41,9 @@ def test_each_constraint_is_measured_as_if_it_were_alone(measure: str) -> None:
     with Session(TABLE, constraints=RULES, row_bound=7) as session:
         releases = breakdown(session, measure, CERTAIN)
         assert [release.constraint for release in releases] == [str(dc) for dc in session.constraints]
-        assert {r.constraints_sha256 for r in releases} == {session.dp_inconsistency("repair").constraints_sha256}
+        assert {r.constraints_sha256 for r in releases} == {
+            session.dp_inconsistency("repair", epsilon=1).constraints_sha256
+        }
         for constraint, release in zip(session.constraints, releases, strict=True):
             with Session(TABLE, constraints=[constraint], row_bound=7) as alone:
                 expected = alone.dp_inconsistency(measure, release.epsilon)
@@ -53,7 +55,7 @@ def test_each_constraint_is_measured_as_if_it_were_alone(measure: str) -> None:
 @pytest.mark.heavy(family="long")
 def test_each_constraint_has_its_own_default_mechanism() -> None:
     with Session(TABLE, constraints=RULES, row_bound=7) as session:
-        assert session.dp_inconsistency("minimal_inconsistency").mechanism == "ladder"
+        assert session.dp_inconsistency("minimal_inconsistency", epsilon=1).mechanism == "ladder"
         names = [release.mechanism for release in breakdown(session, "minimal_inconsistency", 1)]
         assert names == ["ladder", "violating_rows", "ladder", "ladder"]
         chosen = [release.mechanism for release in breakdown(session, "repair", 1, mechanism="greedy")]
@@ -116,7 +118,7 @@ def test_the_graphs_are_built_once_and_dropped_with_their_slice(monkeypatch: pyt
     with Session(TABLE, constraints=RULES, row_bound=7) as session:
         for _ in range(2):
             breakdown(session, "all", 1)
-            session.dp_inconsistency("all")
+            session.dp_inconsistency("all", epsilon=1)
         assert len(built) == 5
         for k in range(6):
             # the defaults of three of the four are counted without a graph

@@ -26,7 +26,7 @@ def test_a_view_is_not_run(tmp_path: Path) -> None:
         connection.execute("CREATE VIEW t AS SELECT 'z' AS zip, error('a row was read')::VARCHAR AS city")
         with pytest.raises(duckdb.Error, match="a row was read"):
             connection.execute("FROM t").fetchall()
-    explained = explain(str(path), "zip -> city", Ask("all", where="zip = 'a'"))
+    explained = explain(str(path), "zip -> city", Ask("all", where="zip = 'a'", epsilon=1))
     assert [planned["mechanism"] for planned in explained["releases"]] == ["ladder", "ladder", "fewest_deletions"]
 
 

@@ -59,8 +59,8 @@ def test_the_count_is_the_one_of_the_slice_and_the_bounds_are_around_it(session:
 
 
 def test_epsilon_is_laplace_as_before(session: dpdb.Session) -> None:
-    for arguments in ({}, {"epsilon": 1}):
-        release = single(session.dp_count(**arguments))  # type: ignore[arg-type]
+    for arguments in ({}, {"rho": None}):
+        release = single(session.dp_count(1, **arguments))  # type: ignore[arg-type]
         assert (release.mechanism, release.epsilon, release.rho) == ("laplace", 1.0, None)
     assert session.spent() * ZCDP.unit == 2 * ZCDP.charge_pure(1)
 

@@ -98,7 +98,7 @@ def test_a_run_id_publishes_one_answer_for_one_debit(measure: str, source: Path,
 
 def test_a_run_id_needs_a_ledger() -> None:
     with dpdb.open(TABLE, constraints=FD) as session, pytest.raises(ParameterError, match="run_id needs a ledger"):
-        session.dp_inconsistency(run_id="x")
+        session.dp_inconsistency(run_id="x", epsilon=1)
 
 
 def test_a_failed_run_may_be_tried_again(source: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,8 +66,8 @@ def words(shop: Path, *beside: str) -> list[str]:
 def test_the_orphans_among_the_first_children_are_counted(shop: Path) -> None:
     orphans, rows = counted(shop)
     with opened(shop) as session, replaced_noise(StubNoise()):
-        release = session.dp_inconsistency("problematic")
-        assert (release.value, session.dp_count().value) == (orphans, rows)
+        release = session.dp_inconsistency("problematic", epsilon=1)
+        assert (release.value, session.dp_count(epsilon=1).value) == (orphans, rows)
     assert release.unit == "one row of the table or of customers, using at most 2 rows of each value of customer"
     assert release.estimand.endswith(", using at most 2 rows of each value of customer")
     assert f"adding or removing {release.unit}" in release.guarantee
@@ -77,7 +77,7 @@ def test_the_orphans_among_the_first_children_are_counted(shop: Path) -> None:
 def test_keys_of_public_parents_limit_nothing(shop: Path) -> None:
     """They have no part in the divisor, so they must have none in the choice."""
     with opened(shop, RULE, "region IN regions.id", public_parents=["regions"]) as session, replaced_noise(StubNoise()):
-        assert session.dp_count().value == counted(shop)[1]
+        assert session.dp_count(epsilon=1).value == counted(shop)[1]
 
 
 # Rules, options, and by what epsilon is divided for problematic and for a count.
@@ -125,7 +125,7 @@ def test_a_new_row_may_take_the_place_of_one_in_another_slice(tmp_path: Path) ->
     def orphans(slices: list[str]) -> list[float]:
         child = pa.table({"k": [1] * len(slices), "slice": slices})
         with dpdb.open(child, constraints="k IN p.id", **private) as session, replaced_noise(StubNoise()):
-            return [release.value for release in session.dp_inconsistency("repair", by="slice", keys=keys)]
+            return [release.value for release in session.dp_inconsistency("repair", by="slice", keys=keys, epsilon=1)]
 
     whole = orphans(keys)
     without = [orphans([key for key in keys if key != left]) for left in keys]

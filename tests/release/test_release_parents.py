@@ -261,7 +261,7 @@ def test_a_table_is_its_own_parent_where_the_unit_is_on_both_sides(shop: Path) -
     unit = {"unit": "team", "max_rows": 10}
     session = dpdb.open(shop, table="staff", constraints=rule, private_parents=["staff"], **unit)
     with session, replaced_noise(StubNoise()):
-        release = session.dp_inconsistency("repair")
+        release = session.dp_inconsistency("repair", epsilon=1)
     query = "FROM staff s WHERE NOT EXISTS (FROM staff p WHERE p.id = s.manager AND p.team = s.team)"
     assert release.value == counted(shop, query)
 
@@ -341,7 +341,11 @@ def test_a_changed_public_parent_is_another_request(files: Path) -> None:
 @pytest.mark.heavy(family="long")
 def test_a_rehearsal_reads_public_parents_only(files: Path) -> None:
     with opened(files, public_parents={"p": files / "p.parquet"}, rows=False) as session:
-        assert session.prepare(dpdb.release.Ask("repair")).charge.request["public_parents"]["p"].startswith("2,")
+        assert (
+            session.prepare(dpdb.release.Ask("repair", epsilon=1))
+            .charge.request["public_parents"]["p"]
+            .startswith("2,")
+        )
     with opened(files, rows=False, **private(files)) as session:
         attached = session.public.opened.database.rows("SELECT count(*) FROM parent.parent_key")  # type: ignore[attr-defined]
         assert attached == [(0,)]

@@ -69,7 +69,7 @@ def test_messages_name_the_rule() -> None:
 def test_a_name_does_not_change_the_request() -> None:
     def request(rules: list[str]) -> str:
         with dpdb.open(TABLE, constraints=rules) as session:
-            return session.prepare(Ask.called("dp_inconsistency", {})).charge.request_text
+            return session.prepare(Ask.called("dp_inconsistency", {"epsilon": 1})).charge.request_text
 
     assert request(["a: zip -> city", "b: NOT NULL (age)"]) == request(["zip -> city", "not(t1.age IS NULL)"])
     assert request(["zip -> city"]) != request(["zip -> city WHERE age > 3"])
@@ -81,7 +81,9 @@ def test_what_where_computes_is_charged_for_every_row() -> None:
             prepared = session.prepare(Ask.called("dp_count", {"epsilon": 0.1, "where": where}))
             assert prepared.charge.coverage.covers_everything
             assert json.loads(prepared.charge.request_text)["where"].lower() == where
-        assert not session.prepare(Ask.called("dp_count", {"where": "age = 5"})).charge.coverage.covers_everything
+        assert not session.prepare(
+            Ask.called("dp_count", {"epsilon": 1, "where": "age = 5"})
+        ).charge.coverage.covers_everything
         with pytest.raises(PredicateError, match=r"selects no row"):
             session.dp_count(where="age + 1 = NULL", epsilon=0.1)
         assert session.spent() == 0

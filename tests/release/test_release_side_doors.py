@@ -78,15 +78,15 @@ def test_where_is_checked_before_anything_is_spent_or_read(
     monkeypatch.setattr("dpdb.engine.table.LocalSlice", read)
     noise = StubNoise()
     with replaced_noise(noise), pytest.raises(DpdbError, match=r"^where: "):
-        session.dp_inconsistency(where=where)
+        session.dp_inconsistency(where=where, epsilon=1)
     assert (session.spent(), session.remaining(), noise.draws) == (0, 10, 0)
 
 
 def test_a_slice_is_the_induced_subgraph(session: dpdb.Session) -> None:
     with replaced_noise(StubNoise()):
-        whole = session.dp_inconsistency("repair")
-        one_side = session.dp_inconsistency("repair", where="city = 'alice'")  # its partners lie outside
-        both = session.dp_inconsistency("repair", where="zip = '2'")
+        whole = session.dp_inconsistency("repair", epsilon=1)
+        one_side = session.dp_inconsistency("repair", where="city = 'alice'", epsilon=1)  # its partners lie outside
+        both = session.dp_inconsistency("repair", where="zip = '2'", epsilon=1)
     assert (whole.value, one_side.value, both.value) == (2, 0, 1)
 
 
@@ -98,7 +98,7 @@ def test_literals_are_cast_at_compile_time_and_never_show_a_value() -> None:
         replaced_noise(StubNoise()),
         dpdb.open(TABLE, constraints="not(t1.city='5'&t2.city!='5'&t1.age<t2.age)") as session,
     ):
-        assert session.dp_inconsistency("repair").value == 0  # text is compared with the text '5'
+        assert session.dp_inconsistency("repair", epsilon=1).value == 0  # text is compared with the text '5'
     with pytest.raises(dpdb.DpdbError, match=r"'city' is text, and 5 is none .*CAST\(city AS DOUBLE\)"):
         dpdb.open(TABLE, constraints="not(t1.city=5&t2.city!=5&t1.age<t2.age)")
     with pytest.raises(dpdb.DpdbError) as caught:
@@ -143,7 +143,7 @@ def test_a_failure_after_the_debit_says_one_constant_thing(
     messages = []
     for spent in (1, 2):
         with pytest.raises(EngineError) as caught:
-            session.dp_inconsistency(measure, mechanism=mechanism)
+            session.dp_inconsistency(measure, mechanism=mechanism, epsilon=1)
         messages.append(str(caught.value))
         assert session.spent() == spent  # the debit stays
         shown = "".join(traceback.format_exception(caught.value))
@@ -172,7 +172,7 @@ def test_a_failure_of_the_database_after_the_debit_says_the_same(
 
     monkeypatch.setattr(read, method, failing)
     with pytest.raises(EngineError) as caught:
-        session.dp_inconsistency(mechanism=mechanism)
+        session.dp_inconsistency(mechanism=mechanism, epsilon=1)
     assert "alice" not in "".join(traceback.format_exception(caught.value))
     assert "after its budget was debited" in str(caught.value)
     assert session.spent() == 1
@@ -190,7 +190,7 @@ def csv(folder: Path, *rows: str) -> Path:
 
 def repair(source: object, constraints: str, **options: object) -> float:
     with replaced_noise(StubNoise()):
-        return dpdb.dp_inconsistency(source, constraints, "repair", **options).value  # type: ignore[union-attr]
+        return dpdb.dp_inconsistency(source, constraints, "repair", **{"epsilon": 1, **options}).value  # type: ignore[union-attr]
 
 
 def test_csv_columns_are_text_whatever_the_rows_hold(tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ def test_a_release_carries_no_exact_value(measure: str) -> None:
 
     exact: list[int] = []
     with replaced_noise(Far()), dpdb.open(table, constraints="k -> v") as session:
-        release = session.dp_inconsistency(measure)
+        release = session.dp_inconsistency(measure, epsilon=1)
         shown = repr(session)
     assert exact
     published = numbers_in(release.to_dict())
@@ -266,7 +266,7 @@ def test_a_release_carries_no_exact_value(measure: str) -> None:
 def test_release_ids_are_random_hexadecimal(session: dpdb.Session) -> None:
     with replaced_noise(StubNoise()):
         ids = [session.dp_inconsistency(epsilon="0.1").release_id for _ in range(20)]
-        ids += [release.release_id for release in session.dp_inconsistency("all")]  # type: ignore[union-attr]
+        ids += [release.release_id for release in session.dp_inconsistency("all", epsilon=1)]  # type: ignore[union-attr]
     assert len(set(ids)) == len(ids)
     assert all(len(name) == 32 and set(name) <= set("0123456789abcdef") for name in ids)
 
@@ -278,7 +278,7 @@ def test_release_ids_are_random_hexadecimal(session: dpdb.Session) -> None:
 def test_noise_is_drawn_once_however_often_a_release_is_shown(session: dpdb.Session, measure: str, draws: int) -> None:
     noise = StubNoise()
     with replaced_noise(noise):
-        found = session.dp_inconsistency(measure)
+        found = session.dp_inconsistency(measure, epsilon=1)
         drawn = noise.draws
         for release in found if isinstance(found, tuple) else (found,):
             first = (
@@ -332,7 +332,7 @@ def test_an_interrupt_after_the_debit_gives_nothing_back(session: dpdb.Session) 
 def test_progress_names_steps_and_never_numbers() -> None:
     steps: list[str] = []
     with replaced_noise(StubNoise()), dpdb.open(TABLE, constraints=FD, progress=steps.append) as session:
-        session.dp_inconsistency("all", where="age > 1")
+        session.dp_inconsistency("all", where="age > 1", epsilon=1)
     assert steps
     assert not any(character.isdigit() for step in steps for character in step)
 
@@ -347,7 +347,7 @@ def test_empty_and_tiny_tables_give_releases(rows: int, measure: str) -> None:
     with dpdb.open(
         TABLE.slice(0, rows), constraints=[FD, "not(t1.age<0)", "not(t1.age=t2.age&t1.zip<t2.city)"]
     ) as session:
-        found = session.dp_inconsistency(measure)
+        found = session.dp_inconsistency(measure, epsilon=1)
     for release in found if isinstance(found, tuple) else (found,):
         assert release.value >= 0
         assert release.lower >= 0
@@ -369,7 +369,7 @@ def test_the_number_of_draws_does_not_depend_on_the_rows(measure: str, mechanism
     for table in (TABLE, TABLE.slice(0, 0)):
         noise = StubNoise()
         with replaced_noise(noise), dpdb.open(table, constraints=FD) as session:
-            session.dp_inconsistency(measure, mechanism=mechanism, max_degree=4)
+            session.dp_inconsistency(measure, mechanism=mechanism, max_degree=4, epsilon=1)
         counts.add(noise.draws)
     # `progressive` branches on a released number: 2 draws of Laplace after the cap, or a selection and one.
     assert len(counts) == 1 if mechanism != "progressive" else counts <= {3, 4}
@@ -387,10 +387,10 @@ def test_logging_at_the_default_level_prints_nothing() -> None:
         from dpdb.engine.slice import LocalSlice
         table = pa.table({"a": ["alice", "alice"], "b": ["x", "y"]})
         with dpdb.open(table, constraints="a -> b") as session:
-            session.dp_inconsistency("all")
+            session.dp_inconsistency("all", 1)
             LocalSlice._code = lambda self: self.database.execute("SELECT CAST('alice' AS INTEGER)")
             try:
-                session.dp_inconsistency(where="a = 'alice'")
+                session.dp_inconsistency(where="a = 'alice'", epsilon=1)
             except dpdb.DpdbError:
                 pass
     """
@@ -436,7 +436,7 @@ WORKING = """if True:
         session._table.database.value("SELECT sum(hash(range) % 7) FROM range(1000000000000)")
     table = pa.table({"a": [1, 1], "b": [1, 2]})
     with dpdb.open(table, constraints="a -> b", temp_directory=sys.argv[1], progress=progress) as session:
-        session.dp_inconsistency()
+        session.dp_inconsistency(epsilon=1)
     print("done", flush=True)
 """
 
@@ -513,7 +513,7 @@ def test_bad_epsilons_are_refused_and_cost_nothing(session: dpdb.Session, epsilo
 def test_bad_parameters_are_refused_and_cost_nothing(session: dpdb.Session, options: dict[str, object]) -> None:
     noise = StubNoise()
     with replaced_noise(noise), pytest.raises((ParameterError, PredicateError)) as caught:
-        session.dp_inconsistency(**options)  # type: ignore[call-overload]
+        session.dp_inconsistency(**{"epsilon": 1, **options})  # type: ignore[call-overload]
     assert "\n" not in str(caught.value)
     assert (session.spent(), noise.draws) == (0, 0)
 
@@ -592,7 +592,7 @@ def test_a_closed_session_spends_nothing(session: dpdb.Session) -> None:
     session.close()
     session.close()
     with pytest.raises(DpdbError):
-        session.dp_inconsistency()
+        session.dp_inconsistency(epsilon=1)
     assert session.spent() == 0
 
 

@@ -41,7 +41,7 @@ OPENED: dict[str, Callable[[str], object]] = {
     "unit": lambda bad: dpdb.open(TABLE, constraints=RULE, unit=bad, max_rows=1),
     "source": lambda bad: dpdb.open(bad, constraints=RULE),
     "table": lambda bad: dpdb.open(duckdb.connect(), table=bad, constraints=RULE),
-    "explain": lambda bad: explain(TABLE, RULE, Ask(where=f"zip = '{bad}'")),
+    "explain": lambda bad: explain(TABLE, RULE, Ask(where=f"zip = '{bad}'", epsilon=1)),
     "exact": lambda bad: exact_measures(TABLE, RULE, non_private=True, where=f"zip = '{bad}'"),
 }
 

@@ -425,7 +425,7 @@ def test_a_closed_form_that_needs_rows_says_how_many_may_come() -> None:
         for ask in (
             lambda one: one.dp_inconsistency("repair", 1),
             lambda one: one.check("not(t1.zip > t2.zip & t1.city < t2.city)  fail above 0"),
-            lambda one: one.diagnose(rules=True),
+            lambda one: one.diagnose(rules=True, epsilon=1),
         ):
             with pytest.raises(ParameterError, match="say how many may be expected with --gather-rows N"):
                 ask(session)

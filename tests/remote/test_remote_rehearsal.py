@@ -62,7 +62,7 @@ CASES: dict[str, tuple[list[str], Ask]] = {
     "slices": ([FD, "born -> died"], measure("repair", by="city", keys=[0, 1, 99])),
     "check": ([FD, ORDER, KEY], lambda session: session.check(SUITE)),
     "check of slices": ([FD, ORDER, KEY], lambda session: session.check(SUITE, by="city", keys=[0, 1])),
-    "diagnosis": ([FD, ORDER], lambda session: session.diagnose(by="city", keys=[0, 1, 2], rules=True)),
+    "diagnosis": ([FD, ORDER], lambda session: session.diagnose(by="city", keys=[0, 1, 2], rules=True, epsilon=1)),
     "discovery": ([FD], lambda session: session.discover(epsilon=1)),
 }
 UNITS: dict[str, Any] = {"no units": {}, "units": {"unit": "who", "max_rows": 2}}

@@ -274,7 +274,7 @@ def test_what_spark_might_read_differently_is_refused_before_anything_is_spent(
     )
     where = text.removeprefix("WHERE ") if text.startswith("WHERE ") else None
     with pytest.raises(error, match=words):
-        dpdb.dp_inconsistency(frame, "n -> name" if where else text, where=where, budget=1, gather_rows=9)
+        dpdb.dp_inconsistency(frame, "n -> name" if where else text, where=where, budget=1, gather_rows=9, epsilon=1)
 
 
 def test_zoned_times_need_a_session_in_utc(spark: Any) -> None:

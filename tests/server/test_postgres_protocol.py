@@ -273,6 +273,7 @@ def test_codes(served: Server) -> None:
         "SELECT value FROM dp_count('visits', 1, 'nope = 1')": "42703", "SELECT * FROM 'a.csv'": "42501",
         "SELECT value FROM dp_count('visits', 1, 'zip IN (SELECT 1)')": "22023", "SELECT * FROM public.states": "42501",
         f"SELECT {'(' * 3000}1": "54000", "ATTACH 'x'": "42501", "SELECT value FROM dp_count('visits', state)": "22023",
+        "SELECT value FROM dp_count('visits')": "22023", "SELECT value FROM dp_inconsistency('visits')": "22023",
     }  # fmt: skip
     with client(served) as wire:
         for text, code in told.items():

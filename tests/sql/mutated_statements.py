@@ -20,8 +20,8 @@ _WORDS = [
     "$1", "0", "-1", "1e400", "1e-9", "NaN", "\x00", "\u00a0", "\u200b", "\u00e9", "\ud800", "{", "}", "..", "::INT",
     "OVER ()", "ROWS FROM (", "ARRAY[", "t JOIN ", "STRUCT(a ", "9" * 401, "9" * 5_000, "(" * 50, "by := 'state'",
     "keys := ['CA']", "where := 'age > 30'", "where := 'note = (SELECT 1)'", "epsilon := 0.5", "1/0", "'x'::INT",
-    "CAST(value AS INT)", "dp_count('visits')", "dp_inconsistency('visits', 'all')", "answers.release_1", "release_1",
-    "dp_check('nightly')",
+    "CAST(value AS INT)", "dp_count('visits', 1)", "dp_inconsistency('visits', 'all', 1)", "answers.release_1",
+    "release_1", "dp_check('nightly')",
 ]  # fmt: skip
 _SIGNS = "'\"();-*/\\.,:$?\x00 \n0a\u00e9"
 

@@ -38,7 +38,7 @@ def test_nesting_that_doubles_the_work_is_refused(name: str, front_end: FrontEnd
     if name != "joins":  # no predicate has them
         predicate = f"age = {DOUBLING[name].removeprefix('SELECT ')}"
         with pytest.raises(PredicateError, match="too many possible readings"):
-            front_end.check(f"SELECT dp_count('visits', where := '{predicate}').value")
+            front_end.check(f"SELECT dp_count('visits', where := '{predicate}', epsilon := 1).value")
 
 
 @pytest.mark.heavy(family="long")
@@ -68,9 +68,12 @@ def test_what_people_write_is_far_from_the_bound() -> None:
         (f"SELECT {'9' * 60_000}x", "a number has more than 400 digits"),
         (f"SELECT dp_count('visits', epsilon := {'9' * 5_000}).value", "a number has more than 400 digits"),
         ("SELECT dp_count('visits', epsilon := 1e999999999999999999999).value", "no number that epsilon can be"),
-        ("SELECT * FROM ROWS FROM (dp_count('visits'))", "is not a table that statements may read"),
-        ("SELECT * FROM ROWS FROM (dp_count('visits'), dp_count('visits'))", "is not a table"),
-        (f"SELECT {', '.join(['dp_count($$visits$$).value'] * 101)}", "more than 100 calls"),
+        ("SELECT * FROM ROWS FROM (dp_count('visits', epsilon := 1))", "is not a table that statements may read"),
+        (
+            "SELECT * FROM ROWS FROM (dp_count('visits', epsilon := 1), dp_count('visits', epsilon := 1))",
+            "is not a table",
+        ),
+        (f"SELECT {', '.join(['dp_count($$visits$$, epsilon := 1).value'] * 101)}", "more than 100 calls"),
     ],
 )
 def test_odd_texts_are_refused_in_words(statement: str, says: str, front_end: FrontEnd) -> None:
@@ -83,9 +86,9 @@ def test_odd_texts_are_refused_in_words(statement: str, says: str, front_end: Fr
     ("statement", "error"),
     [
         (f"SELECT dp_count('visits', epsilon := '{'9' * 5_000}').value", ParameterError),
-        (f"SELECT dp_count('visits', where := 'age > {'9' * 5_000}').value", PredicateError),
-        (f"SELECT value FROM dp_count('visits', by := 'age', keys := ['{'9' * 5_000}'])", ParameterError),
-        ("SELECT value + nothing FROM dp_count('visits')", StatementRefusedError),
+        (f"SELECT dp_count('visits', where := 'age > {'9' * 5_000}', epsilon := 1).value", PredicateError),
+        (f"SELECT value FROM dp_count('visits', by := 'age', keys := ['{'9' * 5_000}'], epsilon := 1)", ParameterError),
+        ("SELECT value + nothing FROM dp_count('visits', epsilon := 1)", StatementRefusedError),
         ("SELECT upper(people) FROM states", StatementRefusedError),
         (f"SELECT {'x' * 60_000}", StatementRefusedError),
         ('SELECT state AS "a\nb\x1b[31m", nothing FROM states', StatementRefusedError),
@@ -121,7 +124,7 @@ def test_the_parser_says_nothing_on_its_own(
 @pytest.mark.heavy
 @pytest.mark.parametrize(
     "statement",
-    ["SELECT * FROM ROWS FROM (dp_count('visits'))", f"SELECT {'9' * 5_000}", DOUBLING["arrays"], "SELECT '\udcff'",
+    ["SELECT * FROM ROWS FROM (dp_count('visits', 1))", f"SELECT {'9' * 5_000}", DOUBLING["arrays"], "SELECT '\udcff'",
      "SELECT upper(1.5, 2)", f"SELECT {'(' * 30_000}"],
 )  # fmt: skip
 def test_the_command_line_gives_one_line_and_exit_code_2(
@@ -149,7 +152,7 @@ def test_closed_standard_input_is_one_line(
     assert main(command) == 2
     assert capfd.readouterr().err == "dpdb: standard input is closed; name a file, or give what it should have\n"
     with replaced_noise(CountingNoise()):
-        assert main([*command, "--quiet", "SELECT value FROM dp_count('visits')"]) == 0
+        assert main([*command, "--quiet", "SELECT value FROM dp_count('visits', epsilon := 1)"]) == 0
 
 
 @pytest.mark.heavy(family="long")

@@ -34,7 +34,9 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, which o
 ENDLESS = "WITH RECURSIVE r AS (SELECT 1 x UNION ALL SELECT x + 1 FROM r) SELECT count(*) FROM r"
 STATES = ", ".join(f"states s{k}" for k in range(24))
 ENDLESS_AND_LEGITIMATE = f"SELECT count(*) FROM {STATES}"
-ENDLESS_OVER_ANSWERS = f"SELECT count(*) FROM dp_count('visits') r, {STATES}"  # over empty answers it ends at once
+ENDLESS_OVER_ANSWERS = (
+    f"SELECT count(*) FROM dp_count('visits', epsilon := 1) r, {STATES}"  # over empty answers it ends at once
+)
 
 
 @pytest.fixture
@@ -208,7 +210,11 @@ def kill_at_random(count: int, door: FrontEnd, seed: int) -> list[str]:
     zygote = zygote_of(door._remote)
     told = []
     for k in range(count):
-        statement = (ENDLESS_OVER_ANSWERS, ENDLESS_AND_LEGITIMATE, "SELECT dp_count('visits').value FROM states")[k % 3]
+        statement = (
+            ENDLESS_OVER_ANSWERS,
+            ENDLESS_AND_LEGITIMATE,
+            "SELECT dp_count('visits', epsilon := 1).value FROM states",
+        )[k % 3]
         before, finished = door.session.spent(), 0
         running = Running(lambda statement=statement: door.run(statement))
         time.sleep(chance.random() * 0.3)
@@ -266,7 +272,7 @@ def test_a_dead_or_stopped_zygote_is_replaced(number: signal.Signals, door: Fron
     assert "the process that ran the statement ended" in str(error)
     wait_for(lambda: not is_running(worker) and not is_running(before))
     (kept,) = door.kept
-    assert door.run("SELECT value FROM dp_count('visits')").releases == (kept,)
+    assert door.run("SELECT value FROM dp_count('visits', epsilon := 1)").releases == (kept,)
     assert zygote_of(door._remote) != before
     assert (door.session.spent(), door.kept) == (1, ())
 
@@ -449,10 +455,10 @@ def test_the_same_question_at_once_is_paid_by_each_and_answered_apart(door: Fron
 def test_a_kept_answer_is_given_once(door: FrontEnd) -> None:
     for _ in range(2):
         with pytest.raises(EngineError):
-            door.run("SELECT value, measure::INT FROM dp_count('visits')")
+            door.run("SELECT value, measure::INT FROM dp_count('visits', epsilon := 1)")
     assert (door.session.spent(), len(door.kept)) == (1, 1)  # the second time it was there
-    door.run("SELECT value FROM dp_count('visits')")
-    door.run("SELECT value FROM dp_count('visits')")
+    door.run("SELECT value FROM dp_count('visits', epsilon := 1)")
+    door.run("SELECT value FROM dp_count('visits', epsilon := 1)")
     assert (door.session.spent(), door.kept) == (2, ())
 
 

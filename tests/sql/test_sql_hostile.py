@@ -86,7 +86,7 @@ def test_exhausting_statements_end_in_time(name: str, remote: RemoteDatabase) ->
 def test_all_exhausting_statements_end_in_time(name: str, remote: RemoteDatabase, door: FrontEnd) -> None:
     for statement in (EXHAUSTING[name], f"EXPLAIN {EXHAUSTING[name]}"):
         run_undecided(remote, statement, GRACE)
-        with_release = statement.replace("SELECT ", "SELECT dp_count('visits').value, ", 1)
+        with_release = statement.replace("SELECT ", "SELECT dp_count('visits', epsilon := 1).value, ", 1)
         run_all(door, [statement, with_release], SECONDS, GRACE)
 
 

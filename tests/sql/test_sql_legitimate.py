@@ -55,12 +55,16 @@ def renumbered(table: pa.Table) -> pa.Table:
 
 def test_results_are_named_after_what_was_written(front_end: FrontEnd) -> None:
     with replaced_noise(CountingNoise()):
-        table = front_end.run("SELECT (dp_count('visits')).value, dp_count('visits').lower + 1, 2 AS two").table
-    assert table.column_names == ["value", "dp_count('visits').lower + 1", "two"]
+        table = front_end.run(
+            "SELECT (dp_count('visits', epsilon := 1)).value, dp_count('visits', epsilon := 1).lower + 1, 2 AS two"
+        ).table
+    assert table.column_names == ["value", "dp_count('visits', epsilon := 1).lower + 1", "two"]
 
 
 def test_explain_shows_the_cost_and_no_size(front_end: FrontEnd) -> None:
-    rows = front_end.run("EXPLAIN SELECT r.value FROM dp_inconsistency('visits', 'all', 3) r, dp_count('visits')").table
+    rows = front_end.run(
+        "EXPLAIN SELECT r.value FROM dp_inconsistency('visits', 'all', 3) r, dp_count('visits', epsilon := 1)"
+    ).table
     assert rows.to_pylist()[0] == {"explain_key": "privacy_cost", "explain_value": "epsilon 4 by 2 releases"}
     assert "~0 rows" in rows.to_pylist()[1]["explain_value"]
 

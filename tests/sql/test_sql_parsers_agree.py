@@ -26,7 +26,7 @@ PIECES = [
     '"', "$$", "\\", "*", "visits.*", "(FROM visits)", "UNION ALL FROM visits", ", visits", "JOIN visits ON true",
     "WITH v AS (FROM visits)", "x -> x", "COLUMNS(*)", "\u00a0", "::VISITS", ".query()", "[1:2]", "EXCLUDE (x)",
     "AS visits", "OVER ()", "{'a': 1}", "LATERAL", "FILTER (WHERE 1 IN (FROM visits))", "E'\\''", "0x1F", "1e", "?",
-    "$1", "@x", "#1", "!", "main.", "answers.", "answers.release_1", "release_1", "dp_count", "dp_count('visits')",
+    "$1", "@x", "#1", "!", "main.", "answers.", "answers.release_1", "release_1", "dp_count", "dp_count('visits', 1)",
     ":= 1", "=> (FROM visits)", "VALUES (1)", "(", ")",
 ]  # fmt: skip
 TOKEN = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|\w+|\s+|.", re.DOTALL)

@@ -58,12 +58,18 @@ def test_a_statement_over_budget_is_refused_as_a_whole(folder: Path, noise: Coun
 @pytest.mark.parametrize(
     ("statement", "error"),
     [
-        ("SELECT valu FROM dp_count('visits')", StatementRefusedError),
-        ("SELECT 'x'::INT, dp_count('visits').value", StatementRefusedError),
-        ("SELECT dp_count('visits').value, dp_count('visits', where := 'ag > 1').value", UnknownColumnError),
-        ("SELECT dp_count('visits').value, dp_inconsistency('visits', 'repairs').value", ParameterError),
-        ("SELECT dp_count('visits').value, nothing('x')", StatementRefusedError),
-        ("SELECT dp_count('visits').value; SELECT", StatementRefusedError),
+        ("SELECT valu FROM dp_count('visits', epsilon := 1)", StatementRefusedError),
+        ("SELECT 'x'::INT, dp_count('visits', epsilon := 1).value", StatementRefusedError),
+        (
+            "SELECT dp_count('visits', epsilon := 1).value, dp_count('visits', where := 'ag > 1', epsilon := 1).value",
+            UnknownColumnError,
+        ),
+        (
+            "SELECT dp_count('visits', epsilon := 1).value, dp_inconsistency('visits', 'repairs', epsilon := 1).value",
+            ParameterError,
+        ),
+        ("SELECT dp_count('visits', epsilon := 1).value, nothing('x')", StatementRefusedError),
+        ("SELECT dp_count('visits', epsilon := 1).value; SELECT", StatementRefusedError),
     ],
 )
 def test_a_typo_anywhere_costs_nothing(
@@ -85,12 +91,12 @@ def test_an_answer_is_kept_for_the_corrected_statement(folder: Path, noise: Coun
         FrontEnd(session, "visits") as door,
     ):
         with pytest.raises(EngineError, match="Could not convert"):
-            door.run("SELECT value, measure::INT FROM dp_count('visits')")
+            door.run("SELECT value, measure::INT FROM dp_count('visits', epsilon := 1)")
         assert (session.spent(), noise.draws, len(door.kept)) == (1, 1, 1)
         kept = door.kept[0]
         answer = door.run("SELECT release_id FROM dp_count('visits', epsilon := 1.0)").table.to_pylist()
         assert (answer, session.spent(), noise.draws, door.kept) == ([{"release_id": kept.release_id}], 1, 1, ())
-        door.run("SELECT release_id FROM dp_count('visits')")  # asked again it is a new release
+        door.run("SELECT release_id FROM dp_count('visits', epsilon := 1)")  # asked again it is a new release
         assert (session.spent(), noise.draws) == (2, 2)
 
 
@@ -105,7 +111,9 @@ def test_answers_made_before_a_failing_release_are_kept(
         with monkeypatch.context() as patch:
             patch.setattr("dpdb.release.measure_part.MeasurePart.answers", broken)
             with pytest.raises(EngineError, match="after its budget was debited") as caught:
-                door.run("SELECT c.value, r.value FROM dp_count('visits') c, dp_inconsistency('visits') r")
+                door.run(
+                    "SELECT c.value, r.value FROM dp_count('visits', 1) c, dp_inconsistency('visits', epsilon := 1) r"
+                )
         assert "canary" not in str(caught.value)
         assert [release.measure for release in door.kept] == ["count"]
 
@@ -168,7 +176,7 @@ def test_preparing_checks_everything_and_spends_and_reads_nothing(
         charge = session.prepare(Ask("all", 0.75, where="age > 30")).charge
         assert (charge.epsilon, session.spent(), noise.draws) == (750_000_000, 0, 0)
         with pytest.raises(PredicateError):
-            session.prepare(Ask("count", where="error(note)"))
+            session.prepare(Ask("count", where="error(note)", epsilon=1))
         session.check_together([charge])
         with pytest.raises(BudgetExceededError):
             session.check_together([charge, charge])
@@ -200,9 +208,9 @@ def test_a_result_that_is_too_large_keeps_the_answer(
     monkeypatch.setattr("dpdb.doors.sql.front_end.Limits", functools.partial(Limits, rows=20))
     with dpdb.open(folder / "visits.parquet", constraints=RULE) as session, FrontEnd(session, "visits") as door:
         with pytest.raises(StatementRefusedError, match="more than 20 rows; nothing was spent"):
-            door.run(f"SELECT x FROM {MANY} t(x), (SELECT dp_count('visits').value)")
+            door.run(f"SELECT x FROM {MANY} t(x), (SELECT dp_count('visits', epsilon := 1).value)")
         with pytest.raises(EngineError, match="more than 20 rows"):
-            door.run(f"SELECT x FROM {MANY} t(x), dp_count('visits')")
+            door.run(f"SELECT x FROM {MANY} t(x), dp_count('visits', epsilon := 1)")
         assert (session.spent(), len(door.kept)) == (1, 1)
-        assert door.run("SELECT value FROM dp_count('visits')").table.to_pylist() == [{"value": 6.0}]
+        assert door.run("SELECT value FROM dp_count('visits', epsilon := 1)").table.to_pylist() == [{"value": 6.0}]
         assert (session.spent(), noise.draws, door.kept) == (1, 1, ())

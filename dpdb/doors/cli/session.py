@@ -47,17 +47,10 @@ def asked(options: argparse.Namespace, function: str) -> Ask:
     ParameterError
         As for `Ask`.
     """
-    given = {name: value for name, value in vars(options).items() if name in OPTIONS}
-    if given["epsilon"] is None:
-        del given["epsilon"]  # its default, or rho
-    return Ask.called(function, {**given, "keys": keys(options)})
-
-
-def asked_at_a_cost(options: argparse.Namespace, function: str) -> Ask:
-    """Return the request of a command that releases; errors as `asked`, and where neither epsilon nor rho is given."""
-    if options.epsilon is None and options.rho is None:
+    if options.epsilon is None and options.rho is None:  # as `Ask`, in the words of the command line
         raise ParameterError("what a release costs is never a default: give --epsilon, or --rho on a zcdp ledger")
-    return asked(options, function)
+    given = {name: value for name, value in vars(options).items() if name in OPTIONS}
+    return Ask.called(function, {**given, "keys": keys(options)})
 
 
 def step_bar(options: argparse.Namespace, steps: int) -> Progress:

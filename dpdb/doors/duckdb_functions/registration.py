@@ -53,13 +53,10 @@ _TYPES: Mapping[Kind, str] = {
     "flag": "VARCHAR",
 }  # fmt: skip
 # What is spent, where nothing is by default: as text, which can be told from NULL where it is left out.
-_OF_OPTION: Mapping[str, str] = {name: _TYPES[option.metadata["kind"]] for name, option in OPTIONS.items()} | {
-    "rho": "VARCHAR"
-}
-_OF_CHECK: Mapping[str, str] = {option: _TYPES[CHECK_KINDS[option]] for option in CHECK_PARAMETERS.values()} | {
-    "epsilon": "VARCHAR",
-    "rho": "VARCHAR",
-}
+_SPENT = ("epsilon", "rho")
+_AS_TEXT = dict.fromkeys(_SPENT, "VARCHAR")
+_OF_OPTION: Mapping[str, str] = {name: _TYPES[option.metadata["kind"]] for name, option in OPTIONS.items()} | _AS_TEXT
+_OF_CHECK: Mapping[str, str] = {option: _TYPES[CHECK_KINDS[option]] for option in CHECK_PARAMETERS.values()} | _AS_TEXT
 # Columns and their keys are a value or a list: they come as JSON.
 _OF_DIAGNOSIS: Mapping[str, str] = {
     name: "VARCHAR" if kind in ("amount", "columns", "lists") else _TYPES[kind] for name, kind in DIAGNOSE_KINDS.items()
@@ -97,7 +94,7 @@ def check_macros(function: str) -> str:
 
 def _table_macro(name: str, function: str, names: Sequence[str], options: str, **own: str) -> str:
     call = f"{function}({options}, {TABLE}::VARCHAR, current_database(), current_schema(), txid_current())"
-    spent = {known: f"'{LEFT_OUT}'" for known in ("epsilon", "rho") if known in names}
+    spent = {known: f"'{LEFT_OUT}'" for known in _SPENT if known in names}
     defaults = {**dict.fromkeys(names[1:], "NULL"), **spent, **own}
     head = f"CREATE TEMP MACRO {name}({names[0]}, {', '.join(map('{} := {}'.format, defaults, defaults.values()))})"
     return f"{head} AS TABLE SELECT unnest({call}, max_depth := 2);\n"
@@ -111,8 +108,7 @@ def release_macros(function: str) -> str:
 def _macros(name: str, function: str) -> str:
     parameters = PARAMETERS[name]
     defaults = {known: exp.convert(OPTIONS[option].default).sql("duckdb") for known, option in parameters.items()}
-    if "rho" in parameters:
-        defaults["rho"] = f"'{LEFT_OUT}'"
+    defaults |= {known: f"'{LEFT_OUT}'" for known in _SPENT if known in parameters}
     if name == "dp_inconsistency":
         names = [*defaults]
         names.insert(names.index("label"), _CONSTRAINTS)
@@ -272,20 +268,21 @@ def register(
     as a struct, and is refused where there are several (`by_column`, measure ``'all'``). Arguments, in order, with
     their defaults::
 
-        dp_inconsistency(table_name, measure 'repair', epsilon 1.0, where_clause, by_column, group_keys, mechanism,
+        dp_inconsistency(table_name, measure 'repair', epsilon, where_clause, by_column, group_keys, mechanism,
                          confidence 0.95, max_degree, run_id, theta, constraints, label, rate false,
                          each_constraint false, rho)
-        dp_count(table_name, epsilon 1.0, where_clause, by_column, group_keys, confidence 0.95, run_id, label, rho)
+        dp_count(table_name, epsilon, where_clause, by_column, group_keys, confidence 0.95, run_id, label, rho)
         dp_check(suite, epsilon 1, confidence 0.99, certain 'fail', run_id, label, where_clause, by_column, group_keys,
                  date, within, rho, sizes false, table_name)
-        dp_diagnose(table_name, by_column, group_keys, epsilon 1, top 3, expected, rules false, where_clause,
+        dp_diagnose(table_name, by_column, group_keys, epsilon, top 3, expected, rules false, where_clause,
                     confidence 0.95, run_id, label, measure 'repair')
 
     ``FROM dp_check('nightly')`` runs a suite of checks that is registered under this name, with a row for each check;
     one that the table's ledger keeps under it runs as it was opened, and costs nothing. ``date => '2026-11-21'``
     is what ``{date}`` stands for in it.
 
-    NULL leaves an argument out, except `epsilon`, `rho` and `measure`, where it is refused.
+    NULL leaves an argument out, except `epsilon`, `rho` and `measure`, where it is refused. What releases and diagnoses
+    cost has no default: epsilon, or rho on a zcdp ledger, is given.
 
     Whoever holds the connection holds the data: this is a convenience for owners, not a boundary.
 

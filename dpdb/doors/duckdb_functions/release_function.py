@@ -74,8 +74,6 @@ def read_call(
     if table is None:
         raise ParameterError("table_name is NULL: name the table to measure")
     given = _given(function, {name: options[name] for name in PARAMETERS[function].values()})
-    if "rho" in given and given["epsilon"] == Ask.epsilon:  # the default, which is not asked for
-        del given["epsilon"]
     if one_row and (given.get("measure") == "all" or "by" in given or given.get("each_constraint")):
         raise ParameterError(f"this call has several answers; ask for them as rows: SELECT * FROM {function}(...)")
     return Call(table, Ask.called(function, given), constraints)

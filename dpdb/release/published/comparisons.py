@@ -347,7 +347,7 @@ def check_gates(releases: Iterable[ReleaseFields], gates: Sequence[Gate]) -> tup
     Examples
     --------
     >>> import dpdb
-    >>> r = dpdb.dp_inconsistency("examples/data/hospital.parquet", "examples/data/hospital.dcs.txt", "repair")
+    >>> r = dpdb.dp_inconsistency("examples/data/hospital.parquet", "examples/data/hospital.dcs.txt", "repair", 1)
     >>> (result,) = check_gates([r], [Gate("repair", 100_000)])
     >>> result.passed, result.beyond_noise
     (True, True)

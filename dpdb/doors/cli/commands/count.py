@@ -26,16 +26,16 @@ def add_count(commands: Any) -> None:
         help="beside --private-parent: the rules that say which of its rows belong to a unit",
     )
     declared_options(parser)
-    slice_options(parser)
+    slice_options(parser, default="")
     answer_options(parser, verbose=True)
 
 
 def run(options: argparse.Namespace) -> None:
     """Release the number of rows of the table, of a slice, or of one slice per key."""
-    from dpdb.doors.cli.session import asked_at_a_cost
+    from dpdb.doors.cli.session import asked
     from dpdb.doors.cli.texts import releases_text
 
-    ask = asked_at_a_cost(options, "dp_count")
+    ask = asked(options, "dp_count")
     with AnswerOutput.of(options) as output, _session(options) as session:
         releases = session.release(ask, who=options.who)
         output.show(releases_text(releases, options.format, options.verbose), releases)

@@ -37,6 +37,8 @@ def run(options: argparse.Namespace) -> None:
     from dpdb.doors.cli.session import asked
     from dpdb.release.explain import explain
 
+    if options.epsilon is None and options.rho is None:
+        options.epsilon = "1"  # it spends nothing
     explained = explain(
         options.source,
         ask=asked(options, "dp_inconsistency"),

@@ -50,11 +50,11 @@ def add_measure(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Release, print, and compare with the gates."""
-    from dpdb.doors.cli.session import asked_at_a_cost, run_session
+    from dpdb.doors.cli.session import asked, run_session
     from dpdb.doors.cli.texts import releases_text
     from dpdb.measures import measures_named
 
-    ask = asked_at_a_cost(options, "dp_inconsistency")
+    ask = asked(options, "dp_inconsistency")
     gates = thresholds(options, ask.measures)
     with AnswerOutput.of(options) as output, run_session(options, _STEPS) as session:
         releases = session.release(ask, who=options.who)
