@@ -115,6 +115,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
     },
     "dpdb.ledger": {
         "dpdb.ledger.amounts": "in_words",
+        "dpdb.ledger.kept_suites": "kept_otherwise",
         "dpdb.ledger.ledger": "Ledger",
         "dpdb.ledger.ledger_analysts": "RecordedAnalyst",
         "dpdb.ledger.lines": (

@@ -8,6 +8,7 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.ledger.amounts import in_words as in_words
+    from dpdb.ledger.kept_suites import kept_otherwise as kept_otherwise
     from dpdb.ledger.ledger import Ledger as Ledger
     from dpdb.ledger.ledger_analysts import RecordedAnalyst as RecordedAnalyst
     from dpdb.ledger.lines import (

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from dpdb.errors import LedgerError, ParameterError, RunIdError, SuiteEndedError
 from dpdb.ledger.books import Books
 from dpdb.ledger.debit import Asked, Written, debit, forget, settlement_rows, used_by_another
+from dpdb.ledger.kept_suites import kept_otherwise
 from dpdb.ledger.limits import refuse_retired
 from dpdb.ledger.lines import RecordedLevel, RecordedRearm, RecordedSuite
 from dpdb.ledger.quotas import refuse_rights
@@ -204,15 +205,9 @@ def _refuse_other_suite(books: Books, suite: KnownSuite, opened: Opened) -> None
     state, number = books.state, suite.line.entry
     other = [] if state.debited(number) == opened.charge else ["epsilon"]
     other += ["rows"] if state.entry(number).predicate != region_to_text(opened.predicate) else []
-    if suite.line.spec != opened.spec:
-        there, here = ({**json.loads(text)} for text in (suite.line.spec, opened.spec))
-        other += sorted(key for key in there.keys() | here.keys() if there.get(key) != here.get(key))
-    if other:
-        words = ", ".join(dict.fromkeys(other))
-        raise LedgerError(
-            f"{books.file.shown}: kept suite {suite.line.name!r} was opened with other {words}; ask for the "
-            "same, or open another one under a new name; nothing was spent"
-        )
+    words = kept_otherwise(suite.line.spec, opened.spec, other)
+    if words is not None:
+        raise LedgerError(f"{books.file.shown}: kept suite {suite.line.name!r} {words}; nothing was spent")
 
 
 def _writes(books: Books, opened: Opened) -> Callable[[Written], None]:

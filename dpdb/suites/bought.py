@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from dpdb.engine import Progress
 from dpdb.errors import LedgerError, ParameterError
-from dpdb.ledger import RecordedLevel, RecordedRearm, SuiteReservation
+from dpdb.ledger import RecordedLevel, RecordedRearm, SuiteReservation, kept_otherwise
 from dpdb.privacy import as_float, check_samplers, format_epsilon, parse_epsilon
 from dpdb.release import Epsilon, PrivateSlices, SuiteLevel
 from dpdb.suites.check import CheckRun, standing
@@ -112,11 +112,10 @@ def _paid(run: BoughtRun) -> BoughtRun:
 
 def _refuse_other_suite(run: CheckRun, name: str, spec: str | None) -> None:
     """Refuse numbers under the name of a suite that was kept with other values than the caller gives now."""
-    there, here = json.loads(spec or run.spec), json.loads(run.spec)
-    if other := sorted(key for key in there.keys() | here.keys() if there.get(key) != here.get(key)):
+    words = kept_otherwise(spec or run.spec, run.spec)
+    if words is not None:
         raise ParameterError(
-            f"kept suite {name!r} was opened with other {', '.join(other)}; numbers are bought for what it has left "
-            "open: ask for the same; nothing was spent"
+            f"kept suite {name!r} {words}; numbers are bought for what it has left open; nothing was spent"
         )
 
 

@@ -151,7 +151,11 @@ def kept_words(found: Mapping[str, Any]) -> str:
     """
     if found.get("capped"):
         return f"{found['suite']!r} is closed, because all that it had left bought numbers: {cost_words(found)}"
-    return f"Kept as {found['suite']!r}: epsilon {found['epsilon_reserved']:g} stays reserved until it is closed"
+    dated = any("{date}" in str(check["rule"]) for check in found["checks"])
+    of_day = ", for this {date} alone (other days are other rules)" if dated else ""
+    return (
+        f"Kept as {found['suite']!r}{of_day}: epsilon {found['epsilon_reserved']:g} stays reserved until it is closed"
+    )
 
 
 def capped_words(found: Mapping[str, Any]) -> list[str]:

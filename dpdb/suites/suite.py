@@ -186,11 +186,18 @@ def _checks_of(line: ConstraintLine, day: datetime.date | None) -> Iterator[Suit
     if not line.constraints:
         yield SuiteLine(line.name or line.text, None, where, line.statistic, limits, line.text, number)
     for rule in line.constraints:
-        text = line.text if len(line.constraints) == 1 else rule.text or str(rule)
+        text = line.text if len(line.constraints) == 1 else _undated(rule.text or str(rule), line, day)
         name = line.name or text
         if line.name is not None and len(line.constraints) > 1:
             name = f"{line.name} ({text})"
         yield SuiteLine(name, rule, where, line.statistic, limits, text, number)
+
+
+def _undated(text: str, line: ConstraintLine, day: datetime.date | None) -> str:
+    """Return the text of one of several rules, by which a check is known on every day, with `{date}` for the day."""
+    if day is None or "{date}" not in line.text:
+        return text
+    return re.sub(rf"(?<!')\b{day.isoformat()}\b(?!')", "{date}", text)
 
 
 def _condition(line: ConstraintLine, day: datetime.date | None) -> str | None:

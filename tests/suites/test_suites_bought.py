@@ -425,7 +425,7 @@ def test_numbers_are_bought_for_the_suite_that_is_kept_and_no_other() -> None:
     checked(run_id="monday")
     Path("other.txt").write_text(SUITE.replace("above 0", "above 10"))
     for options, other in (
-        ({"suite": "other.txt"}, "checks"),
+        ({"suite": "other.txt"}, "rules or limits"),
         ({"where": "c0 = 1"}, "where"),
         ({"epsilon": 2}, "epsilon"),
     ):

@@ -124,7 +124,7 @@ def test_a_statistic_that_is_counted_otherwise_elsewhere_is_refused(monkeypatch:
     killed_run("tuesday", monkeypatch)
     spent = budget()
     monkeypatch.setattr(LocalTable, "exact_statistic", lambda *_, **__: None)
-    with pytest.raises(LedgerError, match=r"'nightly' was opened with other checks, mechanism;"):
+    with pytest.raises(LedgerError, match=r"'nightly' was opened with other rules or limits, mechanism;"):
         kept("wednesday")
     with pytest.raises(LedgerError, match="'tuesday' was used for another request"):
         check(run_id="tuesday")
@@ -290,3 +290,49 @@ def test_checks_that_a_ledger_could_not_tell_apart_are_refused(suite: str, optio
         check(suite, **options)
     assert str(refused.value) == words
     assert budget() == 0
+
+
+DATED = (
+    "ofrules: zip -> city WHERE day = {date}  fail above 300",
+    "ofrows: row_count WHERE day = {date}  fail below 10",
+    "ofboth: zip -> city, id WHERE day = {date}  fail above 300",
+    "share: CHECK (id >= 0) WHERE day = {date}  fail above 50% of selected",
+)
+
+
+@pytest.mark.parametrize("line", DATED)
+def test_a_kept_suite_about_a_day_says_so_at_once_and_on_every_other_day(
+    line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    days = pa.array(["2026-11-09", "2026-11-10"] * (ROWS // 2)).cast(pa.date32())
+    pq.write_table(pq.read_table("t.parquet").append_column("day", days), "t.parquet")
+    Path("suite.txt").write_text(line + "\n")
+    command = ["check", "t.parquet", "suite.txt", "--ledger", "t.ledger", "--keep", "daily", "--date"]
+    names = []
+    for _ in range(2):  # of one day it goes on
+        assert main([*command, "2026-11-09"]) == 0
+        out, _ = capsys.readouterr()
+        assert "Kept as 'daily', for this {date} alone (other days are other rules): epsilon 1 stays reserved" in out
+        assert "2026" not in out  # a check has one name on all days
+        names.append(out.splitlines()[1])
+    spent = budget()
+    for numbers in ([], ["--numbers", "0.5"]):
+        assert main([*command, "2026-11-10", *numbers]) == 2
+        _, err = capsys.readouterr()
+        assert (
+            "kept suite 'daily' was opened for another day: its rules have {date}, and one name keeps the rules of one "
+            "day; ask for that day, or check each day in a run of its own that is not kept, or keep rules without "
+            "{date}"
+        ) in err
+        assert "nothing was spent" in err
+    assert budget() == spent
+    Path("suite.txt").write_text(line.replace("fail", "warn") + "\n")
+    assert main([*command, "2026-11-10"]) == 2  # not only the day differs
+    assert "was opened with other rules or limits; ask for the same" in capsys.readouterr().err
+
+
+def test_a_text_in_quotes_is_no_place_for_a_day() -> None:
+    """Nor is what only looks like the day: the rule's own text stays."""
+    suite = load_suite("zip -> city, id WHERE note = '2026-11-09' AND day = {date}", date="2026-11-09")
+    texts = [each.text for each in suite.lines]
+    assert texts == [f"zip -> {name} WHERE note = '2026-11-09' AND day = {{date}}" for name in ("city", "id")]
