@@ -15,7 +15,8 @@ import numpy as np
 from dpdb.graph.blocks.block_constraint import BlockConstraint, ListedConstraint, by_class, by_edges, by_order
 from dpdb.graph.blocks.block_degrees import counted_by_sums, counted_from_minority
 from dpdb.graph.blocks.block_graph import BlockGraph
-from dpdb.graph.blocks.block_scans import Matching, witness_count
+from dpdb.graph.blocks.block_matching import crown
+from dpdb.graph.blocks.block_scans import witness_count
 from dpdb.graph.blocks.range_matching import range_matching
 from dpdb.graph.grouping import factorize
 from dpdb.graph.listed.edge_graph import Adjacency, complete_matching, twice_fractional_cover
@@ -54,8 +55,9 @@ def load_block_kernels(statistic: str, *, ordered: bool, listed: bool, alone: bo
     elif statistic == "witnesses":
         finished(witness_count(graph.blocks, 1))
     elif statistic == "twice_fractional_cover":
-        finished(Matching(graph.blocks, graph.cover).start())
-        finished(Matching(graph.blocks, graph.cover).grow())
+        finished(crown(graph.blocks, graph.cover))
+        if listed:
+            constraints[-1].of_rows(np.arange(4))
         _load_range_matching(ordered)
     else:
         _load_truncation(graph.adjacency)

@@ -16,7 +16,7 @@ from peak import peak_gigabytes
 
 from dpdb.graph import BlockGraph, by_order, load_block_kernels
 from dpdb.graph.blocks.block_degrees import counted_from_minority
-from dpdb.graph.blocks.block_scans import maximum_matching
+from dpdb.graph.blocks.block_matching import maximum_matching
 from dpdb.graph.steps import finished
 
 rows, values, correlation, statistic, way = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), *sys.argv[4:6]

@@ -23,7 +23,7 @@ from dpdb.graph import (
     steps,
 )
 from dpdb.graph.blocks.block_degrees import counted_by_sums, counted_from_minority
-from dpdb.graph.blocks.block_scans import maximum_matching
+from dpdb.graph.blocks.block_matching import maximum_matching
 from dpdb.graph.blocks.range_matching import range_matching
 from dpdb.graph.grouping import factorize, sorted_by
 from dpdb.graph.steps import finished

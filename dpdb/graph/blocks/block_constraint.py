@@ -81,7 +81,7 @@ class BlockConstraint:
         Parameters
         ----------
         rows
-            The rows; each group of the constraint has all of its rows among them, or none.
+            The rows. Those of a group's majority are still without conflicts among themselves, but need not be more.
         group, x : optional
             The arrays to write the result's `group` and `x` to (default: new ones).
         """
@@ -324,6 +324,10 @@ class ListedConstraint:
         second = self.near.neighbours.astype(np.int64)
         ascending = first < second
         return np.asarray(first[ascending] * count + second[ascending])
+
+    def of_rows(self, rows: NDArray[np.int64]) -> ListedConstraint:
+        """Return the constraint among some rows, ascending."""
+        return ListedConstraint(self.near.induced(rows))
 
     def uncovered(self, covered: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Choose rows so that each conflict has a row among them or among the covered ones.

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from dpdb.graph import steps
 from dpdb.graph.blocks.block_constraint import BlockConstraint, ListedConstraint, Lists, by_class
 from dpdb.graph.blocks.block_degrees import block_degrees
-from dpdb.graph.blocks.block_scans import BlockProjection, maximum_matching, witness_count
+from dpdb.graph.blocks.block_matching import crown, maximum_matching
+from dpdb.graph.blocks.block_scans import BlockProjection, witness_count
 from dpdb.graph.blocks.range_matching import dense, range_matching
 from dpdb.graph.listed.edge_graph import Adjacency, adjacency_of
 from dpdb.graph.listed.listed_edges import Batch, DegreeSummary, ProjectedCounts, check_thetas
@@ -189,9 +190,22 @@ class BlockGraph:
 
     def twice_fractional_cover(self) -> int:
         """See `dpdb.graph.twice_fractional_cover`."""
-        if not self._listed and dense(self._with_blocks, self._node_count):
+        if self._is_dense:
+            return self._maximum_matching()
+        heads, rest = finished(crown(self.blocks, self.cover))
+        return 2 * heads + (self._among(rest)._maximum_matching() if rest.size else 0)
+
+    def _maximum_matching(self) -> int:
+        if self._is_dense:
             return finished(range_matching(self._with_blocks, self._node_count))
         return finished(maximum_matching(self.blocks, self.cover))
+
+    @cached_property
+    def _is_dense(self) -> bool:
+        return not self._listed and dense(self._with_blocks, self._node_count)
+
+    def _among(self, rows: NDArray[np.int64]) -> BlockGraph:
+        return BlockGraph(rows.size, [constraint.of_rows(rows) for constraint in self._constraints], self._tested)
 
     def with_partners(self, rows: NDArray[np.bool_]) -> BlockGraph:
         """Return the graph with a further row for each of some rows, in conflict with that row alone.

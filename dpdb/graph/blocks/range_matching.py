@@ -17,7 +17,7 @@ Ints = NDArray[np.int32]
 
 
 def dense(constraints: Sequence[BlockConstraint], row_count: int) -> bool:
-    """Return whether `range_matching` is faster than `block_scans.maximum_matching`. Changes time, never the result.
+    """Return whether `range_matching` is faster than `block_matching.maximum_matching`. Changes time, never the result.
 
     The latter is fast where few rows cover all conflicts: matching each of these on both sides ends it at once. With
     more than half of the rows in the cover that cannot be, and its searches look at all rows that they meet, also at

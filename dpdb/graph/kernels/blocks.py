@@ -413,7 +413,7 @@ def match_greedily(
         Whether a row is in the cover or taken, so that it is no free partner; updated.
     left_partner, right_partner : int32 (rows,)
         Partners of the left and of the right copies; filled in.
-    looks : int64 (1,)
+    looks : int64 (3,)
         Scratch.
     first, work : int
         The first row to serve, and how many rows to look at before the kernel returns.
@@ -422,6 +422,7 @@ def match_greedily(
     u = first
     while u < cover.shape[0] and looks[0] < work:
         if cover[u]:
+            looks[1:] = 0
             v = _take(blocks, u, longs, shorts, left, gone, looks)
             if v >= 0:
                 left_partner[u], right_partner[v], left_partner[v], right_partner[u] = v, u, u, v
@@ -436,7 +437,6 @@ def find_paths(
     longs: Ints,
     shorts: Ints,
     left: Remaining,
-    ahead: Ahead,
     visited: NDArray[np.bool_],
     right_partner: Ints,
     root: Ints,
@@ -456,38 +456,30 @@ def find_paths(
         Jumps over the places in `members` and `short` whose rows are visited.
     left : Remaining
         The minority rows that are not visited.
-    ahead : Ahead
-        Scratch.
     visited : bool (rows,)
         Whether a right copy is visited.
     right_partner : int32 (rows,)
         Partners of the right copies, or -1.
     root : int32 (rows,)
-        The left copy in which the search began, of a row in the queue.
+        Of a left copy in the queue, the place in it of the copy in which its search began.
     parent : int32 (rows,)
         The left copy from which a visited right copy was reached.
-    end_of : int32 (rows,)
-        `end_of[root]` is the free right copy that the search reached, or -1.
+    end_of : int32 (roots,)
+        The free right copy that the search from a root reached, or -1.
     queue : int32 (rows,)
-        Left copies to search from; added to.
+        Left copies to search from, the roots first; added to.
     state : int64 (2,)
         How many of the queue are done, how many there are.
-    looks : int64 (1,)
-        Scratch.
+    looks : int64 (3,)
+        Scratch; the last two keep how far the lists of the next left copy are read, and are 0 at first.
     work : int
         Rows to look at before the kernel returns.
     """
     looks[0] = 0
-    head, tail, size = state[0], state[1], ahead.rows.shape[0]
-    start, seen = head, head
+    head, tail = state[0], state[1]
     while head < tail:
-        if head == seen:
-            start, seen = head, min(head + size, tail)
-            for i in range(size):
-                ahead.rows[i] = queue[min(head + i, tail - 1)]
-            look_ahead(blocks, left, ahead)
         u = np.int64(queue[head])
-        while (blocks.minority[u] or ahead.bits[head - start] != 0) and end_of[root[u]] < 0:
+        while end_of[root[u]] < 0:
             if looks[0] >= work:
                 state[0], state[1] = head, tail
                 return False
@@ -502,6 +494,7 @@ def find_paths(
                 root[w] = root[u]
                 queue[tail] = w
                 tail += 1
+        looks[1:] = 0
         head += 1
         looks[0] += 1
     return True
@@ -510,28 +503,25 @@ def find_paths(
 @kernel
 def extend_matching(
     left_partner: Ints, right_partner: Ints, parent: Ints, end_of: Ints, queue: Ints, first: int, last: int
-) -> int:
-    """Grow the matching along the paths from `queue[first:last]`, which are disjoint; returns by how much.
+) -> None:
+    """Grow the matching along the paths from `queue[first:last]`, which are disjoint.
 
     Parameters
     ----------
     left_partner, right_partner : int32 (rows,)
         Partners of the left and of the right copies, or -1; updated.
-    parent, end_of, queue : int32 (rows,)
+    parent, end_of, queue : int32
         As `find_paths` left them.
     first, last : int
-        The range of the queue.
+        The range of the roots.
     """
-    grown = 0
     for i in range(first, last):
-        v = end_of[queue[i]]
-        grown += v >= 0
+        v = end_of[i]
         while v >= 0:
             along = parent[v]
             following = left_partner[along] if along != queue[i] else -1
             left_partner[along], right_partner[v] = v, along
             v = following
-    return grown
 
 
 @kernel
@@ -544,11 +534,15 @@ def _take(
     gone: NDArray[np.bool_],
     looks: NDArray[np.int64],
 ) -> int:
-    """Return a row in conflict with u that is not gone, and mark it gone; -1 if none. Adds to `looks` the rows read."""
+    """Return a row in conflict with u that is not gone, and mark it gone; -1 if none.
+
+    `looks` has the number of rows read, to which this adds, the constraint at which the lists of u are read on, and the
+    place in its list, 0 for its beginning: rows before it are gone or not in conflict, which stays so.
+    """
     seen = 0
     taken = np.int64(-1)
     place: Number
-    for k in range(blocks.group.shape[0]):
+    for k in range(looks[1], blocks.group.shape[0]):
         group = blocks.group[k, u]
         if group < 0:
             continue
@@ -560,6 +554,8 @@ def _take(
                 continue
             listed, jumps = blocks.short[k], shorts[k]
             place, end = np.int64(blocks.short_starts[k, group]), np.int64(blocks.short_starts[k, group + 1])
+        if k == looks[1]:
+            place = max(place, looks[2])
         place = _next_kept(jumps, listed, gone, place, end)
         while place < end:
             v = np.int64(listed[place])
@@ -571,6 +567,7 @@ def _take(
                 break
             place = _next_kept(jumps, listed, gone, place + 1, end)
         if taken >= 0:
+            looks[1], looks[2] = k, place
             break
     looks[0] += seen + 1
     return int(taken)
