@@ -15,7 +15,6 @@ import numpy as np
 from dpdb.graph.blocks.block_constraint import BlockConstraint, ListedConstraint, by_class, by_edges, by_order
 from dpdb.graph.blocks.block_degrees import counted_by_sums, counted_from_minority
 from dpdb.graph.blocks.block_graph import BlockGraph
-from dpdb.graph.blocks.block_matching import crown
 from dpdb.graph.blocks.block_scans import witness_count
 from dpdb.graph.blocks.range_matching import range_matching
 from dpdb.graph.grouping import factorize
@@ -55,6 +54,8 @@ def load_block_kernels(statistic: str, *, ordered: bool, listed: bool, alone: bo
     elif statistic == "witnesses":
         finished(witness_count(graph.blocks, 1))
     elif statistic == "twice_fractional_cover":
+        from dpdb.graph.blocks.block_matching import crown
+
         finished(crown(graph.blocks, graph.cover))
         if listed:
             constraints[-1].of_rows(np.arange(4))

@@ -23,12 +23,14 @@ from dpdb.graph import (
     steps,
 )
 from dpdb.graph.blocks.block_degrees import counted_by_sums, counted_from_minority
-from dpdb.graph.blocks.block_matching import maximum_matching
+from dpdb.graph.blocks.block_matching import crown, maximum_matching
 from dpdb.graph.blocks.range_matching import range_matching
 from dpdb.graph.grouping import factorize, sorted_by
 from dpdb.graph.steps import finished
 
 THETAS = [1, 2, 3, 4, 6, 9, 1000]
+CROWNS: list[tuple[int, int]] = []
+"""Heads of the crowns that were found, and rows that they left."""
 
 
 def agree(seed: int) -> int:
@@ -69,6 +71,11 @@ def dense_ways_agree(
         ways.append(range_matching(plain, rows))
     for matching in ways:
         assert finished(matching) == edges.twice_fractional_cover()
+    heads, rest = finished(crown(blocks.blocks, blocks.cover))
+    left = BlockGraph(rest.size, [constraint.of_rows(rest) for constraint in constraints])
+    assert 2 * heads + finished(maximum_matching(left.blocks, left.cover)) == edges.twice_fractional_cover()
+    assert heads <= np.count_nonzero(blocks.cover)
+    CROWNS.append((heads, rest.size))
     earlier: dict[int, BlockConstraint] = {}
     for k, constraint in enumerate(constraints):
         if isinstance(constraint, BlockConstraint):
@@ -83,6 +90,7 @@ def dense_ways_agree(
 def test_all_statistics_equal_those_of_the_edge_stream(record_property: pytest.FixtureRequest) -> None:
     edges = [agree(seed) for seed in fifth(range(150))]
     record_property("graphs", len(edges))  # type: ignore[operator]
+    assert sum(heads > 0 and left > 0 for heads, left in CROWNS) > of_all(15)  # both parts matter
     assert sum(edges) > of_all(3_000)  # the tables are not trivially clean
 
 

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from dpdb.graph import steps
 from dpdb.graph.blocks.block_constraint import BlockConstraint, ListedConstraint, Lists, by_class
 from dpdb.graph.blocks.block_degrees import block_degrees
-from dpdb.graph.blocks.block_matching import crown, maximum_matching
 from dpdb.graph.blocks.block_scans import BlockProjection, witness_count
 from dpdb.graph.blocks.range_matching import dense, range_matching
 from dpdb.graph.listed.edge_graph import Adjacency, adjacency_of
@@ -192,12 +191,16 @@ class BlockGraph:
         """See `dpdb.graph.twice_fractional_cover`."""
         if self._is_dense:
             return self._maximum_matching()
+        from dpdb.graph.blocks.block_matching import crown
+
         heads, rest = finished(crown(self.blocks, self.cover))
         return 2 * heads + (self._among(rest)._maximum_matching() if rest.size else 0)
 
     def _maximum_matching(self) -> int:
         if self._is_dense:
             return finished(range_matching(self._with_blocks, self._node_count))
+        from dpdb.graph.blocks.block_matching import maximum_matching
+
         return finished(maximum_matching(self.blocks, self.cover))
 
     @cached_property

@@ -2,20 +2,22 @@
 
 Each row has a left and a right copy; two rows in conflict join the left copy of each with the right one of the other.
 
-Most rows of a large table are settled without a search for such a matching, by a crown (`crown`): what remains is small.
+A crown settles most rows of a large table without a search for such a matching: what remains is small.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.graph import steps
 from dpdb.graph.blocks.block_scans import minorities, no_jumps
-from dpdb.graph.kernels.blocks import Blocks
 from dpdb.graph.steps import Steps, ranges
+
+if TYPE_CHECKING:
+    from dpdb.graph.kernels.blocks import Blocks
 
 Rows = NDArray[np.int32]
 
