@@ -20,7 +20,8 @@ row alone:
   missing, and the lines of other rows lie inside;
 - an empty line is no row, except in a table of one column, where it is a row with NULL.
 
-The character at which text is cut is given by the owner, else told by the file's name and its header line.
+The character at which text is cut is given by the owner, else told by the file's name and its header line. Where the
+owner declares other quotes, or none, `line_rows` has the rule.
 """
 
 from __future__ import annotations
@@ -48,11 +49,19 @@ class UnreadableError(Exception):
     """A text cannot be read as rows; for the file's owner, with the line."""
 
 
-def first_row(text: bytes) -> tuple[bytes, bytes, bytes] | None:
-    """Return a text's first row, its line end and the rest of the text, or None if the row has not ended."""
+def first_row(text: bytes, *, spans_lines: bool = True) -> tuple[bytes, bytes, bytes] | None:
+    """Return a text's first row, its line end and the rest of the text, or None if the row has not ended.
+
+    Parameters
+    ----------
+    text
+        A text that begins with a row.
+    spans_lines
+        Whether line ends within quotes are part of it. Default: they are.
+    """
     quotes = begin = 0
     for match in _ANY_END.finditer(text):
-        quotes += text.count(b'"', begin, match.start())
+        quotes += text.count(b'"', begin, match.start()) if spans_lines else 0
         begin = match.start()
         if quotes % 2 == 0 and match[0] != b"\r":
             return text[:begin], match[0][-1:], text[match.end() :]
@@ -89,6 +98,10 @@ class CsvLines:
         self._quoted = re.compile(blanks + rb'"((?:[^"]++|"")*+)"' + blanks + b"(?=" + mark + rb"|\Z)")
         self._plain = re.compile(b"(?!" + blanks + b'")[^' + mark + re.escape(self.end) + b"]*+(?=" + mark + rb"|\Z)")
 
+    def is_plain(self, rows: bytes) -> bool:
+        """Return whether rows need no look: nothing but the number of their cells can be wrong."""
+        return b'"' not in rows and b"\r" not in rows and len(rows) <= LONGEST
+
     def split(self, text: bytes) -> tuple[bytes, bytes]:
         """Split a text that begins with a row into complete rows and the rest.
 
@@ -103,9 +116,7 @@ class CsvLines:
             if quotes % 2 == 0:
                 break
             stop = end
-        if len(text) - end > LONGEST + 1:
-            raise self._too_long()
-        return text[: end + 1], text[end + 1 :]
+        return self._parted(text, end)
 
     def last(self, text: bytes) -> bytes:
         """Return the rows of a text that nothing follows.
@@ -133,14 +144,7 @@ class CsvLines:
         ends = _outside(quotes, np.flatnonzero(octets == self.end[0]))
         if np.diff(ends, prepend=-1).max(initial=0) > LONGEST + 1:
             raise self._too_long()
-        parts: list[bytes] = []
-        position = 0
-        for number in self._wrong(octets, quotes, ends).tolist():
-            start = int(ends[number - 1]) + 1 if number else 0
-            end = int(ends[number])
-            parts += (rows[position:start], self._mended_row(rows, start, end), self.end)
-            position = end + 1
-        return b"".join((*parts, rows[position:])) if parts else rows
+        return self._replaced(rows, ends, self._wrong(octets, quotes, ends))
 
     def cells(self, row: bytes) -> list[bytes] | None:
         """Cut one row, without its line end, into cells; None if its quotes are out of place."""
@@ -159,6 +163,22 @@ class CsvLines:
                 return found
 
     # -- rows that are not plainly right ------------------------------------------------------------------------
+
+    def _parted(self, text: bytes, end: int) -> tuple[bytes, bytes]:
+        if len(text) - end > LONGEST + 1:
+            raise self._too_long()
+        return text[: end + 1], text[end + 1 :]
+
+    def _replaced(self, rows: bytes, ends: _Positions, numbers: _Positions) -> bytes:
+        """Return rows with those of some numbers put right."""
+        parts: list[bytes] = []
+        position = 0
+        for number in numbers.tolist():
+            start = int(ends[number - 1]) + 1 if number else 0
+            end = int(ends[number])
+            parts += (rows[position:start], self._mended_row(rows, start, end, number), self.end)
+            position = end + 1
+        return b"".join((*parts, rows[position:])) if parts else rows
 
     def _too_long(self) -> UnreadableError:
         return UnreadableError(
@@ -199,14 +219,18 @@ class CsvLines:
             closes |= (after == _CR) & (octets[np.minimum(closing + 2, octets.size - 1)] == _LF)
         return np.concatenate([opening[~opens], closing[~closes]])
 
-    def _mended_row(self, rows: bytes, start: int, end: int) -> bytes:
+    def _line_of(self, rows: bytes, start: int, number: int) -> int:
+        del number
+        return self.line + rows.count(self.end, 0, start)
+
+    def _mended_row(self, rows: bytes, start: int, end: int, number: int) -> bytes:
         row = rows[start:end]
         if self.end == b"\n":
             row = row.removesuffix(b"\r")
         cells = self.cells(row)
         fault = self._fault(cells)
         if fault is not None:
-            line = self.line + rows.count(self.end, 0, start)
+            line = self._line_of(rows, start, number)
             if self.end in row:
                 what = "quotes out of place" if cells is None else "too few or too many cells"
                 raise UnreadableError(f"line {line}: a row of several lines has {what}")
@@ -260,15 +284,22 @@ def named_delimiter(path: str) -> str | None:
 
 
 def told_delimiter(path: str, header: bytes) -> bytes:
-    """Tell the delimiter: the one of the file's name, unless the header line has only another one outside quotes.
+    """Tell the delimiter: the one of the file's name, unless the header line has only another one.
 
     Both are public; no row is asked.
+
+    Parameters
+    ----------
+    path
+        The file.
+    header
+        Its header line, without what stands in quotes.
     """
     named = (named_delimiter(path) or ",").encode()
-    return next((mark for mark in (named, *_OTHERS) if _is_in(mark, header)), named)
+    return next((mark for mark in (named, *_OTHERS) if mark in header), named)
 
 
-def delimiter_of(path: str, header: bytes, given: str | None, likely: str | None) -> bytes:
+def delimiter_of(path: str, header: bytes, given: str | None, likely: str | None, quote: bytes = b'"') -> bytes:
     """Return the given delimiter; without one a likely one, if the header line has it outside quotes, else as told.
 
     Parameters
@@ -281,13 +312,13 @@ def delimiter_of(path: str, header: bytes, given: str | None, likely: str | None
         The owner's delimiter, if there is one.
     likely
         The delimiter of a table that this one belongs to, if it is known.
+    quote
+        What stands around cells; nothing where there are no quotes. Default: `"`.
     """
     if given is not None:
         return given.encode()
-    if likely is not None and _is_in(likely.encode(), header):
+    sign = re.escape(quote)
+    bare = re.sub(sign + b"[^" + sign + b"]*" + sign, b"", header) if quote else header
+    if likely is not None and likely.encode() in bare:
         return likely.encode()
-    return told_delimiter(path, header)
-
-
-def _is_in(mark: bytes, header: bytes) -> bool:
-    return mark in re.sub(rb'"[^"]*"', b"", header)
+    return told_delimiter(path, bare)

@@ -80,6 +80,8 @@ class FileSource(ABC):
         Whether a folder or a glob of such files is one table.
     takes_delimiter : bool
         Whether its files are text that is cut at a delimiter.
+    has_cells : bool
+        Whether its rows come as texts, of which some may be declared to be NULL.
     """
 
     kind: ClassVar[str]
@@ -88,6 +90,7 @@ class FileSource(ABC):
     known_by_name: ClassVar[bool] = False
     many: ClassVar[bool] = True
     takes_delimiter: ClassVar[bool] = False
+    has_cells: ClassVar[bool] = False
 
     def begins(self, head: bytes) -> bool:
         """Say whether a file whose first 12 bytes are these is of this kind: never, where others begin alike."""

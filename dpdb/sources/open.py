@@ -24,13 +24,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dpdb.database import Database
-from dpdb.errors import EngineError, SourceError
+from dpdb.errors import EngineError, ParameterError, SourceError
 from dpdb.files.new_file import WorkFolder
 from dpdb.schema import Column, TableSchema, TypeOrigin
 from dpdb.sources.csv_lines import parse_delimiter
@@ -47,6 +47,9 @@ from dpdb.sources.paths import (
     state_of_files,
 )
 from dpdb.sources.source import Reading, Source, SourceLike, Wanted, null_of, presence, type_and_format
+
+if TYPE_CHECKING:
+    from dpdb.sources.cells.writing import Writing
 
 
 def open_source(
@@ -74,7 +77,7 @@ def open_source(
     csv_schema : mapping of column name to SQL type, optional
         Types of columns of cells (CSV, Excel, JSON lines, which need it), and in names of folders (``year=2024``); the
         others are VARCHAR, because types guessed from rows would depend on private rows. A cell that does not convert
-        to its type is NULL.
+        to its type is NULL. The key ``*`` says how all cells are written; see `dpdb.sources.cells.writing`.
     rows : Reading
         Which rows are wanted. Names and types are public, rows are not.
     delimiter : str, optional
@@ -86,21 +89,51 @@ def open_source(
     Raises
     ------
     ParameterError
-        If the delimiter is none.
+        If the delimiter is none, or what is said of all cells is wrong.
     SourceError
         If there is no such file or table, its schema is not usable, or its rows cannot be read. All wanted rows are
         read here, so that no release fails on what they are; the message tells nothing of them.
     """
     mark, likely = (None if text is None else parse_delimiter(text) for text in (delimiter, likely_delimiter))
+    types, writing = _written(csv_schema or {}, mark)
+    mark = mark if writing is None else writing.delimiter
+    is_text = mark is not None or likely is not None or (writing is not None and writing.is_of_csv)
     target = source
     if isinstance(source, (str, os.PathLike)):
         place = os.fspath(source)
-        target = AdbcAddress.parse(place) or _files(place, database, or_text=mark is not None or likely is not None)
+        target = AdbcAddress.parse(place) or _files(place, database, or_text=is_text)
     kind = kind_of(target)
-    if mark is not None and not (isinstance(kind, FileSource) and kind.takes_delimiter):
-        shown = f"{target.place}: is {kind.title}; " if isinstance(kind, FileSource) else ""
-        raise SourceError(f"{shown}a delimiter applies to CSV text only")
-    return kind.open(database, target, Wanted(table, csv_schema or {}, rows, mark, likely))
+    if mark is not None or writing is not None:
+        _refuse_text(kind, target, mark, writing)
+    return kind.open(database, target, Wanted(table, types, rows, mark, likely, writing))
+
+
+def _written(types: Mapping[str, str], mark: str | None) -> tuple[Mapping[str, str], Writing | None]:
+    """Part a schema into types of columns and what it says of all cells, with the delimiter that is given beside it."""
+    if "*" not in types:
+        return types, None
+    from dpdb.sources.cells.writing import split_writing
+
+    own, writing = split_writing(types)
+    if mark is not None and writing is not None:
+        if writing.delimiter not in (None, mark):
+            raise ParameterError(f"two delimiters are given: {mark!r}, and {writing.delimiter!r} in the schema")
+        writing = replace(writing, delimiter=mark)
+        writing.check(mark)
+    return own, writing
+
+
+def _refuse_text(kind: object, target: object, mark: str | None, writing: Writing | None) -> None:
+    """Refuse to cut, or to read texts of, what has no text that is cut, or no cells."""
+    is_cut, shown = False, ""
+    if isinstance(kind, FileSource) and isinstance(target, Files):
+        is_cut = kind.takes_delimiter or (mark is None and kind.has_cells and not (writing and writing.is_of_csv))
+        shown = f"{target.place}: is {kind.title}; "
+    if not is_cut:
+        what = (
+            "a delimiter applies" if mark is not None else "* in a schema (beside nulls of JSON lines, Excel) applies"
+        )
+        raise SourceError(f"{shown}{what} to CSV text only")
 
 
 def _files(place: str, database: Database, *, or_text: bool) -> Files:
@@ -119,7 +152,7 @@ def declared_schema(database: Database, types: Mapping[str, str]) -> TableSchema
         If a type is not a SQL type, there is no column, or two have one name.
     """
     columns = []
-    for name, told in types.items():
+    for name, told in _written(types, None)[0].items():
         declared, _ = type_and_format(told)
         try:
             ((_, kind),) = database.describe(exp.select(null_of(declared)))

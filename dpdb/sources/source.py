@@ -25,6 +25,7 @@ from dpdb.schema import Column, TableSchema, TypeOrigin, comparison_type, free_n
 
 if TYPE_CHECKING:
     from dpdb.sources.cells.faults import Faults
+    from dpdb.sources.cells.writing import Writing
     from dpdb.sources.paths import Files
 
 _COPY = exp.to_table("source_row")
@@ -106,6 +107,8 @@ class Wanted:
     ----------
     likely_delimiter : str, optional
         Of CSV text, where its header line has it: the delimiter of the table that this one lies beside.
+    writing : Writing, optional
+        How all cells are written, where that is declared.
     """
 
     table: str | None = None
@@ -113,6 +116,7 @@ class Wanted:
     rows: Reading = Reading.ALL
     delimiter: str | None = None
     likely_delimiter: str | None = None
+    writing: Writing | None = None
 
 
 class SourceKind(Protocol):
@@ -276,7 +280,14 @@ def null_of(declared: str) -> exp.Expr:
 
 
 def column_definition(name: str, kind: str) -> str:
-    """Write a column and its type as a schema option reads them: words of SQL, and odd names, in quotes."""
+    """Write a column and its type as a schema option reads them: words of SQL, and odd names, in quotes.
+
+    What is said of all cells (``*``, of a parent ``customers.*``) stands in brackets.
+    """
+    if name == "*" or name.endswith(".*"):
+        bare = kind.strip()
+        inside = bare if bare.startswith("(") and bare.endswith(")") else f"({bare})"
+        return f"{name if name == '*' else exp.to_identifier(name, quoted=True).sql('duckdb')} {inside}"
     words = tokenize(name, dialect="duckdb") if name.isidentifier() and name.isascii() else []
     plain = len(words) == 1 and words[0].token_type.name == "VAR"
     return f"{exp.to_identifier(name, quoted=not plain).sql('duckdb')} {kind}"

@@ -15,7 +15,7 @@ from csv_reference import REFUSED, Row, rows_of
 from dpdb.errors import SourceError
 from dpdb.sources import csv_lines
 from dpdb.sources.cells.faults import Faults
-from dpdb.sources.files import csv_files as csv_rows
+from dpdb.sources.files import csv_files as csv_rows, csv_header
 from dpdb.sources.open import find_files
 
 PARTS = [
@@ -44,8 +44,8 @@ def read(text: bytes, columns: int, path: Path, end: bytes = b"\n") -> list[Row]
 
 @pytest.fixture(params=[5, 64, 8 << 20], ids=["tiny blocks", "small blocks", "real blocks"])
 def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_rows, "_BLOCK", request.param)
-    monkeypatch.setattr(csv_rows, "_HEADER_BLOCK", min(request.param, 1 << 16))
+    monkeypatch.setattr(csv_header, "BLOCK", request.param)
+    monkeypatch.setattr(csv_header, "HEADER_BLOCK", min(request.param, 1 << 16))
 
 
 def agrees(path: Path, seed: int, texts: int) -> tuple[int, int]:
@@ -147,6 +147,15 @@ def test_a_bad_line_touches_no_neighbour(name: str, tmp_path: Path) -> None:
     assert found == (rows if rows == REFUSED else [*neighbours[0], *rows, *neighbours[1]])
 
 
+@pytest.mark.parametrize("mark", [b"\xef", b"\xef\xbb", b"\xef\xbb\xbf"])
+def test_the_first_row_of_a_block_may_begin_with_a_mark(mark: bytes, tmp_path: Path) -> None:
+    """Arrow drops such a mark, or refuses half of one: then a row would hang on where it stands."""
+    row, other = mark + b"a,1\n", b"b,2\n"
+    found = [read(text, 2, tmp_path / "x.csv") for text in (row + other, other + row, row[:-3])]
+    cell = None if len(mark) < 3 else "\ufeffa"
+    assert found == [[(cell, "1"), ("b", "2")], [("b", "2"), (cell, "1")], [(cell, None)]]
+
+
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b"\r"])
 def test_the_last_line_may_lack_its_end(end: bytes, tmp_path: Path) -> None:
     assert read(b"1,a\n2,b" + end, 2, tmp_path / "x.csv") == [("1", "a"), ("2", "b")]
@@ -165,7 +174,7 @@ HEADERS: dict[str, tuple[bytes, tuple[str, ...] | str]] = {
     "quotes and a line break": (b'"a ""x""","b\nc"\n1,2\n', ('a "x"', "b\nc")),
     "no rows, no line end": (b"a,b", ("a", "b")),
     "old line ends": (b"a,b\r1,2\r", ("a", "b")),
-    "UTF-16": ("a,b\n1,2\n".encode("utf-16"), "UTF-8"),
+    "UTF-16": ("a,b\n1,2\n".encode("utf-16"), ("a", "b")),
     "UTF-16 without mark": ("a,b\n1,2\n".encode("utf-16-le"), "UTF-8"),
     "Latin-1": (b"caf\xe9,b\n1,2\n", "UTF-8"),
     "quote never closed": (b'"a,b\n1,2\n', "name the columns"),
@@ -193,7 +202,7 @@ def test_header_lines(name: str, tmp_path: Path) -> None:
 
 
 def test_faults_are_counted_with_the_line_of_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_rows, "_BLOCK", 16)
+    monkeypatch.setattr(csv_header, "BLOCK", 16)
     (tmp_path / "x.csv").write_bytes(b'"a\nb",c\n"1\n2",3\n4,5\n6\n7,8,9\n"x"y,1\n\xe9,\xe9\n6\n')
     files = find_files(str(tmp_path / "x.csv"))
     faults = Faults()
@@ -229,10 +238,10 @@ def tables(folder: Path) -> Iterator[pa.RecordBatch]:
 
 
 def test_a_row_is_too_long_wherever_it_begins_in_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (csv_lines, csv_rows):
+    for module in (csv_lines, csv_header):
         monkeypatch.setattr(module, "LONGEST", 16 << 10)
-    monkeypatch.setattr(csv_rows, "_BLOCK", 8 << 10)
-    monkeypatch.setattr(csv_rows, "_HEADER_BLOCK", 100)
+    monkeypatch.setattr(csv_header, "BLOCK", 8 << 10)
+    monkeypatch.setattr(csv_header, "HEADER_BLOCK", 100)
     for before in range(0, 9 << 10, 1_100):
         for quote in (b"", b'"'):
             row = quote + b"x" * ((16 << 10) - 2 - 2 * len(quote)) + quote + b",1"
@@ -244,7 +253,7 @@ def test_a_row_is_too_long_wherever_it_begins_in_a_block(tmp_path: Path, monkeyp
 def test_a_quote_that_is_never_closed_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is refused as soon as its row is too long, not at the end of the file."""
     monkeypatch.setattr(csv_lines, "LONGEST", 1 << 16)
-    monkeypatch.setattr(csv_rows, "_BLOCK", 1 << 14)
+    monkeypatch.setattr(csv_header, "BLOCK", 1 << 14)
     seen: list[int] = []
     split = csv_lines.CsvLines.split
     monkeypatch.setattr(csv_lines.CsvLines, "split", lambda self, text: seen.append(len(text)) or split(self, text))

@@ -337,10 +337,33 @@ def _formats(column: Any) -> list[Any]:
     return [each.kind.this for each in column.constraints if isinstance(each.kind, exp.DateFormatColumnConstraint)]
 
 
+_ALL_CELLS = re.compile(r"""(?:\A|(?<=,))\s*(\*|"(?:[^"]|"")*\.\*")\s*\(((?:[^()']|'(?:[^']|'')*')*)\)\s*(?:,|\Z)""")
+
+
+def _of_all_cells(schema: str) -> tuple[str, dict[str, str]]:
+    """Part a schema into its columns and what it says of all cells, of the table (`*`) or of a parent."""
+    found: dict[str, str] = {}
+    while (match := _ALL_CELLS.search(schema)) is not None:
+        name = match[1].strip('"').replace('""', '"')
+        if name in found:
+            raise ParameterError(f"--schema: {name} occurs twice")
+        found[name] = match[2].strip()
+        schema = schema[: match.start()] + schema[match.end() :]
+    return schema.strip().removesuffix(",").rstrip(), found
+
+
 def csv_schema(options: argparse.Namespace) -> dict[str, str] | None:
-    """Read `--schema 'age INTEGER, "birth day" DATE'`, also with formats: `day DATE '%d.%m.%Y'`."""
+    """Read `--schema 'age INTEGER, "birth day" DATE'`, also with formats: `day DATE '%d.%m.%Y'`.
+
+    What is said of all cells stands beside the columns: `* (encoding utf-16), day DATE`.
+    """
     if options.schema is None:
         return None
+    columns, found = _of_all_cells(options.schema)
+    return found | (_columns(columns) if columns or not found else {})
+
+
+def _columns(schema: str) -> dict[str, str]:
     import sqlglot
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
@@ -348,10 +371,10 @@ def csv_schema(options: argparse.Namespace) -> dict[str, str] | None:
     from dpdb.constraints import shortened
 
     problem = ParameterError(
-        f"--schema {shortened(options.schema)!r}: expected column names with types, such as 'age INTEGER'"
+        f"--schema {shortened(schema)!r}: expected column names with types, such as 'age INTEGER'"
     )
     try:
-        statements = sqlglot.parse(f"CREATE TABLE t ({_with_formats(options.schema)}\n)", dialect="duckdb")
+        statements = sqlglot.parse(f"CREATE TABLE t ({_with_formats(schema)}\n)", dialect="duckdb")
     except (SqlglotError, RecursionError):
         raise problem from None
     table = statements[0].this if len(statements) == 1 and isinstance(statements[0], exp.Create) else None

@@ -67,7 +67,7 @@ _PATTERNS = {
 }
 
 
-def reading(kinds: Iterable[str], formats: Mapping[str, str]) -> str:
+def reading(kinds: Iterable[str], formats: Mapping[str, str], written: str = "") -> str:
     """Return what a ledger knows of how cells are read, beside their types; empty where all are but text.
 
     Parameters
@@ -76,10 +76,13 @@ def reading(kinds: Iterable[str], formats: Mapping[str, str]) -> str:
         The types of the columns whose cells are text.
     formats
         The formats that are declared, by column.
+    written
+        What is declared of all cells; see `Writing.state`. Default: nothing.
     """
-    if all(kind == "VARCHAR" for kind in kinds):
+    if all(kind == "VARCHAR" for kind in kinds) and not written:
         return ""
-    return f"; {RULE}" + (f", {json.dumps(dict(sorted(formats.items())))}" if formats else "")
+    told = [json.dumps(dict(sorted(formats.items())))] if formats else []
+    return ", ".join([f"; {RULE}", *told, *([written] if written else [])])
 
 
 def typed(text: exp.Expr, kind: str | None, written: str | None = None) -> exp.Expr:

@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import ClassVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
 from dpdb.database import Database
@@ -18,6 +19,7 @@ from dpdb.names import in_double_quotes
 from dpdb.schema import TableSchema
 from dpdb.sources.cells.faults import Faults
 from dpdb.sources.cells.typed import reading, typed
+from dpdb.sources.cells.writing import Writing
 from dpdb.sources.kinds import FileSource
 from dpdb.sources.paths import Files
 from dpdb.sources.source import (
@@ -44,6 +46,7 @@ class CellFiles(FileSource):
     """
 
     rows_are: ClassVar[str] = ""
+    has_cells = True
 
     @abstractmethod
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
@@ -86,7 +89,7 @@ class CellFiles(FileSource):
 
         def batches() -> Iterator[pa.RecordBatch]:
             try:
-                for batch in self.batches(files, source.schema, wanted, faults):
+                for batch in _with_nulls(self.batches(files, source.schema, wanted, faults), wanted.writing):
                     faults.current.rows += len(batch)
                     for name in kinds:
                         faults.current.written[name] += len(batch) - batch.column(name).null_count
@@ -107,6 +110,20 @@ class CellFiles(FileSource):
         if faults:
             OWNER_LOG.warning("%s: not read: %s", files.place, "; ".join(faults.words()))
         return replace(source, scan=copy.scan, faults=faults)
+
+
+def _with_nulls(batches: Iterator[pa.RecordBatch], writing: Writing | None) -> Iterator[pa.RecordBatch]:
+    """Give batches whose cells are NULL where they are a text that is declared to be; blanks around it do not count."""
+    if writing is None or not writing.nulls:
+        yield from batches
+        return
+    nulls = pa.array([text.strip(" \t") for text in writing.nulls], pa.string())
+    for batch in batches:
+        columns = [
+            pc.if_else(pc.is_in(pc.utf8_trim(column, " \t"), nulls), pa.scalar(None, pa.string()), column)
+            for column in batch.columns
+        ]
+        yield pa.record_batch(columns, schema=batch.schema)
 
 
 def _refuse_without_rows(files: Files, faults: Faults, rows_are: str) -> None:
@@ -156,7 +173,13 @@ def _count_lost(database: Database, copy: Source, faults: Faults) -> None:
 
 
 def declared_source(
-    database: Database, files: Files, names: Sequence[str], wanted: Wanted, read_as: str = ""
+    database: Database,
+    files: Files,
+    names: Sequence[str],
+    wanted: Wanted,
+    *,
+    read_as: str = "",
+    written: str | None = None,
 ) -> Source:
     """Describe files by the names of their columns, which are text unless the owner declares a type.
 
@@ -172,7 +195,11 @@ def declared_source(
         What the owner has said of the table.
     read_as
         As in `Source`.
+    written
+        What a ledger must know of how all cells are written. Default: what is declared.
     """
+    if written is None:
+        written = "" if wanted.writing is None else wanted.writing.state("")
     kinds = declared_types(database, files.place, names, wanted.types)
     schema = TableSchema(tuple(text_column(name, kinds) for name in names))
     return Source(
@@ -180,7 +207,7 @@ def declared_source(
         schema,
         without_rows(schema),
         read_as=read_as,
-        reading=reading(kinds.values(), declared_formats(wanted.types)),
+        reading=reading(kinds.values(), declared_formats(wanted.types), written),
     )
 
 

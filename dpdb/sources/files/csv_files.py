@@ -1,7 +1,8 @@
 """CSV files, known by their names: text, copied in the types that the owner declares.
 
 They are a stream of rows whose columns are all text, read once, when the source is opened, block by block. Nothing is
-guessed from the rows; `csv_lines` has the rule by which a text is rows.
+guessed from the rows; `csv_lines` and `line_rows` have the rules by which a text is rows, `csv_header` where these
+begin.
 """
 
 from __future__ import annotations
@@ -9,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain
-from typing import BinaryIO
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
@@ -19,18 +18,14 @@ from dpdb.database import Database
 from dpdb.errors import OWNER_LOG, SourceError
 from dpdb.schema import TableSchema, refuse_duplicate_names
 from dpdb.sources.cells.faults import Faults, FileFaults
-from dpdb.sources.csv_lines import LONGEST, CsvLines, UnreadableError, delimiter_of, first_row, named_delimiter
+from dpdb.sources.csv_lines import CsvLines, UnreadableError, named_delimiter
 from dpdb.sources.files.cell_files import CellFiles, declared_source
-from dpdb.sources.paths import DAMAGED, FileColumns, Files, opened
+from dpdb.sources.files.csv_header import AS_USUAL, begun
+from dpdb.sources.paths import DAMAGED, FileColumns, Files
 from dpdb.sources.source import Source, Wanted, named_columns, reason_in_log, refuse_table_name
 
-_BLOCK = 8 << 20
-_HEADER_BLOCK = 1 << 16
-_LONGEST_HEADER = 1 << 20
-_MARK = b"\xef\xbb\xbf"  # with which some programs begin UTF-8 texts
-
-
 _AS_TOLD = Wanted()
+_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -42,9 +37,12 @@ class CsvColumns(FileColumns):
     read_as : str
         See `Source.read_as`: the delimiter of a table of one column, unless it is the comma. The names of several
         columns tell where their header line was cut; one name is the same, cut at whatever it has not.
+    written : str
+        How it is written, as far as that is declared; see `Writing.state`.
     """
 
     read_as: str = ""
+    written: str = ""
 
 
 def csv_columns(files: Files, wanted: Wanted = _AS_TOLD) -> CsvColumns:
@@ -58,15 +56,16 @@ def csv_columns(files: Files, wanted: Wanted = _AS_TOLD) -> CsvColumns:
     """
     headers = []
     for path in files.paths:
-        with opened(path) as stream:
-            headers.append(_header(stream, files.place, path, wanted))
+        with begun(files, path, wanted) as file:
+            headers.append(file)
     if any(header.names != headers[0].names for header in headers):
         raise SourceError(f"{files.place}: its CSV files have different header lines; the columns must be the same")
     names = named_columns(headers[0].names, files.keys)
     refuse_duplicate_names(names)
     found = files.columns(names)
     marks = "".join(sorted({header.delimiter.decode() for header in headers}))
-    return CsvColumns(found.own, found.folders, f"; delimiter {marks!r}" if len(names) == 1 and marks != "," else "")
+    read_as = f"; delimiter {marks!r}" if len(names) == 1 and marks != "," else ""
+    return CsvColumns(found.own, found.folders, read_as, (wanted.writing or AS_USUAL).state(marks))
 
 
 def csv_batches(
@@ -92,7 +91,7 @@ def csv_batches(
         own = faults.begin(files.name_of(path))
         try:
             with reason_in_log(f"{files.place}: is cut short or damaged", *DAMAGED, where=path):
-                for cells in _ahead(_cells(files.place, path, columns.own, own, wanted)):
+                for cells in _ahead(_cells(files, path, columns.own, own, wanted)):
                     folders = [pa.repeat(pa.scalar(value, pa.string()), cells.num_rows) for value in values]
                     yield from pa.table([*cells.columns, *folders], schema=schema).to_batches()
         except UnreadableError as error:
@@ -103,13 +102,12 @@ def csv_batches(
             ) from None
 
 
-def _cells(place: str, path: str, columns: Sequence[str], faults: FileFaults, wanted: Wanted) -> Iterator[pa.Table]:
+def _cells(files: Files, path: str, columns: Sequence[str], faults: FileFaults, wanted: Wanted) -> Iterator[pa.Table]:
     """Read the rows of one file, without the header line, as tables of text columns."""
-    with opened(path) as stream:
-        header = _header(stream, place, path, wanted)
-        lines = CsvLines(header.delimiter, header.end, len(columns), faults, header.next_line)
+    with begun(files, path, wanted) as file:
+        lines = file.lines(faults)
         rest = b""
-        for block in chain([header.rest], iter(lambda: stream.read(_BLOCK), b"")):
+        for block in file.blocks():
             rows, rest = lines.split(rest + block)
             yield from _tables(rows, lines, columns)
         yield from _tables(lines.last(rest), lines, columns)
@@ -126,7 +124,7 @@ def _ahead(items: Iterator[pa.Table]) -> Iterator[pa.Table]:
 
 def _tables(rows: bytes, lines: CsvLines, columns: Sequence[str]) -> Iterator[pa.Table]:
     """Read complete rows, into one table or none."""
-    if b'"' in rows or b"\r" in rows or len(rows) > LONGEST:
+    if not lines.is_plain(rows):
         found = _read(lines.mended(rows), lines, columns)
     else:
         try:  # Arrow refuses rows of another number of cells, and nothing else can be wrong here
@@ -143,6 +141,8 @@ def _read(rows: bytes, lines: CsvLines, columns: Sequence[str]) -> list[pa.Table
     if not (rows if one else rows.strip(b"\r\n")):  # empty lines only
         return []
     names = [str(number) for number in range(lines.columns)]
+    if rows[:1] == _MARK[:1]:  # Arrow would take the first row's character for a mark of the text, and drop it
+        rows = _MARK + rows
 
     def read(kind: pa.DataType) -> pa.Table:
         return arrow_csv.read_csv(
@@ -185,42 +185,6 @@ def _text(cell: bytes) -> str | None:
         return None
 
 
-# -- the header line --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Header:
-    """The names in a file's first row, and the bytes behind it that were read with it."""
-
-    names: tuple[str, ...]
-    delimiter: bytes
-    end: bytes
-    next_line: int
-    rest: bytes
-
-
-def _header(stream: BinaryIO, place: str, path: str, wanted: Wanted) -> _Header:
-    delimiter = b","
-    try:
-        text, found = b"", None
-        while found is None and len(text) < _LONGEST_HEADER and (block := stream.read(_HEADER_BLOCK)):
-            text += block
-            found = first_row(text.removeprefix(_MARK))
-        row, end, rest = found or (text.removeprefix(_MARK).rstrip(b"\r\n"), b"\n", b"")
-        delimiter = delimiter_of(path, row, wanted.delimiter, wanted.likely_delimiter)
-        cells = CsvLines(delimiter, end, 1, FileFaults()).cells(row)
-        names = tuple(cell.decode() for cell in cells or ())
-    except (*DAMAGED, UnicodeDecodeError):
-        names = ("\0",)
-    if (len(text) >= _LONGEST_HEADER and found is None) or any("\0" in name for name in names):
-        OWNER_LOG.error("%s: the header line", path)
-        raise SourceError(f"{place}: the header line cannot be read as UTF-8 CSV")
-    if not any(name.strip() for name in names):
-        OWNER_LOG.error("%s: the header line", path)
-        raise SourceError(f"{place}: the first line must name the columns")
-    return _Header(names, delimiter, end, row.count(end) + 2, rest)
-
-
 class CsvFiles(CellFiles):
     """A CSV file, or a folder or glob of them."""
 
@@ -245,7 +209,8 @@ class CsvFiles(CellFiles):
         """
         refuse_table_name(files.place, wanted.table)
         named = csv_columns(files, wanted)
-        return declared_source(database, files, (*named.own, *named.folders), wanted, named.read_as)
+        names = (*named.own, *named.folders)
+        return declared_source(database, files, names, wanted, read_as=named.read_as, written=named.written)
 
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
         """Read all rows by the rule of `lines`; see `CellFiles`.
