@@ -112,7 +112,7 @@ def propose_schema(
     table
         Table or view of a DuckDB file or connection.
     **settings
-        As `dpdb.open`; a `csv_schema` is replaced, so that no column has a given type.
+        As `dpdb.open`; of a `csv_schema` only what it says of all cells (``*``) counts, so that no column has a type.
 
     Raises
     ------
@@ -120,7 +120,8 @@ def propose_schema(
         As `dpdb.opening.open_table`.
     """
     members = member_names(source)
-    settings["csv_schema"] = dict.fromkeys(members, "VARCHAR")
+    given = {name: said for name, said in (settings.get("csv_schema") or {}).items() if name == "*"}
+    settings["csv_schema"] = given | dict.fromkeys(members, "VARCHAR")
     with open_local_table(source, table=table, **settings) as opened:
         names = [column.name for column in opened.schema.columns if column.is_untyped or column.name in members]
         try:

@@ -33,7 +33,7 @@ from dpdb.database import Database
 from dpdb.errors import EngineError, ParameterError, SourceError
 from dpdb.files.new_file import WorkFolder
 from dpdb.schema import Column, TableSchema, TypeOrigin
-from dpdb.sources.csv_lines import parse_delimiter
+from dpdb.sources.cells.delimiter import parse_delimiter
 from dpdb.sources.kinds import FileSource, file_kinds, kind_of
 from dpdb.sources.paths import (
     Files,

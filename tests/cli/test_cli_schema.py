@@ -88,7 +88,7 @@ def test_lines_that_are_bad_are_told_to_the_owner(tmp_path: Path, capsys: pytest
     (tmp_path / "t.csv").write_bytes(b"a,b\n1,2\n3\n4,5,6\n\xe9,1\n")
     assert main(["schema", str(tmp_path / "t.csv")]) == 0
     out = capsys.readouterr().out
-    assert "column 'a': 1 cell is no text in UTF-8, so NULL" in out
+    assert "column 'a': 1 cell is no text in its encoding, so NULL" in out
     assert "t.csv: of 4 rows, 1 line with too few cells (those that are missing are NULL), 1 line with more" in out
     assert "; the first is line 3\n" in out
 

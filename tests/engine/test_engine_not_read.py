@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
 
 WORDS = [
     "column 'a': 2 cells are no values of its type, so NULL ({0}/a.csv 1, {0}/b.csv 1)",
-    "column 'b': 2 cells are no text in UTF-8, so NULL ({0}/a.csv 1, {0}/b.csv 1)",
+    "column 'b': 2 cells are no text in its encoding, so NULL ({0}/a.csv 1, {0}/b.csv 1)",
     "{0}/a.csv: of 3 rows, 1 line with more cells than the first line (rows of NULLs); the first is line 4",
     "{0}/b.csv: of 4 rows, 1 line with too few cells (those that are missing are NULL), 1 line with quotes out of "
     "place (rows of NULLs); the first is line 2",
@@ -149,7 +149,7 @@ def test_cells_of_sqlite_are_told_by_their_columns(tmp_path: Path) -> None:
     assert told(tmp_path / "t.sqlite") == [
         "column 'a': 2 cells are no values of its type, so NULL",
         "column 'm': 1 cell is no value of its type, so NULL",
-        "column 'b': 1 cell is no text in UTF-8, so NULL",
+        "column 'b': 1 cell is no text in its encoding, so NULL",
     ]
 
 

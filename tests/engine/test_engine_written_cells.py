@@ -6,17 +6,28 @@ A row depends on its own line alone: one line, put anywhere, is one row more or 
 from __future__ import annotations
 
 import gzip
+import json
 import random
+from argparse import Namespace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from case_share import fifth, of_all
+from stub_noise import StubNoise
 from written_reference import REFUSED, Declared, Row, Units, declared_rows
 
+import dpdb
 from dpdb.database import Database
+from dpdb.doors.cli import main
+from dpdb.doors.cli.options import csv_schema
+from dpdb.doors.jobs.job_file import load_job
 from dpdb.errors import ParameterError, SourceError
+from dpdb.ledger import Ledger
+from dpdb.owner import exact_measures
+from dpdb.privacy.noise import replaced_noise
 from dpdb.sources.cells.faults import Faults
 from dpdb.sources.cells.writing import Writing, split_writing
 from dpdb.sources.files import csv_files, csv_header
@@ -272,8 +283,8 @@ def test_what_cannot_be_declared_is_one_line(text: str) -> None:
 
 def test_every_declaration_is_a_state_of_its_own() -> None:
     texts = [
-        "quote none", "quote single", "escape backslash", "comment '#'", "header 2", "header none", "nulls a", "nulls a b",
-        "encoding latin-1", "encoding utf-16", "quote none, escape backslash", "encoding utf-8, header 3",
+        "quote none", "quote single", "escape backslash", "comment '#'", "header 2", "header none", "nulls a",
+        "nulls a b", "encoding latin-1", "encoding utf-16", "quote none, escape backslash", "encoding utf-8, header 3",
     ]  # fmt: skip
     states = [Writing.parse(text).state(",") for text in texts]
     assert len(set(states)) == len(texts)
@@ -282,3 +293,81 @@ def test_every_declaration_is_a_state_of_its_own() -> None:
     } == {""}
     assert Writing.parse("nulls b a b").state(",") == Writing.parse("nulls a b").state(";")
     assert Writing.parse("header none").state(",") != Writing.parse("header none").state(";")
+
+
+BANK = "Konto;1\nid;Name;Betrag\n1;J\xe4ger;-1.000,5\n1;-;2\n2;'x;y';3\n2;'x;z';3\n".encode("latin-1")
+ALL_CELLS = "encoding windows-1252, delimiter ';', quote single, header 2, nulls '-'"
+AMOUNT = "DECIMAL(9,2) '1.234,5'"
+
+
+def test_every_door_takes_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of four rows the rule `id -> Name` has one conflict: of 2. The row with `-` has no name."""
+    monkeypatch.chdir(tmp_path)
+    Path("b.txt").write_bytes(BANK)
+    option, rules = f"* ({ALL_CELLS}), Betrag {AMOUNT}", ["--constraints", "id -> Name", "--constraints", "Betrag >= 0"]
+    types = {"*": ALL_CELLS, "Betrag": AMOUNT}
+    table = f'[schema]\n"*" = "{ALL_CELLS}"\nBetrag = "{AMOUNT}"\n'
+
+    def broken(*more: str) -> int:
+        assert (
+            main(["exact", "b.txt", *rules, "--measure", "problematic", "--non-private", "--format", "json", *more])
+            == 0
+        )
+        return int(json.loads(capsys.readouterr().out)["problematic"])
+
+    found = exact_measures(
+        "b.txt", ["id -> Name", "Betrag >= 0"], non_private=True, csv_schema=types, measures=["problematic"]
+    )
+    assert found.problematic == 3  # two of the dependency, and -1000.5
+    assert broken("--schema", option) == 3
+    Path("dpdb.toml").write_text(table)
+    assert broken() == 3
+    Path("job.toml").write_text(
+        f'name = "j"\nsource = "b.txt"\nconstraints = ["id -> Name"]\nledger = "l"\nresults = "r.duckdb"\n{table}'
+        '[[release]]\nname = "r"\nmeasure = "repair"\nepsilon = 1\n'
+    )
+    Ledger.create("l", 3).close()
+    spec = load_job(Path("job.toml")).table
+    assert spec.csv_schema == types
+    with replaced_noise(StubNoise()):
+        query = "SELECT value FROM dp_count('b', epsilon := 1, \"where\" := 'Name IS NULL')"
+        assert main(["sql", "b.txt", query, "--constraints", "id -> Name", "--format", "csv", "--budget", "9"]) == 0
+        assert capsys.readouterr().out.splitlines()[-1].startswith("1")
+        with dpdb.open(spec) as session:
+            assert session.dp_count(epsilon=1, where="Name = 'Jäger' AND Betrag = -1000.5").value == 1
+
+
+def test_parents_have_a_writing_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('code,v\n"a,b",1\n"c""d",2\nnone,3\n')
+    (tmp_path / "p.csv").write_text('concept\tname\na,b\t"x\nc"d\t\'\n')
+    found = exact_measures(
+        tmp_path / "t.csv", "code IN p.concept", non_private=True, measures=["problematic"],
+        public_parents={"p": tmp_path / "p.csv"}, csv_schema={"p.*": "delimiter tab, quote none"},
+    )  # fmt: skip
+    assert found.problematic == 1
+
+
+def test_nulls_alone_are_said_of_all_sources_of_cells(tmp_path: Path, hospital: Path) -> None:
+    (tmp_path / "t.jsonl").write_text('{"a": "NA"}\n{"a": "x"}\n{"a": " NA "}\n')
+    schema = {"*": "nulls NA", "a": "VARCHAR"}
+    assert opened(tmp_path / "t.jsonl", schema) == [(None,), ("x",), (None,)]
+    with pytest.raises(SourceError, match=r"is JSON lines; \* in a schema .* applies to CSV text only"):
+        opened(tmp_path / "t.jsonl", schema | {"*": "quote none"})
+    for source in (hospital, pa.table({"a": [1]})):
+        with pytest.raises(
+            SourceError, match=r"\* in a schema .* applies to CSV text only|a schema applies to columns"
+        ):
+            opened(source, {"*": "nulls NA"})
+    with pytest.raises(ParameterError, match="two delimiters are given"), Database() as database:
+        open_source(database, tmp_path / "t.jsonl", csv_schema={"*": "delimiter tab"}, delimiter=";")
+
+
+@pytest.mark.parametrize(
+    "schema", ["* (quote ')", "* quote none", "* (quote none", "*", "a INTEGER, * ()", "* (x none)"]
+)
+def test_a_schema_option_that_says_it_badly_is_one_line(schema: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a\n1\n")
+    with pytest.raises(ParameterError, match=r"\A[^\n]*\* \([^\n]*\Z"):
+        opened(tmp_path / "t.csv", csv_schema(Namespace(schema=schema)) or {})

@@ -74,6 +74,69 @@ def test_another_delimiter_is_so_too(tmp_path: Path, ledger: Path) -> None:
         session.dp_count(epsilon=1, where="a = '1'")
 
 
+# Declarations of all cells, by each of which some row of the text below is another one, or none.
+TEXT = b"id,v\n1,NA\n#2,\"x\"\n3,'y'\n4,a\\,b\n5,\xc3\xa9\n"
+WRITTEN = ["", "nulls NA", "comment '#'", "quote none", "quote single", "escape backslash", "encoding latin-1",
+           "encoding cp1252", "encoding cp850", "header none", "header 2", "escape backslash, nulls NA"]  # fmt: skip
+
+
+def written(text: str, names: str = "id v") -> dict[str, str]:
+    """A schema, of text alone; the names are needed where no header line has them."""
+    return ({"*": text} if text else {}) | (dict.fromkeys(names.split(), "VARCHAR") if "header" in text else {})
+
+
+@pytest.mark.heavy(family="privacy")
+@pytest.mark.parametrize("first", WRITTEN)
+def test_other_cells_are_another_state_of_the_rows(tmp_path: Path, ledger: Path, first: str) -> None:
+    """A second reading is no second budget, in an ordinary ledger and in one that compares no rows."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(TEXT)
+    names = "1 NA" if first == "header 2" else "id v"
+    schema = written(first, names)
+    column = "v" if "v" in names else "NA"
+    assert ask(path, ledger, schema, f"{column} = 'y'") == 1
+    assert ask(path, ledger, schema, f"{column} = 'z'") == 1, "the same state, and disjoint"
+    for other in WRITTEN:
+        if other == first:
+            continue
+        with pytest.raises(LedgerError, match=r"cells are read otherwise .*budget epoch|ledger of another table"):
+            ask(path, ledger, written(other, "1 NA" if other == "header 2" else "id v"), "id = '1' OR TRUE")
+    open_epoch(ledger)
+    assert ask(path, ledger, schema, f"{column} = 'z'") == 2, "the charges of the first epoch count"
+
+
+def test_the_same_declaration_in_other_words_is_the_same_state(source: Path, ledger: Path) -> None:
+    same = ("quote double", "encoding utf8, header 1, escape none", "delimiter ','")
+    for amount, schema in enumerate([{}, *({"*": text} for text in same)]):
+        assert ask(source, ledger, WHOLE | schema, f"amt = {amount}") == 1
+    for schema in ({"*": "nulls x y"}, {"*": "nulls 'y' x x"}):
+        with pytest.raises(LedgerError, match="cells are read otherwise"):
+            ask(source, ledger, WHOLE | schema, "amt = 14")
+
+
+def test_units_and_parents_are_known_by_their_cells(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("who,at\nNA,1\nb,2\n")
+    (tmp_path / "p.csv").write_text("id\n'1'\n2\n")
+    unit, child = tmp_path / "unit.ledger", tmp_path / "child.ledger"
+    for path in (unit, child):
+        Ledger.create(path, 9).close()
+
+    def count(path: Path, schema: dict[str, str], **more: Any) -> None:
+        with dpdb.open(tmp_path / "t.csv", csv_schema=schema, ledger=path, **more) as session:
+            session.dp_count(epsilon=1)
+
+    of_unit = {"unit": "who", "max_rows": 1}
+    count(unit, {}, **of_unit)
+    open_epoch(unit)
+    with pytest.raises(LedgerError, match="ledger of another table"):  # NA were no unit any more
+        count(unit, {"*": "nulls NA"}, **of_unit)
+    beside = {"constraints": "at IN p.id", "private_parents": {"p": tmp_path / "p.csv"}, "max_children": 1}
+    count(child, {}, **beside)
+    count(child, {}, **beside)
+    with pytest.raises(LedgerError, match=r"changed|otherwise|another"):
+        count(child, {"p.*": "quote single"}, **beside)
+
+
 def test_other_columns_are_another_table(source: Path, ledger: Path) -> None:
     ask(source, ledger, WHOLE, "amt = 13")
     source.write_text("id,amount\n1,13\n")

@@ -370,8 +370,9 @@ def _columns(schema: str) -> dict[str, str]:
 
     from dpdb.constraints import shortened
 
+    of_all = ", and of all cells * (...), such as * (encoding windows-1252)" if "*" in schema else ""
     problem = ParameterError(
-        f"--schema {shortened(schema)!r}: expected column names with types, such as 'age INTEGER'"
+        f"--schema {shortened(schema)!r}: expected column names with types, such as 'age INTEGER'{of_all}"
     )
     try:
         statements = sqlglot.parse(f"CREATE TABLE t ({_with_formats(schema)}\n)", dialect="duckdb")

@@ -31,9 +31,10 @@ class FileFaults:
         Lines that lacked cells; lines that are rows of NULLs, because of too many cells, of quotes out of place, or as
         they are no JSON object.
     first_line : int or None
-        Of the first of these, from 1.
+        Of the first of these, from 1; comments are not counted.
     not_utf8, not_of_type : Counter of str
-        By column: cells that are NULL because they are not UTF-8, or not written as a value of the declared type.
+        By column: cells that are NULL because they are no text in their encoding (UTF-8, unless another one is
+        declared), or not written as a value of the declared type.
     written : Counter of str
         By column with a declared type: its cells.
     """
@@ -92,7 +93,7 @@ class Faults:
 
     @property
     def not_utf8(self) -> dict[str, int]:
-        """By column: cells that are NULL because they are not UTF-8."""
+        """By column: cells that are NULL because they are no text in their encoding."""
         return dict(sum((file.not_utf8 for file in self.files.values()), Counter()))
 
     def to_dict(self) -> dict[str, Any]:
@@ -102,8 +103,8 @@ class Faults:
 
     def words(self) -> list[str]:
         """Return a sentence for each column and kind of cell, and for each file with bad lines."""
-        return [*self._of_cells("not_of_type", "value of its type"), *self._of_cells("not_utf8", "text in UTF-8"),
-                *self._of_lines()]  # fmt: skip
+        cells = ("not_of_type", "value of its type"), ("not_utf8", "text in its encoding")
+        return [*(words for kind, what in cells for words in self._of_cells(kind, what)), *self._of_lines()]
 
     def _of_cells(self, kind: str, what: str) -> Iterator[str]:
         plural = what.replace("value", "values")

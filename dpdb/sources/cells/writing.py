@@ -28,6 +28,7 @@ from typing import Any, Self
 
 from dpdb.errors import ParameterError
 from dpdb.names import nearest_words
+from dpdb.sources.cells.delimiter import parse_delimiter
 
 ALL_CELLS = "*"
 UTF_8, UTF_16 = "utf-8", "utf-16"
@@ -191,8 +192,6 @@ def _character(what: str) -> Callable[[str], str]:
 
 
 def _delimiter(text: str) -> str:
-    from dpdb.sources.csv_lines import parse_delimiter
-
     return parse_delimiter(_WORDS.get(text.lower(), text))
 
 

@@ -14,10 +14,10 @@ from itertools import chain
 from typing import BinaryIO
 
 from dpdb.errors import OWNER_LOG, SourceError
-from dpdb.sources.cells.decoded import decoded
 from dpdb.sources.cells.faults import FileFaults
 from dpdb.sources.cells.writing import Writing
 from dpdb.sources.csv_lines import LONGEST, CsvLines, UnreadableError, delimiter_of, first_row
+from dpdb.sources.files.decoded import decoded
 from dpdb.sources.line_rows import LineRows
 from dpdb.sources.paths import DAMAGED, Files, opened
 from dpdb.sources.source import Wanted
