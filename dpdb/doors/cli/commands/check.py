@@ -15,8 +15,8 @@ from dpdb.doors.cli.streams import say, write_output
 from dpdb.errors import ConstraintSyntaxError, ParameterError
 
 if TYPE_CHECKING:
-    from dpdb.constraints import DenialConstraint, WrittenLines
-    from dpdb.suites import CheckResults, SuitePlan, TableSet
+    from dpdb.constraints import WrittenLines
+    from dpdb.suites import CheckResults, Suite, SuitePlan, TableSet
 
 _STEPS = 25  # opening, counting, and a step for each level
 
@@ -70,9 +70,9 @@ def run(options: argparse.Namespace) -> int:
     if Path(options.suite).is_dir():
         return check_tables(options)
     written = written_lines(options.suite)
-    rules = _rules(options, written)
+    suite = _as_written(options, written)
     with AnswerOutput.of(options) as output:
-        checked = _checked(options, written, rules)
+        checked = _checked(options, written, suite)
         if checked is None:
             return 0
         plan, results = checked
@@ -82,35 +82,35 @@ def run(options: argparse.Namespace) -> int:
         return results.exit_code
 
 
-def _rules(options: argparse.Namespace, suite: WrittenLines) -> tuple[DenialConstraint, ...] | None:
+def _as_written(options: argparse.Namespace, written: WrittenLines) -> Suite:
+    """Read the suite before there are columns to resolve its names against."""
     from dpdb.constraints import shortened
     from dpdb.suites import load_suite
 
     try:
-        return load_suite(suite, date=options.date).rules
+        return load_suite(written, date=options.date)
     except ConstraintSyntaxError as error:
-        if suite.path is None and "\n" not in suite.text:
+        if written.path is None and "\n" not in written.text:
             raise ConstraintSyntaxError(
-                f"{shortened(suite.text)}: no such file, and no text of rules: {error}"
+                f"{shortened(written.text)}: no such file, and no text of rules: {error}"
             ) from None
         raise
 
 
 def _checked(
-    options: argparse.Namespace, suite: WrittenLines, rules: tuple[DenialConstraint, ...] | None
+    options: argparse.Namespace, written: WrittenLines, suite: Suite
 ) -> tuple[SuitePlan | None, CheckResults] | None:
     from dpdb.doors.cli.options import keys
     from dpdb.doors.cli.session import clear_bar, name_run, run_session, running
     from dpdb.doors.cli.texts import plan_text
-    from dpdb.suites import check_columns, load_suite, prepare_check, run_check
+    from dpdb.suites import check_columns, prepare_check, run_check
 
     asked = given(options, *_ASKED) | {"keys": keys(options), "day": options.date}
-    with run_session(options, _STEPS, constraints=rules) as session:
-        loaded = load_suite(suite, date=options.date)
-        if not loaded.lines:  # all are of the columns: nothing runs
+    with run_session(options, _STEPS, constraints=suite.rules) as session:
+        if not suite.lines:  # all are of the columns: nothing runs
             clear_bar(options)
-            return None, check_columns(session, loaded)
-        prepared = prepare_check(session, suite, **asked)
+            return None, check_columns(session, suite)
+        prepared = prepare_check(session, written, **asked)
         if options.dry_run:
             write_output(plan_text(prepared, options.margin))
             return None
