@@ -236,6 +236,18 @@ def test_a_kept_set_costs_nothing_more(tmp_path: Path) -> None:
             assert opened._account.spent() == 1
 
 
+def test_a_kept_set_that_fails_fails_since_the_day_of_its_run(tmp_path: Path) -> None:
+    tables, suites = _some(tmp_path, person="born: NOT NULL(born)  fail above 1%\n")
+    Ledger.create(tmp_path / "set.ledger", 1).close()
+    found = []
+    for day in ("2024-03-05", "2024-03-06"):
+        with _opened(tables, suites, ledger=tmp_path / "set.ledger", day=day) as opened:
+            found.append(opened.check(epsilon=1, keep="nightly", run_id=f"of {day}"))
+    first, second = ({each.name: (each.verdict, each.since) for each in results} for results in found)
+    assert first["person.born"][0] == "fail"
+    assert second["person.born"] == ("fail", "2024-03-05")
+
+
 @pytest.mark.heavy(family="privacy")
 def test_a_check_that_moves_to_another_table_is_another_suite(tmp_path: Path) -> None:
     Ledger.create(tmp_path / "set.ledger", 3).close()

@@ -46,6 +46,7 @@ from dpdb.suites.check import CheckRun
 from dpdb.suites.counted import counted_suite, refuse_unsaid
 from dpdb.suites.prepare import RunOptions
 from dpdb.suites.results import CheckResults
+from dpdb.suites.suite import day_of
 from dpdb.suites.tables.counted_set import CountedSet, OwnedTable, RowsUsed, owned_table
 from dpdb.suites.tables.members import Member, RemoteTables, TableFolder, members_of
 
@@ -78,7 +79,7 @@ class TableSet(Closing):
     ledger, budget
         As of `dpdb.Session`; the ledger is that of the set.
     day : date or str, optional
-        What ``{date}`` stands for in the suites.
+        What ``{date}`` stands for in the suites, and the day on which a kept check fails; by default that of the clock.
     progress : callable, optional
         Called with the name of each long step.
     rows : bool
@@ -115,6 +116,7 @@ class TableSet(Closing):
         **limits: Any,
     ) -> None:
         self._unit, self._max_rows, self._progress, self._reads_rows = unit, max_rows, progress, rows
+        self._day = day_of(day)
         public = dict(public_parents or {})
         self._limits = limits
         self._read: list[Table] = []
@@ -224,7 +226,7 @@ class TableSet(Closing):
         }
         slices = Slices((None,), None, Region(), None)
         known: dict[str, Any] = {"rows": self._max_rows or 1, "rule_set": digest, "notion": self._account.notion}
-        return asked.prepared(self._counted_set, slices, request, **known, books=self._account)
+        return replace(asked.prepared(self._counted_set, slices, request, **known, books=self._account), day=self._day)
 
     def _digest(self) -> str:
         """The SHA-256 of the checks, each with its table: one that moves to another table is another check."""
