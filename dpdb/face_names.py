@@ -253,7 +253,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.sources.objects.duckdb_connection": "are_of_one_database",
         "dpdb.sources.open": (
             "STANDARD_INPUT declared_schema find_files has_tables is_address is_changed "
-            "open_source opened_content refuse_url rows_digest"
+            "open_source opened_content refuse_url rows_digest state_of"
         ),
         "dpdb.sources.paths": "Files",
         "dpdb.sources.source": (

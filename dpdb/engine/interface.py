@@ -202,6 +202,15 @@ class Table(AbstractContextManager["Table"], Protocol):
         With `all_rows` it is also raised if somebody who opens the table now finds other rows, read or not.
         """
 
+    def has_old_parents(self) -> bool:
+        """Whether who opens the table now finds other rows in a public parent. No release is refused for that.
+
+        Raises
+        ------
+        SourceError
+            If a parent's file is no longer there.
+        """
+
     def forget_rows(self) -> None:
         """Read rows anew that were copied, with a release that was not published: they may be of another state."""
 

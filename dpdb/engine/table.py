@@ -432,6 +432,10 @@ class LocalTable(BoundTable):
                 "session"
             )
 
+    def has_old_parents(self) -> bool:
+        """Compare the files of public parents with those that were copied; see the base class."""
+        return self._across.has_old_public()
+
     def _choice(self) -> str:
         if self._kept is None:
             return ""

@@ -260,6 +260,14 @@ class Session(Verbs, Closing):
             return True
         return False
 
+    def has_old_parents(self) -> bool:
+        """Return whether a session that is opened now reads other rows of public parents, or cannot open them."""
+        self._refuse_closed()
+        try:
+            return self._table.has_old_parents()
+        except SourceError:
+            return True
+
     def _warn_of_little(self) -> None:
         """Warn, once a session, that a ledger has little left."""
         words = None if self._has_warned else self._account.little_left()

@@ -356,6 +356,10 @@ class GatheredTable(BoundTable):
             )
         self._has_asked.clear()
 
+    def has_old_parents(self) -> bool:
+        """Return False: a release is refused where its public parents have changed; see `refuse_change`."""
+        return False
+
     def _choice(self) -> str:
         return "" if self._kept is None else f"; {self._remote.version()}"
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         opened_content as opened_content,
         refuse_url as refuse_url,
         rows_digest as rows_digest,
+        state_of as state_of,
     )
     from dpdb.sources.paths import Files as Files
     from dpdb.sources.source import (

@@ -346,7 +346,7 @@ def test_ctrl_c_stops_a_statement_at_once_with_one_line(folder: Path) -> None:
         assert time.monotonic() - start < PATIENCE
         assert (process.returncode, out) == (130, "")
         assert (err.startswith("dpdb: interrupted"), err.count("\n")) == (True, 1)
-        assert not is_running(running)
+        wait_for(lambda: not is_running(running))  # killed, which a crowded machine takes its time for
 
 
 @pytest.mark.heavy(family="long")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 from dpdb.constraints import DenialConstraint
 from dpdb.doors.server.configuration import ServedTable
-from dpdb.doors.sql import FrontEnd, Planner
+from dpdb.doors.sql import FrontEnd, Planner, PublicTables
 from dpdb.release import Session
 from dpdb.stopping import Closing
 from dpdb.suites import RegisteredSuite, register_suite
@@ -22,7 +21,7 @@ class OpenTable(Closing):
     Parameters
     ----------
     served : ServedTable
-    public : mapping of name to path
+    public : PublicTables
     seconds : float
         For the SQL of one statement.
 
@@ -40,7 +39,7 @@ class OpenTable(Closing):
         The table, a suite or the ledger cannot be used, or they do not fit together.
     """
 
-    def __init__(self, served: ServedTable, public: Mapping[str, Path], seconds: float) -> None:
+    def __init__(self, served: ServedTable, public: PublicTables, seconds: float) -> None:
         self.name = served.name
         self._served = served
         self._opened = ExitStack()
@@ -73,6 +72,10 @@ class OpenTable(Closing):
     def has_changed(self) -> bool:
         """Whether somebody who opens the table now finds other rows; False while a release is being made."""
         return self.front_end.has_changed()
+
+    def has_old_parents(self) -> bool:
+        """Whether he finds other rows in its public parents; False while a release is being made."""
+        return self.front_end.has_old_parents()
 
     @contextmanager
     def in_use(self) -> Iterator[None]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -23,6 +23,7 @@ from dpdb.doors.sql.asked_errors import AskedErrors
 from dpdb.doors.sql.call import read_call
 from dpdb.doors.sql.check import check_statement
 from dpdb.doors.sql.child.messages import Limits
+from dpdb.doors.sql.child.public_tables import PublicTables
 from dpdb.doors.sql.child.remote_database import RemoteDatabase
 from dpdb.doors.sql.parse import Statement, one_line, parse_statement, placed
 from dpdb.doors.sql.rewrite import rewritten
@@ -52,8 +53,8 @@ class FrontEnd(Closing):
         Makes every release; the front end never sees its table.
     table : str
         The name by which statements call the private table.
-    public : mapping of name to path, optional
-        Parquet and CSV files that statements may read by name.
+    public : mapping of name to path, or PublicTables, optional
+        Parquet and CSV files that statements may read by name; see `RemoteDatabase`.
     seconds : float
         How long one statement may run, over empty answers and again over the answers.
     who : str, optional
@@ -73,14 +74,14 @@ class FrontEnd(Closing):
         self,
         session: Session,
         table: str,
-        public: Mapping[str, str | Path] | None = None,
+        public: PublicTables | Mapping[str, str | Path] | None = None,
         *,
         seconds: float = 60.0,
         who: str | None = None,
         suites: Sequence[RegisteredSuite] = (),
         planner: Planner | None = None,
     ) -> None:
-        public = public or {}
+        public = {} if public is None else public
         if any(folded(name) == folded(table) for name in public):
             raise ParameterError(f"public table {table!r} has the private table's name; choose another")
         self.session = session
@@ -111,10 +112,17 @@ class FrontEnd(Closing):
 
     def has_changed(self) -> bool:
         """Whether somebody who opens the table now finds other rows; False while a release is being made."""
+        return self._while_idle(self.session.has_changed)
+
+    def has_old_parents(self) -> bool:
+        """Whether he finds other rows in its public parents; False while a release is being made."""
+        return self._while_idle(self.session.has_old_parents)
+
+    def _while_idle(self, found: Callable[[], bool]) -> bool:
         if not self._session_lock.acquire(blocking=False):
             return False
         try:
-            return self.session.has_changed()
+            return found()
         finally:
             self._session_lock.release()
 

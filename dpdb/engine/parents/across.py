@@ -187,6 +187,10 @@ class RulesAcross:
         """Return whether a private parent has other rows now than when it was opened. Private."""
         return any(table.is_changed() for table in self._private)
 
+    def has_old_public(self) -> bool:
+        """Return whether a public parent has other rows now than when it was opened."""
+        return any(table.is_changed() for table in self._tables.values() if table.is_public)
+
     def opened_content(self) -> str:
         """Describe the state of the private parents' rows when they were opened; empty without such. Private."""
         return "".join(table.opened_content() for table in self._private)

@@ -1,13 +1,12 @@
 """`RemoteDatabase`: where an analyst's statement runs. It holds public tables and answers of releases, nothing else.
 
-Public tables are read once into one file that every worker opens. A worker has run a stranger's SQL: what it sends as a
-result may be any bytes, and is read as such.
+Public tables (`public_tables`) are one file that every worker opens. A worker has run a stranger's SQL: what it sends
+as a result may be any bytes, and is read as such.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import glob
 import json
 import re
 import signal
@@ -19,19 +18,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
-from sqlglot import exp
 
-from dpdb.database import Database, sql_file
+from dpdb.database import sql_file
 from dpdb.doors.sql.asked_errors import AskedErrors
 from dpdb.doors.sql.child import messages
 from dpdb.doors.sql.child.children import Child, Children
 from dpdb.doors.sql.child.messages import Limits
+from dpdb.doors.sql.child.public_tables import PublicTables
 from dpdb.doors.sql.parse import one_line
 from dpdb.doors.sql.rewrite import ANSWERS
-from dpdb.errors import OWNER_LOG, EngineError, ParameterError, SourceError, StatementFailedError, StatementRefusedError
-from dpdb.files.new_file import WorkFolder
-from dpdb.names import folded
-from dpdb.sources import Files, find_files, parquet_columns, parquet_scan
+from dpdb.errors import OWNER_LOG, EngineError, StatementFailedError, StatementRefusedError
 
 Form = Literal["query", "explain", "describe"]
 
@@ -56,8 +52,9 @@ class RemoteDatabase:
 
     Parameters
     ----------
-    public : mapping of name to path
-        Parquet and CSV files of the owner's choice that statements may read by name.
+    public : PublicTables, or mapping of name to path
+        Parquet and CSV files of the owner's choice that statements may read by name. Given as `PublicTables`, they may
+        be others' too: who has opened them closes them.
     limits : Limits
         The limits of each statement.
 
@@ -72,12 +69,13 @@ class RemoteDatabase:
         If a public table cannot be read or two have one name.
     """
 
-    def __init__(self, public: Mapping[str, str | Path], limits: Limits) -> None:
+    def __init__(self, public: PublicTables | Mapping[str, str | Path], limits: Limits) -> None:
         self._limits = limits
         self._tells_lacking = True
         self._children = Children()  # first: it starts while the public tables are read
+        self._is_shared = isinstance(public, PublicTables)
         try:
-            self._public = PublicTables(public)
+            self._public = public if isinstance(public, PublicTables) else PublicTables(public)
             self.public = self._public.names
         except BaseException:
             self._children.close()
@@ -114,16 +112,16 @@ class RemoteDatabase:
             If no process can be started.
         """
         limits = dataclasses.replace(self._limits, **(most or {}))
-        request = {
-            "query": query,
-            "form": form,
-            "answers": list(answers),
-            "schema": ANSWERS,
-            "public": None if self._public.file is None else str(self._public.file),
-            "settings": sql_file("settings") + macros,
-            "limits": dataclasses.asdict(limits),
-        }
-        with self._children.child() as child:
+        with self._public.in_use() as file, self._children.child() as child:
+            request = {
+                "query": query,
+                "form": form,
+                "answers": list(answers),
+                "schema": ANSWERS,
+                "public": None if file is None else str(file),
+                "settings": sql_file("settings") + macros,
+                "limits": dataclasses.asdict(limits),
+            }
             yield RemoteStatement(self, child, request, answers, limits)
 
     def _tell_lacking(self, reasons: bytearray) -> None:
@@ -134,9 +132,10 @@ class RemoteDatabase:
             OWNER_LOG.warning("statements run behind fewer walls than dpdb knows: %s", said)
 
     def close(self) -> None:
-        """End all processes and drop the public tables. May be called twice."""
+        """End all processes, and drop the public tables that it has opened itself. May be called twice."""
         self._children.close()
-        self._public.close()
+        if not self._is_shared:
+            self._public.close()
 
 
 class RemoteStatement:
@@ -325,81 +324,3 @@ def _values(array: pa.Array) -> int:
     if pa.types.is_struct(kind) or pa.types.is_union(kind):
         return len(array) + sum(_values(array.field(position)) for position in range(kind.num_fields))
     return len(array)
-
-
-_LOADING_MEMORY = "1GB"
-_FILE = "public.duckdb"
-_ATTACHED = "public"
-
-
-class PublicTables:
-    """Parquet and CSV files, read once into a DuckDB file in a folder of its own (mode 0700).
-
-    Parameters
-    ----------
-    tables : mapping of name to path
-
-    Attributes
-    ----------
-    names : frozenset of str
-        The names as `folded`.
-    file : Path or None
-        The file; None if there are no tables.
-
-    Raises
-    ------
-    SourceError, ParameterError
-        If a file cannot be read or two tables have one name.
-    """
-
-    def __init__(self, tables: Mapping[str, str | Path]) -> None:
-        self.names = frozenset(folded(name) for name in tables)
-        if len(self.names) != len(tables):
-            raise ParameterError("two public tables have the same name")
-        self.file: Path | None = None
-        if not tables:
-            return
-        try:
-            self._folder = WorkFolder()
-        except OSError as error:
-            raise ParameterError(f"no temporary folder can be made for public tables: {error.strerror}") from None
-        self.file = self._folder.path / _FILE
-        try:
-            _write(tables, self.file)
-        except BaseException:
-            self.close()
-            raise
-
-    def close(self) -> None:
-        """Remove the file. May be called twice."""
-        if self.file is not None:
-            self._folder.close()
-
-
-def _write(tables: Mapping[str, str | Path], file: Path) -> None:
-    with Database(memory_limit=_LOADING_MEMORY) as database:
-        database.execute(f"ATTACH {exp.Literal.string(str(file)).sql('duckdb')} AS {_ATTACHED}")
-        for name, path in tables.items():
-            _load(database, name, str(path))
-        database.execute(f"DETACH {_ATTACHED}")
-    file.chmod(0o400)
-
-
-def _load(database: Database, name: str, path: str) -> None:
-    try:
-        files = find_files(path)
-        if files.kind not in ("parquet", "csv"):
-            raise SourceError(f"{path}: a public table is a Parquet or CSV file")
-        scan = _csv(files)
-        if files.kind == "parquet":
-            scan = parquet_scan(files, parquet_columns(database, files), {})
-        table = exp.table_(name, db=_ATTACHED, quoted=True)
-        database.execute(exp.select("*").from_(scan).ctas(table, dialect="duckdb"))
-    except EngineError as error:
-        raise SourceError(f"{path}: cannot be read: {one_line(str(error))}") from None
-
-
-def _csv(files: Files) -> exp.Expr:
-    # Types may be guessed here: the table is public.
-    paths = exp.Array(expressions=[exp.Literal.string(glob.escape(path)) for path in files.paths])
-    return exp.Table(this=exp.Anonymous(this="read_csv", expressions=[paths]))
