@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dpdb.doors.notebook import progress_bar as progress_bar
     from dpdb.errors import BudgetExceededError as BudgetExceededError, DpdbError as DpdbError
     from dpdb.owner import plan as plan
+    from dpdb.reconciliation import compare as compare
     from dpdb.release import Release as Release, Releases as Releases
     from dpdb.release.session import dp_count as dp_count, dp_inconsistency as dp_inconsistency
     from dpdb.suites import (

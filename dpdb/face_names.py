@@ -15,6 +15,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.doors.notebook": "progress_bar",
         "dpdb.errors": "BudgetExceededError DpdbError",
         "dpdb.owner": "plan",
+        "dpdb.reconciliation": "compare",
         "dpdb.release": "Release Releases",
         "dpdb.release.session": "dp_count dp_inconsistency",
         "dpdb.suites": "CheckResult CheckResults Session open",
@@ -44,6 +45,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.engine.closed_forms": (
             "GroupForm KeysForm RuleStatistic SortedForm StatisticKind SteppedForm exact_statistic why_no_decisions"
         ),
+        "dpdb.engine.compared": ("ComparedColumn ComparedColumns Differences Side count_differences write_compared"),
         "dpdb.engine.count_all": (
             "count_gathered counted_in_any_case key_histogram load_counting of_key violating_alone"
         ),
@@ -72,7 +74,8 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.engine.sql.where": "WherePredicate comparable_column unit_column",
         "dpdb.engine.table": "BoundTable LocalEngine LocalTable described own_database",
         "dpdb.engine.table_spec": (
-            "LIMITS ProtectedChange PublicSizes SETTINGS Setting SettingKind TableSettings TableSpec with_settings"
+            "LIMITS MachineLimits ProtectedChange PublicSizes SETTINGS Setting SettingKind "
+            "TableSettings TableSpec with_settings"
         ),
         "dpdb.engine.unit_rows": (
             "ChildKey child_key kept_children kept_children_sql kept_rows kept_rows_sql limited_keys"
@@ -131,10 +134,11 @@ FACES: Mapping[str, Mapping[str, str]] = {
     },
     "dpdb.measures": {
         "dpdb.measures.answer": "Answer GraphStatistics release_degree_cap why_no_upper",
+        "dpdb.measures.compared": "noisy_differences sensitivity_of",
         "dpdb.measures.count": "noisy_count rate_answer rate_beta rate_shares",
         "dpdb.measures.estimate": "with_estimate with_theta_limits",
         "dpdb.measures.measure": "Measure",
-        "dpdb.measures.measure_names": "EXACT MeasureName NAMES",
+        "dpdb.measures.measure_names": "COMPARED EXACT MeasureName NAMES",
         "dpdb.measures.mechanism": "Mechanism Run Words read_together",
         "dpdb.measures.mechanisms.at_one_theta": "at_theta declared takes_theta",
         "dpdb.measures.registry": "all_measures counted measure_named measures_named refuse_rho",
@@ -198,6 +202,11 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.receipts.verification": "NOT_PROVEN Verified verify",
         "dpdb.receipts.witness": "WitnessFile read_checkpoints",
     },
+    "dpdb.reconciliation": {
+        "dpdb.reconciliation.ask": "ComparisonAsk",
+        "dpdb.reconciliation.at_once": "compare opened_side",
+        "dpdb.reconciliation.prepare": "PreparedComparison prepare_comparison run_comparison",
+    },
     "dpdb.release": {
         "dpdb.release.account": "AnswerRun Budget SuiteLevel SuiteRun as_budget new_run_id",
         "dpdb.release.ask": (
@@ -207,7 +216,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.release.conflict_graph": "by_rule_offer load_kernels",
         "dpdb.release.costs": "Charge Cost Risk pure_units risk_of",
         "dpdb.release.ledger_account": "LedgerAccount",
-        "dpdb.release.parts": "PublicTable Slices parse_slices",
+        "dpdb.release.parts": "PublicTable Slices new_release_id parse_slices",
         "dpdb.release.privacy_unit": "PrivacyUnit unit_of_table",
         "dpdb.release.publish": "publish_suite",
         "dpdb.release.published.comparisons": "Change Gate GateResult check_gates parse_gate",
@@ -216,7 +225,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         ),
         "dpdb.release.published.release": "Release Releases constraints_digest recorded_releases",
         "dpdb.release.published.release_fields": (
-            "PER_ROW RELEASE_SCHEMA SHARE VERDICT alone_words arrow_fields bounds_words "
+            "KEYS PER_ROW RELEASE_SCHEMA SHARE VERDICT alone_words arrow_fields bounds_words "
             "measured_words missing_words noise_words number_words population_of "
             "population_words promise_words quantity_words release_table releases_words "
             "sentence sure_words theta_words too_noisy_words value_words verdict_words "

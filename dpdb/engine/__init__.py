@@ -33,6 +33,14 @@ if TYPE_CHECKING:
         exact_statistic as exact_statistic,
         why_no_decisions as why_no_decisions,
     )
+    from dpdb.engine.compared import (
+        ComparedColumn as ComparedColumn,
+        ComparedColumns as ComparedColumns,
+        Differences as Differences,
+        Side as Side,
+        count_differences as count_differences,
+        write_compared as write_compared,
+    )
     from dpdb.engine.count_all import (
         count_gathered as count_gathered,
         counted_in_any_case as counted_in_any_case,
@@ -135,6 +143,7 @@ if TYPE_CHECKING:
     from dpdb.engine.table_spec import (
         LIMITS as LIMITS,
         SETTINGS as SETTINGS,
+        MachineLimits as MachineLimits,
         ProtectedChange as ProtectedChange,
         PublicSizes as PublicSizes,
         Setting as Setting,

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from dpdb.constraints import ConstraintsLike
     from dpdb.engine.broken import BrokenCounts, Told
     from dpdb.engine.closed_forms import RuleStatistic, StatisticKind
+    from dpdb.engine.compared import ComparedColumns, Side
     from dpdb.engine.dependency_counts import DependencyCounts
     from dpdb.engine.owners import OwnerQuestion
     from dpdb.engine.parents.across import BoundInclusion
@@ -170,6 +173,15 @@ class Table(AbstractContextManager["Table"], Protocol):
         self, columns: Sequence[str], pairs: Sequence[tuple[str, str]], *, spread: bool = False
     ) -> DependencyCounts:
         """Count columns and pairs of them, of those that rows are grouped by; see `count_dependencies`. Private."""
+
+    def admit_compared(self) -> None:
+        """Refuse a comparison for which something public is missing. Reads no row; errors as `admit`."""
+
+    def write_compared(self, columns: ComparedColumns, side: Side, where: WherePredicate | None, path: Path) -> None:
+        """Write what is compared of a slice's rows into a new file, beside which another table's is read. Private.
+
+        See `dpdb.engine.compared`.
+        """
 
     def rehearse(self, slices: Sequence[WherePredicate | None], *, counts: bool) -> None:
         """Do with a table without rows what a release of many slices, or under many constraints, will do.

@@ -43,10 +43,13 @@ from dpdb.sources import (
 from dpdb.stopping import Closing, if_it_fails
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow as pa
 
     from dpdb.engine.broken import BrokenCounts, Told
     from dpdb.engine.closed_forms import RuleStatistic, StatisticKind
+    from dpdb.engine.compared import ComparedColumns, Side
     from dpdb.engine.dependency_counts import DependencyCounts
     from dpdb.engine.owners import OwnerQuestion
     from dpdb.engine.unit_rows import KeptRows
@@ -397,6 +400,22 @@ class LocalTable(BoundTable):
             yield from broken_by_owner(
                 self.database, self.rows, where, rules, owner=owner, told=told, name=self._next_name()
             )
+
+    def admit_compared(self) -> None:
+        """Admit every comparison: the rows are here."""
+
+    def write_compared(self, columns: ComparedColumns, side: Side, where: WherePredicate | None, path: Path) -> None:
+        """Write what is compared of a slice's rows into a new file; see `dpdb.engine.compared`. Private.
+
+        Raises
+        ------
+        SourceError
+            If files have changed.
+        """
+        from dpdb.engine.compared import write_compared
+
+        with self._counting("reading what is compared"):
+            write_compared(self.database, columns.query(side, self.rows, where), path)
 
     @contextmanager
     def _counting(self, step: str) -> Iterator[None]:

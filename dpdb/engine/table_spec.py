@@ -237,6 +237,8 @@ class TableSpec:
         Take every parent for a table without rows, for what looks at none. No setting of the owner's.
     parent_files : ParentFiles, optional
         What other tables of a set share of parents. No setting of the owner's.
+    is_compared : bool
+        Whether a unit has its rows of another table, too, with which this one is compared. No setting of the owner's.
 
     Raises
     ------
@@ -278,6 +280,7 @@ class TableSpec:
     limits: MachineLimits = NO_LIMITS
     assumes_parents: bool = False
     parent_files: ParentFiles | None = None
+    is_compared: bool = False
 
     @classmethod
     def of(

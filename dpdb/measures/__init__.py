@@ -17,6 +17,10 @@ if TYPE_CHECKING:
         release_degree_cap as release_degree_cap,
         why_no_upper as why_no_upper,
     )
+    from dpdb.measures.compared import (
+        noisy_differences as noisy_differences,
+        sensitivity_of as sensitivity_of,
+    )
     from dpdb.measures.count import (
         noisy_count as noisy_count,
         rate_answer as rate_answer,
@@ -25,7 +29,12 @@ if TYPE_CHECKING:
     )
     from dpdb.measures.estimate import with_estimate as with_estimate, with_theta_limits as with_theta_limits
     from dpdb.measures.measure import Measure as Measure
-    from dpdb.measures.measure_names import EXACT as EXACT, NAMES as NAMES, MeasureName as MeasureName
+    from dpdb.measures.measure_names import (
+        COMPARED as COMPARED,
+        EXACT as EXACT,
+        NAMES as NAMES,
+        MeasureName as MeasureName,
+    )
     from dpdb.measures.mechanism import (
         Mechanism as Mechanism,
         Run as Run,

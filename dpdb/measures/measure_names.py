@@ -18,3 +18,6 @@ EXACT = ("drastic", "minimal_inconsistency", "problematic", "repair", "maximal_c
 
 TOGETHER = ("minimal_inconsistency", "problematic", "repair")
 """The measures of `all`. Their shares of epsilon are fixed (`Measure.weight`): a new measure changes nobody's noise."""
+
+COMPARED = ("missing_left", "missing_right", "differ")
+"""What is counted of two tables, beside the measures of one."""

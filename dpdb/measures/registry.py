@@ -15,7 +15,7 @@ from importlib import import_module
 from dpdb.errors import ParameterError
 from dpdb.measures.count import COUNT
 from dpdb.measures.measure import Counted, Measure
-from dpdb.measures.measure_names import NAMES, TOGETHER
+from dpdb.measures.measure_names import COMPARED, NAMES, TOGETHER
 from dpdb.names import nearest_words
 
 
@@ -76,5 +76,13 @@ def refuse_rho(name: str, mechanism: str | None = None) -> None:
 
 
 def counted(name: str) -> Counted | None:
-    """Return the `Counted` of a measure or of the row count; None for a name that this version does not know."""
+    """Return the `Counted` of a released number by its name; None for one that this version does not know."""
+    if name in COMPARED:
+        return _compared(name)
     return COUNT if name == COUNT.name else _registered(name) if name in NAMES else None
+
+
+def _compared(name: str) -> Counted:
+    from dpdb.measures.compared import COUNTED  # most releases are of one table
+
+    return COUNTED[name]

@@ -42,7 +42,12 @@ if TYPE_CHECKING:
         risk_of as risk_of,
     )
     from dpdb.release.ledger_account import LedgerAccount as LedgerAccount
-    from dpdb.release.parts import PublicTable as PublicTable, Slices as Slices, parse_slices as parse_slices
+    from dpdb.release.parts import (
+        PublicTable as PublicTable,
+        Slices as Slices,
+        new_release_id as new_release_id,
+        parse_slices as parse_slices,
+    )
     from dpdb.release.privacy_unit import PrivacyUnit as PrivacyUnit, unit_of_table as unit_of_table
     from dpdb.release.publish import publish_suite as publish_suite
     from dpdb.release.published.comparisons import (
@@ -68,6 +73,7 @@ if TYPE_CHECKING:
         recorded_releases as recorded_releases,
     )
     from dpdb.release.published.release_fields import (
+        KEYS as KEYS,
         PER_ROW as PER_ROW,
         RELEASE_SCHEMA as RELEASE_SCHEMA,
         SHARE as SHARE,

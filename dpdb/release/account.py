@@ -44,16 +44,8 @@ if TYPE_CHECKING:
     pass
 
 
-class Account(Protocol):
-    """The account of a session. Each release goes: `debit`, draw noise, `record`, publish; `Reservation.close` last."""
-
-    @property
-    def has_debited(self) -> bool:
-        """Whether the newest `debit` or `open_suite` has spent anything, not an earlier try of its run."""
-
-    @property
-    def notion(self) -> Notion:
-        """The notion in which it counts."""
+class Payer(Protocol):
+    """What pays for an answer: `debit`, draw noise, `record`, publish; `Reservation.close` last."""
 
     def will_draw(self, charge: Charge) -> bool:
         """Return whether a debit will be followed by a draw: not if the run has a recorded answer."""
@@ -68,6 +60,25 @@ class Account(Protocol):
         ParameterError
             If it is paid in rho, which this account does not count.
         """
+
+    def record(self, reservation: Reservation, answer: str) -> None:
+        """Keep the answer, before it is published."""
+
+
+class Account(Payer, Protocol):
+    """The account of a session."""
+
+    @property
+    def has_debited(self) -> bool:
+        """Whether the newest `debit` or `open_suite` has spent anything, not an earlier try of its run."""
+
+    @property
+    def notion(self) -> Notion:
+        """The notion in which it counts."""
+
+    @property
+    def place(self) -> str | None:
+        """What it is called as one of two that pay for one answer; None for one in memory. Public."""
 
     def check_together(self, charges: Sequence[Charge], *, new_epoch: bool = False) -> None:
         """Check that releases could be debited one after another now; spend nothing.
@@ -89,9 +100,6 @@ class Account(Protocol):
 
     def cost_together(self, charges: Sequence[Charge]) -> float:
         """Bound the joint cost of releases with these charges, in the account's parameter; spend nothing."""
-
-    def record(self, reservation: Reservation, answer: str) -> None:
-        """Keep the answer, before it is published."""
 
     def open_suite(self, run: SuiteRun) -> SuiteReservation:
         """Debit all that a suite may cost, with its secret, or go on with a run of it. Errors as `debit`."""
@@ -147,6 +155,7 @@ class Budget:
     """
 
     has_debited = True  # a budget remembers no runs
+    place = None
 
     @property
     def notion(self) -> Notion:

@@ -83,6 +83,11 @@ class LedgerAccount:
         """The ledger's notion."""
         return self._ledger.notion
 
+    @property
+    def place(self) -> str:
+        """The ledger's name, which every copy of it has."""
+        return self._ledger.log().id
+
     def will_draw(self, charge: Charge) -> bool:
         """Return whether the ledger has no recorded answer of the run."""
         return charge.run_id is None or self._ledger.answered(charge.run_id, charge.request_text) is None

@@ -222,7 +222,7 @@ class Prepared:
             guarantee=f"{'together with the releases of the same call, ' if together else ''}{self.charge.promise} for "
             f"adding or removing {unit.words}, for any unknown number of rows; covers the value, its bounds, theta and "
             "the noise scale",
-            release_id=secrets.token_hex(16),
+            release_id=new_release_id(),
             version=__version__,
             rho=None if rho is None else rho_as_float(rho),
             quantity=counts.per_row if rate else counts.quantity(mechanism),
@@ -285,6 +285,11 @@ class CountPart(Part):
             )
             for answer, predicate in zip(answers, self.predicates, strict=True)
         ]
+
+
+def new_release_id() -> str:
+    """Return a random id, from the operating system."""
+    return secrets.token_hex(16)
 
 
 def _number(value: float | None) -> float | None:

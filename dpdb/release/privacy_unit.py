@@ -152,6 +152,19 @@ class PrivacyUnit:
             return words
         return f"{words}, using at most {self.rows} rows per value of {self.column} and none where it is NULL"
 
+    @property
+    def is_compared(self) -> bool:
+        """Whether a unit has its rows in another table, too, with which this one is compared."""
+        return any(parent == _OTHER for parent, _ in self.parents)
+
+    def in_other_table(self) -> PrivacyUnit:
+        """Return the same unit with its rows in the table that it is compared with; rows as units stay rows.
+
+        It is bound otherwise in a ledger: what holds for a value that leaves both tables at once does not hold for one
+        that leaves this one alone.
+        """
+        return self if self.column is None else replace(self, parents=((_OTHER, self.column),))
+
     def in_schema(self, schema: TableSchema) -> PrivacyUnit:
         """Return the unit with its column as the table spells it. Errors as `unit_column`."""
         return self if self.column is None else replace(self, column=unit_column(self.column, schema))
@@ -167,6 +180,7 @@ def unit_of(change: ProtectedChange) -> PrivacyUnit:
     return PrivacyUnit(change.rows_per_person if change.unit is None else change.most, change.unit)
 
 
+_OTHER = "the other table"
 _BLURRED = ("FLOAT", "DOUBLE", "INTERVAL", "TIME WITH TIME ZONE")
 
 

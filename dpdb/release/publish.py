@@ -16,7 +16,7 @@ from dpdb.release.published.release import Releases, recorded_releases
 from dpdb.stopping import debit_begins
 
 if TYPE_CHECKING:
-    from dpdb.release.account import Account, SuiteLevel, SuiteReservation, SuiteRun
+    from dpdb.release.account import Account, Payer, SuiteLevel, SuiteReservation, SuiteRun
     from dpdb.release.costs import Charge
 
 _FAILED = (
@@ -44,7 +44,7 @@ def publish(account: Account, charge: Charge, load: Callable[[], object], draw: 
     return recorded_releases(publish_answer(account, charge, load, draw_text))
 
 
-def publish_answer(account: Account, charge: Charge, load: Callable[[], object], draw: Callable[[], str]) -> str:
+def publish_answer(account: Payer, charge: Charge, load: Callable[[], object], draw: Callable[[], str]) -> str:
     """Make an answer, as text, or return the recorded one of its run.
 
     Failures for public reasons come before the debit: `load` compiles the code of `draw`, and raises `SourceError` if

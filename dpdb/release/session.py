@@ -26,10 +26,11 @@ from dpdb.sources import SourceLike
 from dpdb.stopping import Closing
 
 if TYPE_CHECKING:
-    from dpdb.engine import Table
+    from dpdb.engine import MachineLimits, Table
     from dpdb.ledger import RecordedLevel, RecordedRearm
     from dpdb.privacy import Notion
     from dpdb.release.account import Account, AnswerRun, SuiteRun
+    from dpdb.release.pair import PairRun
 
 _Given = ParamSpec("_Given")
 _Read = TypeVar("_Read")
@@ -102,6 +103,8 @@ class Session(Verbs, Closing):
         self._beside: list[Session] = []
         try:
             protected = unit_of_table(unit_of(spec.change), table)
+            if spec.is_compared:
+                protected = protected.in_other_table()
             table.admit(spec.sizes.row_bound)
             if ledger is not None:
                 from dpdb.release.ledger_account import LedgerAccount  # loads ledger and solver
@@ -175,6 +178,29 @@ class Session(Verbs, Closing):
             run.rehearse,
             lambda held: run.read(self._private, held, self._progress, self._compare_rows),
             lambda load, read: publish_suite(self._account, run, load, read),
+        )
+
+    def release_with(self, other: Session, run: PairRun) -> str:
+        """Make an answer about this table, the left one, and another session's, under one debit of each.
+
+        Both accounts are debited before a row of either table is read; both tables are compared as for `release`.
+        """
+        from dpdb.release.pair import PairOfAccounts  # most answers are about one table
+
+        for session, charge in zip((self, other), run.charges, strict=True):
+            session._refuse_closed()
+            session._refuse_run_id_without_ledger(charge.run_id)
+        payer = PairOfAccounts([(self._account, run.charges[0]), (other._account, run.charges[1])])
+        return self._publish_compared(
+            run.load,
+            lambda slices: run.rehearse("left", slices),
+            lambda: run.draw(self._private, other._private, self._progress),
+            lambda load, draw: other._publish_compared(
+                load,
+                lambda slices: run.rehearse("right", slices),
+                draw,
+                lambda load, draw: publish_answer(payer, run.charges[0], load, draw),
+            ),
         )
 
     def prepare(self, ask: Ask, *, who: str | None = None) -> Prepared:
@@ -299,6 +325,16 @@ class Session(Verbs, Closing):
     def has_debited(self) -> bool:
         """Whether the newest answer was paid for now, and not when its run was first asked."""
         return self._account.has_debited
+
+    @property
+    def account_name(self) -> str | None:
+        """The name of its ledger, which every copy of it has; None without one. Public."""
+        return self._account.place
+
+    @property
+    def machine_limits(self) -> MachineLimits:
+        """The limits of its private database."""
+        return self._spec.limits
 
     @property
     def has_ledger(self) -> bool:

@@ -31,9 +31,19 @@ from dpdb.release.conflict_graph import ConflictGraph, block_graph, conflict_gra
 from dpdb.thresholds import THINNED_ROUNDS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow as pa
 
-    from dpdb.engine import BoundConstraint, BrokenCounts, DependencyCounts, StatisticKind, Told
+    from dpdb.engine import (
+        BoundConstraint,
+        BrokenCounts,
+        ComparedColumns,
+        DependencyCounts,
+        Side,
+        StatisticKind,
+        Told,
+    )
 
 ROUNDS = (Partners(3, 8), Partners(6, 32))
 """The partners of a row that each round loads, before all rows in conflict are loaded."""
@@ -365,6 +375,10 @@ class PrivateSlices:
     def dependencies(self, columns: Sequence[str], pairs: Sequence[tuple[str, str]]) -> DependencyCounts:
         """Return the counts of columns and pairs of them, over all rows."""
         return self._table.count_dependencies(columns, pairs)
+
+    def write_compared(self, columns: ComparedColumns, side: Side, where: WherePredicate | None, path: Path) -> None:
+        """Write what is compared of a slice's rows into a file."""
+        self._table.write_compared(columns, side, where, path)
 
     def counts(self, predicates: Sequence[WherePredicate | None]) -> Sequence[int]:
         """Return the number of rows of each slice."""

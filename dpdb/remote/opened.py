@@ -34,6 +34,7 @@ from dpdb.engine import (
     of_rows,
     questions_columns,
     sharing_queries,
+    write_compared,
 )
 from dpdb.engine.sql import (
     BoundConstraint,
@@ -41,6 +42,7 @@ from dpdb.engine.sql import (
     Operand,
     WherePredicate,
     degree_terms,
+    in_schema_order,
     is_known,
     members_read,
 )
@@ -52,6 +54,8 @@ from dpdb.remote.asking import (
     content_query,
     counted_alone,
     counted_if,
+    fetched,
+    in_parts,
     in_queries,
     numbered,
 )
@@ -62,10 +66,20 @@ from dpdb.schema import free_name
 from dpdb.sources import Source, without_rows
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow as pa
 
     from dpdb.constraints import ConstraintsLike
-    from dpdb.engine import DependencyCounts, ParentTable, Progress, RuleStatistic, TableSpec
+    from dpdb.engine import (
+        ComparedColumns,
+        DependencyCounts,
+        ParentTable,
+        Progress,
+        RuleStatistic,
+        Side,
+        TableSpec,
+    )
     from dpdb.remote.parents import RemoteParents
     from dpdb.remote.table import RemoteTable
     from dpdb.schema import TableSchema
@@ -273,6 +287,23 @@ class GatheredTable(BoundTable):
             rows = asking.selected(columns_of(asked, None) | {owner}, where).subquery(ROWS.name)
             for batch in asking.ask(of_owners(asked, owner, told, rows, [], row=ROWS.name)).to_batches():
                 yield part[0], batch
+
+    def admit_compared(self) -> None:
+        """Refuse a comparison as long as nobody has said how many rows may come for it."""
+        if self._gather_rows is None:
+            raise ParameterError(
+                f"{self.description}: all rows that are compared come to this machine; say how many may be expected "
+                "with --gather-rows N (gather_rows=N), a public guess that sizes disk space and is compared with no row"
+            )
+        self.admit_graph()
+
+    def write_compared(self, columns: ComparedColumns, side: Side, where: WherePredicate | None, path: Path) -> None:
+        """Let what is compared of a slice's rows come, and write it; see `dpdb.engine.compared`. Private."""
+        self._progress("gathering what is compared")
+        asking, names = self._asking, in_schema_order(columns.names(side), self.schema)
+        query = asking.selected(set(names), where)
+        with fetched(asking, self._next_name(), names, in_parts(asking, query, names)) as rows:
+            write_compared(self.database, columns.query(side, rows, None), path)
 
     def count_dependencies(
         self, columns: Sequence[str], pairs: Sequence[tuple[str, str]], *, spread: bool = False

@@ -142,6 +142,7 @@ COMMANDS: list[list[str]] = [
      "--epsilon", "1"],
     ["exact", "--constraints", FD, "--non-private", "--materialize", "{folder}/graph.duckdb"],
     ["rules", "discover", "--epsilon", "5"],
+    ["compare", "{folder}/t.parquet", "--key", "zip", "--epsilon", "1"],
 ]  # fmt: skip
 
 

@@ -10,8 +10,8 @@ import dpdb
 ROOT = Path(dpdb.__file__).parent
 SOURCES = sorted(ROOT.rglob("*.py"))
 PRIVATE_ROOMS = (
-    "suites", "privacy", "measures", "release", "graph", "remote", "engine", "sources", "database", "predicates",
-    "constraints",
+    "suites", "reconciliation", "privacy", "measures", "release", "graph", "remote", "engine", "sources", "database",
+    "predicates", "constraints",
 )  # fmt: skip
 RELEASE_IDS = Path("release/parts.py")
 RUN_IDS = Path("release/account.py")  # names of runs that nobody named

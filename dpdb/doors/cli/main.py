@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from dpdb.doors.cli.parser import Parser
 
 COMMANDS = (
-    "measure", "count", "check", "diagnose", "sql", "run", "report", "combine", "explain", "plan", "exact", "schema",
-    "rules", "noise", "budget", "serve", "mcp", "analyst", "receipts", "verify", "witness", "overlap", "demo", "warm",
-    "completion",
+    "measure", "count", "check", "diagnose", "compare", "sql", "run", "report", "combine", "explain", "plan", "exact",
+    "schema", "rules", "noise", "budget", "serve", "mcp", "analyst", "receipts", "verify", "witness", "overlap", "demo",
+    "warm", "completion",
 )  # fmt: skip
 """In the order of `dpdb --help`; `add_NAME` of a module of `dpdb.doors.cli.commands` adds each."""
 

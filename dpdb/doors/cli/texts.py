@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpdb.names import aligned, short_names
 from dpdb.release import (
+    KEYS,
     PER_ROW,
     SHARE,
     VERDICT,
@@ -57,7 +58,7 @@ def _table(releases: Sequence[Release]) -> Iterator[str]:
     """Align the columns; the last one has the rules, which may be long."""
     heads = ("measure", "value", f"bounds ({sure_words(releases[0].confidence)})", "meaning", "cost", _RULE)
     rows = [heads, *map(_cells, releases)]
-    by_rule = releases[0].constraint is not None
+    by_rule = releases[0].constraint is not None and releases[0].quantity != KEYS
     return aligned(rows if by_rule else [row[:-1] for row in rows], "lrl")
 
 
@@ -66,7 +67,7 @@ def _cells(release: Release) -> tuple[str, ...]:
     upper = None if release.upper is None else number_words(release.upper, release.quantity)
     bounds = f"at least {lower}" if upper is None else f"{lower} to {upper}"
     return (
-        measured_words(release, constraint=False, population=False),  # which the meaning has
+        measured_words(release, constraint=release.quantity == KEYS, population=False),  # which the meaning has
         value_words(release),
         ((release.quantity == VERDICT and verdict_words(release)) or bounds) + (" *" if release.theta_limits else ""),
         _meaning(release),
@@ -100,7 +101,7 @@ def _notes(releases: Sequence[Release]) -> Iterator[str]:
             yield f"Too noisy: {measured_words(release)}; {would_do}."
     if alone := alone_words(releases):
         yield sentence(alone)
-    if len({release.constraint for release in releases} - {None}) >= _MANY:
+    if len({release.constraint for release in releases if release.quantity != KEYS} - {None}) >= _MANY:
         yield (
             "Of many rules `dpdb check SOURCE SUITE --sizes` gives numbers in one draw, in which a row counts in at "
             "most k of those on single rows."

@@ -23,6 +23,7 @@ from dpdb.names import aligned
 SHARE = "share of rows"  # the `quantity` of a rate
 PER_ROW = "bits per row"
 VERDICT = "verdict"
+KEYS = "keys"  # of two tables; their `constraint` is a compared column
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,10 @@ class ReleaseFields:
         Version of dpdb.
     quantity : str
         What `value` counts: ``"pairs of rows"``, ``"rows"``, ``"share of rows"``, ``"bits"``, ``"bits per row"``, or
-        ``"verdict"``.
+        ``"verdict"``, or of two tables ``"keys"``.
     constraint : str or None
-        The one constraint that is measured, in a breakdown; None if all of the session's constraints are.
+        The one constraint that is measured, in a breakdown; None if all of the session's constraints are. Of keys that
+        differ (``"differ"``) the one column that is compared.
     rho : float or None
         Privacy cost of a release that is zCDP and not pure.
     upper_reason : str or None
@@ -290,7 +292,8 @@ def quantity_words(release: ReleaseFields) -> str:
 
 def measured_words(release: ReleaseFields, *, constraint: bool = True, population: bool = True) -> str:
     """Name the measure, the constraint if one alone was measured, the rows if they are not all, and the slice."""
-    of_constraint = f" of {release.shown_constraint}" if constraint and release.constraint else ""
+    beside = "in" if release.quantity == KEYS else "of"
+    of_constraint = f" {beside} {release.shown_constraint}" if constraint and release.constraint else ""
     rows = population_of(release) if population else None
     of_rows = "" if rows is None else f" of {rows}"
     where = f" where {release.where}" if release.where else ""
@@ -336,7 +339,8 @@ def enough(release: ReleaseFields) -> Enough | None:
 
     With bounds on both sides a number is too noisy if it is below its noise scale: they say how little is known of it.
     Without an upper bound it is so if zero is in the interval at theta, or theta may cut it off and it is below
-    `_CUT_SCALES` noise scales. A count whose noise rounds to nothing is exact, and never too noisy; nor is a verdict.
+    `_CUT_SCALES` noise scales. A count whose noise rounds to nothing is exact, and never too noisy; nor is a verdict,
+    nor a number of keys, of which none is what one hopes for.
 
     The cost that might do is that at which a number of this size is `_ENOUGH` noise scales, or thrice as much where
     theta is chosen. The size is that of the
@@ -345,7 +349,7 @@ def enough(release: ReleaseFields) -> Enough | None:
     """
     scale, value, tail = release.noise_scale, release.value, _tail(release)
     is_share = release.quantity in (SHARE, PER_ROW)
-    if release.quantity == VERDICT or tail <= 0 or (tail < _EXACT and not is_share):
+    if release.quantity in (VERDICT, KEYS) or tail <= 0 or (tail < _EXACT and not is_share):
         return None
     if release.upper is not None:
         is_noisy = value < scale
@@ -447,7 +451,7 @@ def release_words(release: ReleaseFields) -> str:
 
 def releases_words(releases: Sequence[ReleaseFields]) -> str:
     """Write the meaning of the releases of one call (at least one), their guarantee once, and a breakdown as tables."""
-    broken_down = releases[0].constraint is not None
+    broken_down = releases[0].constraint is not None and releases[0].quantity != KEYS
     said = breakdown_words(releases) if broken_down else "\n".join(map(release_words, releases))
     alone = alone_words(releases)
     note = f"\n{sentence(alone)}" if alone else ""

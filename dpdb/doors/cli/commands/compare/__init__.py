@@ -1,0 +1,118 @@
+"""`dpdb compare`."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from dpdb.doors.cli.answers import AnswerOutput
+from dpdb.doors.cli.options import (
+    command,
+    csv_line,
+    csv_schema,
+    given,
+    limit_options,
+    output_option,
+    setting_options,
+    table_settings,
+    who_option,
+    words_options,
+)
+from dpdb.doors.cli.parser import Parser, real
+from dpdb.doors.cli.streams import say, write_output
+from dpdb.settings import SETTINGS
+
+if TYPE_CHECKING:
+    from dpdb.release import Releases
+
+_STEPS = 6
+_OF_BOTH = ("table", "csv_schema", "delimiter", "rows_per_person", "unit", "max_rows", "gather_rows")
+_OF_ONE = ("table", "csv_schema", "delimiter")
+_ASKED = ("epsilon", "each_column", "where", "confidence", "run_id", "label")
+
+
+def add_compare(commands: Any) -> None:
+    """Add `dpdb compare`."""
+    text = "count the keys on which two tables do not agree, under differential privacy for both"
+    example = "dpdb compare registry.parquet site.parquet --key patient_id --epsilon 1"
+    parser = command(commands, "compare", run, text, example)
+    for side in ("left", "right"):
+        parser.add_argument(side, metavar=side.upper(), help=f"the {side} table: what `dpdb measure` takes")
+    parser.add_argument("--key", required=True, metavar="C,C", help="columns that name a key, as one line of CSV")
+    parser.add_argument("--columns", metavar="C,C", help="columns to compare (all that both tables have)")
+    parser.add_argument("--each-column", action="store_true", help="a number for each compared column, too")
+    parser.add_argument("--where", metavar="SQL", help="predicate over the key's columns: the keys to compare")
+    parser.add_argument("--epsilon", required=True, metavar="E", help="privacy cost of all numbers, for either table")
+    parser.add_argument("--confidence", type=real, default=0.95, metavar="C", harmless=True, help="of the bounds (.95)")
+    parser.add_argument("--dry-run", action="store_true", help="show what can be told apart, and spend nothing")
+    setting_options(parser, _OF_BOTH, {"unit": "protect each value of COLUMN, which is the key, with all its rows"})
+    for side in ("left", "right"):
+        for name in _OF_ONE:
+            setting = SETTINGS[name]
+            parser.add_argument(
+                f"--{side}-{setting.key}", metavar=setting.letter, help=f"of the {side} table: {setting.words}"
+            )
+        parser.add_argument(f"--{side}-ledger", metavar="FILE", help=f"durable budget of the {side} table")
+    _spending_options(parser)
+    limit_options(parser)
+    words_options(parser)
+    output_option(parser)
+
+
+def _spending_options(parser: Parser) -> None:
+    who_option(parser)
+    parser.add_argument("--run-id", metavar="ID", help="name of this run: asked again, the ledgers give its answer")
+    parser.add_argument("--label", metavar="TEXT", help="a word for the ledgers' history")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print what was released, or with `--dry-run` what can be told."""
+    from dpdb.doors.cli.texts import releases_text
+
+    ledger = options.left_ledger or options.right_ledger
+    with AnswerOutput(options.out, ledger, warn=False) as output:
+        found = _found(options)
+        if found is not None:
+            output.show(releases_text(found, options.format, options.verbose), found)
+            if not options.quiet and None in {options.left_ledger, options.right_ledger}:
+                say("a table without a ledger: nothing adds up what this command and others spend on it")
+
+
+def _found(options: argparse.Namespace) -> Releases | None:
+    from dpdb.doors.cli.session import clear_bar, step_bar
+    from dpdb.reconciliation import ComparisonAsk, opened_side, prepare_comparison, run_comparison
+
+    columns = None if options.columns is None else csv_line("--columns", options.columns, spaced=True)
+    asked = given(options, *_ASKED) | {"key": csv_line("--key", options.key, spaced=True), "columns": columns}
+    ask = ComparisonAsk(**asked)
+    settings = _settings(options) | {"progress": step_bar(options, _STEPS)}
+    with ExitStack() as opened:
+        rows = not options.dry_run
+        left = opened_side(options.left, settings, "left", opened, rows=rows)
+        right = opened_side(options.right, settings, "right", opened, rows=rows)
+        prepared = prepare_comparison(left, right, ask, who=options.who)
+        if options.dry_run:
+            clear_bar(options)
+            write_output("\n".join([*prepared.words, "nothing was spent and no row was read"]) + "\n")
+            return None
+        run_id = prepared.charges[0].run_id
+        if run_id is not None and options.run_id is None and not options.quiet:
+            clear_bar(options)
+            say(f"run id {run_id}: with --run-id the same run is finished, or answered again")
+        try:
+            return run_comparison(left, right, prepared)
+        finally:
+            clear_bar(options)
+
+
+def _settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings of both tables, and those of one."""
+    found = {name: value for name, value in table_settings(options).items() if value != SETTINGS[name].default}
+    for side in ("left", "right"):
+        own = {name: getattr(options, f"{side}_{SETTINGS[name].key}") for name in _OF_ONE}
+        if own["csv_schema"] is not None:
+            own["csv_schema"] = csv_schema(argparse.Namespace(schema=own["csv_schema"]))
+        own["ledger"] = getattr(options, f"{side}_ledger")
+        found |= {f"{side}_{name}": value for name, value in own.items() if value is not None}
+    return found

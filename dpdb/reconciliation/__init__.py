@@ -1,0 +1,18 @@
+"""Two tables compared by a key: how many keys are missing on either side, or have other rows. Above releases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpdb.faces import lazy_names
+
+if TYPE_CHECKING:
+    from dpdb.reconciliation.ask import ComparisonAsk as ComparisonAsk
+    from dpdb.reconciliation.at_once import compare as compare, opened_side as opened_side
+    from dpdb.reconciliation.prepare import (
+        PreparedComparison as PreparedComparison,
+        prepare_comparison as prepare_comparison,
+        run_comparison as run_comparison,
+    )
+else:
+    __getattr__, __all__ = lazy_names(__name__)

@@ -1,0 +1,89 @@
+"""`ComparisonAsk`: the options of a comparison of two tables, as a value; doors take names and checks from here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from dpdb.errors import ParameterError
+from dpdb.names import check_name
+from dpdb.privacy import parse_epsilon
+from dpdb.release import Epsilon, parse_confidence
+
+
+@dataclass(frozen=True)
+class ComparisonAsk:
+    """What is asked of one comparison; the constructor checks everything that needs no table.
+
+    Attributes
+    ----------
+    key : str or list of str
+        The columns that name a key, the same in both tables.
+    epsilon : number
+        Privacy cost of all numbers together, for either table.
+    columns : list of str, optional
+        The columns that are compared. Default: all that both tables have, beside the key.
+    each_column : bool
+        Whether each of them gets a number of its own, too.
+    where : str, optional
+        Predicate over columns of the key alone: the keys that are compared.
+    confidence : float
+        Of the bounds of each number.
+    run_id, label : str, optional
+        As of a release.
+
+    Raises
+    ------
+    ParameterError
+        If a value is out of range, or there is no key.
+    """
+
+    key: str | Sequence[str]
+    epsilon: Epsilon = 1
+    columns: str | Sequence[str] | None = None
+    each_column: bool = False
+    where: str | None = None
+    confidence: float = 0.95
+    run_id: str | None = None
+    label: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("key", self.key), ("columns", self.columns)):
+            if isinstance(value, bytes) or not all(isinstance(each, str) for each in _listed(value)):
+                raise ParameterError(f"{name} must be the name of a column, or a list of them, got {value!r}")
+        if not _listed(self.key):
+            raise ParameterError("key must name at least one column, such as 'id'")
+        if not isinstance(self.each_column, bool):
+            raise ParameterError(f"each_column must be true or false, got {self.each_column!r}")
+        if self.where is not None and not isinstance(self.where, str):
+            raise ParameterError(f"where must be a text, got {self.where!r}")
+        if isinstance(self.confidence, bool):
+            raise ParameterError(f"confidence must be at least 0.5 and below 1, got {self.confidence!r}")
+        parse_confidence(self.confidence)
+        if self.label is not None:
+            check_name("a label", self.label)
+        _ = self.charged
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of the key."""
+        return _listed(self.key)
+
+    @property
+    def compared(self) -> tuple[str, ...] | None:
+        """The columns that are compared; None for all that both tables have."""
+        return None if self.columns is None else _listed(self.columns)
+
+    @property
+    def charged(self) -> int:
+        """Nano-epsilon to debit on either side."""
+        return parse_epsilon(self.epsilon)
+
+
+def _listed(value: str | Sequence[str] | None) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+ASKED: tuple[str, ...] = tuple(field.name for field in fields(ComparisonAsk))
