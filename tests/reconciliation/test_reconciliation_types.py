@@ -206,7 +206,8 @@ def test_untyped_text_is_text_and_is_refused_beside_numbers_with_the_remedy(tmp_
     text, typed = tmp_path / "l.csv", tmp_path / "r.parquet"
     text.write_text("id,a\n1,x\n02,y\n3,\n")
     duckdb.sql("SELECT * FROM (VALUES (1, 'x'), (2, 'y'), (3, NULL)) AS t (id, a)").write_parquet(str(typed))
-    with pytest.raises(ParameterError, match=r"key: 'id' is VARCHAR on the left and INTEGER .*'1' is not 1.*--left-schema 'id INTEGER'"):
+    refusal = r"key: 'id' is VARCHAR on the left and INTEGER .*'1' is not 1.*--left-schema 'id INTEGER'"
+    with pytest.raises(ParameterError, match=refusal):
         dpdb.compare(text, typed, "id")
     with replaced_noise(StubNoise()):
         found = dpdb.compare(text, typed, "id", 5, left_csv_schema={"id": "INTEGER"})
