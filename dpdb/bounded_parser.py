@@ -84,8 +84,16 @@ def parse_duckdb(text: str) -> list[exp.Expr | None]:
 
 
 def parse_postgres(text: str) -> list[exp.Expr | None]:
-    """Parse SQL as PostgreSQL's clients write it; as `parse_duckdb`."""
-    return _parsed(text, Dialect.get_or_raise("postgres"), _MOST_TOKENS, _MOST_STEPS)
+    """Parse SQL as PostgreSQL's clients write it; as `parse_duckdb`.
+
+    The name by which a function was called, which the parser forgets, is kept in its `meta`.
+    """
+    trees = _parsed(text, Dialect.get_or_raise("postgres"), _MOST_TOKENS, _MOST_STEPS)
+    for tree in trees:
+        for node in tree.find_all(exp.Func) if tree is not None else ():
+            if "start" in node.meta:
+                node.meta["called"] = text[int(node.meta["start"]) : int(node.meta["end"]) + 1]
+    return trees
 
 
 def parse_script(text: str, dialect: str) -> list[exp.Expr | None]:

@@ -28,7 +28,7 @@ from dpdb.doors.server.reopening import ServedTables
 from dpdb.doors.server.tables import OpenTable
 from dpdb.doors.server.timing import Standing, until_grid
 from dpdb.doors.server.workers import Workers
-from dpdb.doors.sql import Admitted, AskedErrors, FrontEnd, named_first
+from dpdb.doors.sql import Admitted, AskedErrors, FrontEnd, Spoken, named_first
 from dpdb.doors.sql.child.messages import Limits
 from dpdb.errors import OWNER_LOG, DpdbError, ParameterError, StatementRefusedError
 from dpdb.names import folded, nearest_words
@@ -43,12 +43,13 @@ Found = TypeVar("Found")
 
 
 class _Wanted(NamedTuple):
-    """What is asked: a statement, under which run id, of which table, and the limits of its result."""
+    """What is asked: a statement, under which run id, of which table, the limits of its result, and whose SQL it is."""
 
     text: str
     run_id: str | None
     table: str | None
     most: Most | None
+    dialect: Spoken = "duckdb"
 
 
 class Desk:
@@ -98,17 +99,19 @@ class Desk:
         run_id: str | None = None,
         table: str | None = None,
         most: Most | None = None,
+        dialect: Spoken = "duckdb",
     ) -> Answer:
         """Answer a statement; asked again under the same run id, with the same releases, at no cost.
 
-        `most` are limits of its result. What it returns is counted in `kept` until it is dropped.
+        `most` are limits of its result; the statement is in the SQL of `dialect`. What it returns is counted in `kept`
+        until it is dropped.
 
         Raises
         ------
         RefusedError
             With what is said of it.
         """
-        return await self._answered(asker, "run", _Wanted(text, run_id, table, most))
+        return await self._answered(asker, "run", _Wanted(text, run_id, table, most, dialect))
 
     async def check(
         self,
@@ -129,7 +132,9 @@ class Desk:
                 raise
         return await self._answered(asker, "check", _Wanted(text, run_id, None, most))
 
-    async def explain(self, asker: Asker, text: str, *, table: str | None = None, verb: str = "EXPLAIN") -> Plan:
+    async def explain(
+        self, asker: Asker, text: str, *, table: str | None = None, verb: str = "EXPLAIN", dialect: Spoken = "duckdb"
+    ) -> Plan:
         """Check a statement, and return its cost and plan. Spends nothing, and waits for nobody's private work.
 
         With `verb` DESCRIBE, its columns instead of the plan.
@@ -137,9 +142,9 @@ class Desk:
 
         def planned() -> Plan:
             with (
-                self._door(asker, text, table) as front_end,
+                self._door(asker, text, table, dialect) as front_end,
                 explained(text, verb) as shown,
-                front_end.admitted(shown) as statement,
+                front_end.admitted(shown, dialect=dialect) as statement,
             ):
                 return Plan(statement.cost, statement.words, statement.result().table)
 
@@ -180,15 +185,15 @@ class Desk:
 
     def _rehearsed(self, asker: Asker, wanted: _Wanted) -> tuple[ExitStack, Admitted]:
         with ExitStack() as opened:
-            door = opened.enter_context(self._door(asker, wanted.text, wanted.table))
-            statement = opened.enter_context(door.admitted(wanted.text, wanted.run_id, wanted.most))
+            door = opened.enter_context(self._door(asker, wanted.text, wanted.table, wanted.dialect))
+            statement = opened.enter_context(door.admitted(wanted.text, wanted.run_id, wanted.most, wanted.dialect))
             statement.rehearse()
             return opened.pop_all(), statement
 
     @contextmanager
-    def _door(self, asker: Asker, text: str, table: str | None) -> Iterator[FrontEnd]:
+    def _door(self, asker: Asker, text: str, table: str | None, dialect: Spoken) -> Iterator[FrontEnd]:
         """Give the analyst's own door to the table that a statement is about, which stays open in the block."""
-        name, who = self._table(text, table), asker.analyst.name
+        name, who = self._table(text, table, dialect), asker.analyst.name
         with ExitStack() as used:
             with self._doors_lock:
                 opened = used.enter_context(self.tables.in_use(name))
@@ -201,14 +206,14 @@ class Desk:
                     self._doors[name, who] = opened, door
             yield door
 
-    def _table(self, text: str, table: str | None) -> str:
+    def _table(self, text: str, table: str | None, dialect: Spoken) -> str:
         if table is not None:
             if table not in self.tables:
                 raise ParameterError(f"there is no table {table!r}{nearest_words(table, self.tables)}")
             return table
         if len(self.tables) == 1:
             return next(iter(self.tables))
-        named = named_first(text)
+        named = named_first(text, dialect)
         meant = [name for name, one in self.tables.items() if {folded(name), *one.suites} & named]
         if len(meant) > 1:
             raise StatementRefusedError(f"one statement asks of one table, and this one of {' and '.join(meant)}")

@@ -11,11 +11,11 @@ from dpdb.doors.sql.call import named_first
 from dpdb.doors.sql.check import statement_words
 from dpdb.doors.sql.child.public_tables import PublicTables
 from dpdb.doors.sql.front_end import FrontEnd
-from dpdb.doors.sql.parse import split_statements
+from dpdb.doors.sql.parse import Spoken, split_statements
 from dpdb.doors.sql.rewrite import MOST_PARAMETERS, Numeral, ParameterType, Template, Value, literal_node, replace_all
 
 __all__ = [
     "MOST_PARAMETERS", "Admitted", "AskedErrors", "FrontEnd", "Numeral", "ParameterType", "Planner",
-    "PublicTables", "Result", "Template", "Value", "literal_node", "named_first", "replace_all", "split_statements",
-    "statement_words",
+    "PublicTables", "Result", "Spoken", "Template", "Value", "literal_node", "named_first", "replace_all",
+    "split_statements", "statement_words",
 ]  # fmt: skip

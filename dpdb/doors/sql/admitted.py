@@ -197,6 +197,7 @@ class Checked:
     statement: Statement
     query: str
     calls: Mapping[Identity, PlannedCall]
+    macros: str = ""
 
 
 # Charges and draws the answers to a statement's calls, and says what was debited now; after a failure in the block the

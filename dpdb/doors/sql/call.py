@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from dpdb.constraints import shortened
-from dpdb.doors.sql.parse import is_number, nearest, parse_statement, refused, shown
+from dpdb.doors.sql.parse import Spoken, is_number, nearest, parse_statement, refused, shown
 from dpdb.doors.sql_parameters import CHECK, DIAGNOSE, FUNCTIONS, KINDS, TABLE, given_options
 from dpdb.errors import StatementRefusedError
 from dpdb.names import folded
@@ -45,13 +45,13 @@ def release_name(node: exp.Expr) -> str | None:
     return name if name in RELEASES else None
 
 
-def named_first(text: str) -> set[str]:
+def named_first(text: str, dialect: Spoken = "duckdb") -> set[str]:
     """Return what the calls of a statement name first, folded: tables, and suites as they are written.
 
     The names choose a door, which then decides on the whole statement; there are none if it cannot be read.
     """
     try:
-        tree = parse_statement(text).tree
+        tree = parse_statement(text, dialect).tree
     except StatementRefusedError:
         return set()
     return {

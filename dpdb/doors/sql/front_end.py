@@ -25,7 +25,8 @@ from dpdb.doors.sql.check import check_statement
 from dpdb.doors.sql.child.messages import Limits
 from dpdb.doors.sql.child.public_tables import PublicTables
 from dpdb.doors.sql.child.remote_database import RemoteDatabase
-from dpdb.doors.sql.parse import Statement, one_line, parse_statement, placed
+from dpdb.doors.sql.parse import Spoken, Statement, one_line, parse_statement, placed
+from dpdb.doors.sql.postgres_computing import compute_as_postgres, without_inner_names
 from dpdb.doors.sql.rewrite import rewritten
 from dpdb.errors import DpdbError, EngineError, ParameterError, StatementRefusedError
 from dpdb.names import folded
@@ -175,25 +176,32 @@ class FrontEnd(Closing):
 
     @contextmanager
     def admitted(
-        self, text: str, run_id: str | None = None, most: Mapping[str, Any] | None = None
+        self,
+        text: str,
+        run_id: str | None = None,
+        most: Mapping[str, Any] | None = None,
+        dialect: Spoken = "duckdb",
     ) -> Iterator[Admitted]:
         """Check a statement and start its process; error messages in the block and before it have one line.
 
         With `run_id` every call that names no run of its own has one: the first this, the next `run_id/2`, and so on.
-        `most` are limits of its result, see `RemoteDatabase.statement`.
+        `most` are limits of its result, see `RemoteDatabase.statement`. It is read in the SQL of `dialect`, and computes
+        as that does.
         """
         try:
-            checked = self._checked(text, run_id)
+            checked = self._checked(text, run_id, dialect)
             tables = {call.table: call.schema for call in checked.calls.values()}
-            with self._remote.statement(checked.query, tables, checked.statement.kind, most=most) as statement:
+            with self._remote.statement(
+                checked.query, tables, checked.statement.kind, macros=checked.macros, most=most
+            ) as statement:
                 yield Admitted(checked, statement, self._answers)
         except DpdbError as error:
-            error.args = (one_line(str(error)), *error.args[1:])
+            error.args = (one_line(without_inner_names(str(error))), *error.args[1:])
             raise
 
-    def _checked(self, text: str, run_id: str | None) -> Checked:
+    def _checked(self, text: str, run_id: str | None, dialect: Spoken) -> Checked:
         try:
-            return self._placed(parse_statement(text), run_id)
+            return self._placed(parse_statement(text, dialect), run_id)
         except StatementRefusedError as error:
             raise placed(error, text) from None
         except DpdbError:
@@ -222,7 +230,8 @@ class FrontEnd(Closing):
             _refuse_second_label(known.ask, ask)
             placed.append((node, ask, known.table))
         _refuse_shared_runs(call.ask for call in calls.values())
-        return Checked(statement, rewritten(statement.tree, placed), calls)
+        macros = compute_as_postgres(statement.tree) if statement.dialect == "postgres" else ""
+        return Checked(statement, rewritten(statement.tree, placed), calls, macros)
 
     def _planned(self, ask: Ask | SuiteAsk | DiagnosisAsk, table: str) -> tuple[Identity, PlannedCall]:
         if isinstance(ask, Ask):

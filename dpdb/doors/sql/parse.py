@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
-from dpdb.bounded_parser import TooMuchWorkError, parse_duckdb
+from dpdb.bounded_parser import TooMuchWorkError, parse_duckdb, parse_postgres
 from dpdb.constraints import shortened
+from dpdb.doors.sql.postgres_tree import plain_tree
 from dpdb.errors import StatementRefusedError
 from dpdb.names import close_name, folded
 
@@ -107,6 +108,10 @@ _REASONS = {
 }  # fmt: skip
 
 
+Spoken: TypeAlias = Literal["duckdb", "postgres"]
+"""Whose SQL a door speaks."""
+
+
 @dataclass(frozen=True)
 class Statement:
     """One parsed statement.
@@ -115,10 +120,13 @@ class Statement:
     ----------
     kind : str
         ``"query"`` is answered; ``"explain"`` (the query plan) and ``"describe"`` (the columns) spend nothing.
+    dialect : str
+        In whose SQL it is written, and computes.
     """
 
     kind: Literal["query", "explain", "describe"]
     tree: exp.Expr
+    dialect: Spoken = "duckdb"
 
 
 class Part(str):
@@ -183,8 +191,8 @@ def placed(error: StatementRefusedError, text: str) -> StatementRefusedError:
     return StatementRefusedError(error.reason, line=error.line + text.line - 1, column=column, kind=error.kind)
 
 
-def parse_statement(text: str) -> Statement:
-    """Parse one statement.
+def parse_statement(text: str, dialect: Spoken = "duckdb") -> Statement:
+    """Parse one statement, in the SQL of a dialect.
 
     Raises
     ------
@@ -204,13 +212,14 @@ def parse_statement(text: str) -> Statement:
     assert word is not None
     verb = _verb(word)
     if verb == "CALL":
-        return Statement("query", _called(_query(_swapped(plain, word, "FROM"))))
+        return Statement("query", _called(_query(_swapped(plain, word, "FROM"), dialect)), dialect)
     if verb == "EXPLAIN" and re.match(r"[\s(]*ANALY[SZ]E\b", plain[word.end() :], re.IGNORECASE):
         says = "EXPLAIN ANALYZE runs the statement; write EXPLAIN SELECT ..., which spends nothing"
         raise StatementRefusedError(says)
     if verb in ("EXPLAIN", "DESCRIBE"):
-        return Statement("explain" if verb == "EXPLAIN" else "describe", _query(_swapped(plain, word, "")))
-    return Statement("query", _query(plain))
+        kind: Literal["explain", "describe"] = "explain" if verb == "EXPLAIN" else "describe"
+        return Statement(kind, _query(_swapped(plain, word, ""), dialect), dialect)
+    return Statement("query", _query(plain, dialect), dialect)
 
 
 def _verb(word: re.Match[str]) -> str:
@@ -226,7 +235,7 @@ def _refuse_size_and_encoding(text: str) -> None:
         raise StatementRefusedError(f"the statement has more than {_MOST_BYTES:,} bytes; shorten it", kind="size")
 
 
-def _query(text: str) -> exp.Expr:
+def _query(text: str, dialect: Spoken) -> exp.Expr:
     word = _WORD.search(text)
     verb = "" if word is None else _verb(word)
     if verb not in _QUERIES:
@@ -235,7 +244,7 @@ def _query(text: str) -> exp.Expr:
         says = f"{shortened(verb)} is not run{advice or f'; {_WRITE}'}"
         raise StatementRefusedError(says, kind="writes" if verb in _WRITING else "" if reason else "syntax")
     try:
-        trees = parse_duckdb(text)
+        trees = parse_duckdb(text) if dialect == "duckdb" else parse_postgres(text)
     except (SqlglotError, RecursionError) as error:
         raise _unreadable(error) from None
     except Exception:  # the parser's own failures on odd input
@@ -245,7 +254,7 @@ def _query(text: str) -> exp.Expr:
     tree = trees[0]
     if sum(1 for _ in tree.walk()) > _MOST_NODES:
         raise StatementRefusedError(f"the statement has more than {_MOST_NODES:,} parts; shorten it", kind="size")
-    return tree
+    return tree if dialect == "duckdb" else plain_tree(tree)
 
 
 def is_number(text: str) -> bool:

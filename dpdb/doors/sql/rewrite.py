@@ -8,7 +8,7 @@ other.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -17,9 +17,10 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
 from dpdb.doors.sql.call import RELEASES, parameter_kind, release_name
-from dpdb.doors.sql.parse import parse_statement, parted_parameters, refused
+from dpdb.doors.sql.parse import Spoken, parse_statement, parted_parameters, refused
 from dpdb.doors.sql_parameters import CHECK, DIAGNOSE, TABLE
 from dpdb.errors import StatementRefusedError
+from dpdb.names import folded
 from dpdb.release import RELEASE_SCHEMA, Ask
 from dpdb.suites import SuiteAsk
 
@@ -116,7 +117,9 @@ _NAMED = (exp.PropertyEQ, exp.Kwarg, exp.EQ)  # arguments with their names
 
 
 # Columns of releases that are numbers: a client that does not say what it sends beside them is asked for one.
-_NUMBERS = frozenset(field.name for field in RELEASE_SCHEMA if field.type in (pa.float64(), pa.int64()))
+_COLUMNS: Mapping[str, ParameterType] = {
+    field.name: "DOUBLE" for field in RELEASE_SCHEMA if field.type in (pa.float64(), pa.int64())
+}
 _COLUMN_TYPES = {pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.string(): "TEXT"}
 
 
@@ -130,6 +133,10 @@ class Template:
     Parameters
     ----------
     text : str
+    dialect : str
+        In whose SQL it is written, and is written again.
+    columns : mapping of str to ParameterType, optional
+        Types of values beside columns of public tables, by folded name.
 
     Attributes
     ----------
@@ -138,7 +145,7 @@ class Template:
     types : tuple of ParameterType
         What the place of each parameter suggests, for clients that do not say.
     lists : frozenset of int
-        Positions, from 0, of parameters that are lists of texts.
+        Positions, from 0, of parameters that are lists; their type is that of the elements.
     shapes_columns : bool
         Whether a value may change the type of a column: one that stands neither in a release nor behind LIMIT.
 
@@ -148,11 +155,14 @@ class Template:
         As `dpdb.doors.sql.FrontEnd.check`, of what cannot be read, or of more than `MOST_PARAMETERS` parameters.
     """
 
-    def __init__(self, text: str) -> None:
-        statement = parse_statement(parted_parameters(text))
-        self.kind, self._tree = statement.kind, statement.tree
+    def __init__(
+        self, text: str, dialect: Spoken = "duckdb", columns: Mapping[str, ParameterType] | None = None
+    ) -> None:
+        statement = parse_statement(parted_parameters(text), dialect)
+        self.kind, self._tree, self._dialect = statement.kind, statement.tree, dialect
         places: dict[int, list[_Place]] = {}
-        for place in _places(self._tree):
+        self._columns = {**(columns or {}), **_COLUMNS}
+        for place in self._places(self._tree):
             number = str(place.node.this or "")
             if not (number.isascii() and number.isdigit() and 0 < int(number[:9]) <= MOST_PARAMETERS):
                 raise StatementRefusedError(f"parameters are $1, $2, ... up to ${MOST_PARAMETERS}")
@@ -160,9 +170,7 @@ class Template:
         count = max(places, default=-1) + 1
         self.types = tuple(_suggested(places.get(one, ())) for one in range(count))
         self.shapes_columns = not all(one.in_call or one.is_limit for found in places.values() for one in found)
-        self.lists = frozenset(
-            number for number, found in places.items() if any(one.kind in ("keys", "lists") for one in found)
-        )
+        self.lists = frozenset(number for number, found in places.items() if any(one.is_list for one in found))
 
     def bound(self, values: Sequence[Value], types: Sequence[ParameterType]) -> str:
         """Return the statement with a literal in the place of each parameter."""
@@ -183,6 +191,9 @@ class Template:
         """
         return self._written(lambda place: _literal(place, None, types[place.number]), (table, suite))
 
+    def _places(self, tree: exp.Expr) -> list[_Place]:
+        return _found_places(tree, self._columns)
+
     def _written(self, literal: Callable[[_Place], exp.Expr], known: tuple[str, str] | None = None) -> str:
         tree, verb = self._tree.copy(), "" if self.kind == "query" else f"{self.kind.upper()} "
         with _writable():
@@ -192,16 +203,17 @@ class Template:
                         _stand_in(call)
                     elif release_name(call) and call.find(exp.Placeholder):
                         call.set("expressions", _possible(call, *known))
-            replace_all([(place.node, literal(place)) for place in _places(tree)])
-            return verb + tree.sql("duckdb", normalize_functions=False, comments=False)
+            replace_all([(place.node, literal(place)) for place in self._places(tree)])
+            return verb + tree.sql(self._dialect, normalize_functions=False, comments=False)
 
 
 class _Around(NamedTuple):
-    """What is around a node: `in_call`, `kind` and `is_compared` of a `_Place` that stood there."""
+    """What is around a node: `in_call`, `kind`, `beside` and `in_any` of a `_Place` that stood there."""
 
     in_call: bool = False
     kind: str | None = None
-    is_compared: bool = False
+    beside: ParameterType | None = None
+    in_any: bool = False
 
 
 class _Place(NamedTuple):
@@ -214,14 +226,17 @@ class _Place(NamedTuple):
         Whether it is an argument of a release, or part of one.
     kind : str or None
         The kind of option that it is in a release; `name` of the table, None outside of releases.
-    is_compared : bool
-        Whether it is compared with numbers.
+    beside : ParameterType or None
+        The type of what it is compared or computed with, where that is known.
+    in_any : bool
+        Whether it is compared with as ANY or ALL of it.
     """
 
     node: exp.Expr
     in_call: bool
     kind: str | None
-    is_compared: bool
+    beside: ParameterType | None
+    in_any: bool
 
     @property
     def number(self) -> int:
@@ -233,8 +248,14 @@ class _Place(NamedTuple):
         """Whether it stands behind LIMIT or OFFSET."""
         return isinstance(self.node.parent, (exp.Limit, exp.Offset))
 
+    @property
+    def is_list(self) -> bool:
+        """Whether its value is a list."""
+        cast = self.node.parent
+        return self.kind in ("keys", "lists") or self.in_any or (isinstance(cast, exp.Cast) and _is_array(cast.to))
 
-def _places(tree: exp.Expr) -> list[_Place]:
+
+def _found_places(tree: exp.Expr, columns: Mapping[str, ParameterType]) -> list[_Place]:
     """Find the parameters by one walk down: looking upwards from each of them would take quadratic time."""
     found: list[_Place] = []
     waiting: deque[tuple[exp.Expr, _Around]] = deque([(tree, _Around())])
@@ -242,11 +263,13 @@ def _places(tree: exp.Expr) -> list[_Place]:
         node, around = waiting.popleft()
         if isinstance(node, exp.Placeholder):
             found.append(_Place(node, *around))
-        waiting.extend(_inside(node, around))
+        waiting.extend(_inside(node, around, columns))
     return found
 
 
-def _inside(node: exp.Expr, around: _Around) -> Iterator[tuple[exp.Expr, _Around]]:
+def _inside(
+    node: exp.Expr, around: _Around, columns: Mapping[str, ParameterType]
+) -> Iterator[tuple[exp.Expr, _Around]]:
     """Give the parts of a node, with what is around them."""
     function = release_name(node)
     if function is not None:
@@ -265,9 +288,12 @@ def _inside(node: exp.Expr, around: _Around) -> Iterator[tuple[exp.Expr, _Around
             else None
         )
     parts = [*node.iter_expressions()]
-    is_compared = isinstance(node, _COMPARING) and (around.is_compared or any(map(_is_numeric, parts)))
+    beside, in_any = None, isinstance(node, (exp.Any, exp.All))
+    if in_any or isinstance(node, _COMPARING):
+        known = (_type_beside(part, columns) for part in parts)
+        beside = around.beside or next((one for one in known if one is not None), None)
     for part in parts:
-        yield part, _Around(in_call, kind, is_compared)
+        yield part, _Around(in_call, kind, beside, in_any or (around.in_any and isinstance(node, exp.Paren)))
 
 
 def _arguments(function: str, call: exp.Expr) -> Iterator[tuple[exp.Expr, str]]:
@@ -310,31 +336,44 @@ def _suggested(places: Sequence[_Place]) -> ParameterType:
             return "BIGINT"
         if isinstance(parent, (exp.Cast, exp.TryCast)):
             return _of_cast(parent.to)
-        if place.is_compared:
-            return "DOUBLE"
+        if place.beside is not None:
+            return place.beside
     return "TEXT"
 
 
+def _is_array(to: exp.DataType) -> bool:
+    return bool(to.this == exp.DType.ARRAY and to.expressions)
+
+
 def _of_cast(to: exp.DataType) -> ParameterType:
+    if _is_array(to):
+        return _of_cast(to.expressions[0])
     if to.is_type(*exp.DataType.INTEGER_TYPES):
         return "BIGINT"
-    if to.is_type(*exp.DataType.REAL_TYPES):
+    if to.this != exp.DType.DECIMAL and to.is_type(*exp.DataType.REAL_TYPES):
         return "DOUBLE"
-    named: dict[str, ParameterType] = {"BOOLEAN": "BOOLEAN", "DATE": "DATE", "TIMESTAMP": "TIMESTAMP"}
+    named: dict[str, ParameterType] = {
+        "BOOLEAN": "BOOLEAN", "DATE": "DATE", "TIMESTAMP": "TIMESTAMP", "TIMESTAMPTZ": "TIMESTAMPTZ",
+        "DECIMAL": "DECIMAL",
+    }  # fmt: skip
     return named.get(str(to.this.value).upper(), "TEXT")
 
 
-def _is_numeric(node: exp.Expr) -> bool:
-    """Whether an operand is a number, or a column that releases have as one."""
+def _type_beside(node: exp.Expr, columns: Mapping[str, ParameterType]) -> ParameterType | None:
+    """Return the type of an operand that is a number or a column; None where it is not known."""
     if isinstance(node, exp.Literal):
-        return not node.is_string
-    return isinstance(node, (exp.Column, exp.Dot)) and node.name.lower() in _NUMBERS
+        return None if node.is_string else "DOUBLE"
+    return columns.get(folded(node.name)) if isinstance(node, (exp.Column, exp.Dot)) else None
 
 
 def _literal(place: _Place, value: Value, kind: ParameterType) -> exp.Expr:
     """Return a value as a tree: within a release, or where SQL wants a literal, bare; elsewhere of its type."""
-    is_bare = kind == "TEXT" or place.in_call or place.is_limit
+    is_bare = (kind == "TEXT" and not place.is_list) or place.in_call or place.is_limit
     bare = literal_node(value)
+    if place.is_list and not is_bare:
+        return exp.Cast(this=bare, to=exp.DataType.build(f"{kind}[]", "duckdb"))
+    if kind == "DECIMAL" and isinstance(value, Numeral):
+        return bare  # with all its digits
     return bare if is_bare or isinstance(value, list) else exp.Cast(this=bare, to=exp.DataType.build(kind, "duckdb"))
 
 

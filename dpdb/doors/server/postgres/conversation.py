@@ -17,8 +17,9 @@ import pyarrow as pa
 
 from dpdb.doors.server.exchange import RefusedError
 from dpdb.doors.server.pieces import slices
+from dpdb.doors.server.postgres.cursors import closed, step_of
 from dpdb.doors.server.postgres.parameters import read_value
-from dpdb.doors.server.postgres.session import bare
+from dpdb.doors.server.postgres.session import bare, deallocated, verb_of
 from dpdb.doors.server.postgres.statements import Outcome, Prepared, Statements
 from dpdb.doors.server.postgres.values import Column, columns_of, encoded, row_description
 from dpdb.doors.server.postgres.wire import Reading, WireError, data_rows, message, report, texts, wire_error
@@ -159,8 +160,8 @@ class Conversation:
         self._portals.pop("", None)
         parts = await self._statements.working(_split_message, reading)
         for part in parts:
-            outcome = await self._statements.run_simple(part)
-            self._dropped(outcome.tag)
+            outcome = await self._of_portal(part) or await self._statements.run(part)
+            self._dropped(part, outcome.tag)
             if outcome.table is not None:
                 columns = await self._statements.working(columns_of, outcome.table.schema)
                 formats = [0] * len(columns)
@@ -169,6 +170,30 @@ class Conversation:
             self._complete(outcome)
         if not parts:
             self._client.write(_EMPTY)
+
+    async def _of_portal(self, text: str) -> Outcome | None:
+        """Answer FETCH, MOVE and CLOSE of a portal, which is a cursor, too; None of any other statement."""
+        verb = verb_of(text)
+        if verb not in ("FETCH", "MOVE", "CLOSE") or not self._portals:
+            return None
+        if verb == "CLOSE":
+            found = self._portals.pop(closed(text) or "", None)
+            return None if found is None else Outcome("CLOSE CURSOR")
+        name, way, count = step_of(text)
+        portal = self._portals.get(name)
+        if portal is None:
+            return None
+        if way != "FORWARD":
+            raise WireError("55000", "the cursor only goes forward: declare it with SCROLL")
+        if portal.outcome is None:
+            await self._run(portal)
+        outcome = portal.outcome
+        if outcome is None or outcome.table is None:
+            raise WireError("34000", f"{name[:60]!r} has no rows")
+        left = outcome.table.num_rows - portal.sent
+        rows = outcome.table.slice(portal.sent, left if count is None else min(count, left))
+        portal.sent += rows.num_rows
+        return Outcome(f"{verb} {rows.num_rows}", rows if verb == "FETCH" else None)
 
     async def _parse(self, reading: Reading) -> None:
         name, text, oids = await self._statements.working(_parse_message, reading)
@@ -204,6 +229,8 @@ class Conversation:
             columns = found.columns = await self._statements.columns(found)
             self._client.write(message(b"t", struct.pack(f"!H{len(found.oids)}I", len(found.oids), *found.oids)))
             formats = [0] * len(columns or ())
+        elif kind == b"P" and name not in self._portals and (of_cursor := await self._statements.cursor_columns(name)):
+            columns, formats = of_cursor, [0] * len(of_cursor)
         elif kind == b"P":
             portal = self._portal(name)
             self._statements.refuse_after_failure(portal.prepared.text)
@@ -238,7 +265,7 @@ class Conversation:
         if portal.columns is not None:
             portal.formats_of(portal.columns)
         portal.outcome = await self._statements.run(portal.text, portal.prepared.about)
-        self._dropped(portal.outcome.tag)
+        self._dropped(portal.text, portal.outcome.tag)
 
     async def _some(self, portal: Portal, most: int) -> None:
         """Send the next rows of a portal, at most so many if that is positive."""
@@ -283,10 +310,14 @@ class Conversation:
         if self._statements.settings.state == b"I":
             self._portals.clear()
 
-    def _dropped(self, tag: str | None) -> None:
+    def _dropped(self, text: str, tag: str | None) -> None:
         """Forget what a statement with this tag has dropped."""
         if tag in ("DISCARD ALL", "DEALLOCATE ALL"):
             self._prepared.clear()
+        elif tag == "DEALLOCATE":
+            name = deallocated(text)
+            self._statement(str(name))
+            del self._prepared[str(name)]
 
     def _statement(self, name: str) -> Prepared:
         if name not in self._prepared:

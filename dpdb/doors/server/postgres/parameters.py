@@ -7,11 +7,10 @@ import re
 import struct
 from collections.abc import Callable
 
-from dpdb.doors.server.postgres.values import ARRAYS, BY_OID, ELEMENTS, TIMES, single_text
+from dpdb.doors.server.postgres.values import BY_OID, ELEMENTS, TIMES, single_text
 from dpdb.doors.server.postgres.wire import Reading, WireError, utf8
 from dpdb.doors.sql import Numeral, ParameterType, Value
 
-TEXT_ARRAY = ARRAYS[25]
 OIDS: dict[ParameterType, int] = {
     "BIGINT": 20, "DOUBLE": 701, "DECIMAL": 1700, "BOOLEAN": 16, "DATE": 1082, "TIMESTAMP": 1114, "TIMESTAMPTZ": 1184,
     "TEXT": 25,
@@ -32,8 +31,8 @@ _ITEM = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^,{}"\\\s](?:[^,{}"\\]*[^,{}"\\
 
 
 def parameter_type(oid: int) -> ParameterType:
-    """Return the type of a parameter by the number that the client gave."""
-    return _TYPES.get(oid, "TEXT")
+    """Return the type of a parameter by the number that the client gave; of arrays, of their elements."""
+    return _TYPES.get(_ELEMENTS.get(oid, oid), "TEXT")
 
 
 def read_value(content: bytes | None, oid: int, form: int) -> Value:

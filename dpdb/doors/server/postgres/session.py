@@ -1,15 +1,12 @@
 """`Settings`: what clients ask of their session (SET, SHOW, BEGIN, ...): answered here, harmlessly, at no cost.
 
 A transaction is a word only: every statement stands alone, and what was released stays released and paid for.
-
-`Cursors` are DECLARE, FETCH and CLOSE of simple messages, as psql's FETCH_COUNT sends them. The statement is run, and
-paid for, once: by DECLARE. FETCH hands out its rows in order, until the transaction ends.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 
 import pyarrow as pa
 
@@ -25,16 +22,17 @@ _SET_WORDS = re.compile(
 )
 _ONE = re.compile(r'(?:SHOW|RESET)\s+"?(?P<name>[\w.]+|TRANSACTION\s+ISOLATION\s+LEVEL|TIME\s+ZONE)"?', re.IGNORECASE)
 _BACK_TO = re.compile(r"ROLLBACK\s+(?:WORK\s+|TRANSACTION\s+)?TO\b", re.IGNORECASE)
+_DEALLOCATE = re.compile(
+    r'DEALLOCATE\s+(?:PREPARE\s+)?(?:(?P<all>ALL)|"(?P<quoted>(?:[^"]|"")+)"|(?P<plain>[^\W\d][\w$]*))', re.IGNORECASE
+)
 
 _TAGS = {
     "BEGIN": "BEGIN", "START": "START TRANSACTION", "COMMIT": "COMMIT", "END": "COMMIT", "ROLLBACK": "ROLLBACK",
     "ABORT": "ROLLBACK", "SAVEPOINT": "SAVEPOINT", "RELEASE": "RELEASE", "SET": "SET", "RESET": "RESET", "SHOW": "SHOW",
-    "DISCARD": "DISCARD ALL", "DEALLOCATE": "DEALLOCATE", "CLOSE": "CLOSE CURSOR", "UNLISTEN": "UNLISTEN",
+    "DISCARD": "DISCARD ALL", "DEALLOCATE": "DEALLOCATE", "UNLISTEN": "UNLISTEN",
 }  # fmt: skip
 _REFUSED = {
     "COPY": "COPY is refused: rows neither come nor go; write SELECT ... (ADBC: adbc.postgresql.use_copy = false)",
-    **dict.fromkeys(("DECLARE", "FETCH", "MOVE"), "cursors of SQL are answered in simple messages alone: ask for rows "
-                    "in portions by the protocol, as drivers do with a fetch size"),
     **dict.fromkeys(("PREPARE", "EXECUTE"), "statements are prepared by the protocol, as drivers do"),
     **dict.fromkeys(("LISTEN", "NOTIFY", "LOCK", "VACUUM", "DO"), "this server answers queries alone"),
 }  # fmt: skip
@@ -81,6 +79,16 @@ def verb_of(text: str) -> str:
     """Return the first word of a bare statement, in capitals."""
     found = _VERB.match(text.lstrip())
     return found[0].upper() if found else ""
+
+
+def deallocated(text: str) -> str | None:
+    """Return the name of the statement that a bare DEALLOCATE drops; None of all. `WireError` of any other text."""
+    found = _DEALLOCATE.fullmatch(text.strip()) if len(text) <= _MOST_VALUE else None
+    if found is None:
+        raise WireError("42601", "write DEALLOCATE name")
+    if found["all"]:
+        return None
+    return found["quoted"].replace('""', '"') if found["quoted"] is not None else found["plain"].lower()
 
 
 class Settings:
@@ -140,7 +148,7 @@ class Settings:
             self._set(text)
         elif verb in ("SHOW", "RESET"):
             table = self._of_one(verb, text)
-        elif verb in ("DISCARD", "DEALLOCATE", "CLOSE"):
+        elif verb in ("DISCARD", "DEALLOCATE"):
             return self._dropped(verb, text), None
         else:
             return self._moved(verb, text), None
@@ -166,10 +174,14 @@ class Settings:
         return verb_of(text) in ("COMMIT", "END", "ROLLBACK", "ABORT")
 
     def _dropped(self, verb: str, text: str) -> str:
-        if verb == "DISCARD":
+        if verb == "DEALLOCATE":
+            return f"{verb} ALL" if deallocated(text) is None else verb
+        what = text.upper().split()[1:]
+        if what not in (["ALL"], ["PLANS"], ["SEQUENCES"], ["TEMP"], ["TEMPORARY"]):
+            raise WireError("42601", "write DISCARD ALL")
+        if what == ["ALL"]:
             self._values = dict(self._reset)
-        is_all = text.upper().split()[-1] == "ALL"
-        return f"{_TAGS[verb]} ALL" if verb == "DEALLOCATE" and is_all else _TAGS[verb]
+        return f"DISCARD {what[0].removesuffix('ORARY')}"
 
     def _name(self, text: str) -> str | None:
         plain = re.sub(r"\s+", " ", text.lower())
@@ -225,94 +237,3 @@ def _same(value: str) -> str:
     """Return a value as it compares with another: UTF-8 is UTF8, and on is true."""
     plain = re.sub(r"[-_\s]", "", value.lower())
     return {"true": "on", "unicode": "utf8", "false": "off", "1": "on"}.get(plain, plain)
-
-
-_NAME = r'(?P<name>"[^"]{1,63}"|[A-Za-z_][\w$]{0,62})'
-_DECLARE = re.compile(
-    rf"DECLARE\s+{_NAME}\s+(?:INSENSITIVE\s+|ASENSITIVE\s+)?(?:NO\s+SCROLL\s+)?CURSOR\s+(?:WITHOUT\s+HOLD\s+)?FOR\s",
-    re.IGNORECASE | re.ASCII,
-)
-_FETCH = re.compile(
-    rf"FETCH\s+(?:(?:(?P<next>NEXT)|(?:FORWARD\s+)?(?P<most>\d{{1,9}}|ALL)|FORWARD)\s+)?(?:(?:FROM|IN)\s+)?{_NAME}",
-    re.IGNORECASE | re.ASCII,
-)
-_CLOSE = re.compile(rf"CLOSE\s+{_NAME}", re.IGNORECASE | re.ASCII)
-_QUERIES = ("SELECT", "WITH", "VALUES", "FROM")
-_MOST = 2  # whose rows are kept
-
-
-class Cursors:
-    """The cursors of one connection: their rows, and how many of them were fetched."""
-
-    def __init__(self) -> None:
-        self._left: dict[str, tuple[pa.Table, int]] = {}
-
-    @staticmethod
-    def is_about(text: str) -> bool:
-        """Return whether a bare statement is answered here."""
-        return verb_of(text) in ("DECLARE", "FETCH", "CLOSE")
-
-    async def declare(
-        self, text: str, in_transaction: bool, run: Callable[[str], Awaitable[tuple[pa.Table, Mapping[str, str]]]]
-    ) -> Mapping[str, str]:
-        """Run the statement of a bare DECLARE and keep its rows; returns the notice of what it cost.
-
-        Raises
-        ------
-        WireError
-            It cannot be declared, and nothing is run.
-        """
-        found = _DECLARE.match(text)
-        if found is None:
-            raise WireError("0A000", "write DECLARE name CURSOR FOR SELECT ...; rows come once and in order")
-        if not in_transaction:
-            raise WireError("25P01", "a cursor lasts as long as its transaction: write BEGIN before")
-        name = _plain(found["name"])
-        if name in self._left:
-            raise WireError("42P03", f"there is a cursor {name!r} already")
-        if len(self._left) >= _MOST:
-            raise WireError("54000", f"{_MOST} cursors are open: close one")
-        query = re.sub(r"\S", " ", found[0]) + text[found.end() :]  # words keep their places
-        if verb_of(query) not in _QUERIES:
-            raise WireError("42601", "a cursor is of a query: write SELECT ...")
-        table, notice = await run(query)
-        self._left[name] = table, 0
-        return notice
-
-    def fetch(self, text: str) -> pa.Table:
-        """Return the next rows, as a bare FETCH asks."""
-        found = _FETCH.fullmatch(text.rstrip())
-        if found is None:
-            raise WireError("0A000", "write FETCH 100 FROM name; rows come once and in order")
-        name = _plain(found["name"])
-        table, place = self._left_of(name)
-        left = table.num_rows - place
-        most = found["most"] or "1"
-        count = left if most.upper() == "ALL" else min(int(most), left)
-        self._left[name] = (table, place + count) if count < left else (table.schema.empty_table(), 0)
-        return table.slice(place, count)
-
-    def close(self, text: str) -> None:
-        """Forget a cursor, or all."""
-        found = _CLOSE.fullmatch(text.rstrip())
-        if found is None:
-            raise WireError("42601", "write CLOSE name")
-        if found["name"].upper() == "ALL":
-            self.forget()
-            return
-        name = _plain(found["name"])
-        self._left_of(name)
-        del self._left[name]
-
-    def forget(self) -> None:
-        """Forget all of them: their transaction has ended."""
-        self._left.clear()
-
-    def _left_of(self, name: str) -> tuple[pa.Table, int]:
-        if name not in self._left:
-            raise WireError("34000", f"there is no cursor {name!r}")
-        return self._left[name]
-
-
-def _plain(name: str) -> str:
-    return name[1:-1] if name.startswith('"') else name.lower()

@@ -18,9 +18,10 @@ from sqlglot.errors import SqlglotError
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.exchange import Answer, Asker
 from dpdb.doors.server.postgres import catalog
-from dpdb.doors.server.postgres.parameters import OIDS, TEXT_ARRAY, parameter_type
-from dpdb.doors.server.postgres.session import Cursors, Settings, verb_of
-from dpdb.doors.server.postgres.values import Column, columns_of, described_columns
+from dpdb.doors.server.postgres.cursors import Cursors, declared
+from dpdb.doors.server.postgres.parameters import OIDS, parameter_type
+from dpdb.doors.server.postgres.session import Settings, verb_of
+from dpdb.doors.server.postgres.values import ARRAYS, Column, columns_of, described_columns
 from dpdb.doors.server.postgres.wire import WireError, wire_error
 from dpdb.doors.server.refusals import UNREADABLE
 from dpdb.doors.sql import MOST_PARAMETERS, ParameterType, Template, Value, literal_node, replace_all, split_statements
@@ -41,20 +42,24 @@ class Prepared:
     text : str
         Without comments before it.
     about : str
-        ``"nothing"``, the ``"session"``, the ``"catalog"``, or ``"desk"`` for all that the desk decides on.
+        ``"nothing"``, the ``"session"``, a ``"cursor"``, the ``"catalog"``, or ``"desk"`` for all that the
+        desk decides on.
     oids : tuple of int
         The types of its parameters.
     template : Template or sqlglot tree, optional
         Of a statement with parameters that could be read; what cannot be read, the desk refuses in its words.
     columns : list of Column, optional
         As the client was told.
+    head : str
+        What DECLARE says before the query, which the template is of.
     """
 
     text: str
-    about: Literal["nothing", "session", "catalog", "desk"]
+    about: Literal["nothing", "session", "cursor", "catalog", "desk"]
     oids: tuple[int, ...] = ()
     template: Template | exp.Expr | None = None
     columns: list[Column] | None = None
+    head: str = ""
 
     @property
     def types(self) -> list[ParameterType]:
@@ -77,11 +82,11 @@ class Prepared:
         if self.template is None or not values:
             return self.text
         if isinstance(self.template, Template):
-            return self.template.bound(values, self.types)
+            return self.head + self.template.bound(values, self.types)
         tree = self.template.copy()
         try:
             replace_all([(node, literal_node(values[int(node.name) - 1])) for node in tree.find_all(exp.Parameter)])
-            return tree.sql("postgres", comments=False)
+            return self.head + tree.sql("postgres", comments=False)
         except (SqlglotError, RecursionError):
             raise WireError("0A000", "this statement about the catalog is not answered") from None
 
@@ -113,7 +118,6 @@ def _catalog_tree(text: str) -> tuple[exp.Expr, list[int]]:
 
 
 _MOST_DESCRIBED = 5_000  # columns, of statements that are kept as described
-_MOST_FETCH = 1_000
 _TREE = 256  # bytes that a parsed statement takes for each of its characters
 Found = TypeVar("Found")
 
@@ -131,18 +135,18 @@ def _catalog_prepared(text: str, given: Sequence[int]) -> Prepared:
     return Prepared(text, "catalog", _merged(given, oids), tree)
 
 
-def _desk_prepared(text: str, given: Sequence[int]) -> Prepared:
-    template = _template(text) if "$" in text else None
+def _desk_prepared(text: str, given: Sequence[int], columns: Mapping[str, ParameterType]) -> Prepared:
+    template = _template(text, columns) if "$" in text else None
     if template is None or not template.types:
         return Prepared(text, "desk", _merged(given, ()))
-    suggested = [TEXT_ARRAY if one in template.lists else OIDS[kind] for one, kind in enumerate(template.types)]
+    suggested = [ARRAYS[OIDS[kind]] if one in template.lists else OIDS[kind] for one, kind in enumerate(template.types)]
     return Prepared(text, "desk", _merged(given, suggested), template)
 
 
-def _template(text: str) -> Template | None:
+def _template(text: str, columns: Mapping[str, ParameterType] | None = None) -> Template | None:
     """Read a statement; None if it cannot be read."""
     try:
-        return Template(text)
+        return Template(text, "postgres", columns)
     except StatementRefusedError:
         return None
 
@@ -228,10 +232,25 @@ class Statements:
         await self.working(_refuse_several, text)
         if self.settings.is_about(text):
             return Prepared(text, "session")
+        if self._cursors.is_about(text):
+            return await self._of_named(text, given)
         is_catalog = await self.is_catalog(text)
         size = len(text) * (_TREE if "$" in text else 1)
-        found = await self.working(_catalog_prepared if is_catalog else _desk_prepared, text, given)
+        if is_catalog:
+            found = await self.working(_catalog_prepared, text, given)
+        else:
+            columns = await catalog.public_columns(self._desk) if "$" in text else {}
+            found = await self.working(_desk_prepared, text, given, columns)
         return self._desk.kept.hold(self._asker.analyst.name, found, size)
+
+    async def _of_named(self, text: str, given: Sequence[int]) -> Prepared:
+        """Read a statement about a cursor: the parameters of DECLARE are those of its query."""
+        if verb_of(text) != "DECLARE":
+            return Prepared(text, "cursor")
+        said = await self.working(declared, text)
+        query = await self.prepared(said.query, given)
+        query.text, query.about, query.head = text, "cursor", said.head
+        return query
 
     async def run(self, text: str, about: str | None = None) -> Outcome:
         """Answer a bare statement.
@@ -251,38 +270,31 @@ class Statements:
         if not text:
             return Outcome(None)
         self.refuse_after_failure(text)
+        if self._cursors.is_about(text):
+            return await self._of_cursor(text)
         told = await self.working(self.settings.answer, text)
+        if self.settings.state == b"I":
+            self._cursors.end_transaction(is_kept=told is None or told[0] != "ROLLBACK")
+        if told is not None and told[0] == "DISCARD ALL":
+            self._cursors.forget()
         if told is not None:
             return Outcome(*told)
         if about == "catalog" or (about is None and await self.is_catalog(text)):
             found = await self.catalog(text)
             if found is not None:
                 return Outcome(_counted("SELECT", found.num_rows), found)
-        answer = await self._asked(self._desk.run(self._asker, text, run_id=self.settings.run_id))
+        answer = await self._asked(self._desk.run(self._asker, text, run_id=self.settings.run_id, dialect="postgres"))
         tag = "EXPLAIN" if verb_of(text) == "EXPLAIN" else _counted("SELECT", answer.table.num_rows)
         return Outcome(tag, answer.table, _cost(answer))
 
-    async def run_simple(self, text: str) -> Outcome:
-        """Answer a bare statement of a simple message, which may be about a cursor. Errors as `run`."""
-        if not self._cursors.is_about(text):
-            outcome = await self.run(text)
-        else:
-            self.refuse_after_failure(text)
-            outcome = await self._of_cursor(text)
-        if self.settings.state != b"T":
-            self._cursors.forget()
-        return outcome
-
     async def _of_cursor(self, text: str) -> Outcome:
-        text, verb = text.lstrip(), verb_of(text)
-        if len(text) > _MOST_FETCH and verb != "DECLARE":
-            raise WireError("54000", f"FETCH and CLOSE have at most {_MOST_FETCH:,} characters")
+        verb = verb_of(text)
         if verb == "CLOSE":
             self._cursors.close(text)
             return Outcome("CLOSE CURSOR")
-        if verb == "FETCH":
-            rows = self._cursors.fetch(text)
-            return Outcome(_counted("FETCH", rows.num_rows), rows)
+        if verb in ("FETCH", "MOVE"):
+            rows = await self.working(self._cursors.fetch, text)
+            return Outcome(_counted(verb, rows.num_rows), rows if verb == "FETCH" else None)
 
         async def run(query: str) -> tuple[pa.Table, Mapping[str, str]]:
             outcome = await self.run(query)
@@ -313,6 +325,9 @@ class Statements:
         """
         if prepared.about == "nothing":
             return None
+        if prepared.about == "cursor":
+            is_fetch = verb_of(prepared.text) == "FETCH"
+            return await self.working(columns_of, self._cursors.schema(prepared.text)) if is_fetch else None
         if prepared.about == "session":
             if verb_of(prepared.text) != "SHOW":
                 return None
@@ -323,6 +338,11 @@ class Statements:
             if found is not None:
                 return await self.working(columns_of, found.schema)
         return await self._of_desk(prepared, bound)
+
+    async def cursor_columns(self, name: str) -> list[Column] | None:
+        """Return the columns of a cursor, which is a portal of its name; None if there is none."""
+        schema = self._cursors.schema_of(name)
+        return None if schema is None else await self.working(columns_of, schema)
 
     async def _of_desk(self, prepared: Prepared, bound: str | None) -> list[Column]:
         text, template = prepared.text, prepared.template
@@ -336,7 +356,7 @@ class Statements:
         elif verb_of(text) == "CALL":  # which DESCRIBE does not take; as long as the other word
             text = re.sub("CALL", "FROM", text, count=1, flags=re.IGNORECASE)
         if text not in self._described:
-            plan = await self._asked(self._desk.explain(self._asker, text, verb="DESCRIBE"))
+            plan = await self._asked(self._desk.explain(self._asker, text, verb="DESCRIBE", dialect="postgres"))
             is_shown = verb_of(prepared.text) in ("EXPLAIN", "DESCRIBE")
             shown = (columns_of, plan.table.schema) if is_shown else (described_columns, plan.table)
             found = await self.working(*shown)

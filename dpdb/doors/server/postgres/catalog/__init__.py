@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -22,19 +22,21 @@ from sqlglot import exp
 from dpdb.doors.server.analysts import Analyst
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.exchange import RefusedError
-from dpdb.doors.server.postgres.catalog.content import Content, Shown, relation_name
+from dpdb.doors.server.postgres.catalog.content import Content, Shown, pg_type_of, relation_name
 from dpdb.doors.server.postgres.catalog.functions import FUNCTIONS, macros
 from dpdb.doors.server.postgres.catalog.question import parsed, query_of, with_kinds
 from dpdb.doors.server.postgres.catalog.rewrite import Rewritten, rewritten
 from dpdb.doors.server.rates import PerMinute
 from dpdb.doors.server.refusals import Refusal
 from dpdb.doors.server.workers import Shares, Workers
-from dpdb.doors.sql import AskedErrors
+from dpdb.doors.sql import AskedErrors, ParameterType
 from dpdb.doors.sql.child.messages import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase
+from dpdb.doors.sql.postgres_computing import without_inner_names
 from dpdb.errors import DpdbError, StatementRefusedError
+from dpdb.names import folded
 
-__all__ = ["answer", "is_about", "parsed"]
+__all__ = ["answer", "is_about", "parsed", "public_columns"]
 
 _LIMITS = Limits(seconds=5.0, memory=1 << 30, result_bytes=16 << 20, rows=100_000, values=2_000_000)
 _MOST_TEXT = 65_536
@@ -46,6 +48,10 @@ _WORDS = re.compile(
     re.I,
 )
 _ERRORS = AskedErrors("questions to the catalog that failed")
+_VALUES: Mapping[str, ParameterType] = {
+    "int2": "BIGINT", "int4": "BIGINT", "int8": "BIGINT", "float4": "DOUBLE", "float8": "DOUBLE", "numeric": "DECIMAL",
+    "bool": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP", "timestamptz": "TIMESTAMPTZ",
+}  # fmt: skip
 _FAILED = "the catalog cannot answer this"
 
 
@@ -81,6 +87,11 @@ def is_about(text: str) -> bool:
         return True
 
 
+async def public_columns(desk: Desk) -> Mapping[str, ParameterType]:
+    """Return the types that values beside columns of public tables have, by folded name; without doubtful ones."""
+    return (await _catalog_of(desk)).public_columns
+
+
 def _may_be_about(text: str) -> bool:
     return len(text) <= _MOST_TEXT and "\0" not in text and _WORDS.search(text) is not None
 
@@ -90,6 +101,7 @@ class _Catalog:
 
     def __init__(self, tables: Sequence[Shown]) -> None:
         self._content = Content(tuple(tables))
+        self.public_columns = _column_types(one for one in tables if one.is_public)
         self._remote = RemoteDatabase({}, _LIMITS)
         self._rate = PerMinute(_PER_MINUTE)
         self._shares, self._free = Shares(_AT_ONCE // 2), asyncio.Semaphore(_AT_ONCE)
@@ -130,10 +142,18 @@ def _failures() -> Iterator[None]:
     except StatementRefusedError:
         raise
     except DpdbError as error:
-        raise StatementRefusedError(str(error)) from None
+        raise StatementRefusedError(without_inner_names(str(error))) from None
     except Exception as error:
         _ERRORS.tell("the catalog failed", error)
         raise StatementRefusedError(_FAILED) from None
+
+
+def _column_types(tables: Iterable[Shown]) -> dict[str, ParameterType]:
+    found: dict[str, set[ParameterType]] = {}
+    for shown in tables:
+        for name, kind in shown.columns:
+            found.setdefault(folded(name), set()).add(_VALUES.get(pg_type_of(kind)[0], "TEXT"))
+    return {name: next(iter(kinds)) for name, kinds in found.items() if len(kinds) == 1}
 
 
 _CATALOGS: WeakKeyDictionary[Desk, _Catalog] = WeakKeyDictionary()
@@ -161,5 +181,7 @@ def _shown(desk: Desk) -> list[Shown]:
         with front_end.admitted(f"DESCRIBE {query}") as statement:
             columns = statement.result().table
         names, kinds = columns.column("column_name").to_pylist(), columns.column("column_type").to_pylist()
-        found.append(Shown(name, tuple(zip(names, kinds, strict=True)), "public: its rows can be selected"))
+        found.append(
+            Shown(name, tuple(zip(names, kinds, strict=True)), "public: its rows can be selected", is_public=True)
+        )
     return found

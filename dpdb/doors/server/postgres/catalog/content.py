@@ -1,9 +1,10 @@
 """What the catalog says: the served tables, those that may be read by name, the functions, and the catalog itself.
 
 Everything here is public, as `Desk.schema` is, but for the analyst's own name, which only he is told. Relations with
-their columns, and types, are constants from two texts beside this module: a line of `relations.txt` is a relation and
-its columns with their types, as PostgreSQL 15 has them; a line of `types.txt` a type: oid, name, length, kind,
-category, oid of the element, of the array, and its four functions.
+their columns, types and their functions are constants from three texts beside this module, as PostgreSQL 15 has them:
+a line of `relations.txt` is a relation and its columns with their types; a line of `types.txt` a type: oid, name,
+length, kind, category, oid of the element, of the array, and its four functions; a line of `functions.txt` one of these
+functions: oid, name, number of arguments, oid of the result.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from dpdb.errors import StatementRefusedError
 _HERE = Path(__file__).parent
 _ARROW = {
     "bool": pa.bool_(), "int2": pa.int16(), "int4": pa.int32(), "int8": pa.int64(), "oid": pa.int64(),
-    "xid": pa.int64(), "float4": pa.float32(), "timestamptz": pa.timestamp("us"), "int2vector": pa.list_(pa.int16()),
+    "xid": pa.int64(), "regproc": pa.int64(), "float4": pa.float32(),
+    "timestamptz": pa.timestamp("us"), "int2vector": pa.list_(pa.int16()),
     "oidvector": pa.list_(pa.int64()), "_oid": pa.list_(pa.int64()), "_int2": pa.list_(pa.int16()),
     "_text": pa.list_(pa.string()), "_char": pa.list_(pa.string()), "interval": pa.string(), "bytea": pa.binary(),
 }  # fmt: skip
@@ -64,6 +66,28 @@ def pg_types() -> Mapping[str, PgType]:
         oid, name, length, kind, category, element, array, *functions = line.split()
         found[name] = PgType(int(oid), name, int(length), kind, category, int(element), int(array), tuple(functions))
     return found
+
+
+@cache
+def type_functions() -> Mapping[str, tuple[int, int, int]]:
+    """Return the functions that read and write values of types by name: oid, arguments, oid of the result."""
+    lines = (line.split() for line in (_HERE / "functions.txt").read_text(encoding="ascii").splitlines())
+    return {name: (int(oid), int(count), int(result)) for oid, name, count, result in lines}
+
+
+def _function_oid(name: str) -> int:
+    """Return the number of such a function; 0 of `-`, which stands for none."""
+    return 0 if name == "-" else type_functions()[name][0]
+
+
+@cache
+def function_names() -> Mapping[int, str]:
+    """Return the names of all functions by number; of 0 it is `-`."""
+    return (
+        {0: "-"}
+        | {one[0]: name for name, one in type_functions().items()}
+        | {oid: name for name, oid in FUNCTION_OIDS.items()}
+    )
 
 
 def formatted(name: str) -> str:
@@ -108,6 +132,7 @@ class Shown:
     name: str
     columns: tuple[tuple[str, str], ...]
     text: str
+    is_public: bool = False
 
 
 def schema_of(relation: str) -> pa.Schema:
@@ -158,7 +183,10 @@ class Content:
     def oid(self, kind: str, name: str) -> int:
         """Return the number of a name, of a type whose values are shown as names; `StatementRefusedError` of none."""
         plain = name.replace('"', "").removeprefix("pg_catalog.").removeprefix("public.")
-        found = FUNCTION_OIDS.get(plain) if kind.startswith("regproc") else None
+        found = None
+        if kind.startswith("regproc"):
+            known = type_functions().get(plain)
+            found = 0 if plain == "-" else FUNCTION_OIDS.get(plain) if known is None else known[0]
         if kind == "regclass":
             found = self.own.get(name.replace('"', "").removeprefix("public."), self.oids.get(plain))
         elif kind == "regtype":
@@ -172,7 +200,7 @@ class Content:
     def classes(self) -> Iterator[tuple[str, str, int, list[tuple[str, str, int]], str]]:
         """Give name, schema, oid, columns (name, type, modifier) and text of every relation, ours first."""
         for shown in self.tables:
-            columns = [(name, *_pg_type(kind)) for name, kind in shown.columns]
+            columns = [(name, *pg_type_of(kind)) for name, kind in shown.columns]
             yield shown.name, PUBLIC, self.own[shown.name], columns, shown.text
         for relation, known in relations().items():
             schema, _, name = relation.rpartition(".")
@@ -181,10 +209,10 @@ class Content:
 
 
 def _default(kind: str) -> Any:
-    return {"bool": False, "oid": 0, "int2": 0, "int4": 0, "int8": 0, "xid": 0, "float4": 0.0, "regproc": "-"}.get(kind)
+    return {"bool": False, "oid": 0, "int2": 0, "int4": 0, "int8": 0, "xid": 0, "float4": 0.0, "regproc": 0}.get(kind)
 
 
-def _pg_type(kind: str) -> tuple[str, int]:
+def pg_type_of(kind: str) -> tuple[str, int]:
     """Return the type of a column and its modifier."""
     found = _DECIMAL.fullmatch(kind)
     if found is not None:
@@ -216,7 +244,7 @@ def _attributes(content: Content) -> Iterable[Mapping[str, Any]]:
 
 def _types() -> Iterable[Mapping[str, Any]]:
     for one in pg_types().values():
-        given, taken, received, sent = one.functions
+        given, taken, received, sent = map(_function_oid, one.functions)
         yield {
             "oid": one.oid, "typname": one.name, "typnamespace": 11, "typowner": _OWNER, "typlen": one.length,
             "typbyval": one.length in (1, 2, 4, 8), "typtype": one.kind, "typcategory": one.category,
@@ -250,6 +278,12 @@ def _functions() -> Iterable[Mapping[str, Any]]:
             "prolang": 14, "procost": 1.0, "prorows": 1.0, "prokind": "f", "proretset": True, "provolatile": "v",
             "proparallel": "u", "pronargs": len(types), "pronargdefaults": len(types) - 1, "prorettype": 2249,
             "proargtypes": types, "proargnames": [*parameters], "prosrc": "",
+        }  # fmt: skip
+    for name, (oid, count, result) in type_functions().items():
+        yield {
+            "oid": oid, "proname": name, "pronamespace": _NAMESPACES["pg_catalog"], "proowner": _OWNER, "prolang": 12,
+            "procost": 1.0, "prokind": "f", "proisstrict": True, "provolatile": "i", "proparallel": "s",
+            "pronargs": count, "prorettype": result, "proargtypes": [], "prosrc": name,
         }  # fmt: skip
 
 
@@ -294,12 +328,14 @@ def rows_of(content: Content, analyst: str, database: str) -> dict[str, Iterable
         "pg_roles": roles,
         "pg_authid": roles,
         "pg_user": [{"usename": analyst, "usesysid": _ANALYST}],
-        "pg_am": [{"oid": 2, "amname": "heap", "amhandler": "heap_tableam_handler", "amtype": "t"}],
+        "pg_am": [{"oid": 2, "amname": "heap", "amhandler": _function_oid("heap_tableam_handler"), "amtype": "t"}],
         "pg_collation": [{
             "oid": 100, "collname": "default", "collnamespace": 11, "collowner": _OWNER, "collprovider": "d",
             "collisdeterministic": True, "collencoding": -1,
         }],
-        "pg_language": [{"oid": 14, "lanname": "sql", "lanowner": _OWNER}],
+        "pg_language": [
+            {"oid": oid, "lanname": name, "lanowner": _OWNER} for oid, name in ((12, "internal"), (14, "sql"))
+        ],
         "pg_tablespace": [{"oid": 1663, "spcname": "pg_default", "spcowner": _OWNER}],
         "pg_settings": [
             {"name": name, "setting": value, "category": "", "vartype": "string", "context": "internal",

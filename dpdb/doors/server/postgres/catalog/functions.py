@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from dpdb.doors.server.postgres.catalog.content import Content, formatted, function_arguments, pg_types
+from dpdb.doors.server.postgres.catalog.content import Content, formatted, function_arguments, function_names, pg_types
 from dpdb.doors.server.postgres.session import SETTINGS
 
 PREFIX = "of_pg_"
@@ -15,7 +15,7 @@ FUNCTIONS: Mapping[str, tuple[int, str]] = {
                     "((b - 4) & 65535)::VARCHAR || ')' ELSE CASE a{types} END END"),
     "regclass": (1, "CASE a{classes} ELSE a::VARCHAR END"),
     "regtype": (1, "CASE a{types} ELSE a::VARCHAR END"),
-    "regproc": (1, "a::VARCHAR"),
+    "regproc": (1, "CASE a{functions} ELSE a::VARCHAR END"),
     "regnamespace": (1, "CASE a WHEN 11 THEN 'pg_catalog' WHEN 2200 THEN 'public' WHEN 13000 THEN 'information_schema' "
                      "ELSE a::VARCHAR END"),
     "pg_get_function_arguments": (1, "CASE a{arguments} END"),
@@ -52,6 +52,8 @@ FUNCTIONS: Mapping[str, tuple[int, str]] = {
                      "pg_database_size", "pg_tablespace_size", "pg_my_temp_schema", "txid_current", "inet_server_port"),
                     (2, "0::BIGINT")),
     "pg_size_pretty": (1, "NULL::VARCHAR"),
+    # Locks are of nobody here, and so none are left.
+    **dict.fromkeys(("pg_advisory_unlock_all",), (0, "''")),
     "pg_backend_pid": (0, "1"),
     "pg_encoding_to_char": (1, "CASE a WHEN 6 THEN 'UTF8' ELSE '' END"),
     "pg_char_to_encoding": (1, "6"),
@@ -88,6 +90,10 @@ FUNCTIONS: Mapping[str, tuple[int, str]] = {
     "_pg_numeric_scale": (2, "CASE WHEN a = 1700 AND b >= 4 THEN ((b - 4) & 65535) END"),
     "pg_get_keywords": (0, "NULL"),
     "encode": (2, "hex(a)"),
+    **dict.fromkeys(("now", "clock_timestamp", "statement_timestamp", "transaction_timestamp"), (0, "now()")),
+    "current_date": (0, "now()::TIMESTAMP::DATE"),
+    "localtimestamp": (0, "now()::TIMESTAMP"),
+    **dict.fromkeys(("current_time", "localtime"), (0, "now()::TIMESTAMP::TIME")),
     "pg_postmaster_start_time": (0, "NULL::TIMESTAMP"),
     "inet_server_addr": (0, "NULL::VARCHAR"),
     "inet_client_addr": (0, "NULL::VARCHAR"),
@@ -118,6 +124,7 @@ def _choices(content: Content) -> dict[str, str]:
     return {
         "hidden": ", ".join(map(str, hidden)),
         "types": _choice(types.items()),
+        "functions": _choice((oid, _quoted(name)) for oid, name in function_names().items()),
         "classes": _choice((oid, _quoted(name)) for oid, name in classes),
         "texts": _choice(texts),
         "arguments": _choice(function_arguments().items()),

@@ -10,9 +10,10 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from dpdb.bounded_parser import parse_postgres
-from dpdb.doors.server.postgres.catalog.content import arrow_type, relations
+from dpdb.doors.server.postgres.catalog.content import arrow_type, function_names, relations
 from dpdb.doors.server.postgres.catalog.functions import FUNCTIONS
 from dpdb.doors.sql.call import RELEASES
+from dpdb.doors.sql.column_names import name_columns, type_name
 from dpdb.doors.sql.parse import parted_parameters
 from dpdb.errors import StatementRefusedError
 
@@ -24,23 +25,17 @@ TEXTS = (
 )  # fmt: skip
 
 
-def type_name(kind: exp.Expr) -> str:
-    """Return the name of a type as PostgreSQL's catalog has it, of arrays with brackets behind it."""
-    if isinstance(kind, exp.DataType) and kind.this == exp.DataType.Type.ARRAY:
-        return f"{type_name(kind.expressions[0])}[]" if kind.expressions else "text[]"
-    if isinstance(kind, exp.DataType) and kind.this == exp.DataType.Type.USERDEFINED:
-        named = kind.args.get("kind")
-        name = named.expression.name if isinstance(named, exp.Dot) else getattr(named, "name", str(named))
-        return f"{name[1:]}[]" if name.startswith("_") else str(name).lower()
-    return str(getattr(kind.this, "value", kind.this)).lower()
-
-
 SCHEMAS = ("pg_catalog", "information_schema")
 # What the parser has classes for, and is a function of the catalog.
 TYPED: Mapping[type[exp.Expr], str] = {
     exp.CurrentUser: "current_user", exp.SessionUser: "session_user", exp.CurrentSchema: "current_schema",
     exp.CurrentDatabase: "current_database", exp.CurrentSchemas: "current_schemas", exp.CurrentVersion: "version",
     exp.CurrentRole: "current_role", exp.CurrentCatalog: "current_catalog", exp.ArrayToString: "array_to_string",
+}  # fmt: skip
+# The clock, which statements about tables do not read.
+CLOCK: Mapping[type[exp.Expr], str] = {
+    exp.CurrentTimestamp: "now", exp.CurrentDate: "current_date", exp.CurrentTime: "current_time",
+    exp.Localtimestamp: "localtimestamp", exp.Localtime: "localtime",
 }  # fmt: skip
 _VERBS = ("select", "insert", "update", "delete")
 WORDS = ("current_user", "session_user", "user", "current_role", "current_catalog", "current_schema")
@@ -115,47 +110,21 @@ def asks(node: exp.Expr) -> bool:
         return node.name.lower() in FUNCTIONS
     if isinstance(node, exp.Cast):
         return type_name(node.to) in REG
+    if type(node) in CLOCK:
+        return True
     if isinstance(node, exp.Column) and not node.table:
         return not node.this.args.get("quoted") and node.name.lower() in WORDS
     return type(node) in TYPED and not isinstance(node, exp.ArrayToString)
 
 
 # Those that a client may have to know from text and numbers.
-_KINDS = ("name", "oid", "char", "int2vector", "oidvector", "xid", "_oid")
+_KINDS = ("name", "oid", "char", "int2vector", "oidvector", "xid", "_oid", "regproc")
 _MOST_STEPS = 8
 
 
-def name_columns(tree: exp.Query) -> None:
+def name_asked_columns(tree: exp.Query) -> None:
     """Give the columns of the result the names that PostgreSQL gives them."""
-    for select in tree.find_all(exp.Select):
-        items = []
-        for item in select.expressions:
-            plain = isinstance(item, (exp.Alias, exp.Star)) or (isinstance(item, exp.Column) and not asks(item))
-            items.append(item if plain else exp.alias_(item, _implied(item)[0] or "?column?", quoted=True))
-        select.set("expressions", items)
-
-
-def _implied(node: exp.Expr) -> tuple[str, bool]:  # noqa: PLR0911 - a case per kind of expression
-    """Return the name that an expression gives its column, and whether one of its own (`FigureColname`)."""
-    if isinstance(node, (exp.Paren, exp.Collate, exp.Bracket)):
-        return _implied(node.this)
-    if isinstance(node, exp.Cast):
-        name, own = _implied(node.this)
-        return (name, True) if own else (type_name(node.to).removesuffix("[]"), False)
-    if isinstance(node, exp.Case):
-        name, own = _implied(node.args["default"]) if node.args.get("default") else ("", False)
-        return (name, True) if own else ("case", False)
-    if isinstance(node, exp.Subquery):
-        first = node.this.expressions[:1]
-        return (first[0].alias_or_name, True) if first and first[0].alias_or_name else ("", False)
-    if isinstance(node, exp.Dot):
-        return _implied(node.expression)
-    if isinstance(node, (exp.Column, exp.Identifier, exp.Anonymous)):
-        return node.name.lower(), True
-    if isinstance(node, exp.Func) and not isinstance(node, exp.Connector):
-        name = "string_agg" if isinstance(node, exp.GroupConcat) else node.sql_name().lower()
-        return TYPED.get(type(node), name), True
-    return "", False
+    name_columns(tree, TYPED, asks)
 
 
 def result_kinds(tree: exp.Query, read: Iterable[str]) -> dict[str, str]:  # noqa: C901 - a case per kind of expression
@@ -206,6 +175,9 @@ def with_kinds(table: pa.Table, kinds: Mapping[str, str]) -> pa.Table:
         known = kind in _KINDS and field.type == arrow_type(kind)
         if known and kind.endswith("vector"):  # written as numbers with blanks between
             texts = [None if one is None else " ".join(map(str, one)) for one in column.to_pylist()]
+            column, field = pa.array(texts, pa.string()), field.with_type(pa.string())  # noqa: PLW2901
+        elif known and kind == "regproc":  # shown as names
+            texts = [None if one is None else function_names().get(one, str(one)) for one in column.to_pylist()]
             column, field = pa.array(texts, pa.string()), field.with_type(pa.string())  # noqa: PLW2901
         columns.append(column)
         fields.append(field.with_metadata({b"pg_type": kind.encode()}) if known else field)

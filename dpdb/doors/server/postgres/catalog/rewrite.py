@@ -15,19 +15,19 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from dpdb.doors.server.postgres.catalog.content import Content, relation_name, relations
 from dpdb.doors.server.postgres.catalog.functions import FUNCTIONS, PREFIX
 from dpdb.doors.server.postgres.catalog.question import (
+    CLOCK,
     INTEGERS,
     REG,
     SCHEMAS,
     TEXTS,
     TYPED,
     WORDS,
-    asks,
-    name_columns,
+    name_asked_columns,
     relation_of,
     result_kinds,
-    type_name,
 )
 from dpdb.doors.sql.check import FUNCTIONS as HARMLESS
+from dpdb.doors.sql.column_names import type_name
 from dpdb.doors.sql.rewrite import ANSWERS
 from dpdb.errors import StatementRefusedError
 
@@ -82,7 +82,7 @@ def rewritten(tree: exp.Query, content: Content) -> Rewritten:
     """
     found = Rewritten()
     found.kinds = result_kinds(tree, {one for table in tree.find_all(exp.Table) if (one := relation_of(table))})
-    name_columns(tree)
+    name_asked_columns(tree)
     rewriter = _Rewriter(content, found)
     for node in [*tree.walk(bfs=False)][::-1]:  # leaves first
         changed = rewriter.changed(node)
@@ -107,6 +107,7 @@ class _Rewriter:
         if isinstance(node, exp.Identifier) and not node.args.get("quoted"):
             node.set("this", node.name.lower())
             node.set("quoted", node.name != "*")
+            node.meta["is_word"] = True
             return node
         change = _CHANGES.get(type(node))
         if change is not None:
@@ -132,7 +133,7 @@ class _Rewriter:
             return self._read("pg_get_keywords", node, node.alias or "pg_get_keywords")
         if not isinstance(node.this, exp.Identifier):
             node.set("db", None)
-            return node
+            return node if _gives_rows(node.this) else _row_of(node)
         relation = relation_of(node)
         return node if relation is None else self._read(relation, node, node.alias or node.name)
 
@@ -159,7 +160,7 @@ class _Rewriter:
 
     def _column(self, node: exp.Column) -> exp.Expr:
         name = node.name.lower()
-        if name in WORDS and (node.table in SCHEMAS or asks(node)):
+        if name in WORDS and (node.table in SCHEMAS or (not node.table and node.this.meta.get("is_word"))):
             return self.call(name, [])
         node.set("db", None)
         node.set("catalog", None)
@@ -191,6 +192,9 @@ class _Rewriter:
         if isinstance(node, exp.ArrayToString):
             arguments = [node.this, node.expression]
         return self.call(TYPED[type(node)], arguments)
+
+    def _clock(self, node: exp.Expr) -> exp.Expr:
+        return self.call(CLOCK[type(node)], [])
 
     def _collate(self, node: exp.Collate) -> exp.Expr:
         return _expr(node.this)
@@ -224,11 +228,11 @@ class _Rewriter:
             raise StatementRefusedError("the catalog here compares with arrays by = ANY and <> ALL alone")
         for one, other in (("this", "expression"), ("expression", "this")):
             column, value = node.args[one], node.args[other]
-            if isinstance(column, exp.Column) and _is_function(column) and _is_zero(value):
-                node.set(other, exp.Literal.string("-"))
+            if isinstance(column, exp.Column) and _is_function(column) and _is_text(value):
+                node.set(other, exp.Literal.number(self._content.oid("regproc", value.name)))
         return node
 
-    def _cast(self, node: exp.Cast) -> exp.Expr:
+    def _cast(self, node: exp.Cast) -> exp.Expr:  # noqa: PLR0911 - a case per kind of type
         kind, value = type_name(node.to), node.this
         if kind.endswith("[]"):
             return self._array(value, kind[:-2])
@@ -236,6 +240,8 @@ class _Rewriter:
             return self._array(value, "int8")
         if kind in REG:
             return self._reg(node, kind, value)
+        if kind in TEXTS and isinstance(value, exp.Column) and _is_function(value):
+            return self.call("regproc", [value])
         shown = isinstance(value, exp.Anonymous) and value.name in {f"{PREFIX}{reg}" for reg in REG}
         if kind in INTEGERS and shown:
             return _expr(value.expressions[0])  # the number that a name was made of
@@ -261,12 +267,18 @@ class _Rewriter:
         if isinstance(text, exp.Literal):
             if text.name.isdigit():
                 return exp.Literal.number(text.name)
-            if kind.startswith("regproc") and not isinstance(node.parent, exp.Cast):  # columns hold the names
-                return exp.Literal.string(text.name.rpartition(".")[2])
-            return exp.Literal.number(self._content.oid(kind, text.name))
-        if isinstance(node.parent, (exp.EQ, exp.NEQ, exp.In)) or kind not in ("regclass", "regtype", "regnamespace"):
+            number = exp.Literal.number(self._content.oid(kind, text.name))
+            return self.call(kind, [number]) if isinstance(node.parent, exp.Alias) and kind in _SHOWN else number
+        is_text = isinstance(node.parent, exp.Cast)
+        if isinstance(node.parent, (exp.EQ, exp.NEQ, exp.In)) or kind not in (
+            *_SHOWN,
+            *(["regproc"] if is_text else []),
+        ):
             return value
         return self.call(kind, [value])
+
+
+_SHOWN = ("regclass", "regtype", "regnamespace")
 
 
 def _expr(node: object) -> exp.Expr:
@@ -279,12 +291,42 @@ def _is_function(column: exp.Column) -> bool:
     return kinds == {"regproc"}
 
 
-def _is_zero(value: object) -> bool:
-    return isinstance(value, exp.Literal) and value.name == "0"
+def _is_text(value: object) -> bool:
+    return isinstance(value, exp.Literal) and value.is_string
+
+
+_ROWS = ("generate_series", "unnest", "_pg_expandarray", "generate_subscripts")
+
+
+def _gives_rows(node: object) -> bool:
+    """Whether a function in FROM gives rows; any other gives one value."""
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower().removeprefix(PREFIX) in _ROWS
+    return isinstance(node, (exp.Unnest, exp.GenerateSeries, exp.ExplodingGenerateSeries, exp.Explode))
+
+
+def _row_of(table: exp.Table) -> exp.Expr:
+    """Return the one row of a function in FROM that gives a value: its column is named as the table is."""
+    value, alias = _expr(table.this), table.args.get("alias")
+    name = table.alias or str(value.meta.get("called") or value.name or value.key).lower().removeprefix(PREFIX)
+    names = alias.args.get("columns") if alias is not None else None
+    row = exp.select(exp.alias_(value, names[0] if names else name, quoted=True)).subquery(name)
+    row.args["alias"].this.set("quoted", True)
+    for part in ("joins", "laterals"):
+        if table.args.get(part):
+            row.set(part, table.args[part])
+    return row
+
+
+def _select(_rewriter: _Rewriter, node: exp.Select) -> exp.Expr:
+    if not node.expressions:  # EXISTS (SELECT FROM ..)
+        node.set("expressions", [exp.Literal.number(1)])
+    return node
 
 
 _CHANGES: Mapping[type[exp.Expr], Callable[[_Rewriter, Any], exp.Expr]] = {
     exp.Table: _Rewriter._table,
+    exp.Select: _select,
     exp.Column: _Rewriter._column,
     exp.Dot: _Rewriter._dot,
     exp.Anonymous: _Rewriter._anonymous,
@@ -293,4 +335,5 @@ _CHANGES: Mapping[type[exp.Expr], Callable[[_Rewriter, Any], exp.Expr]] = {
     exp.Cast: _Rewriter._cast,
     **dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.GT, exp.LTE, exp.GTE, exp.Like, exp.RegexpLike), _Rewriter._compared),
     **dict.fromkeys(TYPED, _Rewriter._typed),
+    **dict.fromkeys(CLOCK, _Rewriter._clock),
 }

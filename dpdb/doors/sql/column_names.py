@@ -1,0 +1,93 @@
+"""The names that PostgreSQL gives the columns of a result (`FigureColname` of its parser)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sqlglot import exp
+
+UNNAMED = "?column?"
+# What is called without parentheses, or in a way of its own; of other functions the name that was written is kept.
+_CALLED: Mapping[type[exp.Expr], str] = {
+    exp.Trim: "btrim", exp.StrPosition: "position", exp.GroupConcat: "string_agg", exp.Array: "array",
+    exp.Explode: "unnest", exp.PercentileCont: "percentile_cont", exp.PercentileDisc: "percentile_disc",
+    exp.Extract: "extract", exp.Substring: "substring", exp.TimestampTrunc: "date_trunc",
+    exp.CurrentTimestamp: "current_timestamp", exp.CurrentDate: "current_date", exp.CurrentTime: "current_time",
+    exp.Localtimestamp: "localtimestamp", exp.Localtime: "localtime",
+}  # fmt: skip
+_SHORT = {
+    "integer": "int4", "int": "int4", "bigint": "int8", "smallint": "int2", "double": "float8", "float": "float4",
+    "boolean": "bool", "decimal": "numeric", "timestamptz": "timestamptz", "char": "bpchar",
+}  # fmt: skip
+
+
+def name_columns(
+    tree: exp.Query, named: Mapping[type[exp.Expr], str], own: Callable[[exp.Expr], bool] = lambda _: False
+) -> None:
+    """Give every column of a query and of its subqueries the name that PostgreSQL gives it.
+
+    Parameters
+    ----------
+    tree
+        As the parser reads PostgreSQL's SQL; it is changed.
+    named
+        Further functions by the class that the parser gives them.
+    own
+        Says of a column whether it is a word that is a function.
+    """
+    for select in tree.find_all(exp.Select):
+        items = []
+        for item in select.expressions:
+            is_star = isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
+            plain = isinstance(item, exp.Alias) or is_star or (isinstance(item, exp.Column) and not own(item))
+            plain = plain or (isinstance(item, exp.Dot) and isinstance(item.expression, exp.Star))
+            if plain:
+                items.append(item)
+                continue
+            name = implied_name(item, named)[0] or UNNAMED
+            top = exp.Alias(alias=exp.to_identifier(name, quoted=True))
+            items.append(top)
+            top.set("this", item)
+        select.set("expressions", items)
+
+
+def implied_name(  # noqa: PLR0911 - a case per kind of expression
+    node: exp.Expr, named: Mapping[type[exp.Expr], str]
+) -> tuple[str, bool]:
+    """Return the name that an expression gives its column, and whether one of its own."""
+    if isinstance(node, (exp.Paren, exp.Collate, exp.Bracket, exp.Window, exp.Filter, exp.WithinGroup)):
+        return implied_name(node.this, named)
+    if isinstance(node, (exp.IgnoreNulls, exp.RespectNulls)):
+        return implied_name(node.this, named)
+    if isinstance(node, exp.Cast):
+        name, own = implied_name(node.this, named)
+        kind = type_name(node.to).removesuffix("[]")
+        return (name, True) if own else (_SHORT.get(kind, kind), False)
+    if isinstance(node, exp.Case):
+        default = node.args.get("default")
+        name, own = implied_name(default, named) if default is not None else ("", False)
+        return (name, True) if own else ("case", False)
+    if isinstance(node, exp.Subquery):
+        first = node.this.selects[:1] if isinstance(node.this, exp.Query) else []
+        return (first[0].alias_or_name, True) if first and first[0].alias_or_name else ("", False)
+    if isinstance(node, exp.Dot):
+        return implied_name(node.expression, named)
+    if isinstance(node, (exp.Column, exp.Identifier, exp.Anonymous)):
+        return (node.name if isinstance(node, exp.Column) and node.this.args.get("quoted") else node.name.lower()), True
+    if isinstance(node, exp.Exists):
+        return "exists", True
+    if type(node) in named:
+        return named[type(node)], True
+    called = node.meta.get("called") or _CALLED.get(type(node))
+    return (str(called).lower(), True) if called else ("", False)
+
+
+def type_name(kind: exp.Expr) -> str:
+    """Return the name of a type as PostgreSQL's catalog has it, of arrays with brackets behind it."""
+    if isinstance(kind, exp.DataType) and kind.this == exp.DataType.Type.ARRAY:
+        return f"{type_name(kind.expressions[0])}[]" if kind.expressions else "text[]"
+    if isinstance(kind, exp.DataType) and kind.this == exp.DataType.Type.USERDEFINED:
+        named = kind.args.get("kind")
+        name = named.expression.name if isinstance(named, exp.Dot) else getattr(named, "name", str(named))
+        return f"{name[1:]}[]" if name.startswith("_") else str(name).lower()
+    return str(getattr(kind.this, "value", kind.this)).lower()
