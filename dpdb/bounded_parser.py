@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
@@ -61,6 +61,13 @@ class _Bounded(Parser):
             raise TooMuchWorkError("has too many possible readings; nest it less deeply")
         super()._advance(times)
 
+    def _parse_function_call(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        word = self._curr.text if self._curr else ""
+        node: exp.Expr | None = super()._parse_function_call(*args, **kwargs)
+        if node is not None:
+            node.meta.setdefault("called", word)
+        return node
+
     def _warn_unsupported(self) -> None:
         """Do nothing: callers refuse unknown nodes, and a log would show the text to others."""
 
@@ -88,12 +95,7 @@ def parse_postgres(text: str) -> list[exp.Expr | None]:
 
     The name by which a function was called, which the parser forgets, is kept in its `meta`.
     """
-    trees = _parsed(text, Dialect.get_or_raise("postgres"), _MOST_TOKENS, _MOST_STEPS)
-    for tree in trees:
-        for node in tree.find_all(exp.Func) if tree is not None else ():
-            if "start" in node.meta:
-                node.meta["called"] = text[int(node.meta["start"]) : int(node.meta["end"]) + 1]
-    return trees
+    return _parsed(text, Dialect.get_or_raise("postgres"), _MOST_TOKENS, _MOST_STEPS)
 
 
 def parse_script(text: str, dialect: str) -> list[exp.Expr | None]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 # Statements and rows of SQL are this door's, too, and so are ledgers with receipts.
-sys.path += [str(Path(__file__).parents[1] / room) for room in ("sql", "receipts")]
+sys.path += [str(Path(__file__).parents[1] / room) for room in ("sql", "receipts", "remote")]
 
 from browser import browser
 from postgres_tls import certificates

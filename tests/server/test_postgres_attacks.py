@@ -60,7 +60,7 @@ def test_hostile_statements_get_the_same_refusals(attacked: Server) -> None:
         eve = door.of_analyst("ann")
         for statement in chosen:
             with pytest.raises(DpdbError) as refused:
-                eve.run(statement)
+                eve.run(statement, "postgres")
             wire.query("ROLLBACK")  # an attack before may have begun a transaction
             asked = [wire.query(statement), wire.extended(parse(statement), bind(), execute())]
             asked.append(wire.extended(parse(statement), describe("S")))

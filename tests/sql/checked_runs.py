@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 from private_rows import shows_private
 
-from dpdb.doors.sql import FrontEnd
+from dpdb.doors.sql import FrontEnd, Spoken
 from dpdb.errors import DpdbError
 
 # After a limit is reached: what the parent may take to read, check, kill and say so. The second is for the default
@@ -19,12 +19,14 @@ PATIENCE = 20.0
 LONGEST_ERROR = 600
 
 
-def run_all(front_end: FrontEnd, statements: Iterable[str], seconds: float, grace: float) -> tuple[Counter[str], float]:
+def run_all(
+    front_end: FrontEnd, statements: Iterable[str], seconds: float, grace: float, spoken: Spoken = "duckdb"
+) -> tuple[Counter[str], float]:
     """Run statements; return how often each outcome came and the longest time one took beyond its limits."""
     outcomes: Counter[str] = Counter()
     longest = 0.0
     for statement in statements:
-        outcome, took = run_one(front_end, statement)
+        outcome, took = run_one(front_end, statement, spoken)
         runs = 2 if outcome in ("answered", "failed after the debit") else 1  # the rehearsal has its own time
         assert took <= runs * seconds + grace, (took, statement)
         longest = max(longest, took - runs * seconds)
@@ -32,13 +34,13 @@ def run_all(front_end: FrontEnd, statements: Iterable[str], seconds: float, grac
     return outcomes, longest
 
 
-def run_one(front_end: FrontEnd, statement: str) -> tuple[str, float]:
+def run_one(front_end: FrontEnd, statement: str, spoken: Spoken = "duckdb") -> tuple[str, float]:
     """Run one statement through the front end, which has kept nothing so far; return the outcome and its time."""
     session = front_end.session
     before = session.spent()
     start = time.monotonic()
     try:
-        result = front_end.run(statement)
+        result = front_end.run(statement, spoken)
     except DpdbError as error:
         took = time.monotonic() - start
         message = str(error)

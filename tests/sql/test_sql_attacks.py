@@ -17,7 +17,7 @@ from suite_door import door_with_suite
 
 from dpdb.database import sql_file
 from dpdb.doors.cli import main
-from dpdb.doors.sql import AskedErrors, FrontEnd
+from dpdb.doors.sql import AskedErrors, FrontEnd, Spoken
 from dpdb.doors.sql.child import remote_database
 from dpdb.doors.sql.child.messages import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase
@@ -62,9 +62,11 @@ def remote(public: dict[str, Path]) -> Iterator[RemoteDatabase]:
 
 
 @pytest.mark.heavy
+@pytest.mark.parametrize("spoken", ["duckdb", "postgres"])
 @pytest.mark.parametrize("group", ATTACKS)
 def test_attacks_are_refused_before_anything_is_read_drawn_or_spent(
     group: str,
+    spoken: Spoken,
     folder: Path,
     door: FrontEnd,
     monkeypatch: pytest.MonkeyPatch,
@@ -83,7 +85,7 @@ def test_attacks_are_refused_before_anything_is_read_drawn_or_spent(
         monkeypatch.setattr("dpdb.engine.sql.input_rows.count_rows", read)
         for statement in ATTACKS[group]:
             try:
-                door.run(placed(statement, folder))
+                door.run(placed(statement, folder), spoken)
             except REFUSALS.get(group, (StatementRefusedError,)) as refusal:
                 shown.append(str(refusal))
             else:

@@ -23,7 +23,7 @@ from mutated_statements import mutated
 from private_rows import shows_private
 from suite_door import door_with_suite
 
-from dpdb.doors.sql import FrontEnd
+from dpdb.doors.sql import FrontEnd, Spoken
 from dpdb.doors.sql.child.remote_database import Form, RemoteDatabase
 from dpdb.errors import DpdbError
 from dpdb.privacy.noise import replaced_noise
@@ -118,19 +118,21 @@ def test_all_functions_with_odd_arguments(remote: RemoteDatabase, door: FrontEnd
     attack_with_functions(2_000, remote, door, folder, GRACE)
 
 
-def attack_with_mutations(seeds: Sequence[int], door: FrontEnd, grace: float) -> None:
-    outcomes, longest = run_all(door, (mutated(seed) for seed in seeds), SECONDS, grace)
+def attack_with_mutations(seeds: Sequence[int], door: FrontEnd, grace: float, spoken: Spoken) -> None:
+    outcomes, longest = run_all(door, (mutated(seed) for seed in seeds), SECONDS, grace, spoken)
     print(f"\n{len(seeds)} mutated statements: {dict(outcomes)}; longest {longest:+.2f} s beyond its limit")
     assert outcomes["answered"] >= len(seeds) // 20
     assert outcomes["refused (StatementRefusedError)"] >= len(seeds) // 4
 
 
 @pytest.mark.heavy(family="long")
-def test_mutated_statements(door: FrontEnd, capfd: pytest.CaptureFixture[str]) -> None:
-    attack_with_mutations(fifth(range(150)), door, PATIENCE)
+@pytest.mark.parametrize("spoken", ["duckdb", "postgres"])
+def test_mutated_statements(door: FrontEnd, spoken: Spoken, capfd: pytest.CaptureFixture[str]) -> None:
+    attack_with_mutations(fifth(range(150)), door, PATIENCE, spoken)
     assert not shows_private(*capfd.readouterr())
 
 
 @pytest.mark.slow
-def test_many_mutated_statements(door: FrontEnd) -> None:
-    attack_with_mutations(range(150, 20_150), door, GRACE)
+@pytest.mark.parametrize("spoken", ["duckdb", "postgres"])
+def test_many_mutated_statements(door: FrontEnd, spoken: Spoken) -> None:
+    attack_with_mutations(range(150, 20_150), door, GRACE, spoken)

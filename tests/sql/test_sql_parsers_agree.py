@@ -17,7 +17,7 @@ import pytest
 from attack_statements import ATTACKS
 from legitimate_statements import CASES
 
-from dpdb.doors.sql import FrontEnd
+from dpdb.doors.sql import FrontEnd, Spoken, postgres_computing
 from dpdb.errors import DpdbError
 
 PIECES = [
@@ -28,6 +28,16 @@ PIECES = [
     "AS visits", "OVER ()", "{'a': 1}", "LATERAL", "FILTER (WHERE 1 IN (FROM visits))", "E'\\''", "0x1F", "1e", "?",
     "$1", "@x", "#1", "!", "main.", "answers.", "answers.release_1", "release_1", "dp_count", "dp_count('visits', 1)",
     ":= 1", "=> (FROM visits)", "VALUES (1)", "(", ")",
+]  # fmt: skip
+# What only PostgreSQL has: files, settings, other databases, SQL in text, and its quotes.
+OF_POSTGRES = [
+    "pg_read_file('x')", "pg_ls_dir('.')", "lo_import('x')", "current_setting('x')", "dblink('x', 'SELECT 1')",
+    "query_to_xml('FROM visits', true, false, '')", "pg_catalog.pg_class", "pg_class", "information_schema.tables",
+    "public.visits", '"public"."visits"', "public.", "other.public.states", "public.read_csv('x')", "::regclass",
+    "E'\\''", "E'\\' -- '", "U&'\\0041'", "$a$ $$ $a$", "OPERATOR(pg_catalog.+)", "/* /* */ visits */", "FOR UPDATE",
+    "FETCH FIRST 1 ROWS ONLY", "TABLESAMPLE SYSTEM (1)", "SIMILAR TO '%'", "~ 'a'", "now()", "pg_sleep(1)", "LIMIT ALL",
+    "as_pg_div(1, 0)", "of_pg_version()", "nextval('x')", "ROW(1)", "ROWS FROM (visits)", "COPY visits TO 'x'",
+    "1 / 0", "round(1.5)", "substr('a', -1)", "LIKE 'a'", "::text", "||", "public.dp_count('visits')", "B'1'", "X'1F'",
 ]  # fmt: skip
 TOKEN = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|\w+|\s+|.", re.DOTALL)
 
@@ -93,16 +103,37 @@ def test_legitimate_statements(
     front_end: FrontEnd, reader: duckdb.DuckDBPyConnection, without_reach: frozenset[str]
 ) -> None:
     for case in CASES:
-        assert check(front_end._checked(case.sql, None).query, reader, without_reach)
+        assert check(front_end._checked(case.sql, None, "duckdb").query, reader, without_reach)
 
 
-def spliced(seed: int) -> str:
+def definitions() -> dict[str, str]:
+    """The macros by which DuckDB computes as PostgreSQL, by name."""
+    return {f"as_pg_{name}": definition for name, definition in postgres_computing._MACROS.items()}
+
+
+def test_macros_read_nothing(
+    front_end: FrontEnd, reader: duckdb.DuckDBPyConnection, without_reach: frozenset[str]
+) -> None:
+    """Each form of each macro is an expression of its arguments, by functions without reach; none calls another."""
+    for name, definition in definitions().items():
+        connection = reader.cursor()
+        connection.execute(f"CREATE OR REPLACE TEMP MACRO {name}{definition}")
+        found = connection.execute(
+            "SELECT macro_definition, parameters FROM duckdb_functions() WHERE function_name = ?", [name]
+        ).fetchall()
+        assert found
+        for body, parameters in found:
+            rows = ", ".join(f"NULL AS {one}" for one in parameters)
+            assert check(f"SELECT {body} FROM (SELECT {rows}) AS states", reader, without_reach | {"error"}), name
+
+
+def spliced(seed: int, pieces: list[str]) -> str:
     """A legitimate statement with a piece of an attack, or some words of another statement, put in it."""
     chance = random.Random(seed)
     words = TOKEN.findall(chance.choice(CASES).sql)
     source = chance.random()
     if source < 0.4:
-        piece = chance.choice(PIECES)
+        piece = chance.choice(pieces)
     else:
         attack = chance.choice(ATTACKS[chance.choice(list(ATTACKS))])
         other = TOKEN.findall(attack if source < 0.6 else chance.choice(CASES).sql)[:200] or [" "]
@@ -114,31 +145,37 @@ def spliced(seed: int) -> str:
 
 
 def agree(
-    seeds: range, front_end: FrontEnd, reader: duckdb.DuckDBPyConnection, without_reach: frozenset[str]
+    seeds: range, front_end: FrontEnd, reader: duckdb.DuckDBPyConnection, without_reach: frozenset[str], spoken: Spoken
 ) -> tuple[int, int]:
+    pieces = PIECES if spoken == "duckdb" else [*PIECES, *OF_POSTGRES, *OF_POSTGRES]
+    known = without_reach if spoken == "duckdb" else without_reach | definitions().keys()
     admitted = refused = 0
     for seed in seeds:
         try:
-            query = front_end._checked(spliced(seed), None).query
+            checked = front_end._checked(spliced(seed, pieces), None, spoken)
         except DpdbError:
             refused += 1
             continue
-        admitted += check(query, reader, without_reach)
+        query, defined = checked.query, re.findall(r"^CREATE MACRO (\w+)", checked.macros, re.MULTILINE)
+        assert checked.macros == "".join(f"CREATE MACRO {name}{definitions()[name]};\n" for name in defined)
+        admitted += check(query, reader, known)
     return admitted, refused
 
 
+@pytest.mark.parametrize("spoken", ["duckdb", "postgres"])
 def test_statements_with_a_piece_of_an_attack_in_them(
-    front_end: FrontEnd, reader: duckdb.DuckDBPyConnection, without_reach: frozenset[str]
+    front_end: FrontEnd, reader: duckdb.DuckDBPyConnection, without_reach: frozenset[str], spoken: Spoken
 ) -> None:
-    admitted, refused = agree(range(400), front_end, reader, without_reach)
+    admitted, refused = agree(range(400), front_end, reader, without_reach, spoken)
     assert admitted > 20
     assert refused > 200
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("spoken", ["duckdb", "postgres"])
 def test_many_more_of_them(
-    front_end: FrontEnd, reader: duckdb.DuckDBPyConnection, without_reach: frozenset[str]
+    front_end: FrontEnd, reader: duckdb.DuckDBPyConnection, without_reach: frozenset[str], spoken: Spoken
 ) -> None:
-    admitted, refused = agree(range(400, 20_000), front_end, reader, without_reach)
+    admitted, refused = agree(range(400, 20_000), front_end, reader, without_reach, spoken)
     assert admitted > 1_000
     assert refused > 10_000

@@ -35,31 +35,43 @@ def kind_of(node: exp.Expr) -> str | None:
     return "text"
 
 
-def is_number(node: exp.Expr) -> bool:
+COLUMNS = {"note": "TEXT", "people": "BIGINT", "value": "DOUBLE", "lower": "DOUBLE", "upper": "DOUBLE"}
+
+
+def type_of(node: exp.Expr) -> str | None:
     if isinstance(node, exp.Literal):
-        return not node.is_string
-    return isinstance(node, (exp.Column, exp.Dot)) and node.name.lower() in ("value", "lower", "upper", "epsilon")
+        return None if node.is_string else "DOUBLE"
+    return COLUMNS.get(node.name.lower()) if isinstance(node, (exp.Column, exp.Dot)) else None
 
 
-def is_compared(node: exp.Expr) -> bool:
+def beside(node: exp.Expr) -> str | None:
+    """The type of the first operand that has one, in the outermost comparison that has such an operand."""
+    found, parent = None, node.parent
+    while isinstance(parent, (exp.Binary, exp.Between, exp.In, exp.Paren, exp.Neg, exp.Any, exp.All)):
+        known = [one for one in map(type_of, parent.iter_expressions()) if one is not None]
+        found, parent = (known[0] if known else found), parent.parent
+    return found
+
+
+def is_in_any(node: exp.Expr) -> bool:
     parent = node.parent
-    while isinstance(parent, (exp.Binary, exp.Between, exp.In, exp.Paren, exp.Neg)):
-        if any(map(is_number, parent.iter_expressions())):
-            return True
+    while isinstance(parent, exp.Paren):
         parent = parent.parent
-    return False
+    return isinstance(parent, (exp.Any, exp.All))
 
 
 PARTS = (
-    "$1", "$2", "$3", "1", "'a'", "value", "a.value", "note", "(%)", "-%", "% + %", "% = %", "% AND %", "% IN (%, %)",
-    "% BETWEEN % AND %", "CAST(% AS BIGINT)", "%::DATE", "lower(%)", "CASE WHEN % THEN % END", "(SELECT % LIMIT $1)",
+    "$1", "$2", "$3", "1", "'a'", "value", "a.value", "note", "people", "(%)", "-%", "% + %", "% = %", "% AND %",
+    "% IN (%, %)", "% BETWEEN % AND %",
+    "% = ANY(%)", "% <> ALL(%)", "CAST(% AS BIGINT)", "%::DATE", "lower(%)", "CASE WHEN % THEN % END",
+    "(SELECT % LIMIT $1)",
     "(SELECT value FROM dp_count($1, $2, label := $3))", "dp_count('visits', %).value", "dp_count($1, epsilon := %)",
     "(SELECT 1 FROM dp_count('t', $2, by := 'a', keys := [$1, $3]) AS r WHERE % = %)", "(SELECT 1 OFFSET $2)",
 )  # fmt: skip
 
 
 def text_of(drawn: random.Random, depth: int) -> str:
-    part = drawn.choice(PARTS if depth else PARTS[:7])
+    part = drawn.choice(PARTS if depth else PARTS[:8])
     while "%" in part:
         inside = text_of(drawn, max(depth - 1, 0))
         part = part.replace("%", f"({inside})" if " " in inside or "-" in inside else inside, 1)
@@ -72,13 +84,14 @@ def test_places_are_as_looking_upwards_tells(seed: int) -> None:
     for _ in range(40):
         text = f"SELECT {', '.join(text_of(drawn, 3) for _ in range(drawn.randint(1, 4)))} FROM states"
         tree = parse_statement(parted_parameters(text)).tree
-        places = rewrite._places(tree)
+        places = rewrite._found_places(tree, COLUMNS)
         assert [id(one.node) for one in places] == [id(node) for node in tree.find_all(exp.Placeholder)], text
         for one in places:
             assert one.in_call == (call_of(one.node) is not None), text
             assert one.kind == kind_of(one.node), text
-            assert one.is_compared == is_compared(one.node), text
-            seen[one.kind, one.is_compared] += 1
+            assert one.beside == beside(one.node), text
+            assert one.in_any == is_in_any(one.node), text
+            seen[one.kind, one.beside, one.in_any] += 1
         template = Template(text)
         values = [f"it's {number}" for number in range(len(template.types))]
         bound = parse_statement(template.bound(values, ["TEXT"] * len(values))).tree
@@ -110,7 +123,7 @@ def test_work_is_linear_in_the_parameters(kind: str, monkeypatch: pytest.MonkeyP
 
         return call
 
-    for name in ("release_name", "_is_numeric"):
+    for name in ("release_name", "_type_beside"):
         monkeypatch.setattr(rewrite, name, counted(getattr(rewrite, name)))
     first, between, last = MANY[kind]
 

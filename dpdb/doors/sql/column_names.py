@@ -9,12 +9,17 @@ from sqlglot import exp
 UNNAMED = "?column?"
 # What is called without parentheses, or in a way of its own; of other functions the name that was written is kept.
 _CALLED: Mapping[type[exp.Expr], str] = {
-    exp.Trim: "btrim", exp.StrPosition: "position", exp.GroupConcat: "string_agg", exp.Array: "array",
+    exp.Exists: "exists", exp.StrPosition: "position", exp.GroupConcat: "string_agg", exp.Array: "array",
     exp.Explode: "unnest", exp.PercentileCont: "percentile_cont", exp.PercentileDisc: "percentile_disc",
     exp.Extract: "extract", exp.Substring: "substring", exp.TimestampTrunc: "date_trunc",
-    exp.CurrentTimestamp: "current_timestamp", exp.CurrentDate: "current_date", exp.CurrentTime: "current_time",
+    exp.Interval: "interval", exp.CurrentTimestamp: "current_timestamp",
+    exp.CurrentDate: "current_date", exp.CurrentTime: "current_time",
     exp.Localtimestamp: "localtimestamp", exp.Localtime: "localtime",
 }  # fmt: skip
+# Words that look like calls, and name their columns by what is in them.
+_WORDS = ("case", "cast", "try_cast", "trim", "any", "some", "all", "exists", "interval")
+_THROUGH = (exp.Paren, exp.Collate, exp.Bracket, exp.Window, exp.Filter, exp.WithinGroup, exp.IgnoreNulls,
+            exp.RespectNulls, exp.Dot)  # fmt: skip
 _SHORT = {
     "integer": "int4", "int": "int4", "bigint": "int8", "smallint": "int2", "double": "float8", "float": "float4",
     "boolean": "bool", "decimal": "numeric", "timestamptz": "timestamptz", "char": "bpchar",
@@ -35,7 +40,7 @@ def name_columns(
     own
         Says of a column whether it is a word that is a function.
     """
-    for select in tree.find_all(exp.Select):
+    for select in [*tree.find_all(exp.Select)][::-1]:  # subqueries first: their names are those of columns around
         items = []
         for item in select.expressions:
             is_star = isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
@@ -51,35 +56,35 @@ def name_columns(
         select.set("expressions", items)
 
 
-def implied_name(  # noqa: PLR0911 - a case per kind of expression
-    node: exp.Expr, named: Mapping[type[exp.Expr], str]
-) -> tuple[str, bool]:
+def implied_name(node: exp.Expr, named: Mapping[type[exp.Expr], str]) -> tuple[str, bool]:
     """Return the name that an expression gives its column, and whether one of its own."""
-    if isinstance(node, (exp.Paren, exp.Collate, exp.Bracket, exp.Window, exp.Filter, exp.WithinGroup)):
-        return implied_name(node.this, named)
-    if isinstance(node, (exp.IgnoreNulls, exp.RespectNulls)):
-        return implied_name(node.this, named)
-    if isinstance(node, exp.Cast):
-        name, own = implied_name(node.this, named)
-        kind = type_name(node.to).removesuffix("[]")
-        return (name, True) if own else (_SHORT.get(kind, kind), False)
-    if isinstance(node, exp.Case):
-        default = node.args.get("default")
-        name, own = implied_name(default, named) if default is not None else ("", False)
-        return (name, True) if own else ("case", False)
+    called = str(node.meta.get("called", "")).lower()
+    if called and called not in _WORDS and type(node) not in named:
+        return called, True
+    if isinstance(node, _THROUGH):
+        return implied_name(node.expression if isinstance(node, exp.Dot) else node.this, named)
+    if isinstance(node, (exp.Cast, exp.Case)):
+        inside = node.this if isinstance(node, exp.Cast) else node.args.get("default")
+        name, own = implied_name(inside, named) if inside is not None else ("", False)
+        return (name, True) if own else (_type_shown(node.to) if isinstance(node, exp.Cast) else "case", False)
     if isinstance(node, exp.Subquery):
         first = node.this.selects[:1] if isinstance(node.this, exp.Query) else []
         return (first[0].alias_or_name, True) if first and first[0].alias_or_name else ("", False)
-    if isinstance(node, exp.Dot):
-        return implied_name(node.expression, named)
+    return _own_name(node, named)
+
+
+def _own_name(node: exp.Expr, named: Mapping[type[exp.Expr], str]) -> tuple[str, bool]:
     if isinstance(node, (exp.Column, exp.Identifier, exp.Anonymous)):
         return (node.name if isinstance(node, exp.Column) and node.this.args.get("quoted") else node.name.lower()), True
-    if isinstance(node, exp.Exists):
-        return "exists", True
-    if type(node) in named:
-        return named[type(node)], True
-    called = node.meta.get("called") or _CALLED.get(type(node))
-    return (str(called).lower(), True) if called else ("", False)
+    if isinstance(node, exp.Trim):
+        return {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position")), "btrim"), True
+    found = named.get(type(node)) or _CALLED.get(type(node), "")
+    return found, bool(found)
+
+
+def _type_shown(to: exp.DataType) -> str:
+    kind = type_name(to).removesuffix("[]")
+    return _SHORT.get(kind, kind)
 
 
 def type_name(kind: exp.Expr) -> str:

@@ -143,8 +143,10 @@ class FrontEnd(Closing):
             else:
                 statement.result()
 
-    def run(self, text: str) -> Result:
-        """Answer one statement. Every release in its text is made, once; calls that ask for the same are one release.
+    def run(self, text: str, dialect: Spoken = "duckdb") -> Result:
+        """Answer one statement in the SQL of `dialect`. Every release in its text is made, once.
+
+        Calls that ask for the same are one release.
 
         A release is made whether or not the statement comes to use its answer (a CASE never taken, an empty FROM).
 
@@ -158,7 +160,7 @@ class FrontEnd(Closing):
             If a release or the statement fails after the debit. Answers that were made by then are in `kept`, and the
             next statement with the same request gets them at no cost.
         """
-        with self.admitted(text) as statement:
+        with self.admitted(text, dialect=dialect) as statement:
             statement.rehearse()
             return statement.result()
 
@@ -185,8 +187,8 @@ class FrontEnd(Closing):
         """Check a statement and start its process; error messages in the block and before it have one line.
 
         With `run_id` every call that names no run of its own has one: the first this, the next `run_id/2`, and so on.
-        `most` are limits of its result, see `RemoteDatabase.statement`. It is read in the SQL of `dialect`, and computes
-        as that does.
+        `most` are limits of its result, see `RemoteDatabase.statement`. It is read in the SQL of `dialect`, and
+        computes as that does.
         """
         try:
             checked = self._checked(text, run_id, dialect)

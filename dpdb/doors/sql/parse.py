@@ -6,7 +6,7 @@ A refusal names the refused part of the statement, its place, and the name that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -78,6 +78,8 @@ _PIECE = re.compile(
     r"""|(?:['"]|/\*|\$\w*\$).*|.""",
     re.DOTALL,
 )
+# PostgreSQL's own quotes, in which a backslash hides a quote, come before them.
+_PIECE_OF_POSTGRES = re.compile(rf"(?<![\w$])[eE]'(?:[^'\\]|\\.|'')*'|{_PIECE.pattern}", re.DOTALL)
 # One way to match each text: two ways would take quadratic time for a long row of digits.
 _NUMBER = re.compile(r"(\d[\d_]*(\.[\d_]*)?|\.\d[\d_]*)([eE][+-]?\d+)?", re.ASCII)
 # A parameter with no blank behind it, and what has none: quoted text and comments.
@@ -136,7 +138,7 @@ class Part(str):
     column: int
 
 
-def split_statements(text: str) -> list[Part]:
+def split_statements(text: str, dialect: Spoken = "duckdb") -> list[Part]:
     """Split a script at its semicolons; parts with nothing but comments are left out.
 
     Raises
@@ -146,7 +148,7 @@ def split_statements(text: str) -> list[Part]:
     """
     if len(text) > MOST_SCRIPT:
         raise StatementRefusedError(f"a script has at most {MOST_SCRIPT >> 20} MiB; split it")
-    parts, rest, empty = _split(text)
+    parts, rest, empty = _split(text, dialect)
     parts = parts if empty else [*parts, rest]
     if len(parts) > _MOST_STATEMENTS:
         raise StatementRefusedError(f"a script has at most {_MOST_STATEMENTS:,} statements; split it")
@@ -155,15 +157,19 @@ def split_statements(text: str) -> list[Part]:
 
 def split_finished(text: str) -> tuple[list[Part], str]:
     """Split a text into the statements that end with a semicolon and the rest."""
-    parts, rest, _ = _split(text)
+    parts, rest, _ = _split(text, "duckdb")
     return parts, rest
 
 
-def _split(text: str) -> tuple[list[Part], Part, bool]:
+def _pieces(text: str, dialect: Spoken) -> Iterator[re.Match[str]]:
+    return (_PIECE if dialect == "duckdb" else _PIECE_OF_POSTGRES).finditer(text)
+
+
+def _split(text: str, dialect: Spoken) -> tuple[list[Part], Part, bool]:
     """Return the finished statements, the rest, and whether that is nothing but comments."""
     parts, start, empty = [], 0, True
     line, column = 1, 1  # of the start
-    for piece in _PIECE.finditer(text):
+    for piece in _pieces(text, dialect):
         if piece["end"]:
             if not empty:
                 parts.append(_part(text[start : piece.start()], line, column))
@@ -200,14 +206,14 @@ def parse_statement(text: str, dialect: Spoken = "duckdb") -> Statement:
         If the text is not one statement, cannot be parsed, or is of a kind that is not run.
     """
     _refuse_size_and_encoding(text)
-    finished, rest, empty = _split(text)
+    finished, rest, empty = _split(text, dialect)
     parts = finished if empty else [*finished, rest]
     if len(parts) != 1:
         found = f"{len(parts):,} statements" if parts else "no statement"
         raise StatementRefusedError(f"found {found} where one is expected; {_WRITE}", kind="syntax")
     # Comments become spaces, so that the other text stays in its place.
-    plain = "".join(_blank(piece[0]) if piece["comment"] else piece[0] for piece in _PIECE.finditer(parts[0]))
-    _refuse_odd_text(plain)
+    plain = "".join(_blank(piece[0]) if piece["comment"] else piece[0] for piece in _pieces(parts[0], dialect))
+    _refuse_odd_text(plain, dialect)
     word = _WORD.search(plain)
     assert word is not None
     verb = _verb(word)
@@ -267,9 +273,13 @@ def parted_parameters(text: str) -> str:
     return _QUOTED_OR_PARAMETER.sub(lambda found: f"{found[0]} " if found["parameter"] else found[0], text)
 
 
-def _refuse_odd_text(text: str) -> None:
+def _refuse_odd_text(text: str, dialect: Spoken) -> None:
     """Refuse what parsers read differently: numbers with something behind them, and signs that are not ASCII."""
-    words = "".join(_blank(piece[0]) if piece[0][0] in "'\"$" else piece[0] for piece in _PIECE.finditer(text))
+    quotes = "'\"$" if dialect == "duckdb" else "'\"$eE"
+    words = "".join(
+        _blank(piece[0]) if len(piece[0]) > 1 and piece[0][0] in quotes else piece[0]
+        for piece in _pieces(text, dialect)
+    )
     odd = next((c for c in words if not (c.isascii() or c.isalnum())), None)
     if odd is not None:
         raise StatementRefusedError(
@@ -278,7 +288,7 @@ def _refuse_odd_text(text: str) -> None:
     for found in _LIKE_NUMBER.finditer(words):
         if len(found[0]) > _MOST_DIGITS:
             raise StatementRefusedError(f"a number has more than {_MOST_DIGITS} digits; shorten it", kind="size")
-        if not is_number(found[0]):
+        if not is_number(found[0]) or (dialect == "postgres" and "_" in found[0]):
             raise StatementRefusedError(
                 f"{shortened(found[0])} is not a decimal number; put a space after a number", kind="syntax"
             )

@@ -1,4 +1,9 @@
-"""What PostgreSQL computes otherwise than DuckDB, in a checked tree: by macros whose choice is that of the types."""
+"""What PostgreSQL computes otherwise than DuckDB, in a checked tree: macros compute it, or refuse.
+
+A macro sees the types of its arguments, which this module does not. A number that PostgreSQL keeps as numeric and
+DuckDB as a double (an average, a quotient, `1e3`) may round otherwise at a tie, and prints otherwise: there
+macros fail.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +13,70 @@ from typing import Any
 
 from sqlglot import exp
 
+from dpdb.doors.sql.postgres_patterns import regular, searched, timed
 from dpdb.errors import StatementRefusedError
 
 _PREFIX = "as_pg_"
 _INNER = re.compile(rf"\b(?:{_PREFIX}|of_pg_)(\w+)")
+_MOST_SIZE = 200_000  # of the statement with its macros written out
 _ZERO = "CASE WHEN b = 0 THEN error('division by zero') ELSE"
+_INTEGERS = "('TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT')"
+_OTHER = "('HUGEINT', 'UHUGEINT', 'UBIGINT', 'INTERVAL')"
+_IS_DOUBLE = "typeof(a) IN ('DOUBLE', 'FLOAT')"
+_PLAIN_TEXT = (
+    f"WHEN {_IS_DOUBLE} THEN CASE WHEN a::VARCHAR = 'inf' THEN 'Infinity' WHEN a::VARCHAR = '-inf' THEN '-Infinity' "
+    "WHEN a::VARCHAR = 'nan' THEN 'NaN' WHEN regexp_full_match(a::VARCHAR, CASE typeof(a) WHEN 'FLOAT' "
+    r"THEN '-?\d{7,}\.0' ELSE '-?\d{16}\.0' END) THEN error('so large a number has another text in PostgreSQL') "
+    r"ELSE regexp_replace(a::VARCHAR, '\.0$', '') END "
+    "WHEN regexp_matches(typeof(a), '\\[|^STRUCT|^INTERVAL|^MAP') "
+    "THEN error('lists, structs and intervals have another text in PostgreSQL') ELSE a::VARCHAR END"
+)
+_UNSURE_TEXT = f"WHEN {_IS_DOUBLE} THEN error('numeric has another text in PostgreSQL: leave the cast out')"
+_NOT = "CASE WHEN typeof(a) = 'VARCHAR' AND NOT regexp_full_match(a::VARCHAR, '(?is)"
+_DAY = r"\s*\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?\s*"
+_SPAN = r"(\s*[+-]?\d+\s+(year|mon|month|week|day|hour|min|minute|sec|second)s?)+\s*|\s*\d{1,2}:\d{2}(:\d{2})?\s*"
 # Which of several is taken, the types of the arguments decide, as PostgreSQL's functions of one name are chosen.
 _MACROS: Mapping[str, str] = {
-    "div": f"(a BIGINT, b BIGINT) AS a // b, (a DOUBLE, b DOUBLE) AS {_ZERO} a / b END",
-    "round": "(a) AS CASE WHEN typeof(a) IN ('DOUBLE', 'FLOAT') THEN round_even(a, 0) ELSE round(a) END",
+    # The list has the type of what is computed: whole numbers of integers, and doubles.
+    "div": f"(a, b) AS CASE WHEN b = 0 THEN error('division by zero') WHEN typeof(a) IN {_OTHER} OR typeof(b) IN "
+           f"{_OTHER} OR (typeof(a) = 'FLOAT') <> (typeof(b) = 'FLOAT') "
+           "THEN error('cast what is divided to numeric or double precision') "
+           f"ELSE list_extract(list_resize([a // b], 2, a / b), CASE WHEN typeof(a) IN {_INTEGERS} AND typeof(b) IN "
+           f"{_INTEGERS} THEN 1 ELSE 2 END) END",
+    "summed": "(a, b) AS CASE WHEN typeof(b) IN ('TINYINT', 'SMALLINT', 'INTEGER') "
+              "THEN error('a sum of integers is a bigint, which divides as a whole number: cast what is summed') "
+              "ELSE a::DOUBLE END",
+    "mod": f"(a, b) AS {_ZERO} a % b END",
+    "round": f"(a) AS CASE WHEN {_IS_DOUBLE} THEN round_even(a, 0) ELSE round(a) END",
+    "round_sure": f"(a) AS CASE WHEN {_IS_DOUBLE} AND abs(a - trunc(a)) = 0.5 "
+                  "THEN error('this is a tie, which numeric rounds otherwise than double precision: cast it') "
+                  "ELSE a END",
+    "finite": "(a) AS CASE WHEN a IS NULL OR isfinite(a) THEN a ELSE error('a value is out of range') END",
+    "bounded": "(a) AS CASE WHEN typeof(a) IN ('DOUBLE', 'FLOAT') AND a::VARCHAR IN ('inf', '-inf', 'nan') "
+               "THEN error('a value is out of range') ELSE a END",
+    "split_part": "(a, b, c) AS CASE WHEN c = 0 THEN error('field position must not be zero') "
+                  "ELSE split_part(a, b, c) END",
+    "or_null": "(a) AS CASE WHEN isnan(a) THEN NULL ELSE a END",
+    "upper": "(a) AS replace(upper(replace(a, 'ß', chr(1))), chr(1), 'ß')",
     "substr": "(a, b) AS substr(a, greatest(b, 1)), (a, b, c) AS CASE WHEN c < 0 "
               "THEN error('negative substring length not allowed') "
               "ELSE substr(a, greatest(b, 1), greatest(b + c - greatest(b, 1), 0)) END",
-    "text": "(a DOUBLE) AS CASE WHEN isinf(a) THEN CASE WHEN a > 0 THEN 'Infinity' ELSE '-Infinity' END "
-            "WHEN isnan(a) THEN 'NaN' ELSE regexp_replace(a::VARCHAR, '\\.0$', '') END, "
-            "(a BOOLEAN) AS a::VARCHAR, (a BIGINT) AS a::VARCHAR, (a VARCHAR) AS a, (a DATE) AS a::VARCHAR, "
-            "(a TIMESTAMP) AS a::VARCHAR, (a HUGEINT) AS a::VARCHAR",
+    "text": f"(a) AS CASE {_PLAIN_TEXT}",
+    "text_sure": f"(a) AS CASE {_UNSURE_TEXT} {_PLAIN_TEXT}",
+    "shown": f"(a) AS CASE WHEN typeof(a) = 'BOOLEAN' THEN left(a::VARCHAR, 1) {_PLAIN_TEXT}",
+    "shown_sure": f"(a) AS CASE WHEN typeof(a) = 'BOOLEAN' THEN left(a::VARCHAR, 1) {_UNSURE_TEXT} {_PLAIN_TEXT}",
+    "whole": rf"(a) AS {_NOT}\s*[+-]?\d+\s*') THEN error('invalid input syntax for type integer') ELSE a END",
+    "number": rf"(a) AS {_NOT}\s*[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)\s*') "
+              "THEN error('invalid input syntax for a number') ELSE a END",
+    "day": f"(a) AS {_NOT}{_DAY}') THEN error('a date is written as 2020-12-31, a time as 2020-12-31 10:00:00') "
+           "ELSE a END",
+    "span": f"(a) AS {_NOT}{_SPAN}') THEN error('an interval is written as 1 day 2 hours') ELSE a END",
+    "date_trunc": "(a, b DATE) AS date_trunc(a, b)::TIMESTAMP::TIMESTAMPTZ, (a, b TIMESTAMP) AS date_trunc(a, b)",
+    "second": "(a) AS extract(microseconds FROM a) / 1000000",
 }  # fmt: skip
+# What PostgreSQL has as numeric, and DuckDB as a double.
+_UNSURE = (exp.Div, exp.Avg, exp.Pow, exp.Sqrt, exp.Exp, exp.Ln, exp.Log, exp.Extract, exp.Stddev, exp.StddevPop,
+           exp.StddevSamp, exp.Variance, exp.VariancePop)  # fmt: skip
 
 
 def without_inner_names(message: str) -> str:
@@ -40,86 +92,259 @@ def compute_as_postgres(tree: exp.Expr) -> str:
     StatementRefusedError
         DuckDB cannot compute it as PostgreSQL does.
     """
-    used: set[str] = set()
+    changes = _Changes(is_unsure=any(map(_is_unsure, tree.walk())))
     for node in [*tree.walk(bfs=False)][::-1]:
         change = _CHANGES.get(type(node))
         if change is not None:
-            change(node, used)
+            change(changes, node)
+    _refuse_large(tree)
     return "".join(
-        f"CREATE MACRO {_PREFIX}{name}{definition};\n" for name, definition in _MACROS.items() if name in used
+        f"CREATE MACRO {_PREFIX}{name}{definition};\n" for name, definition in _MACROS.items() if name in changes.used
     )
 
 
-def _call(node: exp.Expr, used: set[str], name: str, *arguments: exp.Expr) -> None:
-    used.add(name)
-    call = exp.Anonymous(this=f"{_PREFIX}{name}")
-    node.replace(call)
-    call.set("expressions", list(arguments))
+def _is_unsure(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Literal):
+        return not node.is_string and "e" in node.name.lower()
+    return isinstance(node, _UNSURE)
 
 
-def _divide(node: exp.Div, used: set[str]) -> None:
-    _call(node, used, "div", node.this, node.expression)
+def _refuse_large(tree: exp.Expr) -> None:
+    """Refuse what is too large once macros are written out: those that name an argument twice double what is in it."""
+    sizes: dict[int, int] = {}
+    for node in [*tree.walk(bfs=False)][::-1]:
+        times = [1] * len(node.expressions)
+        if isinstance(node, exp.Anonymous) and node.name.startswith(_PREFIX):
+            times = [_named(node.name.removeprefix(_PREFIX), place) for place in range(len(times))]
+        by_id = dict(zip(map(id, node.expressions), times, strict=True))
+        sizes[id(node)] = 1 + sum(by_id.get(id(part), 1) * sizes[id(part)] for part in node.iter_expressions())
+    if sizes[id(tree)] > _MOST_SIZE:
+        raise StatementRefusedError("the statement is nested too deeply", kind="size")
 
 
-def _round(node: exp.Round, used: set[str]) -> None:
-    if node.args.get("decimals") is None:
-        _call(node, used, "round", node.this)
+def _named(name: str, place: int) -> int:
+    """Return how often a macro names an argument."""
+    return len(re.findall(rf"\b{'abc'[place]}\b", _MACROS[name]))
 
 
-def _substring(node: exp.Substring, used: set[str]) -> None:
-    start, length = node.args.get("start"), node.args.get("length")
-    if start is not None:
-        _call(node, used, "substr", node.this, start, *(() if length is None else (length,)))
+class _Changes:
+    """What was changed: `used` are the macros that are needed."""
+
+    def __init__(self, *, is_unsure: bool) -> None:
+        self.used: set[str] = set()
+        self._is_unsure = is_unsure
+
+    def call(self, node: exp.Expr, name: str, *arguments: exp.Expr) -> None:
+        """Put a call of a macro in the place of a node, which may be one of its arguments."""
+        self.used.add(name)
+        call = exp.Anonymous(this=f"{_PREFIX}{name}")
+        node.replace(call)
+        call.set("expressions", list(arguments))
+
+    def _sure(self, name: str) -> str:
+        return f"{name}_sure" if self._is_unsure else name
+
+    def divide(self, node: exp.Div | exp.Mod) -> None:
+        for found in [*node.find_all(exp.Sum)] if isinstance(node, exp.Div) else ():
+            if not _is_called(top := _whole_aggregate(found)):
+                self.call(top, "summed", top, _least(top))
+        self.call(node, "div" if isinstance(node, exp.Div) else "mod", node.this, node.expression)
+
+    def round(self, node: exp.Round) -> None:
+        if node.args.get("decimals") is None:
+            if self._is_unsure:
+                self.call(node.this, "round_sure", node.this)
+            self.call(node, "round", node.this)
+
+    def function(self, node: exp.Expr) -> None:
+        """Refuse a result that is not finite, which PostgreSQL has as an error."""
+        self.call(node, "finite", node)
+
+    def computed(self, node: exp.Add | exp.Sub | exp.Mul) -> None:
+        """Refuse doubles that are too large, once for what is computed together."""
+        around = node.parent
+        while isinstance(around, (exp.Paren, exp.Neg)):
+            around = around.parent
+        if not isinstance(around, (exp.Add, exp.Sub, exp.Mul)):
+            self.call(node, "bounded", node)
+
+    def part(self, node: exp.SplitPart) -> None:
+        self.call(node, "split_part", node.this, node.args["delimiter"], node.args["part_index"])
+
+    def united(self, node: exp.SetOperation) -> None:
+        """Refuse a text in quotes beside a number: there PostgreSQL reads it as a number."""
+        sides = [one for one in (node.this, node.expression) if isinstance(one, exp.Query)]
+        for pair in zip(*([_bare(item) for item in side.selects] for side in sides), strict=False):
+            texts = [item for item in pair if _is_text(item)]
+            if texts and any(_may_be_number(item, texts[0].name) for item in pair):
+                raise StatementRefusedError("a text beside a number is a number in PostgreSQL: write it without quotes")
+
+    def corr(self, node: exp.Corr) -> None:
+        top = _whole_aggregate(node)
+        self.call(top, "or_null", top)
+
+    def upper(self, node: exp.Upper) -> None:
+        self.call(node, "upper", node.this)
+
+    def substring(self, node: exp.Substring) -> None:
+        start, length = node.args.get("start"), node.args.get("length")
+        if start is not None:
+            self.call(node, "substr", node.this, start, *(() if length is None else (length,)))
+
+    def concat(self, node: exp.Concat | exp.ConcatWs) -> None:
+        for part in [*node.expressions]:
+            if not isinstance(part, (exp.Literal, exp.Null)):
+                self.call(part, self._sure("shown"), part)
+
+    def joined(self, node: exp.DPipe) -> None:
+        for part in (node.this, node.expression):
+            if not isinstance(part, (exp.Literal, exp.Null, exp.DPipe)) and not _is_array(part):
+                self.call(part, self._sure("text"), part)
+
+    def like(self, node: exp.Like | exp.ILike) -> None:
+        if isinstance(node.expression, (exp.Any, exp.All)):
+            raise StatementRefusedError("LIKE compares with one pattern, not with ANY or ALL of several")
+        if not isinstance(node.parent, exp.Escape):
+            escaped = exp.Escape(expression=exp.Literal.string("\\"))
+            node.replace(escaped)
+            escaped.set("this", node)
+
+    def similar(self, node: exp.SimilarTo) -> None:
+        """Write SQL's pattern as a regular expression, which DuckDB takes SIMILAR TO for."""
+        if isinstance(node.parent, exp.Escape) or not _is_text(node.expression):
+            raise StatementRefusedError("SIMILAR TO takes a pattern in quotes, and no ESCAPE")
+        node.set("expression", exp.Literal.string(regular(node.expression.name)))
+
+    def matched(self, node: exp.RegexpLike | exp.RegexpReplace) -> None:
+        """Let a point stand for the end of a line, too, and refuse what the two read otherwise."""
+        pattern = node.expression
+        if not _is_text(pattern):
+            raise StatementRefusedError("a regular expression is text in quotes")
+        replaced = node.args.get("replacement")
+        is_replaced = isinstance(node, exp.RegexpReplace)
+        if is_replaced and (replaced is None or not _is_text(replaced) or re.search(r"\\[^1-9\\]", str(replaced.name))):
+            raise StatementRefusedError("a replacement is text in quotes, with \\1 to \\9 for groups")
+        ignores = bool(node.meta.get("ignores_case"))
+        found = searched(pattern.name, is_replaced=is_replaced, ignores_case=ignores)
+        node.set("expression", exp.Literal.string(found))
+
+    def cast(self, node: exp.Cast) -> None:
+        kind, value = node.to.this, node.this
+        if kind == exp.DType.CHAR:
+            raise StatementRefusedError("char(n) is filled with blanks: write text")
+        if kind in (exp.DType.VARCHAR, exp.DType.TEXT):
+            if not isinstance(value, (exp.Literal, exp.Null)):
+                self.call(value, self._sure("text"), value)
+            if node.to.expressions:
+                length = node.to.expressions[0].this
+                node.set("to", exp.DataType.build("VARCHAR", "duckdb"))
+                node.replace(left := exp.Left())
+                left.set("this", node)
+                left.set("expression", length)
+            return
+        check = next((name for kinds, name in _OF_TEXT.items() if kind in kinds), None)
+        if check is not None and not isinstance(value, exp.Null):
+            if check == "whole" and self._is_unsure:
+                self.call(value, "round_sure", value)
+            self.call(node.this, check, node.this)
+
+    def extract(self, node: exp.Extract) -> None:
+        if node.name.lower() == "second":
+            self.call(node, "second", node.expression)
+
+    def truncate(self, node: exp.TimestampTrunc | exp.DateTrunc) -> None:
+        unit = node.args["unit"]
+        self.call(node, "date_trunc", exp.Literal.string(unit.name.lower()), node.this)
+
+    def format(self, _node: exp.Format) -> None:
+        raise StatementRefusedError("format has other signs here: write a || b")
+
+    def time(self, node: exp.TimeToStr) -> None:
+        timed(node.args["format"])
 
 
-def _like(node: exp.Like | exp.ILike, _used: set[str]) -> None:
-    if isinstance(node.expression, (exp.Any, exp.All)):
-        raise StatementRefusedError("LIKE compares with one pattern, not with ANY or ALL of several")
-    if not isinstance(node.parent, exp.Escape):
-        escaped = exp.Escape(expression=exp.Literal.string("\\"))
-        node.replace(escaped)
-        escaped.set("this", node)
+def _is_text(value: Any) -> bool:
+    return isinstance(value, exp.Literal) and value.is_string
 
 
-_PATTERN = re.compile(r"\\.|.", re.DOTALL)
+def _bare(node: exp.Expr) -> exp.Expr:
+    while isinstance(node, (exp.Alias, exp.Paren)):
+        node = node.this
+    return node
 
 
-def _similar(node: exp.SimilarTo, _used: set[str]) -> None:
-    """Write SQL's pattern as a regular expression, which DuckDB takes SIMILAR TO for."""
-    pattern = node.expression
-    if isinstance(node.parent, exp.Escape) or not (isinstance(pattern, exp.Literal) and pattern.is_string):
-        raise StatementRefusedError("SIMILAR TO takes a pattern in quotes, and no ESCAPE")
-    node.set("expression", exp.Literal.string(_regular(pattern.name)))
+def _may_be_number(node: exp.Expr, beside: str) -> bool:
+    """Whether an expression is a number or truth value, or may be one as the text beside it may be."""
+    if isinstance(node, exp.Literal):
+        return not node.is_string
+    if isinstance(node, exp.Cast):
+        return node.to.this not in (exp.DType.VARCHAR, exp.DType.TEXT)
+    if isinstance(node, (exp.Boolean, exp.Neg, exp.Predicate, exp.Count, exp.Sum, exp.Avg)):
+        return True
+    if isinstance(node, exp.Binary) and not isinstance(node, (exp.DPipe, exp.Dot)):
+        return True
+    return isinstance(node, (exp.Column, exp.Dot)) and bool(re.fullmatch(r"\s*[-+\d.].*", beside))
 
 
-def _regular(pattern: str) -> str:
-    found, inside = [], False
-    for piece in _PATTERN.findall(pattern):
-        if piece[0] == "\\":
-            if len(piece) == 1:
-                raise StatementRefusedError("a pattern ends with a backslash")
-            found.append(re.escape(piece[1]))
-        elif inside:
-            inside = piece != "]"
-            found.append(piece)
-        elif piece == "[":
-            inside = True
-            found.append(piece)
-        else:
-            found.append({"%": "(?s:.*)", "_": "(?s:.)", ".": r"\.", "^": r"\^", "$": r"\$"}.get(piece, piece))
-    return "".join(found)
+def _is_array(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Array) or (isinstance(node, exp.Cast) and node.to.this == exp.DType.ARRAY)
 
 
-def _cast(node: exp.Cast, used: set[str]) -> None:
-    if node.to.this in (exp.DType.VARCHAR, exp.DType.TEXT) and not isinstance(node.this, (exp.Literal, exp.Null)):
-        _call(node, used, "text", node.this)
+def _whole_aggregate(node: exp.Expr) -> exp.Expr:
+    """Return an aggregate with its FILTER and its window."""
+    while isinstance(node.parent, (exp.Filter, exp.Window)) and node.arg_key == "this":
+        node = node.parent
+    return node
 
 
-_CHANGES: Mapping[type[exp.Expr], Callable[[Any, set[str]], None]] = {
-    exp.Div: _divide,
-    exp.Round: _round,
-    exp.Substring: _substring,
-    exp.Like: _like,
-    exp.ILike: _like,
-    exp.SimilarTo: _similar,
+def _is_called(node: exp.Expr) -> bool:
+    """Whether a node is an argument of a macro."""
+    return isinstance(node.parent, exp.Anonymous) and node.parent.name.startswith(_PREFIX)
+
+
+def _least(top: exp.Expr) -> exp.Expr:
+    """Return the least instead of the sum: it has the type of what is summed."""
+    least = top.copy()
+    found = least.find(exp.Sum)
+    assert found is not None
+    summed = found.this.expressions[0] if isinstance(found.this, exp.Distinct) else found.this
+    smallest = exp.Min(this=summed)
+    if found is least:
+        return smallest
+    found.replace(smallest)
+    return least
+
+
+_WHOLE = tuple(exp.DataType.INTEGER_TYPES)
+_OF_TEXT: Mapping[tuple[exp.DType, ...], str] = {
+    _WHOLE: "whole",
+    (exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.DECIMAL): "number",
+    (exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ): "day",
+    (exp.DType.INTERVAL,): "span",
+}
+_CHANGES: Mapping[type[exp.Expr], Callable[[_Changes, Any], None]] = {
+    exp.Div: _Changes.divide,
+    exp.Mod: _Changes.divide,
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul), _Changes.computed),
+    exp.SplitPart: _Changes.part,
+    **dict.fromkeys((exp.Union, exp.Except, exp.Intersect), _Changes.united),
+    exp.Round: _Changes.round,
+    **dict.fromkeys((exp.Sqrt, exp.Exp, exp.Ln, exp.Log, exp.Pow, exp.Asin, exp.Acos), _Changes.function),
+    exp.Corr: _Changes.corr,
+    exp.Upper: _Changes.upper,
+    exp.Substring: _Changes.substring,
+    exp.Concat: _Changes.concat,
+    exp.ConcatWs: _Changes.concat,
+    exp.DPipe: _Changes.joined,
+    exp.Like: _Changes.like,
+    exp.ILike: _Changes.like,
+    exp.SimilarTo: _Changes.similar,
+    exp.RegexpLike: _Changes.matched,
+    exp.RegexpReplace: _Changes.matched,
+    exp.Cast: _Changes.cast,
+    exp.Extract: _Changes.extract,
+    exp.TimestampTrunc: _Changes.truncate,
+    exp.DateTrunc: _Changes.truncate,
+    exp.Format: _Changes.format,
+    exp.TimeToStr: _Changes.time,
 }

@@ -90,6 +90,12 @@ def _select(node: exp.Select) -> exp.Expr:
     return node
 
 
+def _ignoring_case(node: exp.RegexpILike) -> exp.Expr:
+    found = exp.RegexpLike(this=node.this, expression=node.expression)
+    found.meta["ignores_case"] = True
+    return found
+
+
 def _values(node: exp.Values) -> exp.Expr:
     """Name columns `column1`, `column2`, ..., where the statement names none."""
     alias = node.args.get("alias")
@@ -118,4 +124,6 @@ _CHANGES: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]] = {
     exp.Fetch: _fetch,
     exp.Limit: _limit,
     exp.Select: _select,
+    exp.Values: _values,
+    exp.RegexpILike: _ignoring_case,
 }

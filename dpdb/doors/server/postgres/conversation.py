@@ -334,7 +334,7 @@ def _split_message(reading: Reading) -> list[str]:
     text = reading.text()
     reading.end()
     try:
-        return [bare(part) for part in split_statements(text)]
+        return [bare(part) for part in split_statements(text, "postgres")]
     except StatementRefusedError as error:
         raise WireError("54000", str(error)) from None
 

@@ -100,7 +100,7 @@ class Step(NamedTuple):
 
     name: str
     way: str
-    count: int | None
+    most: int | None
 
 
 def step_of(text: str) -> Step:

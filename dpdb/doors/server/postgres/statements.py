@@ -124,7 +124,7 @@ Found = TypeVar("Found")
 
 def _refuse_several(text: str) -> None:
     try:
-        if len(split_statements(text)) > 1:
+        if len(split_statements(text, "postgres")) > 1:
             raise WireError("42601", "one message prepares one statement")
     except StatementRefusedError as error:
         raise WireError("54000", str(error)) from None

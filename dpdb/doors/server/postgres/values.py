@@ -256,8 +256,8 @@ def single_text(value: float) -> str:
 
 def _interval_text(value: Any) -> str:
     years = int(value.months / 12)
-    counts = ((years, "years"), (value.months - 12 * years, "mons"), (value.days, "days"))
-    parts = [f"{number} {word}" for number, word in counts if number]
+    counts = ((years, "year"), (value.months - 12 * years, "mon"), (value.days, "day"))
+    parts = [f"{number} {word}{'' if number == 1 else 's'}" for number, word in counts if number]
     microseconds = value.nanoseconds // 1_000
     if microseconds or not parts:
         parts.append(("-" if microseconds < 0 else "") + time_text(abs(microseconds)))
@@ -280,8 +280,31 @@ def _json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
+def _other_text(value: Any) -> str:
+    return _record_text(value) if isinstance(value, Mapping) else _json_text(value)
+
+
+def _record_text(value: Mapping[str, Any]) -> str:
+    """Return a struct as PostgreSQL writes a row."""
+    return "(" + ",".join(map(_field_text, value.values())) + ")"
+
+
+def _field_text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        text = _float_text(value, _FLOAT8)
+    elif isinstance(value, bool):
+        text = "t" if value else "f"
+    else:
+        text = _json_text(value) if isinstance(value, (dict, list)) else str(value)
+    if text and not re.search(r'[\s,()"\\]', text):
+        return text
+    return '"' + text.replace("\\", "\\\\").replace('"', '""') + '"'
+
+
 _TEXTS: dict[str, Callable[[Any, Type], str]] = {
-    "text": lambda value, _: value if isinstance(value, str) else _json_text(value),
+    "text": lambda value, _: value if isinstance(value, str) else _other_text(value),
     "json": lambda value, _: _json_text(value),
     "int": lambda value, _: str(value),
     "bool": lambda value, _: "t" if value else "f",

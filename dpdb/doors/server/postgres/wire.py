@@ -20,7 +20,7 @@ SQLSTATE: Mapping[str, str] = {
 
 KIND_SQLSTATE: Mapping[str, str] = {
     "syntax": "42601", "table": "42P01", "column": "42703", "function": "42883", "parameter": "22023",
-    "writes": "25006", "size": "54000",
+    "writes": "25006", "size": "54000", "division": "22012",
 }  # fmt: skip
 """The code of a refused statement whose message is about this; it stands at the place that has the words."""
 

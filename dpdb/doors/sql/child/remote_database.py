@@ -41,6 +41,7 @@ _KINDS = {
         r"^(Binder Error: (No function matches|Could not choose a best candidate function)"
         r"|Catalog Error: .{0,40}Function with name)"
     ),
+    "division": re.compile(r"^Invalid Input Error: [Dd]ivision by zero"),
 }
 _SIGNALS = frozenset(int(number) for number in signal.Signals)
 

@@ -1,0 +1,88 @@
+"""What is told as PostgreSQL computes as PostgreSQL, or is refused: one corpus of statements, asked of both.
+
+A statement of ours that PostgreSQL has not (its syntax, a function, an operator) is counted apart: `only here`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pyarrow.parquet as pq
+import pytest
+from case_share import twentieth
+from helpers_postgres import NotStartedError, Server as PostgresServer, why_no_postgres
+from postgres_beside import compared, fill, write_files
+from postgres_corpus import statements
+from private_rows import private_rows
+from suite_door import door_with_suite
+
+from dpdb.doors.sql import FrontEnd
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[psycopg.Connection[Any]]:
+    reason = why_no_postgres()
+    if reason is not None:
+        pytest.skip(reason)
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="dpdb-pg-") as folder:  # its socket has a short path, which its user may enter
+        Path(folder).chmod(0o755)
+        try:
+            server = PostgresServer(Path(folder) / "server")
+        except NotStartedError as error:
+            pytest.skip(f"PostgreSQL does not start here: {error}")
+        try:
+            server.run("CREATE DATABASE beside LOCALE 'C.UTF-8' TEMPLATE template0")
+            with psycopg.connect(server.address_of("owner", "beside"), autocommit=True) as connection:
+                fill(connection)
+                yield connection
+        finally:
+            server.stop()
+
+
+@pytest.fixture(scope="module")
+def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontEnd]:
+    folder = tmp_path_factory.mktemp("beside")
+    pq.write_table(private_rows(), folder / "visits.parquet")
+    with door_with_suite(folder, write_files(folder)) as opened:
+        yield opened
+
+
+def hold(texts: Sequence[str], postgres: psycopg.Connection[Any], door: FrontEnd) -> Counter[str]:
+    found: Counter[str] = Counter()
+    wrong = []
+    for text in texts:
+        outcome = compared(postgres, door, text)
+        found[outcome.kind] += 1
+        wrong += [f"{text}: {outcome.told}"] if outcome.kind == "different" else []
+    print(f"\n{len(texts)} statements beside PostgreSQL: {dict(found)}")
+    assert not wrong, "\n".join(wrong)
+    return found
+
+
+@pytest.mark.heavy(family="long")
+def test_some_statements_beside_postgresql(postgres: psycopg.Connection[Any], door: FrontEnd) -> None:
+    found = hold(twentieth([*statements()]), postgres, door)
+    assert found["equal"] > 0.6 * found.total()
+
+
+@pytest.mark.slow
+def test_all_statements_beside_postgresql(postgres: psycopg.Connection[Any], door: FrontEnd) -> None:
+    found = hold([*statements()], postgres, door)
+    assert found.total() > 1_300
+    assert found["equal"] > 1_000
+
+
+def test_a_statement_that_grows_by_its_macros_is_refused(door: FrontEnd) -> None:
+    text = "x"
+    for _ in range(40):
+        text = f"round({text} + 1.5)"
+    with pytest.raises(Exception, match="nested too deeply"):
+        door.run(f"SELECT {text} FROM goods", "postgres")
+    long = " + ".join(["x"] * 300)
+    assert door.run(f"SELECT {long} FROM goods", "postgres").table.num_rows == 7
