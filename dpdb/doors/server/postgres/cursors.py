@@ -53,7 +53,7 @@ class _Cursor:
         if way in ("ABSOLUTE", "RELATIVE") or count == 0:
             steps = count or 0
             goal = place + steps if way != "ABSOLUTE" else steps if steps >= 0 else most + 1 + steps
-            if goal < place and not self.scrolls:
+            if (goal < place or (goal == place and 0 < place <= most)) and not self.scrolls:
                 raise WireError("55000", "the cursor only goes forward: declare it with SCROLL")
             self.place = min(max(goal, 0), most + 1)
             return self.rows.slice(self.place - 1, 1) if 0 < self.place <= most else self.rows.slice(0, 0)
