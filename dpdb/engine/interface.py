@@ -180,7 +180,8 @@ class Table(AbstractContextManager["Table"], Protocol):
     def write_compared(self, columns: ComparedColumns, side: Side, where: WherePredicate | None, path: Path) -> None:
         """Write what is compared of a slice's rows into a new file, beside which another table's is read. Private.
 
-        See `dpdb.engine.compared`.
+        Of all rows, also those of a unit beyond the limit: a unit is a key, and counts once with all its rows. See
+        `dpdb.engine.compared`.
         """
 
     def rehearse(self, slices: Sequence[WherePredicate | None], *, counts: bool) -> None:

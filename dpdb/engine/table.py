@@ -415,7 +415,7 @@ class LocalTable(BoundTable):
         from dpdb.engine.compared import write_compared
 
         with self._counting("reading what is compared"):
-            write_compared(self.database, columns.query(side, self.rows, where), path)
+            write_compared(self.database, columns.query(side, self._source, where), path)
 
     @contextmanager
     def _counting(self, step: str) -> Iterator[None]:

@@ -6,6 +6,12 @@ comes or goes, or the `rows_per_person` rows of one person, each at a part of ep
 key with its rows in the other table. Sessions that were opened for one table alone protect a key that leaves that
 table alone, at the noise of a row. Another unit would have any number of keys, and is refused.
 
+A key as the unit is compared by all its rows, also beyond the `max_rows` of its ledger: it counts once, however many it
+has. The ledger's sum holds beside releases of at most k rows of each key. Let v be a key, and r the one of those rows
+that collects most from these releases (any row that v could have, if it has none): they cost v at most what r collects.
+A comparison covers r if and only if `where` selects v, because it reads the key alone. So v loses at most what the
+accountant counts for r.
+
 **`where` reads the key alone.** A key then has all its rows in the slice or none, on both sides. Else a row whose other
 columns were changed would leave the slice on one side, and its key would be said to be missing there. And a key with
 rows in two slices would pay once for both, where the accountant takes slices as disjoint: that is sound for rows, and
@@ -157,16 +163,15 @@ class PreparedComparison:
             f"{both}{compared if values else 'their number alone'}",
             *(f"{both}({name})" for name in self.named),
         ]
-        return tuple(map(self.unit.estimand, found)) if self.unit.column is not None else tuple(found)
+        return tuple(found)
 
     @property
     def unit_words(self) -> str:
         """What is added or removed between neighbours, in words."""
         unit = self.unit
-        if unit.is_compared:
-            return unit.words
         if unit.column is not None:
-            return f"{unit.words}, in either table"
+            where = "both tables" if unit.is_compared else "either table"
+            return f"one value of {unit.column} with all its rows in {where}"
         return "one row of either table" if unit.rows == 1 else f"up to {unit.rows} rows of one person in both tables"
 
     @property
@@ -198,7 +203,6 @@ class PreparedComparison:
             quantity=KEYS,
             constraint=column,
             unit=self.unit_words,
-            population=self.unit.population,
         )
 
     @property

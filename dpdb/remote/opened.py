@@ -300,7 +300,8 @@ class GatheredTable(BoundTable):
     def write_compared(self, columns: ComparedColumns, side: Side, where: WherePredicate | None, path: Path) -> None:
         """Let what is compared of a slice's rows come, and write it; see `dpdb.engine.compared`. Private."""
         self._progress("gathering what is compared")
-        asking, names = self._asking, in_schema_order(columns.names(side), self.schema)
+        asking = replace(self._asking, rows=self._remote.rows(), schema=self._stored)
+        names = in_schema_order(columns.names(side), self.schema)
         query = asking.selected(set(names), where)
         with fetched(asking, self._next_name(), names, in_parts(asking, query, names)) as rows:
             write_compared(self.database, columns.query(side, rows, None), path)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import threading
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +18,7 @@ from stub_noise import StubNoise
 
 import dpdb
 from dpdb.database.database import Database
-from dpdb.errors import BudgetExceededError, LedgerError, ParameterError, RunIdError
+from dpdb.errors import BudgetExceededError, EngineError, LedgerError, ParameterError, RunIdError
 from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release import Budget, recorded_releases
@@ -121,7 +123,7 @@ def test_ledgers_of_keys_count_for_keys_in_both_tables_alone(folder: Path) -> No
     unit = {"unit": "id", "max_rows": 2}
     [found, *_] = compared(folder, epsilon=0.5, **unit)
     assert found.noise_scale == 2
-    assert "all rows of the other table" in found.guarantee
+    assert "one value of id with all its rows in both tables" in found.guarantee
     tables = [folder / side / "t.parquet" for side in SIDES]
     with dpdb.open(tables[0], **unit) as left, dpdb.open(tables[1], **unit) as right:
         [alone, *_] = dpdb.compare(left, right, "id", 0.5)  # a key may leave the left table alone
@@ -203,3 +205,33 @@ def test_a_budget_that_sessions_share_pays_once(folder: Path) -> None:
             dpdb.compare(left, right, "id", 0.1)
         with pytest.raises(ParameterError, match="one session"):
             dpdb.compare(left, left, "id", 0.1)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_a_table_that_changes_while_it_is_compared_publishes_nothing(
+    folder: Path, side: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The debits stay; the rows that were read may be of several tables."""
+    written, noise = Database.write_file, StubNoise()
+
+    def changing(self: Database, *args: Any) -> None:
+        written(self, *args)
+        pq.write_table(pa.table({"id": [9], "a": [1]}), folder / side / "t.parquet")
+
+    monkeypatch.setattr(Database, "write_file", changing)
+    with replaced_noise(noise), pytest.raises(EngineError, match="failed after its budget was debited"):
+        compared(folder)
+    assert spent(folder) == [0.2, 0.2]
+    for each in SIDES:
+        with Ledger.open(folder / each / "t.ledger") as ledger:
+            assert ledger.answers() == []
+
+
+@pytest.mark.parametrize("notion", ["zcdp", "gdp"])
+def test_ledgers_of_other_notions_are_charged_for_one_pure_answer(folder: Path, notion: str) -> None:
+    """However many numbers it has: epsilon^2 / 2 in rho, and the mu of randomized response at epsilon."""
+    (folder / "right" / "t.ledger").unlink()
+    Ledger.create(folder / "right" / "t.ledger", 1, notion).close()
+    compared(folder, each_column=True)
+    mu = 2 * NormalDist().inv_cdf(math.exp(0.2) / (1 + math.exp(0.2)))
+    assert spent(folder) == [0.2, pytest.approx(0.2**2 / 2 if notion == "zcdp" else mu, rel=1e-6)]

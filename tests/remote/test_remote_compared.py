@@ -1,0 +1,113 @@
+"""Two tables compared, one or both of them in another engine: the numbers of our own, and its refusals."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from asked_there import AskedThere
+from helpers_postgres import Server
+from helpers_spelling import rows as rows_of_all_types
+from stub_noise import StubNoise
+
+import dpdb
+from dpdb.errors import BudgetExceededError, ParameterError
+from dpdb.ledger import Ledger
+from dpdb.privacy.noise import replaced_noise
+from dpdb.remote import asking
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of PySpark, pandas and py4j, which are not ours to mend
+
+Sent = Callable[[pa.Table], tuple[Any, dict[str, Any]]]
+QUESTIONS: list[dict[str, Any]] = [
+    {"key": "h"},
+    {"key": ["s", "b"], "each_column": True, "columns": ["x", "f", "i"]},
+    {"key": ["x"], "columns": ["s", "z", "e"], "each_column": True},
+    {"key": ["i", "c"], "where": "i > 0 AND c > '1970-01-01'"},
+    {"key": "h", "unit": "h", "max_rows": 2, "where": "h <> 1"},
+]
+
+
+@pytest.fixture(params=["duckdb", "postgres", pytest.param("spark", marks=pytest.mark.slow)])
+def sent(request: pytest.FixtureRequest) -> Sent:
+    """Make rows a table of another engine; returns it with its settings."""
+    if request.param == "duckdb":
+        return lambda rows: (AskedThere(rows), {})
+    if request.param == "spark":
+        frame = request.getfixturevalue("spark").createDataFrame
+        return lambda rows: (frame(rows), {})
+    server: Server = request.getfixturevalue("postgres")
+    return lambda rows: (server.address, {"table": server.holding(rows)})
+
+
+def numbers(left: Any, right: Any, question: dict[str, Any], **settings: Any) -> list[float]:
+    with replaced_noise(StubNoise()):
+        return [release.value for release in dpdb.compare(left, right, **question | {"epsilon": 5} | settings)]
+
+
+def sides(seed: int) -> tuple[pa.Table, pa.Table]:
+    """Rows that both tables have, rows of one of them, and rows that one has twice."""
+    rng = random.Random(seed)
+    rows = rows_of_all_types(rng, 40)
+    chosen = [sorted(rng.choices(range(40), k=30)) for _ in range(2)]
+    left, right = (rows.take(pa.array(places)) for places in chosen)
+    return left, right
+
+
+@pytest.mark.heavy(family="long")
+@pytest.mark.parametrize("seed", [1, 2])
+def test_either_table_or_both_may_be_in_another_engine(seed: int, sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "_PART_ROWS", 10)  # rows come in parts
+    left, right = sides(seed)
+    (there, of_left), (beside, of_right) = sent(left), sent(right)
+    of_left = {f"left_{name}": value for name, value in of_left.items()} | {"left_gather_rows": 30}
+    of_right = {f"right_{name}": value for name, value in of_right.items()} | {"right_gather_rows": 30}
+    changed = set()
+    for question in QUESTIONS:
+        here = numbers(left, right, question)
+        assert numbers(there, right, question, **of_left) == here, question
+        assert numbers(left, beside, question, **of_right) == here, question
+        assert numbers(there, beside, question, **of_left, **of_right) == here, question
+        changed.update(here)
+    assert len(changed) > 3
+
+
+def test_rows_come_only_if_the_owner_has_said_how_many(sent: Sent) -> None:
+    left, right = sides(3)
+    there, settings = sent(left)
+    of_left = {f"left_{name}": value for name, value in settings.items()}
+    with pytest.raises(ParameterError, match=r"all rows that are compared come to this machine.*--gather-rows N"):
+        numbers(there, right, {"key": "h"}, **of_left)
+
+
+def test_a_dry_run_and_a_refusal_ask_for_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of another engine as well: both ledgers are debited before its rows come."""
+    left, right = sides(4)
+    pq.write_table(right, tmp_path / "r.parquet")
+    for name in ("l", "r"):
+        Ledger.create(tmp_path / f"{name}.ledger", 1).close()
+    spent: list[list[float]] = []
+    gathered = asking.fetched
+
+    def looking(asked: asking.Asking, *args: Any, **named: Any) -> Any:
+        if asked.sees_rows:
+            found = []
+            for name in ("l", "r"):
+                with Ledger.open(tmp_path / f"{name}.ledger") as ledger:
+                    found.append(ledger.summary().spent)
+            spent.append(found)
+        return gathered(asked, *args, **named)
+
+    monkeypatch.setattr("dpdb.remote.opened.fetched", looking)
+    ledgers = {"left_ledger": tmp_path / "l.ledger", "right_ledger": tmp_path / "r.ledger", "left_gather_rows": 30}
+    source = AskedThere(left)
+    dpdb.compare(source, tmp_path / "r.parquet", "h", 0.7, **ledgers)
+    assert spent == [[0.7, 0.7]]
+    with pytest.raises(BudgetExceededError):
+        dpdb.compare(source, tmp_path / "r.parquet", "h", 0.7, **ledgers)
+    assert spent == [[0.7, 0.7]]
