@@ -25,6 +25,7 @@ from dpdb.constraints.denial import (
     Operator as Operator,
     Predicate as Predicate,
 )
+from dpdb.constraints.freshness import Freshness as Freshness
 from dpdb.constraints.load import (
     ConstraintsLike as ConstraintsLike,
     WrittenLines as WrittenLines,
@@ -58,6 +59,7 @@ from dpdb.constraints.sorted_shape import (
     SortedShape as SortedShape,
     sorted_shape as sorted_shape,
 )
+from dpdb.constraints.text.cursor import ColumnNames as ColumnNames
 from dpdb.constraints.text.lexer import MAX_LENGTH as MAX_LENGTH, shortened as shortened
 from dpdb.constraints.text.line import (
     DECISION_BITS as DECISION_BITS,

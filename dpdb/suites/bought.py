@@ -238,6 +238,7 @@ class BoughtRun(CheckRun):
             epsilon=as_float(held.spent),
             run_id=cast(str, self.charge.run_id),
             name=self.name,
+            now=self.now,
             certain=self.plan.certain,
             below="pass" if self.plan.shows_below and any(test.is_shown for test in self.plan.tests) else "fail",
             capped=capped_counts([state], [None], owned=self.counted.row_local.owned),

@@ -14,6 +14,8 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from dpdb.engine import Progress
@@ -80,6 +82,7 @@ class CheckRun:
     slices: Slices
     within: float | None = None
     day: date | None = None
+    now: str | None = None
     schema: tuple[CheckResult, ...] = ()
 
     @property
@@ -194,9 +197,14 @@ class CheckRun:
             states = tuple(state.after(self.plan, one) for state, one in zip(states, found, strict=True))
             failed = {names[key][test] for key, one in enumerate(found) for test in one.rings}
             cost = max(spent(self.plan, state) for state in states)
-            return SuiteLevel(level, level_text(found, reading, self.day), cost, tuple(sorted(failed)))
+            return SuiteLevel(level, level_text(found, reading, self.day, self.now), cost, tuple(sorted(failed)))
 
         return draw
+
+    def needed(self, test: int) -> int:
+        """Return with how many rows a check that fails below its limit surely passes."""
+        aim = Fraction(self.plan.margins[self.plan.bank_of[test]] + self.plan.known, self.plan.lattice)
+        return ceil(self.plan.tests[test].limit + aim)
 
     def steps(self, counts: Counts) -> list[int]:
         """Return the statistic of each test in steps, from the exact counts of a slice. Private."""
@@ -229,6 +237,7 @@ class CheckRun:
             name=self.name,
             run=None if self.name is None else now.states[0].run,
             runs=None if self.name is None else self.plan.runs,
+            now=self.now,
             certain=self.plan.certain,
             below="pass" if self.plan.shows_below and any(test.is_shown for test in self.plan.tests) else "fail",
             capped=capped_counts(now.states, keys, owned=self.counted.row_local.owned),
@@ -264,13 +273,15 @@ class _Begun(NamedTuple):
     reading: int
 
 
-def level_text(found: Sequence[LevelVerdicts], reading: int, day: date | None = None) -> str:
+def level_text(found: Sequence[LevelVerdicts], reading: int, day: date | None = None, now: str | None = None) -> str:
     """Return the record of one level: its verdicts by slice, and the number of the reading of the rows, from 1 on.
 
-    Beside them stands the day of which the run's data are, where it was said: a backfill fails on that day.
+    Beside them stands the day of which the run's data are, where it was said: a backfill fails on that day. And the
+    moment by which rows are new, where a check asks for that: a run that was killed goes on with it.
     """
-    of_day = {} if day is None else {"day": day.isoformat()}
-    return json.dumps({"reading": reading, "slices": [one.to_json() for one in found], **of_day})
+    of_run = {"day": None if day is None else day.isoformat(), "now": now}
+    said = {name: text for name, text in of_run.items() if text is not None}
+    return json.dumps({"reading": reading, "slices": [one.to_json() for one in found], **said})
 
 
 def recorded_verdicts(answer: str) -> tuple[list[LevelVerdicts], int]:

@@ -44,6 +44,8 @@ class CheckedLimit:
     tested : Tested
     population : str or None
         The rows that are counted, in words; None for all rows, and for units.
+    rows : int or None
+        Of how new rows are: how many there are at least whenever the table is fresh, if the line says so.
     """
 
     line: int
@@ -51,6 +53,7 @@ class CheckedLimit:
     name: str
     tested: Tested
     population: str | None = None
+    rows: int | None = None
 
     @classmethod
     def of(
@@ -58,7 +61,7 @@ class CheckedLimit:
     ) -> CheckedLimit:
         """Return a limit of the line at a place of the suite."""
         name = line.name if len(line.limits) == 1 else f"{line.name} ({limit.severity})"
-        return cls(place, limit, name, tested, population)
+        return cls(place, limit, name, tested, population, None if line.fresh is None else line.fresh.rows)
 
 
 @dataclass(frozen=True)
@@ -372,8 +375,11 @@ def refuse_unsaid(suite: Suite, limits: Iterable[CheckedLimit]) -> None:
         A limit of `row_count`, or a share, does not say that it is of the rows used; the message has its words.
     """
     for each in limits:
-        statistic = suite.lines[each.line].statistic
+        line = suite.lines[each.line]
+        statistic = line.statistic
         if each.population is None or each.limit.used or (statistic != ROW_COUNT and each.limit.unit == "rows"):
+            continue
+        if line.fresh is not None and each.limit.amount == 1:  # a used row that is new is a new row of the table
             continue
         raise ParameterError(
             f"check {each.name!r}: {each.limit.written(statistic)!r} reads as if it were of all rows, and what is "
@@ -396,6 +402,7 @@ def refuse_same_names(names: Iterable[str]) -> None:
 def _counted(table: PublicTable, line: SuiteLine, places: RulePlaces) -> _Counted:
     opened = table.opened
     if line.rule is None or line.statistic == "row_count":
+        assert line.where is not None or line.fresh is None, "a suite of how new rows are is one of a moment"
         return _Counted(None, None, None if line.where is None else _where(table, line), None)
     position = places.of(line)
     assert line.statistic != "schema", "checks of the columns are apart"

@@ -8,17 +8,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from dpdb.constraints import ROW_COUNT
 from dpdb.errors import ParameterError
 from dpdb.names import listed_names
-from dpdb.privacy import NANO, format_epsilon, gaussian_tail, gdp_delta, laplace_tail, parse_epsilon
+from dpdb.privacy import NANO, format_epsilon, format_rho, gaussian_tail, gdp_delta, laplace_tail, parse_epsilon
 from dpdb.release import Epsilon
 from dpdb.suites.counted import limits_without_table
 from dpdb.suites.mechanism.plan import Certain, SuitePlan, Tested
 from dpdb.suites.mechanism.planned import plan_suite
 from dpdb.suites.results import CheckResults
 from dpdb.suites.suite import Suite
+
+if TYPE_CHECKING:
+    from dpdb.suites.check import CheckRun
 
 _LARGEST = 10**6 * NANO
 
@@ -152,6 +156,26 @@ def _gaussian_mu(epsilon: float) -> float:
     return least
 
 
+def refuse_too_few(run: CheckRun) -> None:
+    """Refuse a check of how new rows are whose fresh rows a run cannot surely tell from none.
+
+    Raises
+    ------
+    ParameterError
+        With the fewest rows that it can; nothing is spent.
+    """
+    for test, each in enumerate(run.counted.limits):
+        needed = run.needed(test)
+        if each.rows is None or each.rows >= needed:
+            continue
+        cost = f"rho {format_rho(run.charge.rho)}" if run.charge.rho else f"epsilon {format_epsilon(run.plan.epsilon)}"
+        raise ParameterError(
+            f"check {each.name!r}: {each.rows:,} rows are not surely seen at {cost}: {needed:,} are the fewest that "
+            f"pass surely ({each.limit.written(ROW_COUNT)}); give more, a longer age, or WITH {needed} ROWS if so many "
+            "are there"
+        )
+
+
 def plan_words(plan: SuitePlan, margin: int | None = None) -> list[str]:
     """Return the lines; all of it is public, and nothing is read or spent.
 
@@ -242,7 +266,7 @@ def _margins(plan: SuitePlan) -> Iterator[str]:
     if below:
         needed = max(_aimed(plan, place) for place in below)
         yield (
-            f"a row_count passes only where it is shown, surely with {_rows(needed)} above its limit; with {percent} "
+            f"a count passes only where it is shown, surely with {_rows(needed)} above its limit; with {percent} "
             "for all of them together, none below its limit passes"
         )
     if len(below) == len(plan.tests):

@@ -6,15 +6,17 @@ checks are asked, it is a `SizesRun` on either.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpdb.errors import ParameterError
+from dpdb.ledger import RecordedLevel
 from dpdb.names import nearest_words
 from dpdb.predicates import Region
 from dpdb.privacy import PURE, ZCDP, Notion, as_fraction, format_epsilon, format_rho, parse_epsilon, parse_rho
@@ -26,10 +28,11 @@ from dpdb.suites.mechanism.plan import Certain, ShareRows
 from dpdb.suites.mechanism.planned import plan_suite
 from dpdb.suites.mechanism.sizes import SizesPlan, plan_sizes
 from dpdb.suites.mechanism.worst_first import plan_worst_first
+from dpdb.suites.planning import refuse_too_few
 from dpdb.suites.results import checked_within
 from dpdb.suites.schema_checks import judged_schema
 from dpdb.suites.sizes_run import SizesRun
-from dpdb.suites.suite import Suite, SuiteLike, day_of, load_suite
+from dpdb.suites.suite import Suite, SuiteLike, day_of, load_suite, moment_of, moment_text
 from dpdb.suites.worst_run import WorstRun
 
 if TYPE_CHECKING:
@@ -68,6 +71,9 @@ def prepare_check(
     asked, table = RunOptions.of(options), session.public
     if not isinstance(suite, Suite):
         suite = load_suite(suite, table.opened.schema.names, date=day)
+    now = asked.moment(session) if suite.needs_now else None
+    if now is not None:
+        suite = suite.at(now, {each.name: each.declared_type for each in table.opened.schema.columns})
     if not suite.lines:
         raise ParameterError(
             "all checks are of the columns: they need no run; use `check`, which costs nothing for them"
@@ -92,7 +98,7 @@ def prepare_check(
         **({"public_parents": table.opened.public_keys} if table.opened.public_keys else {}),
     }
     known: dict[str, Any] = {"rows": table.unit.rows, "rule_set": table.constraints_sha256, "notion": session.notion}
-    run = replace(asked.prepared(counted, slices, request, **known, books=session), day=day_of(day))
+    run = replace(asked.prepared(counted, slices, request, **known, now=now, books=session), day=day_of(day))
     return replace(run, schema=judged_schema(suite.schema, table.opened.schema)) if suite.schema else run
 
 
@@ -122,6 +128,9 @@ class RunOptions:
     numbers : number or str, optional
         Buy numbers for all checks on single rows that a kept suite has left open: for so much epsilon, as an entry of
         their own, whereupon the suite stays as it is; or for all that it has ``left``, which closes it.
+    now : datetime or str, optional
+        The moment by which rows are new or old, with its zone (``2026-11-28T07:00:00Z``); default: the clock's, and of
+        a run that goes on the one with which it began.
     run_id, label, who : str, optional
         As for releases.
     """
@@ -135,6 +144,7 @@ class RunOptions:
     keep: str | None = None
     runs: int | None = None
     numbers: Epsilon | None = None
+    now: datetime | str | None = None
     run_id: str | None = None
     label: str | None = None
     who: str | None = None
@@ -156,6 +166,35 @@ class RunOptions:
         if self.run_id is not None and not has_ledger:
             raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
 
+    def moment(self, books: SuiteBooks) -> datetime:
+        """Return the moment of the run: the one with which it began, if it is recorded, else `now`, else the clock's.
+
+        Raises
+        ------
+        ParameterError
+            If `now` is none, or the run began at another one.
+        """
+        began = self._recorded_moment(books)
+        if began is None or (self.now is not None and moment_of(self.now) != moment_of(began)):
+            if began is not None:
+                raise ParameterError(f"run {self.run_id!r} is of {began}: leave out now (--now), or name another run")
+            return moment_of(self.now)
+        return moment_of(began)
+
+    def _recorded_moment(self, books: SuiteBooks) -> str | None:
+        """Return when a run of this id began: of a kept suite its levels say so, of others what was asked."""
+        if self.run_id is None:
+            return None
+        if self.keep is None:
+            spec = books.spec_of_run(self.run_id)
+            records = [] if spec is None else [spec]
+        else:
+            history = books.suite_history(self.keep) or []
+            records = [
+                each.answer for each in history if isinstance(each, RecordedLevel) and each.run_id == self.run_id
+            ]
+        return next((json.loads(record)["now"] for record in records if "now" in json.loads(record)), None)
+
     def prepared(
         self,
         counted: CountedSuite | CountedSet,
@@ -166,6 +205,7 @@ class RunOptions:
         rule_set: str,
         notion: Notion,
         books: SuiteBooks,
+        now: datetime | None = None,
     ) -> CheckRun:
         """Return a run with its plan and charge; of a suite that an older version keeps, with the plan of that.
 
@@ -183,7 +223,12 @@ class RunOptions:
             Of the account: pure by levels and numbers, zcdp worst first.
         books
             What the account knows of its suites: with what it keeps this one, if it does.
+        now
+            The moment of the run, if a check is of how new rows are. A kept suite has another one in each run.
         """
+        moment = None if now is None else moment_text(now)
+        if moment is not None and self.keep is None:
+            request = {**request, "now": moment}
         planned = partial(self._planned, counted, slices, request, rows, rule_set)
         if self.sizes:
             run: CheckRun = self._with_sizes(planned, notion)
@@ -202,7 +247,8 @@ class RunOptions:
         if self.numbers is not None:
             run = bought_run(run, self.numbers, books)
         refuse_same_names(name for names in run.names for name in names)
-        return run
+        refuse_too_few(run)
+        return replace(run, now=moment)
 
     def _planned(
         self,

@@ -48,6 +48,8 @@ class SuiteAsk:
         To reserve instead of `epsilon`, on a zcdp ledger.
     sizes : bool, optional
         Whether every check gets a number from the start, for all of epsilon; False.
+    now : str, optional
+        The moment by which rows are new or old, such as `2026-11-28T07:00:00Z`; also of a kept suite.
     """
 
     function = "dp_check"  # that asks for it
@@ -66,6 +68,7 @@ class SuiteAsk:
     within: float | None = None
     rho: Epsilon | None = None
     sizes: bool | None = None
+    now: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keys", checked_keys(self.by, self.keys))
@@ -104,6 +107,7 @@ class SuiteOnTable:
             self.suite,
             **{name: opened[name] for name in ("epsilon", "confidence", "certain", "runs", "where")},
             within=ask.within,
+            now=ask.now,
             keep=self.name,
             run_id=ask.run_id,
             label=ask.label,

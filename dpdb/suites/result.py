@@ -336,11 +336,16 @@ def certainty_words(found: Mapping[str, Any]) -> str:
     found
         The verdicts of a run, as `CheckResults.to_dict` gives them.
     """
+    said = _certainty(found)
+    return said if found.get("now") is None else f"{said} Rows are fresh by {found['now']}."
+
+
+def _certainty(found: Mapping[str, Any]) -> str:
     doubt, run, runs = 1 - found["confidence"], found.get("run"), found.get("runs")
     passes = "none passed beyond its limit"
     below = [check["direction"] == "below" for check in found["checks"] if check["statistic"] != SCHEMA]
     if found["certain"] == "fail" and found.get("below") == "pass" and (run is None or runs is None or run <= runs):
-        shown = f"with {_percent(1 - doubt)} no row_count passed below its limit"
+        shown = f"with {_percent(1 - doubt)} no count passed below its limit"
         if all(below):
             return f"{shown.capitalize()}; with {_percent(1 - 2 * doubt)} all numbers hold, too."
         return (

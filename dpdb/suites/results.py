@@ -41,6 +41,8 @@ class CheckResults(Sequence[CheckResult]):
         Which verdict is certain: ``fail`` or ``pass``.
     below : str
         The same of checks that fail below their limits: ``pass``, and in verdicts of older versions ``fail``.
+    now : str or None
+        The moment by which rows are new or old, in UTC, where a check asks for that.
     run, runs : int or None
         Of a kept suite, which run this was and how many were planned: after those only passes are as sure as before.
     capped : tuple of CappedCount
@@ -60,6 +62,7 @@ class CheckResults(Sequence[CheckResult]):
     runs: int | None = None
     certain: str = "fail"
     below: str = "fail"
+    now: str | None = None
     guarantee: str = ""
     capped: tuple[CappedCount, ...] = ()
     rho_reserved: float | None = None
@@ -118,6 +121,7 @@ class CheckResults(Sequence[CheckResult]):
             **({} if self.name is None else {"suite": self.name, "run": self.run, "runs": self.runs}),
             **({} if self.rho is None else {"rho_reserved": self.rho_reserved, "rho": self.rho}),
             **({} if self.below == "fail" else {"below": self.below}),
+            **({} if self.now is None else {"now": self.now}),
             **({"capped": [asdict(each) for each in self.capped]} if self.capped else {}),
             "guarantee": self.guarantee,
         }

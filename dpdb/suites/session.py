@@ -41,7 +41,8 @@ class Session(release.Session):
             (False): every check gets a number from the start, for all of epsilon; `rho`, in place of epsilon on a zcdp
             ledger; `where`, or `by` and `keys`, as for releases; `keep`, a name under which later runs are free, and
             `runs`, how many there will be (365); `numbers`, epsilon or ``"left"``, to buy numbers for what a kept suite
-            has left open; `run_id`, `label`, `who`; `day`, which `{date}` stands for.
+            has left open; `run_id`, `label`, `who`; `day`, which `{date}` stands for; `now`,
+            by which rows are fresh (the clock's).
 
         Raises
         ------
@@ -66,7 +67,7 @@ class Session(release.Session):
         non_private : bool
             Must be True: the owner states that exact values may be shown.
         **options
-            `where`, or `by` and `keys`, and `day`, as of `check`.
+            `where`, or `by` and `keys`, `day` and `now`, as of `check`.
 
         Raises
         ------

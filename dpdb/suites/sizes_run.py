@@ -84,6 +84,10 @@ class SizesRun(CheckRun):
 
         return draw
 
+    def needed(self, test: int) -> int:
+        """Return with how many rows a check that fails below its limit surely passes."""
+        return math.ceil(self.sizes.tests[test].limit + self.sizes.aim(test))
+
     def _exact(self, slices: PrivateSlices, group: Sequence[int]) -> tuple[CappedSums, list[int], list[int]]:
         """Read, of a group of slices, what each unit breaks, and the other statistics in steps and rows. Private."""
         plan, predicates = self.sizes, self.slices.predicates
@@ -128,6 +132,7 @@ class SizesRun(CheckRun):
             rho_reserved=rho_as_float(held.reserved) if in_rho else None,
             rho=rho_as_float(held.spent) if in_rho else None,
             run_id=cast(str, self.charge.run_id),
+            now=self.now,
             certain=self.sizes.certain,
             below="pass" if any(test.is_shown for test in self.sizes.tests) else "fail",
             capped=self._capped(drawn, keys),
@@ -152,7 +157,7 @@ def sizes_words(run: SizesRun) -> list[str]:
     percent = [f"{float(100 * (1 - doubt * (1 - plan.confidence))):.12g}%" for doubt in (1, 2)]
     least = "none within its limit fails" if plan.certain == "fail" else "none beyond its limit passes"
     if any(test.is_shown for test in plan.tests):
-        least += " (a row_count passes only where it is shown)"
+        least += " (a count passes only where it is shown)"
     aim = max(map(plan.aim, range(len(plan.tests))))
     capped = "if no unit breaks two of them, " if len(plan.local) * plan.reach > 1 else ""
     return [

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TypeAlias
 
 from dpdb.constraints import (
+    ColumnNames,
     ConstraintLine,
     DenialConstraint,
+    Freshness,
     Limit,
     Statistic,
     WrittenLines,
@@ -22,7 +25,7 @@ from dpdb.constraints import (
     shortened,
     written_lines,
 )
-from dpdb.errors import ConstraintSyntaxError, ParameterError, PredicateError
+from dpdb.errors import ConstraintSyntaxError, ParameterError, PredicateError, UnknownColumnError
 from dpdb.predicates import refuse_unknown_parts
 from dpdb.suites.schema_checks import SchemaCheck
 
@@ -38,8 +41,8 @@ class SuiteLine:
     rule : DenialConstraint or None
         None for `row_count`.
     where : str or None
-        The rows that `row_count` counts, as SQL; None for all rows. Of a rule, which has its own condition, the rows
-        that a limit is a share of; None without such a limit.
+        The rows that `row_count` counts, as SQL; None for all rows, and of freshness until it is of a moment. Of a
+        rule, which has its own condition, the rows that a limit is a share of; None without such a limit.
     statistic : str
         What the limits are about: `violations` (the fewest rows to delete), `row_count`, `duplicate values` or
         `rows in duplicates` (of a key), or `decision bits`.
@@ -49,6 +52,8 @@ class SuiteLine:
         The rule as it is written, without name and limits.
     number : int
         The number of the line in its file or text, from 1.
+    fresh : Freshness or None
+        How new the rows are that it counts, if it says so.
     """
 
     name: str
@@ -58,6 +63,7 @@ class SuiteLine:
     limits: tuple[Limit, ...]
     text: str = field(compare=False)
     number: int = field(compare=False)
+    fresh: Freshness | None = None
 
     @property
     def identity(self) -> str:
@@ -66,6 +72,7 @@ class SuiteLine:
         A kept suite goes on when `of used rows` is added: a ledger is bound to its unit, so it holds anyway.
         """
         tested = str(self.rule) if self.rule is not None else f"row_count WHERE {self.where or 'TRUE'}"
+        tested = tested if self.fresh is None else str(self.fresh)  # whenever it runs: a kept suite goes on
         return "\n".join([self.name, tested, *(limit.unworded.written(self.statistic) for limit in self.limits)])
 
 
@@ -80,6 +87,30 @@ class Suite:
     def rules(self) -> tuple[DenialConstraint, ...] | None:
         """The rules of its lines, as the constraints of the table; None if it counts rows only."""
         return tuple(line.rule for line in self.lines if line.rule is not None) or None
+
+    @property
+    def needs_now(self) -> bool:
+        """Whether a check is of how new rows are: then each run has a moment."""
+        return any(line.fresh is not None for line in self.lines)
+
+    def at(self, now: datetime.datetime, types: Mapping[str, str]) -> Suite:
+        """Return the suite of a moment: what is fresh then is a comparison with a literal.
+
+        Parameters
+        ----------
+        now
+            With its zone.
+        types
+            Those of the table's columns, as declared.
+
+        Raises
+        ------
+        UnknownColumnError
+            If the table does not have a column.
+        ParameterError
+            If a column has neither dates nor moments.
+        """
+        return replace(self, lines=tuple(_line_at(line, now, types) for line in self.lines))
 
     @property
     def digest(self) -> str:
@@ -130,6 +161,47 @@ def load_suite(
         )
     except ConstraintSyntaxError as error:
         raise error if written.path is None else ConstraintSyntaxError(f"{written.path}: {error}") from None
+
+
+def _line_at(line: SuiteLine, now: datetime.datetime, types: Mapping[str, str]) -> SuiteLine:
+    if line.fresh is None:
+        return line
+    name = ColumnNames([*types]).find(line.fresh.column)
+    if name is None:
+        raise UnknownColumnError(f"check {line.name!r}: {ColumnNames([*types]).problem(line.fresh.column)}")
+    try:
+        return replace(line, where=replace(line.fresh, column=name).condition(types[name], now))
+    except ParameterError as error:
+        raise ParameterError(f"check {line.name!r}: {error}") from None
+
+
+def moment_of(given: datetime.datetime | str | None) -> datetime.datetime:
+    """Return a moment in UTC, of whole seconds: the one given, with its zone (`2026-11-28T07:00:00Z`), or that of now.
+
+    Raises
+    ------
+    ParameterError
+        If it is none, or has no zone.
+    """
+    if given is None:
+        return datetime.datetime.now(datetime.UTC).replace(microsecond=0)
+    found = given
+    if isinstance(given, str) and given.isascii():
+        with contextlib.suppress(ValueError):
+            found = datetime.datetime.fromisoformat(given)
+    if not isinstance(found, datetime.datetime) or found.tzinfo is None or found.microsecond:
+        raise ParameterError(
+            f"now: {shortened(str(given))} is no moment in whole seconds with its zone, such as 2026-11-28T07:00:00Z"
+        )
+    try:
+        return found.astimezone(datetime.UTC)
+    except OverflowError:
+        raise ParameterError(f"now: {shortened(str(given))} is outside the calendar in UTC") from None
+
+
+def moment_text(now: datetime.datetime) -> str:
+    """Return a moment in UTC as it is recorded and shown: `2026-11-28T07:00:00Z`."""
+    return f"{now.astimezone(datetime.UTC).replace(tzinfo=None).isoformat()}Z"
 
 
 def needs_day(written: WrittenLines) -> bool:
@@ -184,7 +256,9 @@ def _checks_of(line: ConstraintLine, day: datetime.date | None) -> Iterator[Suit
         return
     where = _condition(line, day) if line.where is not None or not line.constraints else None
     if not line.constraints:
-        yield SuiteLine(line.name or line.text, None, where, line.statistic, limits, line.text, number)
+        fresh = None if line.fresh is None else replace(line.fresh, where=where)
+        where = where if fresh is None else None
+        yield SuiteLine(line.name or line.text, None, where, line.statistic, limits, line.text, number, fresh)
     for rule in line.constraints:
         text = line.text if len(line.constraints) == 1 else _undated(rule.text or str(rule), line, day)
         name = line.name or text
@@ -201,10 +275,10 @@ def _undated(text: str, line: ConstraintLine, day: datetime.date | None) -> str:
 
 
 def _condition(line: ConstraintLine, day: datetime.date | None) -> str | None:
-    """Return the condition of `row_count`, once it is one that releases accept."""
+    """Return the condition of `row_count` or freshness, once it is one that releases accept."""
     where = line.where
     if where is None:
-        if day is None and line.text.lower() != "row_count":
+        if day is None and line.cursor.has_date:
             raise line.cursor.source.syntax_error(0, "a date given for {date}", shortened(line.text))
         return None
     try:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil
 from typing import cast
 
 from dpdb.engine import Progress
@@ -66,6 +68,10 @@ class WorstRun(CheckRun):
         steps = self._drawn(states, exact, len(held.levels), reading, progress)
         return lambda: next(steps, None)
 
+    def needed(self, test: int) -> int:
+        """Return with how many rows a check that fails below its limit surely passes, if the money lasts."""
+        return ceil(self.worst.tests[test].limit + Fraction(self.worst.aim_of(test), self.worst.lattice))
+
     def _drawn(
         self,
         states: list[WorstState],
@@ -111,6 +117,7 @@ class WorstRun(CheckRun):
             rho_reserved=rho_as_float(held.reserved),
             rho=rho_as_float(held.spent),
             run_id=cast(str, self.charge.run_id),
+            now=self.now,
             guarantee=f"what is shown is rho-zCDP with rho = {format_rho(held.spent)} for adding or removing "
             f"{self.counted.protects} (zero-concentrated differential privacy), for any unknown number of rows",
         ).to_json()
@@ -127,7 +134,7 @@ def worst_words(run: WorstRun) -> list[str]:
         f"rho {format_rho(plan.rho)} is reserved: {passes / 10**12:.2g} stays charged if all pass, a failure costs "
         f"from {plan.costs[0] / 10**12:.2g} (plain) to {plan.costs[-1] / 10**12:.2g} (close)",
         "the worst check is found and measured first, then the next one, until the worst is not seen to fail",
-        *(["a row_count passes only where it is shown"] * any(test.is_shown for test in plan.tests)),
+        *(["a count passes only where it is shown"] * any(test.is_shown for test in plan.tests)),
         f"with {percent} for all checks together no rule within its limit fails, every number holds, and one that "
         f"passes is at most {within:,.0f} rows over its limit if the money lasts",
         f"{steps:,} failures are surely paid, however close; plain ones cost less",

@@ -395,7 +395,7 @@ def test_a_suite_is_planned_without_a_table(capsys: pytest.CaptureFixture[str]) 
     assert main(["plan", "--suite", "suite.txt", "--rows", "4000"]) == 0
     said = capsys.readouterr().out
     assert "no rule within its limit fails" in said
-    assert "a row_count passes only where it is shown, surely with" in said
+    assert "a count passes only where it is shown, surely with" in said
     assert main(["plan", "t.parquet", "--suite", "suite.txt", "--rows", "4000"]) == 2
     assert main(["plan", "--rows", "4000"]) == 2
     assert capsys.readouterr().err.count("\n") == 2

@@ -45,7 +45,7 @@ def test_an_empty_day_fails_and_a_full_one_passes(tmp_path: Path, way: str) -> N
     full = checked(tmp_path, 1000, suite, WAYS[way])
     assert [check.verdict for check in full] == ["pass", "pass"]
     assert all(1 <= check.lower <= 1000 for check in full)  # type: ignore[operator]
-    assert "no row_count passed below its limit" in full.certainty or way == "a certain pass of all"
+    assert "no count passed below its limit" in full.certainty or way == "a certain pass of all"
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -71,7 +71,7 @@ def test_margins_of_the_plan_are_told_and_kept(capsys: pytest.CaptureFixture[str
     (tmp_path / "s.txt").write_text("row_count  fail below 1\n")
     assert main(["plan", "--suite", str(tmp_path / "s.txt"), "--rows", "100"]) == 0
     said = capsys.readouterr().out
-    assert "a row_count passes only where it is shown, surely with 36 rows above its limit" in said
+    assert "a count passes only where it is shown, surely with 36 rows above its limit" in said
     assert "no check within its limit fails" not in said
 
 

@@ -117,6 +117,11 @@ class Cursor:
         """Return whether a token of a kind is still to come."""
         return any(token.kind is kind for token in self.tokens[self.position :])
 
+    @property
+    def has_date(self) -> bool:
+        """Whether `{date}` stands in the text, or anything else in braces."""
+        return any(token.kind is Kind.LBRACE for token in self.tokens)
+
     def up_to_word(self, word: str) -> Cursor:
         """Return a cursor from here whose text ends before a word that stands outside parentheses, if there is one.
 

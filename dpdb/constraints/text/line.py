@@ -17,7 +17,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from dpdb.constraints.column_ref import SchemaLine
 from dpdb.constraints.denial import DenialConstraint
+from dpdb.constraints.freshness import Freshness
 from dpdb.constraints.shape import is_key, never_null
+from dpdb.constraints.text.count_line import at_freshness, freshness_line
 from dpdb.constraints.text.cursor import CLOSING, OPENING, Cursor
 from dpdb.constraints.text.lexer import Kind, Source, Token
 from dpdb.constraints.text.parser import parse_from, take_name
@@ -37,7 +39,8 @@ class ConstraintLine:
     name : str or None
         Its name, if it has one.
     where : str or None
-        The condition of `row_count`, as SQL; so of a rule with a limit that is a share of the rows it selects.
+        The condition of `row_count` or freshness, as SQL; so of a rule with a limit that is a share of the rows it
+        selects.
     statistic : str
     limits : tuple of Limit
         As written, empty without limits.
@@ -45,6 +48,8 @@ class ConstraintLine:
         What stands between name and limits.
     schema : SchemaLine or None
         What it says of the columns, if it is about those; then it has no rules.
+    fresh : Freshness or None
+        How new the rows are that it counts, if it says so; then it has no rules, and counts rows.
     """
 
     cursor: Cursor
@@ -55,6 +60,7 @@ class ConstraintLine:
     limits: tuple[Limit, ...]
     text: str
     schema: SchemaLine | None = None
+    fresh: Freshness | None = None
 
 
 def read_line(cursor: Cursor, day: date | None = None) -> ConstraintLine:
@@ -112,6 +118,11 @@ def _read(cursor: Cursor, rule: Cursor, written: WrittenLimits, day: date | None
         said = schema_line(rule)
         _refuse_limits_of_schema(cursor, written)
         return ConstraintLine(cursor, (), name, None, SCHEMA, written.limits, text, said)
+    if at_freshness(rule):
+        fresh = freshness_line(rule)
+        limits = written.limits or (Limit("fail", "below", Fraction(1)),)
+        _refuse_limits_of_freshness(cursor, written)
+        return ConstraintLine(cursor, (), name, _where(rule, day), ROW_COUNT, limits, text, fresh=fresh)
     rule.position = start
     filled = rule.with_tokens(_filled(rule, day))
     constraints = parse_from(filled)
@@ -154,6 +165,12 @@ def _refuse_limits_of_rows(cursor: Cursor, written: WrittenLimits) -> None:
     for token, limit in zip(written.tokens, written.limits, strict=True):
         if limit.unit != "rows" or written.statistic != VIOLATIONS:
             raise cursor.error("a number of rows as the limit of row_count", token)
+
+
+def _refuse_limits_of_freshness(cursor: Cursor, written: WrittenLimits) -> None:
+    for token, limit in zip(written.tokens, written.limits, strict=True):
+        if limit.unit != "rows" or written.statistic != VIOLATIONS or limit.direction == "above" or not limit.amount:
+            raise cursor.error("'fail below' or 'warn below' and a number of rows from 1 on, or no limit", token)
 
 
 def _refuse_limits_of_rules(cursor: Cursor, written: WrittenLimits, constraints: tuple[DenialConstraint, ...]) -> None:

@@ -273,7 +273,7 @@ def register(
                          each_constraint false, rho)
         dp_count(table_name, epsilon, where_clause, by_column, group_keys, confidence 0.95, run_id, label, rho)
         dp_check(suite, epsilon 1, confidence 0.99, certain 'fail', run_id, label, where_clause, by_column, group_keys,
-                 date, within, rho, sizes false, table_name)
+                 date, within, rho, sizes false, now, table_name)
         dp_diagnose(table_name, by_column, group_keys, epsilon, top 3, expected, rules false, where_clause,
                     confidence 0.95, run_id, label, measure 'repair')
 

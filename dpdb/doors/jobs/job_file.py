@@ -292,7 +292,7 @@ _KINDS: Mapping[str, Kind] = {name: option.metadata["kind"] for name, option in 
 }  # fmt: skip
 _CHECK_KEYS = (
     "name", "suite", "epsilon", "rho", "keep", "runs", "certain", "confidence", "within", "sizes", "where", "by",
-    "keys", "label",
+    "keys", "label", "now",
 )  # fmt: skip
 _CERTAIN = ("fail", "pass")
 
@@ -355,7 +355,7 @@ def read_check(path: Path, values: Mapping[str, Any], place: str) -> JobCheck:
     if not suite.is_file():
         raise keys.error("suite", f"no such file: {suite}")
     name = keys.name_of_part(suite.name.split(".")[0] or suite.name)
-    names = ("epsilon", "rho", "certain", "confidence", "within", "sizes", "runs", "keep", "by", "label", "keys")
+    names = ("epsilon", "rho", "certain", "confidence", "within", "sizes", "runs", "keep", "by", "label", "keys", "now")
     given = _options(keys, _paid_once(keys, values, names))
     if given.get("certain", _CERTAIN[0]) not in _CERTAIN:
         raise keys.error("certain", f"{given['certain']!r} is none of {', '.join(_CERTAIN)}")

@@ -163,7 +163,7 @@ CHECK_OPTIONS: Mapping[str, Any] = {
     "rho": (str, int, float),
     "confidence": (int, float),
     "within": (int, float),
-    **dict.fromkeys(("certain", "label", "where", "by", "date"), str),
+    **dict.fromkeys(("certain", "label", "where", "by", "date", "now"), str),
     "keys": list,
     "sizes": bool,
 }

@@ -21,7 +21,7 @@ from dpdb.names import listed_names
 from dpdb.opening import empty_table, open_remote_table, open_set
 from dpdb.schema import TableSchema
 from dpdb.suites.counted import RulePlaces
-from dpdb.suites.suite import Suite, SuiteLine, load_suite
+from dpdb.suites.suite import Suite, SuiteLine, load_suite, moment_of
 
 if TYPE_CHECKING:
     from dpdb.remote import RemoteSet
@@ -58,6 +58,11 @@ class Member:
     suite: Suite
     public: tuple[str, ...]
     private: tuple[str, ...]
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The declared types of the table's columns."""
+        return types_of(self.schema)
 
     def parents(self, tables: TableFolder | RemoteTables) -> dict[str, Any]:
         """Return the settings that declare these tables."""
@@ -214,7 +219,8 @@ class _Choice:
         public = tuple(sorted(parents[key] for key in parents if key in self._public))
         private = tuple(sorted(parents[key] for key in parents if key not in self._public))
         made = Member(name, schema, Suite(tuple(lines)), public, private)
-        refused = self._tables.refused(name, lines, made.parents(self._tables))
+        asked = [*made.suite.at(moment_of(None), made.types).lines]  # every moment is asked alike
+        refused = self._tables.refused(name, asked, made.parents(self._tables))
         self.left_out += [NotChecked(lines[place].name, reason) for place, reason in refused.items()]
         kept = tuple(line for place, line in enumerate(lines) if place not in refused)
         return replace(made, suite=Suite(kept)) if kept else None
@@ -222,7 +228,8 @@ class _Choice:
     def _why_not(self, line: SuiteLine, schema: TableSchema) -> str | None:
         """Return why a line cannot be checked; None if it can."""
         if line.rule is None:
-            return None
+            lacks = line.fresh is not None and not _has(schema, line.fresh.column)
+            return f"there is no column {line.fresh.column}" if lacks and line.fresh else None
         missing = [name for name in line.rule.table_columns if not _has(schema, name)]
         if missing:
             return f"there is no column {listed_names(missing)}"
@@ -245,6 +252,11 @@ class _Choice:
             raise ParameterError(
                 f"{name} has no column {self._unit}: if everybody may know its keys, declare it: --public-parent {name}"
             )
+
+
+def types_of(schema: TableSchema) -> dict[str, str]:
+    """Return the declared types of a table's columns, by name."""
+    return {column.name: column.declared_type for column in schema.columns}
 
 
 def _has(schema: TableSchema, name: str) -> bool:

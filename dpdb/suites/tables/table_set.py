@@ -17,7 +17,7 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -46,7 +46,7 @@ from dpdb.suites.check import CheckRun
 from dpdb.suites.counted import counted_suite, refuse_unsaid
 from dpdb.suites.prepare import RunOptions
 from dpdb.suites.results import CheckResults
-from dpdb.suites.suite import day_of
+from dpdb.suites.suite import Suite, day_of, moment_of
 from dpdb.suites.tables.counted_set import CountedSet, OwnedTable, RowsUsed, owned_table
 from dpdb.suites.tables.members import Member, RemoteTables, TableFolder, members_of
 
@@ -129,9 +129,8 @@ class TableSet(Closing):
             self._closing.callback(self._parents.close)
             self._members, self.not_checked = members_of(self._folder, Path(suites), unit, [*public], day)
             _refuse_unlike_units(unit, self._members)
-            tables = [(member.name, member.suite, self._counted(member)) for member in self._members]
-            protects = f"one value of {unit} with all its rows in {listed_names([name for name, *_ in tables])}"
-            self._counted_set = CountedSet(tables, protects)
+            self._tables = [(member, *self._opened(member)) for member in self._members]
+            self._counted_set = self._at(moment_of(None))
             budget = as_budget(budget)
             self.has_ledger = ledger is not None
             bound = None if ledger is None else self._ledger_account(ledger, budget)
@@ -142,7 +141,16 @@ class TableSet(Closing):
 
     # -- opening ------------------------------------------------------------------------------------------------
 
-    def _counted(self, member: Member) -> RowsUsed | OwnedTable:
+    def _at(self, now: datetime) -> CountedSet:
+        """Return the suites of all tables as of a moment, by which rows are new or old."""
+        tables = [
+            (member.name, member.suite, self._counted(member.suite.at(now, member.types), empty, read))
+            for member, empty, read in self._tables
+        ]
+        names = listed_names([name for name, *_ in tables])
+        return CountedSet(tables, f"one value of {self._unit} with all its rows in {names}")
+
+    def _opened(self, member: Member) -> tuple[Table, Table]:
         """Open a table; its rules on private parents are of its units' own rows, or are refused."""
         empty, read = self._tables_of(member)
         sound = unit_of_table(PrivacyUnit(self._max_rows or 1, self._unit), empty)
@@ -152,10 +160,13 @@ class TableSet(Closing):
                     f"{member.name}: {self._unit} is compared with {column} of {parent}, whose rows belong to its own "
                     f"{self._unit}"
                 )
+        return empty, read
+
+    def _counted(self, suite: Suite, empty: Table, read: Table) -> RowsUsed | OwnedTable:
         if self._max_rows is None:
-            return owned_table(member.suite, read, empty, self._unit)
-        known = PrivacyUnit(self._max_rows, sound.column)
-        counted = RowsUsed(*(counted_suite(PublicTable(each, known), member.suite) for each in (read, empty)))
+            return owned_table(suite, read, empty, self._unit)
+        known = PrivacyUnit(self._max_rows, unit_column(self._unit, empty.schema))
+        counted = RowsUsed(*(counted_suite(PublicTable(each, known), suite) for each in (read, empty)))
         if counted.counted.needs_graph:
             read.admit(None)
         if counted.counted.brings_rows:
@@ -212,8 +223,11 @@ class TableSet(Closing):
 
         Options are the fields of `dpdb.suites.prepare.RunOptions`; a set has no slices.
         """
-        asked, digest = RunOptions(**options), self._digest()
+        asked, digest, now = RunOptions(**options), self._digest(), None
         asked.refuse_run_id(has_ledger=self.has_ledger)
+        if any(member.suite.needs_now for member in self._members):
+            now = asked.moment(self._account)
+            self._counted_set = self._at(now)
         if asked.keep is None or self._account.kept_suite(asked.keep) is None:
             refuse_unsaid(self._counted_set.suite, self._counted_set.limits)
         request = {
@@ -226,7 +240,8 @@ class TableSet(Closing):
         }
         slices = Slices((None,), None, Region(), None)
         known: dict[str, Any] = {"rows": self._max_rows or 1, "rule_set": digest, "notion": self._account.notion}
-        return replace(asked.prepared(self._counted_set, slices, request, **known, books=self._account), day=self._day)
+        run = asked.prepared(self._counted_set, slices, request, **known, now=now, books=self._account)
+        return replace(run, day=self._day)
 
     def _digest(self) -> str:
         """The SHA-256 of the checks, each with its table: one that moves to another table is another check."""

@@ -51,6 +51,7 @@ def add_check(commands: Any) -> None:
         "--sizes", action="store_true", help="give every check a number from the start, for all of the cost"
     )
     parser.add_argument("--date", metavar="DAY", help="what {date} stands for, and when a kept check fails: YYYY-MM-DD")
+    parser.add_argument("--now", metavar="TIME", help="by which rows are fresh: 2026-11-28T07:00:00Z (the clock's)")
     parser.add_argument("--keep", metavar="NAME", help="keep the suite: later runs under this name cost nothing")
     parser.add_argument(
         "--numbers", metavar="E", help="with --keep, after an alarm: numbers for what is open, for E or for all `left`"
@@ -125,15 +126,16 @@ def _checked(
 
 
 _ASKED = (
-    "epsilon", "rho", "confidence", "certain", "within", "sizes", "where", "by", "keep", "runs", "numbers", "run_id",
-    "label", "who",
+    "epsilon", "rho", "confidence", "certain", "within", "sizes", "where", "by", "keep", "runs", "numbers", "now",
+    "run_id", "label", "who",
 )  # fmt: skip
 
 
 _STEPS_OF_SET = 40
 _OF_ONE_TABLE = ("where", "by", "keys", "private_parent", "max_children", "row_bound", "schema", "delimiter")
 _ASKED_OF_SET = (
-    "epsilon", "rho", "confidence", "certain", "within", "sizes", "keep", "runs", "numbers", "run_id", "label", "who",
+    "epsilon", "rho", "confidence", "certain", "within", "sizes", "keep", "runs", "numbers", "now", "run_id",
+    "label", "who",
 )  # fmt: skip
 _LIMITS = ("memory_limit", "temp_directory", "threads", "gather_rows")
 _MOST_REASONS = 5

@@ -31,6 +31,7 @@ def add_exact(commands: Any) -> None:
     table_options(parser, required=False)
     parser.add_argument("--suite", metavar="FILE", help="instead: the truth beside each limit of this suite")
     parser.add_argument("--date", metavar="DAY", help="with --suite: what {date} stands for in it, as YYYY-MM-DD")
+    parser.add_argument("--now", metavar="TIME", help="with --suite: by which rows are fresh, as 2026-11-28T07:00:00Z")
     parser.add_argument("--where", metavar="SQL", help="predicate that selects the slice")
     parser.add_argument("--non-private", action="store_true", help="yes, exact values may be shown")
     parser.add_argument("--measure", metavar="M", action="append", help="compute only this measure; may be repeated")
@@ -114,7 +115,9 @@ def _show_checks(options: argparse.Namespace) -> None:
     written = written_lines(options.suite)
     settings = table_settings(options) | {"constraints": load_suite(written, date=options.date).rules}
     with Session(options.source, **settings, progress=step_bar(options, _STEPS)) as session:
-        found = session.exact_checks(written, non_private=options.non_private, where=options.where, day=options.date)
+        found = session.exact_checks(
+            written, non_private=options.non_private, where=options.where, day=options.date, now=options.now
+        )
     if options.format == "json":
         show(json.dumps({"non_private": True, "checks": [asdict(each) for each in found]}, indent=2))
         return
