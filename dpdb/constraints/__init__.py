@@ -8,6 +8,7 @@ from dpdb.constraints.column_ref import (
     ColumnRef as ColumnRef,
     ComputedRef as ComputedRef,
     ConditionAcross as ConditionAcross,
+    Freshness as Freshness,
     Inclusion as Inclusion,
     LookUp as LookUp,
     Member as Member,
@@ -25,7 +26,6 @@ from dpdb.constraints.denial import (
     Operator as Operator,
     Predicate as Predicate,
 )
-from dpdb.constraints.freshness import Freshness as Freshness
 from dpdb.constraints.load import (
     ConstraintsLike as ConstraintsLike,
     WrittenLines as WrittenLines,
@@ -63,6 +63,7 @@ from dpdb.constraints.text.cursor import ColumnNames as ColumnNames
 from dpdb.constraints.text.lexer import MAX_LENGTH as MAX_LENGTH, shortened as shortened
 from dpdb.constraints.text.line import (
     DECISION_BITS as DECISION_BITS,
+    DISTINCT_VALUES as DISTINCT_VALUES,
     DUPLICATE_VALUES as DUPLICATE_VALUES,
     MOST_ROWS as MOST_ROWS,
     ROW_COUNT as ROW_COUNT,

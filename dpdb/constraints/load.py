@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
@@ -14,7 +15,7 @@ from dpdb.constraints.column_ref import RowExpression
 from dpdb.constraints.denial import DenialConstraint
 from dpdb.constraints.text.cursor import ColumnNames, Cursor, TupleNames
 from dpdb.constraints.text.lexer import Kind, Source, shortened
-from dpdb.constraints.text.line import ROW_COUNT, ConstraintLine, read_line
+from dpdb.constraints.text.line import ConstraintLine, read_line
 from dpdb.errors import ConstraintSyntaxError, IgnoredLimitsWarning, ParameterError, UnknownColumnError
 
 ConstraintItem: TypeAlias = str | os.PathLike[str] | DenialConstraint
@@ -60,7 +61,8 @@ def load_constraints(
     called: set[str] = set()
     items = constraints if isinstance(constraints, (list, tuple)) else (constraints,)
     loaded: list[DenialConstraint] = []
-    limits = counts = schemas = 0
+    limits = schemas = 0
+    counts: Counter[str] = Counter()
     for item in items:
         if isinstance(item, DenialConstraint):
             loaded.append(_resolved(item, names))
@@ -70,9 +72,11 @@ def load_constraints(
                 f"constraints must be paths, texts or DenialConstraint values, got {type(item).__name__}"
             )
         for line in _lines_of(written_lines(item), names, called, None):
+            if line.counts is not None:  # and is no rule
+                counts[line.counts] += 1
+                continue
             loaded += line.constraints
             limits += bool(line.constraints and line.limits)
-            counts += line.statistic == ROW_COUNT
             schemas += line.schema is not None
     if not loaded:
         raise ParameterError("no constraints given: expected a file, a text, or a list of texts with at least one")
@@ -143,11 +147,11 @@ def condition_with_members(text: str, columns: Sequence[str] | None = None) -> R
     return found if found.members else None
 
 
-def _tell_ignored(limits: int, counts: int, schemas: int) -> None:
+def _tell_ignored(limits: int, counts: Mapping[str, int], schemas: int) -> None:
     """Say in one warning what a suite has that is no constraint."""
     said = [
         f"the limits of {limits} {'line' if limits == 1 else 'lines'}" if limits else "",
-        f"{counts} row_count {'line' if counts == 1 else 'lines'}" if counts else "",
+        *(f"{count} {kind} {'line' if count == 1 else 'lines'}" for kind, count in counts.items()),
         f"{schemas} {'line' if schemas == 1 else 'lines'} about the columns" if schemas else "",
     ]
     if any(said):

@@ -29,19 +29,24 @@ from dpdb.schema import TableSchema
 if TYPE_CHECKING:
     from dpdb.engine.simplified import Step
 
-StatisticKind = Literal["violations", "duplicate values", "rows in duplicates", "rows sharing keys", "decision bits"]
+StatisticKind = Literal[
+    "violations", "distinct values", "duplicate values", "rows in duplicates", "rows sharing keys", "decision bits"
+]
 
 _MOST_LOOSE = 2
 
 _ESTIMANDS: dict[StatisticKind, str] = {
     "violations": "fewest rows to delete, exactly",
+    "distinct values": "number of values that are there",
     "duplicate values": "number of values that more than one row has",
     "rows in duplicates": "number of rows whose value another row has, too",
     "rows sharing keys": "number of rows that share a key with another row, and of those that break a rule alone",
     "decision bits": "log2 of the number of maximal consistent subsets, in bits: yes/no decisions that cleaning takes",
 }
 _OF_SETS = ("rows sharing keys", "decision bits")
-_HIGHEST: dict[StatisticKind, int] = {"violations": 1, "duplicate values": 1, "rows in duplicates": 2}
+_HIGHEST: dict[StatisticKind, int] = {
+    "violations": 1, "distinct values": 1, "duplicate values": 1, "rows in duplicates": 2,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -190,7 +195,8 @@ class RuleStatistic:
     ----------
     kind : str
         ``"violations"`` are the fewest rows to delete: those that violate a constraint by themselves, each once, and
-        of the other rows the fewest that must go. ``"duplicate values"`` and ``"rows in duplicates"`` are of a key.
+        of the other rows the fewest that must go. ``"distinct values"``, ``"duplicate values"`` and ``"rows in
+        duplicates"`` are of a key, whose columns all have a value.
         ``"rows sharing keys"`` are the rows in conflict of keys, those that violate a constraint by themselves among
         them. ``"decision bits"`` are log2 of the number of maximal consistent subsets, in steps of 10^-6 bit.
     estimand : str
@@ -250,7 +256,8 @@ def exact_statistic(
     `RuleStatistic.low` to `RuleStatistic.high`; a wrong declaration of NOT NULL costs accuracy, and no privacy: rows
     with NULL there are in no group, and what is counted is the fewest rows to delete of the others.
 
-    Of duplicate values: one more row may be the second of its value. Of rows in duplicates: then both rows are. Of rows
+    Of distinct values: one more row may be the first of its value, and takes away no other. Of duplicate values: it may
+    be the second. Of rows in duplicates: then both rows are. Of rows
     that share one of K keys: one more row may be in conflict itself, and of each key with one row that had no conflict
     by it, for two such rows would have been in conflict: 0 to 1 + K. Of decision bits: 0 to one bit
     (`dpdb.graph.exact.decision_bits`). A row that violates a constraint by itself changes none of these but the first,

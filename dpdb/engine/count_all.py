@@ -175,6 +175,7 @@ def of_key(histogram: pa.Table) -> dict[StatisticKind, int]:
     several = np.where(sizes > 1, groups, 0)
     totals: dict[StatisticKind, npt.NDArray[Any]] = {
         "violations": (sizes - 1) * groups,
+        "distinct values": groups,
         "duplicate values": several,
         "rows in duplicates": sizes * several,
     }

@@ -20,6 +20,7 @@ from dpdb.rules.texts import bare_name, comment, readable_line
 ACROSS_TABLES = "a rule across tables"
 DEPENDS_ON_TIME = "it depends on the time at which it runs"
 _OF_COLUMNS = re.compile(r"schema (has|is) ")  # a column of this name is followed by a sign
+_COUNTS = re.compile(r"row_count( WHERE |$)|(freshness|distinct_count)\(")
 _LONGEST_CHECK_NAME = LONGEST_NAME - len(" (1000)")
 _LONGEST_NOTE = 500  # characters; a longer note gets no further origin
 ANY_TABLE = "*"
@@ -63,7 +64,7 @@ class ImportedRule:
         """Return the rule with limits that say `of used rows` where they would read as if of all rows."""
         if not self.limits:
             return self
-        start = "row_count  " if f"{self.text} ".startswith("row_count ") else ""
+        start = "row_count  " if self.text.startswith(("row_count", "freshness(", "distinct_count(")) else ""
         return replace(self, limits=of_used_rows(start + self.limits).removeprefix(start))
 
     def also(self, other: ImportedRule) -> ImportedRule:
@@ -205,24 +206,50 @@ class TableRules:
         options: Options,
         name: str,
     ) -> None:
-        """Take a check on the number of rows, as one line for each of its limits; else leave it out, with the reason.
+        """Take a check on the number of rows, as `count_as` with its limits."""
+        self.count_as(lambda: [("row_count", limit) for limit in limits()], where, origin, options, name)
+
+    def count_as(
+        self,
+        write: Callable[[], Sequence[tuple[str, str]]],
+        where: Callable[[], str | None],
+        origin: str,
+        options: Options,
+        name: str,
+        *,
+        note: str | None = None,
+    ) -> None:
+        """Take a check of a number, as one line for each of its limits; else leave it out, with the reason.
 
         Parameters
         ----------
-        limits, where
-            Return the limits, and the condition of the rows that are counted.
-        origin, options, name
+        write
+            Returns what is counted, such as `row_count` or `freshness(updated_at) < 2 days`, with each limit.
+        where
+            Returns the condition of the rows that are counted.
+        origin, options, note, name
             As for `take`.
         """
 
         def rules() -> list[ImportedRule]:
-            written, among = limits(), where()
+            written, among = write(), where()
             if among is not None:
                 refuse_unknown_parts(among, is_condition=True)
-            text = readable_line("row_count" if among is None else f"row_count WHERE {among}")
-            return [ImportedRule(self.name, text, origin, None, name, limit) for limit in written]
+            made = []
+            for counted, limit in written:
+                text = readable_line(counted if among is None else f"{counted} WHERE {among}")
+                self._refuse_unreadable(text, limit)
+                made.append(ImportedRule(self.name, text, origin, note, name, limit))
+            return made
 
         self._add(rules, origin, options)
+
+    def _refuse_unreadable(self, text: str, limit: str = "") -> None:
+        try:
+            load_lines(written_lines(never_a_path(f"{text}  {limit}")))
+        except ConstraintSyntaxError as error:
+            said = str(error).splitlines()[0]
+            raise ParameterError(f"dpdb cannot read {text}: {said}") from None
 
     def about_columns(
         self,
@@ -246,11 +273,7 @@ class TableRules:
             for text, limits in write():
                 if not text.isprintable():
                     raise ParameterError("a name has a character that cannot stand in a line")
-                try:
-                    load_lines(written_lines(never_a_path(text)))
-                except ConstraintSyntaxError as error:
-                    said = str(error).splitlines()[0]
-                    raise ParameterError(f"dpdb cannot read {text}: {said}") from None
+                self._refuse_unreadable(text)
                 made.append(ImportedRule(self.name, text, origin, None, name, limits))
             return made
 
@@ -291,7 +314,7 @@ class TableRules:
 
 def _names_of(rule: ImportedRule) -> tuple[str | None, str]:
     """Return the name in a rule's text, and how the rule is called without any: a suite calls it as it is written."""
-    if f"{rule.text} WHERE ".startswith("row_count WHERE ") or _OF_COLUMNS.match(rule.text):
+    if _COUNTS.match(rule.text) or _OF_COLUMNS.match(rule.text):
         return None, rule.text
     first = parse_constraint(rule.text)[0]
     return first.name, first.text or rule.text

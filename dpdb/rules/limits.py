@@ -269,6 +269,10 @@ class RowRange(NamedTuple):
             raise ParameterError("it allows every number of rows")
         return limits
 
+    def of(self, counted: str, severity: Severity) -> list[tuple[str, str]]:
+        """Return lines that count something, such as `distinct_count(a)`, each with a limit."""
+        return [(counted, limit) for limit in self.limits(severity)]
+
     def both(self, other: RowRange) -> RowRange:
         """Return the numbers that two ranges allow."""
         fewest = [each for each in (self.fewest, other.fewest) if each is not None]

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from dpdb.constraints import DECISION_BITS, ROW_COUNT, VIOLATIONS, DenialConstraint, Limit, known_rows
+from dpdb.constraints import DECISION_BITS, DISTINCT_VALUES, ROW_COUNT, VIOLATIONS, DenialConstraint, Limit, known_rows
 from dpdb.engine import (
     BoundConstraint,
     OwnersBroken,
@@ -60,7 +60,9 @@ class CheckedLimit:
         cls, line: SuiteLine, place: int, limit: Limit, tested: Tested, population: str | None = None
     ) -> CheckedLimit:
         """Return a limit of the line at a place of the suite."""
-        name = line.name if len(line.limits) == 1 else f"{line.name} ({limit.severity})"
+        alike = sum(each.severity == limit.severity for each in line.limits)
+        said = limit.severity if alike == 1 else f"{limit.severity} {limit.direction}"
+        name = line.name if len(line.limits) == 1 else f"{line.name} ({said})"
         return cls(place, limit, name, tested, population, None if line.fresh is None else line.fresh.rows)
 
 
@@ -342,10 +344,10 @@ def counted_suite(table: PublicTable, suite: Suite) -> CountedSuite:
 
     Sensitivity
     -----------
-    One row changes the fewest rows to delete (exact or the fractional cover), `row_count` and duplicate values by 0 or
-    1, rows in duplicates by 0 to 2, decision bits by 0 to one bit, which counts as a row; f - p n, for a share p of n
-    rows, by -p to (that) - p if no row is counted in f that is not counted in n, else by -p to (that). A unit of k
-    rows: k times as much. So it is beside private parents: what is read of a table and of one without a unit
+    One row changes the fewest rows to delete (exact or the fractional cover), `row_count`, distinct and duplicate
+    values by 0 or 1, rows in duplicates by 0 to 2, decision bits by 0 to one bit, which counts as a row; f - p n, for a
+    share p of n rows, by -p to (that) - p if no row is counted in f that is not counted in n, else by -p to (that). A
+    unit of k rows: k times as much. So it is beside private parents: what is read of a table and of one without a unit
     (`dpdb.release.privacy_unit`), or of two that differ in a row of either table (`dpdb.release.limited_children`,
     whose d is k here), are the ends of a path of at most k steps of one row each, and a transcript loses at each step
     at most what it loses by one row.
@@ -372,12 +374,14 @@ def refuse_unsaid(suite: Suite, limits: Iterable[CheckedLimit]) -> None:
     Raises
     ------
     ParameterError
-        A limit of `row_count`, or a share, does not say that it is of the rows used; the message has its words.
+        A limit of `row_count` or distinct values, or a share, does not say that it is of the rows used; the message has
+        its words.
     """
     for each in limits:
         line = suite.lines[each.line]
         statistic = line.statistic
-        if each.population is None or each.limit.used or (statistic != ROW_COUNT and each.limit.unit == "rows"):
+        counts = statistic in (ROW_COUNT, DISTINCT_VALUES)
+        if each.population is None or each.limit.used or (not counts and each.limit.unit == "rows"):
             continue
         if line.fresh is not None and each.limit.amount == 1:  # a used row that is new is a new row of the table
             continue

@@ -226,7 +226,7 @@ def limit_words(check: CheckResult) -> str:
     text = f"{check.severity} {check.direction} {check.limit:,.0f}{' bits' * (check.statistic == 'decision bits')}"
     if check.unit != "rows":
         text = f"{check.severity} {check.direction} {100 * check.limit:g}%{check.unit.removeprefix('share')}"
-    if check.population is None or (check.unit == "rows" and check.statistic != "row_count"):
+    if check.population is None or (check.unit == "rows" and check.statistic not in ("row_count", "distinct values")):
         return text
     return f"{text} used rows" if check.unit not in ("rows", "share") else f"{text} of used rows"
 
@@ -275,9 +275,12 @@ def spoken(checks: Iterable[CheckResult]) -> list[dict[str, str]]:
     ]
 
 
+_NAMED = ("rows in duplicates", "duplicate values", "distinct values", "units")
+
+
 def _counted(check: CheckResult) -> str:
     """Name what is counted: rows, or what else the statistic is of, and whether not all rows are used."""
-    what = check.statistic if check.statistic in ("rows in duplicates", "duplicate values", "units") else "rows"
+    what = check.statistic if check.statistic in _NAMED else "rows"
     what = "bits" if check.statistic == "decision bits" else what
     if check.population is None:
         return what

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpdb import release
+from dpdb.constraints import DISTINCT_VALUES
 from dpdb.errors import ParameterError
 from dpdb.suites.check import check_columns, run_check
+from dpdb.suites.counted import RulePlaces
 from dpdb.suites.prepare import prepare_check
 from dpdb.suites.results import CheckResults
 from dpdb.suites.suite import Suite, SuiteLike, load_suite
@@ -55,7 +58,22 @@ class Session(release.Session):
             loaded = load_suite(loaded, self.public.opened.schema.names, date=options.get("day"))
         if not loaded.lines:
             return check_columns(self, loaded)
-        return run_check(self, prepare_check(self, loaded, epsilon=epsilon, **options))
+        with self._with_keys_of(loaded) as session:
+            return run_check(session, prepare_check(session, loaded, epsilon=epsilon, **options))
+
+    @contextmanager
+    def _with_keys_of(self, suite: Suite) -> Iterator[Session]:
+        """Lend a session that has the keys, too, whose values a suite counts: these are no rules of any session."""
+        places = RulePlaces(self.public.constraints)
+        counted = [line for line in suite.lines if line.statistic == DISTINCT_VALUES]
+        keys = [line.rule for line in counted if line.rule is not None and places.find(line) is None]
+        if not keys:
+            yield self
+            return
+        own = self._spec.constraints
+        rules = [] if own is None else [*own] if isinstance(own, (list, tuple)) else [own]
+        with self.with_constraints([*rules, *keys]) as session:
+            yield session
 
     def exact_checks(self, suite: Suite | SuiteLike, *, non_private: bool = False, **options: Any) -> list[ExactCheck]:
         """Return the true statistic and verdict of each limit of a suite. For the owner only: it is not private.
@@ -81,7 +99,11 @@ class Session(release.Session):
                 "exact values are not private; only the owner of the data may ask, with --non-private "
                 "(non_private=True)"
             )
-        return list(exact_checks(prepare_check(self, suite, **options), self._private))
+        loaded = suite
+        if not isinstance(loaded, Suite):
+            loaded = load_suite(loaded, self.public.opened.schema.names, date=options.get("day"))
+        with self._with_keys_of(loaded) as session:
+            return list(exact_checks(prepare_check(session, loaded, **options), session._private))
 
     def diagnose(
         self,

@@ -89,8 +89,8 @@ def test_a_second_threshold_is_a_second_limit(tmp_path: Path) -> None:
     assert _lines(_imported(tmp_path, SODA)) == [
         "row_count fail below 11",
         "row_count warn below 101",
+        "freshness(day) < 12 hours",
         "# row_count: its two thresholds have one level",
-        "# freshness(day): it depends on the time at which it runs",
     ]
 
 

@@ -150,7 +150,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     pq.write_table(table([NOW - timedelta(days=1)] * 2000), "t.parquet")
     Ledger.create("t.ledger", 9).close()
-    yield tmp_path
+    return tmp_path
 
 
 def check(**options: object) -> CheckResults:
@@ -207,9 +207,9 @@ def test_another_moment_is_another_request(place: Path) -> None:
     check(run_id="monday", now=NOW)
     with pytest.raises(ParameterError, match="leave out now"):
         check(run_id="monday", now=NOW + timedelta(seconds=1))
-    with Session("t.parquet", constraints=load_suite("ids: UNIQUE(id)").rules, ledger="t.ledger") as session:
-        with pytest.raises(RunIdError):
-            session.check("ids: UNIQUE(id)", run_id="monday")
+    rules = load_suite("ids: UNIQUE(id)").rules
+    with Session("t.parquet", constraints=rules, ledger="t.ledger") as session, pytest.raises(RunIdError):
+        session.check("ids: UNIQUE(id)", run_id="monday")
 
 
 def test_rows_that_cannot_be_told_from_none_are_refused_before_the_debit(place: Path) -> None:

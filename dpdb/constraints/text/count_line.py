@@ -1,22 +1,18 @@
-"""`freshness(updated_at) < 2 days`: lines of a suite that count, and are no rules."""
+"""`freshness(updated_at) < 2 days`, `distinct_count(code) within [4, 9]`: lines of a suite that count."""
 
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Literal, NamedTuple
 
-from dpdb.constraints.freshness import Freshness, zone_named
+from dpdb.constraints.column_ref import Freshness, zone_named
 from dpdb.constraints.text.cursor import Cursor
-from dpdb.constraints.text.lexer import Kind
+from dpdb.constraints.text.lexer import Kind, Token
 from dpdb.errors import ParameterError
 
 _UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 _LONGEST = 10**11  # seconds: some 3,000 years
 _MOST_ROWS = 10**15
-
-
-def at_freshness(cursor: Cursor) -> bool:
-    """Return whether a line says how new rows are, which no rule is that begins so."""
-    return cursor.at_word("freshness") and cursor.at(Kind.LPAREN, ahead=1)
 
 
 def freshness_line(cursor: Cursor) -> Freshness:
@@ -71,3 +67,47 @@ def _whole(cursor: Cursor, expected: str) -> int:
     if not token.text.isdecimal() or not token.text.isascii() or len(token.text) > 15:
         raise cursor.error(expected, token)
     return int(token.text)
+
+
+def as_key(cursor: Cursor) -> Cursor:
+    """Return a cursor that reads `distinct_count(a)` as the key whose values are counted: `UNIQUE(a)`."""
+    tokens, place = list(cursor.tokens), cursor.position
+    first = tokens[place]
+    tokens[place] = Token(Kind.NAME, "UNIQUE", first.offset, len(first.text))
+    return cursor.with_tokens(tokens)
+
+
+class Within(NamedTuple):
+    """`within [fewest, most]` at the end of a line: where it begins, and what the line does beyond."""
+
+    place: int
+    severity: Literal["warn", "fail"]
+    fewest: int
+    most: int
+
+
+def take_within(cursor: Cursor) -> Within | None:
+    """Return the range at the end of a line; None if it has none.
+
+    Raises
+    ------
+    ConstraintSyntaxError
+        If it is no range of whole numbers.
+    """
+    tokens = cursor.tokens
+    place = max((at for at in range(len(tokens)) if tokens[at].is_word("within")), default=None)
+    if place is None or tokens[place + 1].kind is not Kind.LBRACKET:
+        return None
+    part = cursor.with_tokens(tokens)
+    part.position = place + 2
+    fewest = _whole(part, "a whole number, such as within [40, 60]")
+    part.expect(Kind.COMMA, "','")
+    last = part.peek()
+    most = _whole(part, "a whole number, such as within [40, 60]")
+    part.expect(Kind.RBRACKET, "']'")
+    part.accept(Kind.SEMICOLON)
+    part.expect(Kind.END, "the end of the line")
+    if most < fewest or most > _MOST_ROWS:
+        raise cursor.error(f"a number from {fewest} to 10^15", last)
+    severity: Literal["warn", "fail"] = "warn" if tokens[place - 1].is_word("warn") else "fail"
+    return Within(place - tokens[place - 1].is_word("warn", "fail"), severity, fewest, most)

@@ -15,11 +15,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Literal, NamedTuple, TypeAlias
 
-from dpdb.constraints.column_ref import SchemaLine
+from dpdb.constraints.column_ref import Freshness, SchemaLine
 from dpdb.constraints.denial import DenialConstraint
-from dpdb.constraints.freshness import Freshness
 from dpdb.constraints.shape import is_key, never_null
-from dpdb.constraints.text.count_line import at_freshness, freshness_line
 from dpdb.constraints.text.cursor import CLOSING, OPENING, Cursor
 from dpdb.constraints.text.lexer import Kind, Source, Token
 from dpdb.constraints.text.parser import parse_from, take_name
@@ -61,6 +59,13 @@ class ConstraintLine:
     text: str
     schema: SchemaLine | None = None
     fresh: Freshness | None = None
+
+    @property
+    def counts(self) -> str | None:
+        """The word with which it counts something that no rule is about; None if it is a rule, or of the columns."""
+        if self.fresh is not None:
+            return "freshness"
+        return {ROW_COUNT: ROW_COUNT, DISTINCT_VALUES: "distinct_count"}.get(self.statistic)
 
 
 def read_line(cursor: Cursor, day: date | None = None) -> ConstraintLine:
@@ -118,11 +123,8 @@ def _read(cursor: Cursor, rule: Cursor, written: WrittenLimits, day: date | None
         said = schema_line(rule)
         _refuse_limits_of_schema(cursor, written)
         return ConstraintLine(cursor, (), name, None, SCHEMA, written.limits, text, said)
-    if at_freshness(rule):
-        fresh = freshness_line(rule)
-        limits = written.limits or (Limit("fail", "below", Fraction(1)),)
-        _refuse_limits_of_freshness(cursor, written)
-        return ConstraintLine(cursor, (), name, _where(rule, day), ROW_COUNT, limits, text, fresh=fresh)
+    if rule.at_word("freshness", "distinct_count") and rule.at(Kind.LPAREN, ahead=1):
+        return (_fresh if rule.at_word("freshness") else _distinct_count)(cursor, rule, written, name, day)
     rule.position = start
     filled = rule.with_tokens(_filled(rule, day))
     constraints = parse_from(filled)
@@ -167,6 +169,43 @@ def _refuse_limits_of_rows(cursor: Cursor, written: WrittenLimits) -> None:
             raise cursor.error("a number of rows as the limit of row_count", token)
 
 
+def _fresh(cursor: Cursor, rule: Cursor, written: WrittenLimits, name: str | None, day: date | None) -> ConstraintLine:
+    """Take `freshness(a) < 2 days`, maybe with WHERE: of the number of rows, by default at least one."""
+    from dpdb.constraints.text.count_line import freshness_line  # few files have such lines
+
+    text = rule.written(rule.position, len(rule.tokens) - 1)
+    fresh = freshness_line(rule)
+    limits = written.limits or (Limit("fail", "below", Fraction(1)),)
+    _refuse_limits_of_freshness(cursor, written)
+    return ConstraintLine(cursor, (), name, _where(rule, day), ROW_COUNT, limits, text, fresh=fresh)
+
+
+def _distinct_count(
+    cursor: Cursor, rule: Cursor, written: WrittenLimits, name: str | None, day: date | None
+) -> ConstraintLine:
+    """Take `distinct_count(a)`, maybe with WHERE and `within [4, 10]`: of a key that is no rule here."""
+    from dpdb.constraints.text.count_line import as_key, take_within  # few files have such lines
+
+    within = take_within(rule)
+    limits = written.limits
+    if within is not None:
+        rule = rule.up_to(within.place)
+        if limits:
+            raise cursor.error(
+                f"'within [{within.fewest}, {within.most}]' or other limits, not both", written.tokens[0]
+            )
+        sides: tuple[tuple[Literal["below", "above"], int], ...] = (("below", within.fewest), ("above", within.most))
+        limits = tuple(Limit(within.severity, side, Fraction(end)) for side, end in sides if side == "above" or end > 0)
+    if not limits:
+        raise cursor.error("a limit after distinct_count, such as 'within [40, 60]'", cursor.tokens[-1])
+    for token, limit in zip(written.tokens, written.limits, strict=True):
+        if limit.unit != "rows" or written.statistic not in (VIOLATIONS, DISTINCT_VALUES):
+            raise cursor.error("a number of values as the limit of distinct_count", token)
+    text = rule.written(rule.position, len(rule.tokens) - 1)
+    constraints = parse_from(as_key(rule.with_tokens(_filled(rule, day))))
+    return ConstraintLine(cursor, constraints, name, None, DISTINCT_VALUES, limits, text)
+
+
 def _refuse_limits_of_freshness(cursor: Cursor, written: WrittenLimits) -> None:
     for token, limit in zip(written.tokens, written.limits, strict=True):
         if limit.unit != "rows" or written.statistic != VIOLATIONS or limit.direction == "above" or not limit.amount:
@@ -177,6 +216,8 @@ def _refuse_limits_of_rules(cursor: Cursor, written: WrittenLimits, constraints:
     for token, limit in zip(written.tokens, written.limits, strict=True):
         if limit.direction == "below":
             raise cursor.error("'above' in the limit of a rule (row_count has 'below', too)", token)
+        if written.statistic == DISTINCT_VALUES:
+            raise cursor.error("distinct_count(..) before a number of distinct values", token)
         of_keys = written.statistic in (DUPLICATE_VALUES, ROWS_IN_DUPLICATES)
         if of_keys and not all(map(is_key, constraints)):
             kind = "duplicate values" if written.statistic == DUPLICATE_VALUES else "rows in duplicates"
@@ -229,11 +270,18 @@ def _where(cursor: Cursor, day: date | None) -> str | None:
 
 
 Statistic: TypeAlias = Literal[
-    "violations", "row_count", "duplicate values", "rows in duplicates", "decision bits", "schema"
+    "violations",
+    "row_count",
+    "distinct values",
+    "duplicate values",
+    "rows in duplicates",
+    "decision bits",
+    "schema",
 ]
 
 VIOLATIONS: Statistic = "violations"
 ROW_COUNT: Statistic = "row_count"
+DISTINCT_VALUES: Statistic = "distinct values"
 DUPLICATE_VALUES: Statistic = "duplicate values"
 ROWS_IN_DUPLICATES: Statistic = "rows in duplicates"
 DECISION_BITS: Statistic = "decision bits"
@@ -243,6 +291,7 @@ MOST_ROWS = 10**15
 _FINEST_SHARE = 10**6  # a percentage has at most four decimals
 
 _SEVERITIES, _DIRECTIONS = ("warn", "fail"), ("above", "below")
+_MOST_LIMITS = len(_SEVERITIES) * len(_DIRECTIONS)
 _NO_SEVERITIES = ("fails", "warns", "error", "errors", "warning")
 _NO_DIRECTIONS = ("over", "under", "when", "if", "at", "more", "less")  # that other tools have
 _FORMS = (
@@ -257,6 +306,7 @@ _UNITS: dict[str, tuple[_Unit, Statistic]] = {
     "": ("rows", VIOLATIONS),
     "row": ("rows", VIOLATIONS),
     "rows": ("rows", VIOLATIONS),
+    "distinct values": ("rows", DISTINCT_VALUES),
     "duplicate value": ("rows", DUPLICATE_VALUES),
     "duplicate values": ("rows", DUPLICATE_VALUES),
     "rows in duplicates": ("rows", ROWS_IN_DUPLICATES),
@@ -270,6 +320,7 @@ _UNITS: dict[str, tuple[_Unit, Statistic]] = {
     "% of non - null in duplicates": ("share of non-null", ROWS_IN_DUPLICATES),
     "% of selected": ("share of selected", VIOLATIONS),
 }
+_OF_VALUES = (DISTINCT_VALUES, DUPLICATE_VALUES, ROWS_IN_DUPLICATES)
 _SELECTED = "share of selected"
 _USED = ("of used rows", "used rows")  # the second one after `% of non-null` and `% of selected`
 _USED_UNITS = {
@@ -330,8 +381,8 @@ class Limit:
 
     def _amount(self, statistic: Statistic) -> str:
         if self.unit == "rows":
-            units = {DUPLICATE_VALUES: " duplicate values", ROWS_IN_DUPLICATES: " rows in duplicates"}
-            return f"{int(self.amount)}{(units | {DECISION_BITS: ' bits'}).get(statistic, '')}"
+            words = {DECISION_BITS: "bits"} | {each: each for each in _OF_VALUES}
+            return f"{int(self.amount)} {words.get(statistic, '')}".rstrip()
         share = f"{Decimal(int(self.amount * _FINEST_SHARE)).scaleb(-4).normalize():f}%"
         counted = {DUPLICATE_VALUES: " duplicate values", ROWS_IN_DUPLICATES: " in duplicates"}.get(statistic, "")
         return f"{share}{self.unit.removeprefix('share')}{counted}"
@@ -358,10 +409,14 @@ def cut_limits(cursor: Cursor) -> tuple[Cursor, WrittenLimits]:
     if not found:
         return cursor, WrittenLimits()
     tokens, places = cursor.tokens, [start for start, _ in found]
-    read = [_limit(cursor, start, end) for start, end in found[: len(_SEVERITIES) + 1]]
-    for place, (limit, statistic) in zip(places[1:], read[1:], strict=False):
-        if len(read) > len(_SEVERITIES) or limit.severity == read[0][0].severity:
+    read = [_limit(cursor, start, end) for start, end in found[: _MOST_LIMITS + 1]]
+    if len(read) > _MOST_LIMITS:
+        raise cursor.error("at most one warn and one fail, on each side", tokens[places[_MOST_LIMITS]])
+    sides: set[tuple[str, str]] = set()
+    for place, (limit, statistic) in zip(places, read, strict=False):
+        if (limit.severity, limit.direction) in sides:
             raise cursor.error("at most one warn and one fail", tokens[place])
+        sides.add((limit.severity, limit.direction))
         if statistic != read[0][1]:
             raise cursor.error(f"both limits of a line about {read[0][1]}", tokens[place])
     limits = tuple(limit for limit, _ in read)
@@ -385,7 +440,7 @@ def of_used_rows(limits: str) -> str:
     rest, written = cut_limits(Cursor(Source(limits), None))
     if not written.limits:
         return limits
-    counts_rows = rest.at_word("row_count")
+    counts_rows = rest.at_word("row_count", "freshness", "distinct_count")
     said = [
         replace(limit, used=counts_rows or limit.unit != "rows").written(written.statistic) for limit in written.limits
     ]
@@ -394,11 +449,16 @@ def of_used_rows(limits: str) -> str:
 
 def _refuse_late_warning(cursor: Cursor, limits: tuple[Limit, ...], places: list[int]) -> None:
     """Refuse `warn above 5, fail above 2`: what is above 5 has failed before. Other units cannot be compared."""
-    by_severity = {limit.severity: (limit, place) for limit, place in zip(limits, places, strict=True)}
+    for side in _DIRECTIONS:
+        of_side = [each for each in zip(limits, places, strict=True) if each[0].direction == side]
+        _refuse_late_warning_of_side(cursor, {limit.severity: (limit, place) for limit, place in of_side})
+
+
+def _refuse_late_warning_of_side(cursor: Cursor, by_severity: dict[str, tuple[Limit, int]]) -> None:
     if len(by_severity) < len(_SEVERITIES):
         return
     (warn, place), (fail, _) = by_severity["warn"], by_severity["fail"]
-    if (warn.direction, warn.unit) != (fail.direction, fail.unit):
+    if warn.unit != fail.unit:
         return
     if warn.amount > fail.amount if warn.direction == "above" else warn.amount < fail.amount:
         side = "at most" if warn.direction == "above" else "at least"

@@ -19,18 +19,22 @@ from typing import Any
 from dpdb.constraints import DUPLICATE_VALUES, VIOLATIONS
 from dpdb.errors import ParameterError
 from dpdb.names import LONGEST_NAME
-from dpdb.rules.found import ACROSS_TABLES, ANY_TABLE, DEPENDS_ON_TIME, WHOLE_TABLE, Found, TableRules
+from dpdb.rules.found import ACROSS_TABLES, ANY_TABLE, WHOLE_TABLE, Found, TableRules
 from dpdb.rules.importers.dbt_expectations import (
+    RECENT,
     ROW_COUNTS,
     Write,
     between_values,
     column_of,
     columns_of,
+    counts,
     expectation,
     limits_of_rows,
     row_condition,
+    severity_of_one,
     why_no_rule,
 )
+from dpdb.rules.importers.fresh import FUTURE, fresh_lines, periods
 from dpdb.rules.limits import (
     ASKS_FOR_DIRT,
     EVERY,
@@ -105,6 +109,7 @@ def import_schema(document: object, found: Found, project: Project | None = None
         for source in sequence(schema.get("sources"))
         for table in sequence(_get(source, "tables"))
     ]
+    _freshness_of_sources(schema, found)
     for item, source in resources:
         resource = mapping(item)
         table = found.table(str(resource.get("name", "")))
@@ -125,6 +130,31 @@ def import_schema(document: object, found: Found, project: Project | None = None
                 _constraint(constraint, [name], table)
         for version in sequence(resource.get("versions")):
             _leave_of_version(mapping(version), table)
+
+
+def _freshness_of_sources(schema: Mapping[str, Any], found: Found) -> None:
+    for source in sequence(schema.get("sources")):
+        for each in sequence(_get(source, "tables")):
+            _freshness(mapping(source), mapping(each), found.table(str(_get(each, "name"))))
+
+
+def _freshness(source: Mapping[str, Any], item: Mapping[str, Any], table: TableRules) -> None:
+    """Take how new the rows of a source have to be: the table's own words, else those of the source."""
+    said: dict[str, Any] = {}
+    for place in (source, mapping(source.get("config")), item, mapping(item.get("config"))):
+        said |= {key: place[key] for key in ("freshness", "loaded_at_field", "loaded_at_query") if key in place}
+    if not isinstance(said.get("freshness"), Mapping):
+        return
+    options = Options(said["freshness"])
+    ages = {name: options.get(name) for name in ("warn_after", "error_after")}
+    if any(ages.values()):
+        table.count_as(
+            lambda: fresh_lines(identifier(said.get("loaded_at_field") or said.get("loaded_at_query")), periods(ages)),
+            lambda: options.get("filter"),
+            "source freshness",
+            options,
+            "freshness",
+        )
 
 
 def _leave_of_version(version: Mapping[str, Any], table: TableRules) -> None:
@@ -178,6 +208,15 @@ def _test(test: object, column: str | None, table: TableRules, source: str | Non
             origin,
             options,
             called,
+        )
+    elif (counted := counts(name)) is not None:
+        table.count_as(
+            lambda: counted(options, severity_of_one(allowed())),
+            lambda: row_condition(options, among()),
+            origin,
+            options,
+            called,
+            note=FUTURE if name == RECENT[1] else None,
         )
     elif write is None:
         table.leave(origin, why)
@@ -309,8 +348,7 @@ _GENERIC_TESTS: dict[str, Write] = {
 _OWN = "the project defines this test itself"
 _WHY_NOT = {
     **dict.fromkeys(("equality", "equal_rowcount", "fewer_rows_than", "cardinality_equality"), ACROSS_TABLES),
-    "recency": DEPENDS_ON_TIME,
-    **dict.fromkeys(("at_least_one", "not_constant", "sequential_values"), WHOLE_TABLE),
+    **dict.fromkeys(("sequential_values",), WHOLE_TABLE),
 }
 
 

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from dpdb.errors import ParameterError
 from dpdb.rules.found import DEPENDS_ON_TIME, WHOLE_TABLE
+from dpdb.rules.importers.fresh import age_of, fresh_lines
 from dpdb.rules.importers.great_expectations import why_not
 from dpdb.rules.limits import Allowed, RowRange, Severity, rows_between, rows_compared
 from dpdb.rules.options import Options, identifier, is_always, like, listed, raw, regex, sequence
@@ -37,10 +38,20 @@ def row_condition(options: Options, where: str | None) -> str | None:
 
 def limits_of_rows(name: str, options: Options, allowed: Allowed) -> list[str]:
     """Return the limits of a test of the number of rows, which has one failure or none."""
+    return ROW_COUNTS[name](options).limits(severity_of_one(allowed))
+
+
+def severity_of_one(allowed: Allowed) -> Severity:
+    """Return what the failure of a test is that has one or none.
+
+    Raises
+    ------
+    ParameterError
+        If it tolerates some.
+    """
     if any(bound.amount != 0 for bound in allowed.bounds):
         raise ParameterError("its failures are no rows")
-    severity: Severity = "fail" if any(bound.severity == "fail" for bound in allowed.bounds) else "warn"
-    return ROW_COUNTS[name](options).limits(severity)
+    return "fail" if any(bound.severity == "fail" for bound in allowed.bounds) else "warn"
 
 
 def why_no_rule(name: str) -> str:
@@ -50,8 +61,40 @@ def why_no_rule(name: str) -> str:
     return WHOLE_TABLE if name in _WHOLE or "other_table" in name or "stdevs" in name else why_not(name)
 
 
+def counts(name: str) -> Callable[[Options, Severity], list[tuple[str, str]]] | None:
+    """Return the function that writes a test of a number of values or new rows; None if it is no such test."""
+    if name in RECENT:
+        return lambda options, severity: recent(name, options, severity)
+    values_of = _DISTINCT.get(name)
+    if values_of is None:
+        return None
+    return lambda options, severity: values_of(options).of(f"distinct_count({column_of(options)})", severity)
+
+
+def recent(name: str, options: Options, severity: Severity) -> list[tuple[str, str]]:
+    """Return the line of a test that a table has recent rows, of this package or of dbt_utils."""
+    column, count = ("field", "interval") if name == "dbt_utils.recency" else ("column_name", "interval")
+    if options.flag("ignore_time_component"):
+        raise ParameterError("ignore_time_component: an age is of moments")
+    age = age_of(options.need(count), options.need("datepart"))
+    return fresh_lines(identifier(options.need(column)), [(severity, "<=", age)])
+
+
+def _strict(options: Options) -> RowRange:
+    strict = options.flag("strictly")
+    return rows_between(options.get("min_value"), options.get("max_value"), strict_low=strict, strict_high=strict)
+
+
+_DISTINCT: dict[str, Callable[[Options], RowRange]] = {
+    "dbt_expectations.expect_column_unique_value_count_to_be_between": _strict,
+    "dbt_expectations.expect_column_distinct_count_to_equal": lambda o: rows_compared("=", o.need("value")),
+    "dbt_expectations.expect_column_distinct_count_to_be_greater_than": lambda o: rows_compared(">", o.need("value")),
+    "dbt_utils.at_least_one": lambda _: RowRange(1),
+    "dbt_utils.not_constant": lambda _: RowRange(2),
+}
+RECENT = ("dbt_utils.recency", "dbt_expectations.expect_row_values_to_have_recent_data")
 _ABOUT_TIME = (
-    "expect_row_values_to_have_recent_data", "expect_grouped_row_values_to_have_recent_data",
+    "expect_grouped_row_values_to_have_recent_data",
     "expect_column_values_to_be_within_n_moving_stdevs",
 )  # fmt: skip
 _WHOLE = (
@@ -195,9 +238,7 @@ def _greater(options: Options, where: str | None) -> str:
 
 
 ROW_COUNTS: dict[str, Callable[[Options], RowRange]] = {
-    "dbt_expectations.expect_table_row_count_to_be_between": lambda o: rows_between(
-        o.get("min_value"), o.get("max_value"), strict_low=o.flag("strictly"), strict_high=o.flag("strictly")
-    ),
+    "dbt_expectations.expect_table_row_count_to_be_between": _strict,
     "dbt_expectations.expect_table_row_count_to_equal": lambda o: rows_compared("=", o.need("value")),
 }
 _TESTS: dict[str, Write] = {
@@ -206,6 +247,9 @@ _TESTS: dict[str, Write] = {
     "expect_column_values_to_be_null": lambda o, where: checked(f"{column_of(o)} IS NULL", where),
     "expect_column_values_to_be_unique": lambda o, where: keyed([o.need("column_name")], where),
     "expect_column_values_to_be_in_set": _in_set,
+    "expect_column_distinct_values_to_be_in_set": lambda o, where: _in_set(
+        o, both(f"{column_of(o)} IS NOT NULL", where)
+    ),
     "expect_column_values_to_not_be_in_set": _not_in_set,
     "expect_column_values_to_be_between": lambda o, where: _between(column_of(o), o, where),
     "expect_column_value_lengths_to_be_between": lambda o, where: _between(f"length({column_of(o)})", o, where),

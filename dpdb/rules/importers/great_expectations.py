@@ -81,6 +81,12 @@ def import_suite(document: object, found: Found) -> None:
         _expect(name, item, item.inner("kwargs", _SILENT), table)
 
 
+def _of_distinct(
+    values_of: Callable[[Options], RowRange], options: Options, severity: Severity
+) -> list[tuple[str, str]]:
+    return values_of(options).of(f"distinct_count({_column(options)})", severity)
+
+
 def _expect(name: str, item: Options, options: Options, table: TableRules) -> None:
     """Take one expectation."""
     named = [options.shown(key) for key in ("column", "column_A", "column_B")]
@@ -89,6 +95,11 @@ def _expect(name: str, item: Options, options: Options, table: TableRules) -> No
     severity, notes = severity_of(item, options), [severity_note(item), severity_note(options)]
     if range_of is not None:
         table.count(lambda: range_of(options).limits(severity), lambda: _row_condition(options), name, item, name)
+        return
+    values_of = _DISTINCT.get(name)
+    if values_of is not None:
+        counted = partial(_of_distinct, values_of, options, severity)
+        table.count_as(counted, lambda: _row_condition(options), origin, item, origin)
         return
     columns_of = _OF_COLUMNS.get(name)
     if columns_of is not None:
@@ -164,9 +175,9 @@ def why_not(name: str) -> str:
 
 _WHOLE = (
     "_mean_to_be_between", "_median_to_be_between", "_sum_to_be_between", "_stdev_to_be_between", "_max_to_be_between",
-    "_min_to_be_between", "_unique_value_count_to_be_between", "_proportion_of_unique_values_to_be_between",
+    "_min_to_be_between", "_proportion_of_unique_values_to_be_between",
     "_to_exist", "_to_be_of_type", "_to_be_in_type_list", "_quantile_values_to_be_between",
-    "_distinct_values_to_be_in_set", "_distinct_values_to_equal_set",
+    "_distinct_values_to_equal_set",
     "_distinct_values_to_contain_set", "_most_common_value_to_be_in_set", "_to_be_increasing", "_to_be_decreasing",
 )  # fmt: skip
 _STATISTICS = ("p_value", "kl_divergence", "z_scores", "cramers_phi", "change_between", "completeness")
@@ -343,7 +354,11 @@ _ROW_COUNTS: dict[str, Callable[[Options], RowRange]] = {
     ),
     "expect_table_row_count_to_equal": lambda o: rows_compared("=", o.need("value")),
 }
+_DISTINCT: dict[str, Callable[[Options], RowRange]] = {
+    "expect_column_unique_value_count_to_be_between": _ROW_COUNTS["expect_table_row_count_to_be_between"],
+}
 _EXPECTATIONS: dict[str, _Write] = {
+    "expect_column_distinct_values_to_be_in_set": _in_set,
     "expect_column_values_to_not_be_null": lambda o, where: present(o.need("column"), where),
     "expect_column_values_to_be_null": lambda o, where: checked(f"{_column(o)} IS NULL", where),
     "expect_column_values_to_be_unique": lambda o, where: keyed([o.need("column")], where),

@@ -8,9 +8,10 @@ from typing import Any, TypeAlias
 
 from dpdb.constraints import VIOLATIONS
 from dpdb.errors import ParameterError
-from dpdb.rules.found import Found, TableRules
+from dpdb.rules.found import ANY_TABLE, Found, TableRules
 from dpdb.rules.importers.dqx import take_dqx
 from dpdb.rules.importers.failing_rows import counts_all_rows, no_failing_rows
+from dpdb.rules.importers.fresh import age_of, fresh_lines
 from dpdb.rules.importers.soda import take_check
 from dpdb.rules.importers.soda_thresholds import largest_allowed
 from dpdb.rules.limits import NOTHING, Allowed, Bound, Counted, Severity, allowed_rows
@@ -74,6 +75,32 @@ def import_contract(document: object, found: Found) -> None:
             sources = texts(mapping(relation).get("from"))
             columns = [_target(source, names)[1] for source in sources]
             _relationship(columns, relation, table, names, f"relationship from {', '.join(sources)}")
+    _service_levels(document, names, found)
+
+
+def _service_levels(document: object, names: Mapping[str, tuple[str, dict[str, str]]], found: Found) -> None:
+    """Take how new rows have to be, `freshness` of a column; what else is promised is of no rows."""
+    for said in sequence(mapping(document).get("slaProperties")):
+        promise = Options(said, {"description", "driver", "id", "schedule", "scheduler"})
+        name = str(promise.get("property"))
+        if name not in _OF_TIME:
+            continue
+        table, column = _target(str(promise.get("element") or ANY_TABLE), names)
+        rules, origin = found.table(table or ANY_TABLE), f"slaProperties: {name}"
+        if name == "freshness":
+            rules.count_as(partial(_fresh, promise, column), lambda: None, origin, promise, name)
+        else:  # from an event to its row
+            rules.leave(origin, _NO_AGE)
+
+
+_OF_TIME = ("freshness", "latency")
+_NO_AGE = "it is no age of the newest rows"
+_PERIODS = {"d": "day", "h": "hour", "hr": "hour", "m": "minute", "min": "minute", "s": "second", "sec": "second"}
+
+
+def _fresh(promise: Options, column: str) -> list[tuple[str, str]]:
+    unit = str(promise.need("unit")).lower()
+    return fresh_lines(column, [("fail", "<", age_of(promise.need("value"), _PERIODS.get(unit, unit)))])
 
 
 def _physical(entry: _Options) -> str:

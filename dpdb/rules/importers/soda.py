@@ -11,8 +11,9 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from dpdb.errors import ParameterError
-from dpdb.rules.found import ACROSS_TABLES, DEPENDS_ON_TIME, WHOLE_TABLE, Found, TableRules
+from dpdb.rules.found import ACROSS_TABLES, WHOLE_TABLE, Found, TableRules
 from dpdb.rules.importers.failing_rows import no_failing_rows
+from dpdb.rules.importers.fresh import age_of, fresh_lines, met, not_met
 from dpdb.rules.importers.soda_thresholds import (
     limits_of_contract_rows,
     limits_of_rows,
@@ -20,6 +21,7 @@ from dpdb.rules.importers.soda_thresholds import (
     threshold_of_contract,
     threshold_of_metric,
 )
+from dpdb.rules.limits import Severity
 from dpdb.rules.options import Options, mapping, regex, sequence, single, texts
 from dpdb.rules.texts import (
     among,
@@ -39,6 +41,10 @@ _Write: TypeAlias = Callable[[str | None], str | list[str]]
 _METRIC = re.compile(
     r"(?P<metric>duplicate|missing|invalid)_(?P<unit>count|percent)\s*\((?P<columns>[^)]*)\)\s*(?P<rest>.*)", re.DOTALL
 )
+_FRESH = re.compile(
+    r"freshness\s*(?:\((?P<column>[^(),]+)\)|using\s+(?P<using>[\w\"]+))\s*(?P<rest>[<>].*)?", re.DOTALL
+)
+_DISTINCT = re.compile(r"distinct_count\s*\((?P<column>[^(),]+)\)\s*(?P<rest>.*)", re.DOTALL)
 _EXISTS = re.compile(
     r"values in (?P<left>\()?(?P<columns>(?(left)[^()]+|[\w\"]+))(?(left)\)) must exist in (?P<parent>[\w.]+) "
     r"(?P<right>\()?(?P<targets>(?(right)[^()]+|[\w\"]+))(?(right)\))"
@@ -152,6 +158,19 @@ def _sodacl(said: object, table: _Table, rules: TableRules) -> None:
         elif check == "schema":
             rules.about_columns(lambda: _of_columns(options), check, options, _called(options, check))
             return
+        elif (fresh := _FRESH.fullmatch(check.strip())) is not None:
+            _fresh(fresh, options, rows, rules, check)
+            return
+        elif (distinct := _DISTINCT.fullmatch(check.strip())) is not None:
+            counted = f"distinct_count({column_name(distinct['column'].strip())})"
+            rules.count_as(
+                lambda: [(counted, limit) for limit in limits_of_rows(distinct["rest"], options)],
+                rows,
+                check,
+                options,
+                _called(options, check),
+            )
+            return
         elif check.split(" ")[0] == "row_count" and "same as" not in check:
             rest = check.removeprefix("row_count").strip()
             rules.count(lambda: limits_of_rows(rest, options), rows, check, options, _called(options, check))
@@ -169,6 +188,38 @@ def _sodacl(said: object, table: _Table, rules: TableRules) -> None:
     )
 
 
+def _fresh(
+    said: re.Match[str], options: Options, where: Callable[[], str | None], rules: TableRules, check: str
+) -> None:
+    """Take `freshness(updated_at) < 1d`; `warn` and `fail` name ages that are too old."""
+
+    def lines() -> list[tuple[str, str]]:
+        severities: tuple[Severity, ...] = ("warn", "fail")
+        ages: list[tuple[Severity, str, int]] = [("fail", *met(said["rest"]))] if said["rest"] else []
+        for severity in severities:
+            if (condition := options.get(severity)) is not None:
+                ages.append((severity, *not_met(condition)))
+        return fresh_lines((said["column"] or said["using"]).strip().strip('"'), ages)
+
+    rules.count_as(lines, where, check, options, _called(options, check))
+
+
+def _fresh_of_contract(options: Options) -> list[tuple[str, str]]:
+    """Write the freshness of a contract, whose threshold is in hours unless it names a unit."""
+    said = spaced(options.need("threshold"))
+    severity: Severity = "warn" if str(said.pop("level", "fail")).lower() == "warn" else "fail"
+    unit = said.pop("unit", "hour")
+    signs = {"must be less than": "<", "must be less than or equal": "<="}
+    if len(said) != 1 or next(iter(said)) not in signs:
+        raise ParameterError("its threshold is no largest age")
+    [(name, age)] = said.items()
+    return fresh_lines(options.need("column"), [(severity, signs[name], age_of(age, unit))])
+
+
+_COUNTED: dict[str, Callable[[Options], list[tuple[str, str]]]] = {
+    "row": lambda options: [("row_count", limit) for limit in limits_of_contract_rows(options)],
+    "freshnes": _fresh_of_contract,  # without its last s, as the kinds of duplicates and others are
+}
 _COLUMNS = {"when required column missing": "has", "when forbidden column present": "has no"}
 
 
@@ -196,7 +247,7 @@ _OF_THE_WHOLE = (
 
 def _why_not(check: str) -> str:
     if check.startswith("freshnes"):
-        return DEPENDS_ON_TIME
+        return "it is no age of one column"
     return WHOLE_TABLE if check.startswith(_OF_THE_WHOLE) else "dpdb does not know this check"
 
 
@@ -283,8 +334,8 @@ def take_check(
         write = partial(failing, "expression", options)
     elif kind in {"failed_row", "failed_rows_query"} and ("query" in options or "fail query" in options):
         write = partial(_queried, "query" if "query" in options else "fail query", options, table.name)
-    elif kind == "row":
-        table.count(lambda: limits_of_contract_rows(options), rows, origin, options, _called(options, origin))
+    elif kind in _COUNTED:
+        table.count_as(lambda: _COUNTED[kind](options), rows, origin, options, _called(options, origin))
         return
     elif "reference" in kind:
         table.leave(origin, ACROSS_TABLES)

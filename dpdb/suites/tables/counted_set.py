@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
-from dpdb.constraints import Limit, Statistic, known_rows
+from dpdb.constraints import DISTINCT_VALUES, Limit, Statistic, known_rows
 from dpdb.engine import OwnerQuestion, OwnersBroken, Table, WherePredicate, unit_column
 from dpdb.errors import ParameterError
 from dpdb.release import PrivateSlices
@@ -202,6 +202,11 @@ def owned_table(suite: Suite, opened: Table, empty: Table, unit: str) -> OwnedTa
             raise ParameterError(
                 f"check {line.name!r}: units are counted here, whatever number of rows they have; leave out 'used "
                 "rows', or count rows with max_rows (--max-rows)"
+            )
+        if line.statistic == DISTINCT_VALUES:
+            raise ParameterError(
+                f"check {line.name!r}: units are counted here, and a unit may have any number of values; count those "
+                "of some rows of each with max_rows (--max-rows)"
             )
     limits = tuple(
         CheckedLimit.of(line, place, limit, as_tested(line, limit, 1, Fraction(1), halves=False))
