@@ -52,8 +52,8 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.engine.count_classes": "HASH Hashes histogram_of",
         "dpdb.engine.dependency_counts": "DependencyCounts Direction PairCounts count_dependencies",
         "dpdb.engine.for_owner": (
-            "arrow_forgets count_cells export_edges listed_rows read_rows source_rows "
-            "suggestions violating_pairs write_rows"
+            "arrow_forgets cells_without_value count_cells export_edges listed_rows read_rows "
+            "source_rows suggestions violating_pairs write_rows"
         ),
         "dpdb.engine.interface": "Edges Engine Partners Progress Slice Table Thinning no_progress",
         "dpdb.engine.owners": (
@@ -256,7 +256,9 @@ FACES: Mapping[str, Mapping[str, str]] = {
     "dpdb.sources": {
         "dpdb.sources.cells.faults": "Faults",
         "dpdb.sources.cells.typed": "typed",
+        "dpdb.sources.cells.writing": "ALL_CELLS",
         "dpdb.sources.files.json_lines": "member_names",
+        "dpdb.sources.files.likely_writing": "likely_writing",
         "dpdb.sources.files.parquet": "parquet_columns parquet_scan",
         "dpdb.sources.kinds": "kind_of",
         "dpdb.sources.objects.duckdb_connection": "are_of_one_database",

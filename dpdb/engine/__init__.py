@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     )
     from dpdb.engine.for_owner import (
         arrow_forgets as arrow_forgets,
+        cells_without_value as cells_without_value,
         count_cells as count_cells,
         export_edges as export_edges,
         listed_rows as listed_rows,

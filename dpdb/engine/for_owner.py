@@ -236,7 +236,7 @@ class CellCounts:
 def count_cells(
     table: LocalTable,
     name: str,
-    candidates: Sequence[tuple[str, str]],
+    candidates: Sequence[tuple[str, str, str | None]],
     *,
     missing: Sequence[str],
     like: str,
@@ -246,8 +246,9 @@ def count_cells(
 
     Parameters
     ----------
-    candidates : sequence of (type, pattern)
-        A cell fits one if it matches its pattern, whole and without regard to case, and converts to its type.
+    candidates : sequence of (type, pattern, format)
+        A cell fits one if it matches its pattern, whole and without regard to case, and converts to its type, written
+        in the format, if there is one.
     missing : sequence of str
         Words for a cell that is not there, in lower case.
     like : str
@@ -264,13 +265,34 @@ def count_cells(
     word = exp.column("word")
     cell = exp.Lower(this=exp.Trim(this=word))
     there = exp.In(this=cell, expressions=[exp.Literal.string(each) for each in missing]).not_()
-    converts = [is_known(typed(word.copy(), kind)) for kind, _ in candidates]
-    looks = [_looks(cell, pattern) for _, pattern in candidates]
+    converts = [is_known(typed(word.copy(), kind, written)) for kind, _, written in candidates]
+    looks = [_looks(cell, pattern) for _, pattern, _ in candidates]
     fits = [exp.and_(there, *both) for both in zip(looks, converts, strict=True)]
     sums = [_summed(condition) for condition in (exp.true(), there, _looks(cell, like), *fits, *converts)]
     totals = table.database.rows(exp.select(*sums).from_(words.subquery("word")))[0]
     cells, known, alike, *fitting = (int(total or 0) for total in totals)
     return CellCounts(cells, known, alike, fitting[: len(candidates)], fitting[len(candidates) :])
+
+
+def cells_without_value(table: LocalTable, name: str, kind: str, written: str | None, most: int) -> list[str]:
+    """List some different cells of a column that are NULL if a type is declared, the most frequent first. Private.
+
+    Parameters
+    ----------
+    table
+        The table.
+    name
+        The column.
+    kind, written
+        The type and the format behind it, if there is one.
+    most
+        How many are listed.
+    """
+    column = exp.column(name, quoted=True)
+    lost = exp.and_(is_known(column), is_known(typed(column, kind, written)).not_())
+    query = exp.select(column).from_(table.rows.scan.copy()).where(lost).group_by(column.copy())
+    query = query.order_by(exp.Count(this=exp.Star()).desc(), column.copy()).limit(most)
+    return [str(cell) for (cell,) in table.database.rows(query)]
 
 
 def _looks(cell: exp.Expr, looks: str) -> exp.Expr:

@@ -253,7 +253,12 @@ class TableSpec:
     )
     table: str | None = setting(None, "text", "T", "table or view of a database", is_harmless=True)
     csv_schema: Mapping[str, str] | None = setting(
-        None, "types", "COLS", "CSV column types, such as 'age INTEGER, day DATE'", key="schema", is_harmless=True
+        None,
+        "types",
+        "COLS",
+        "CSV column types, such as 'age INTEGER, day DATE', or FILE.toml",
+        key="schema",
+        is_harmless=True,
     )
     delimiter: str | None = setting(
         None, "character", "C", "of CSV text, such as ';' or tab (told by name and header line)", is_harmless=True

@@ -54,7 +54,10 @@ def test_types_are_proposed_and_may_be_pasted(
     }  # fmt: skip
     notes = {column["name"]: column["note"] for column in proposed["columns"] if column["note"]}
     assert set(notes) == {"code", "no day", "nothing", "word"}
-    assert notes["word"] == "1 of 6 cells are words such as NA: as text they are values, not NULL"
+    assert (
+        notes["word"]
+        == "1 of 6 cells are words such as NA: as text they are values, not NULL, unless * (nulls ...) names them"
+    )
     assert notes["no day"] == "all but 1 of 6 cells are DATE; declared so, 1 are NULL"
     declared = {name: kind for name, (kind, _) in COLUMNS.items() if kind != "VARCHAR"}
     assert tomllib.loads(proposed["toml"])["schema"] == declared
@@ -85,11 +88,11 @@ def test_the_text_says_that_it_is_not_private(table: Path, capsys: pytest.Captur
 
 
 def test_lines_that_are_bad_are_told_to_the_owner(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "t.csv").write_bytes(b"a,b\n1,2\n3\n4,5,6\n\xe9,1\n")
+    (tmp_path / "t.csv").write_bytes(b"a,b\n1,2\n3\n4,5,6\n\xe9,1\n\xc3\xa9,2\n\xc3\xa9,3\n")
     assert main(["schema", str(tmp_path / "t.csv")]) == 0
     out = capsys.readouterr().out
     assert "column 'a': 1 cell is no text in its encoding, so NULL" in out
-    assert "t.csv: of 4 rows, 1 line with too few cells (those that are missing are NULL), 1 line with more" in out
+    assert "t.csv: of 6 rows, 1 line with too few cells (those that are missing are NULL), 1 line with more" in out
     assert "; the first is line 3\n" in out
 
 

@@ -355,12 +355,29 @@ def _of_all_cells(schema: str) -> tuple[str, dict[str, str]]:
 def csv_schema(options: argparse.Namespace) -> dict[str, str] | None:
     """Read `--schema 'age INTEGER, "birth day" DATE'`, also with formats: `day DATE '%d.%m.%Y'`.
 
-    What is said of all cells stands beside the columns: `* (encoding utf-16), day DATE`.
+    What is said of all cells stands beside the columns: `* (encoding utf-16), day DATE`. What ends in `.toml` is a
+    file, which has it as `[schema]`, as `dpdb schema --out` writes it.
     """
     if options.schema is None:
         return None
+    if options.schema.strip().lower().endswith(".toml"):
+        return _schema_of_file(options.schema.strip())
     columns, found = _of_all_cells(options.schema)
     return found | (_columns(columns) if columns or not found else {})
+
+
+_MOST = 1 << 20
+
+
+def _schema_of_file(name: str) -> dict[str, str]:
+    from dpdb.files.bounded_file import bounded_bytes, toml_values, usable
+
+    with usable(name):
+        content = bounded_bytes(Path(name), _MOST, "a schema")
+    found = toml_values(content, name).get("schema")
+    if not isinstance(found, dict) or not all(isinstance(kind, str) for kind in found.values()):
+        raise ParameterError(f"{name}: expected a table [schema] of columns and their types as text")
+    return found
 
 
 def _columns(schema: str) -> dict[str, str]:

@@ -86,7 +86,7 @@ def begun(files: Files, path: str, wanted: Wanted) -> Iterator[Begun]:
     with opened(path) as raw:
         try:
             stream = decoded(raw, writing.encoding, files.place, has_header=bool(writing.header))
-            found = _header(stream, path, wanted, writing) if writing.header else None
+            found = header_of(stream, path, wanted, writing) if writing.header else None
         except DAMAGED:
             raise _unreadable(files, path, writing) from None
         if found is None:
@@ -116,7 +116,20 @@ def _unreadable(files: Files, path: str, writing: Writing) -> SourceError:
     return SourceError(f"{files.place}: the header line cannot be read as {encoding} CSV{how}")
 
 
-def _header(stream: BinaryIO, path: str, wanted: Wanted, writing: Writing) -> Begun:
+def header_of(stream: BinaryIO, path: str, wanted: Wanted, writing: Writing) -> Begun:
+    """Read what stands before the rows of UTF-8 text; without a name, or with a NUL in one, it cannot be read.
+
+    Parameters
+    ----------
+    stream
+        The text, without a mark.
+    path
+        The file, whose name may tell the delimiter.
+    wanted
+        What the owner has said of the table.
+    writing
+        What is declared of all cells.
+    """
     text, found, is_whole = b"", None, False
     while found is None and not is_whole and len(text) < _LONGEST_HEADER:
         block = stream.read(HEADER_BLOCK)
