@@ -63,11 +63,44 @@ def test_a_project_is_taken_or_listed_test_by_test(project: Path) -> None:
     }
 
 
-def test_tests_of_some_folders_are_listed_with_every_table(project: Path) -> None:
-    (project / "dbt_project.yml").write_text("name: shop\ndata_tests: {marts: {+severity: warn}}")
-    assert [item.origin for item in import_rules(project, "orders").left_out][:1] == [
-        "dbt_project.yml: data_tests: marts"
-    ]
+def test_what_is_said_of_a_folder_holds_for_its_tests_and_the_rest_is_listed(project: Path) -> None:
+    """As dbt does: a folder's own words before those of the folder around it, a test's own before all."""
+    said = {
+        "name": "shop",
+        "tests": {"+limit": 7},
+        "data_tests": {
+            "other_package": {"+severity": "warn"},
+            "shop": {
+                "+severity": "warn",
+                "deep": {"+severity": "error", "late": {"+enabled": False}},
+                "gone": {"x": {}},
+            },
+            "deep": {"+enabled": False},
+        },
+    }
+    (project / "dbt_project.yml").write_text(json.dumps(said))
+    inside = PROJECT["tests/no_refund.sql"]
+    for most, name in enumerate(("deep/unsaid.sql", "deep/deeper/too.sql", "shallow.sql"), 1):
+        (project / "tests" / name).parent.mkdir(exist_ok=True)
+        (project / "tests" / name).write_text(inside.replace("< 0", f"< {most}"))
+    (project / "models/deep").mkdir()
+    (project / "models/deep/m.yml").write_text("models: [{name: orders, columns: [{name: qty, tests: [not_null]}]}]")
+    imported = import_rules(project, "orders")
+    limits = {rule.name: rule.limits for rule in imported.rules}
+    assert limits == {
+        "not_null_orders__Zip_Code_": "warn above 0",
+        "unique_orders__Zip_Code_": "",
+        "not_null_orders_qty": "",
+        "late": "",
+        "no_refund": "warn above 1, fail above 3",
+        "shallow": "warn above 0",
+        "too": "",
+        "unsaid": "",
+    }
+    origins = {item.origin for item in imported.left_out if item.origin.startswith("dbt_project")}
+    assert origins == {
+        f"dbt_project.yml: data_tests: {place}" for place in ("other_package", "deep", "shop: deep: late", "shop: gone")
+    }
 
 
 def test_what_is_said_of_all_tests_holds_for_each(project: Path) -> None:
@@ -141,6 +174,8 @@ QUERIES = [
     ("SELECT * FROM t WHERE a IN (SELECT b FROM u)", None), ("SELECT * FROM t WHERE a > 3 LIMIT 1", None),
     ("SELECT * FROM t WHERE a > 3; SELECT 1", None), ("SELECT row_number() OVER () FROM t WHERE a > 3", None),
     ("WITH t AS (SELECT 1 AS a) SELECT * FROM t WHERE a > 3", None), ("SELECT (", None),
+    ("SELECT * FROM t TABLESAMPLE BERNOULLI (10) WHERE a > 3", None), ("SELECT unnest(b) FROM t WHERE a > 3", None),
+    ("SELECT * FROM t AS x (b, a) WHERE a > 3", None), ("SELECT generate_series(1, a) FROM t WHERE a > 3", None),
     ("SELECT * FROM (SELECT 1 AS a) AS t WHERE a > 3", None), ("SELECT * FROM t AS x WHERE y.a > 3", None),
 ]  # fmt: skip
 
@@ -171,6 +206,7 @@ def test_a_query_of_failing_rows(tmp_path: Path, query: str, text: str | None) -
         ("SELECT COUNT(*) FROM ${table} WHERE a > 3", {}, None),
         ("SELECT COUNT(*) FROM ${table}", {"mustBe": 0}, '"table: sql": row_count  fail above 0'),
         ("SELECT COUNT(*) FROM ${table}", {}, None),
+        ("SELECT COUNT(*) FROM ${table} TABLESAMPLE SYSTEM (1)", {"mustBe": 0}, None),
         ("SELECT COUNT(DISTINCT a) FROM ${table} WHERE a > 3", {"mustBe": 0}, None),
         ("SELECT * FROM ${table} WHERE a > 3", {"mustBe": 0}, None),
     ],
@@ -189,3 +225,71 @@ def test_odd_places_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[s
     for place in (tmp_path, tmp_path / "pipe.yml", tmp_path / "none", "/dev/null", "/proc/self"):
         assert main(["rules", "import", str(place)]) == 2
         assert capsys.readouterr().err.count("\n") == 1
+
+
+BEFORE, OF_T = "rules above have the name from before", "rules of t may hold here, too: import those"
+
+
+@pytest.mark.parametrize(
+    ("statement", "table", "left"),
+    [
+        ("DROP INDEX one_a", "t", ["DROP INDEX one_a: see whether a rule above is gone"]),
+        ("DROP INDEX IF EXISTS other", "t", []),
+        ("DROP TABLE t", "t", ["DROP TABLE t: see whether a rule above is gone"]),
+        ("ALTER TABLE t RENAME COLUMN a TO b", "t", [f"ALTER TABLE: RENAME COLUMN a TO b: {BEFORE}"]),
+        ("ALTER TABLE t RENAME TO t2", "t", [f"ALTER TABLE: RENAME TO t2: {BEFORE}"]),
+        ("CREATE TABLE u (LIKE t INCLUDING ALL)", "u", [f"LIKE t: {OF_T}"]),
+        ("CREATE TABLE u (b int) INHERITS (t)", "u", [f"INHERITS t: {OF_T}"]),
+        ("CREATE TABLE u PARTITION OF t FOR VALUES IN (1)", "u", [f"PARTITION OF t: {OF_T}"]),
+    ],
+)  # fmt: skip
+def test_no_statement_about_a_rule_vanishes(tmp_path: Path, statement: str, table: str, left: list[str]) -> None:
+    script = tmp_path / "s.sql"
+    script.write_text(
+        f"DROP TABLE IF EXISTS t;\nCREATE TABLE t (a int);\nCREATE UNIQUE INDEX one_a ON t (a);\n{statement};"
+    )
+    found = import_rules(script, table)
+    assert [f"{item.origin}: {item.reason}" for item in found.left_out] == left
+    assert [rule.text for rule in found.rules] == (["UNIQUE(a)"] if table == "t" else [])
+
+
+@pytest.mark.parametrize(
+    ("said", "texts"),
+    [
+        ({"minimum": 0, "exclusiveMinimum": True}, ["CHECK (x > 0)"]),
+        (
+            {"minimum": 0, "exclusiveMinimum": False, "maximum": 9, "exclusiveMaximum": True},
+            ["CHECK (x >= 0 AND x < 9)"],
+        ),
+        ({"minimum": 0, "exclusiveMaximum": 9}, ["CHECK (x >= 0)", "CHECK (x < 9)"]),
+        ({"exclusiveMinimum": 0}, ["CHECK (x > 0)"]),
+        ({"minimum": 0, "maximum": 9}, ["CHECK (x >= 0 AND x <= 9)"]),
+        ({"exclusiveMinimum": True}, []),
+        ({"maximum": 9, "exclusiveMinimum": True}, ["CHECK (x <= 9)"]),
+    ],
+)
+def test_ends_of_a_contract_are_in_or_out_as_its_version_says(
+    tmp_path: Path, said: dict[str, object], texts: list[str]
+) -> None:
+    """Version 3.0 has `exclusiveMinimum: true` beside `minimum`, 3.1 a number of its own."""
+    column = {"name": "x", "required": "true", "logicalTypeOptions": said}
+    contract = {"kind": "DataContract", "apiVersion": "v3.0.2", "schema": [{"name": "t", "properties": [column]}]}
+    (tmp_path / "c.yaml").write_text(json.dumps(contract))
+    imported = import_rules(tmp_path / "c.yaml")
+    assert [rule.text for rule in imported.rules] == texts
+    alone = said.get("exclusiveMinimum") is True and "minimum" not in said
+    left = ["x: exclusiveMinimum"] * alone
+    assert sorted(item.origin for item in imported.left_out) == sorted(["x: required", *left])
+
+
+def test_a_severity_that_only_dbt_knows_leaves_a_test_out(tmp_path: Path) -> None:
+    (tmp_path / "s.yml").write_text("""
+models:
+  - name: t
+    columns:
+      - name: a
+        tests: [{not_null: {config: {severity: "{{ 'warn' }}"}}}, {unique: {config: {severity: WARN}}}]
+""")
+    imported = import_rules(tmp_path / "s.yml")
+    assert [rule.line() for rule in imported.rules] == ["unique_t_a: UNIQUE(a)  warn above 0"]
+    assert [item.origin for item in imported.left_out] == ["not_null(a)"]

@@ -419,7 +419,10 @@ def allowed_failures(test: str, options: Options, config: Options) -> Allowed:
     words = ", ".join(filter(None, [options.notes(*SETTINGS), config.notes(*SETTINGS)]))
     said = {name: config.shown(name) if options.shown(name) is None else options.shown(name) for name in SETTINGS}
     names: dict[Severity, str] = {"warn": "warn_if", "fail": "error_if"}
-    if str(said["severity"] or "error").lower() == "warn":
+    severity = str(said["severity"] or "error").lower()
+    if severity not in {"warn", "error"}:  # such as a template, which only dbt fills in
+        raise ParameterError(f"severity {said['severity']} is neither warn nor error")
+    if severity == "warn":
         del names["fail"]
     bounds = [Bound(severity, _largest(name, said[name], said["limit"])) for severity, name in names.items()]
     if str(said["fail_calc"] or "count(*)").replace(" ", "").lower() != "count(*)":

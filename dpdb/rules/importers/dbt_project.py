@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,17 +55,20 @@ def import_project(
     queries = {path: text_of(path) for path in files if path.suffix == ".sql"}
     settings = next((mapping(said) for path, said in documents.items() if path == folder / "dbt_project.yml"), {})
     own = {name for text in queries.values() for name in _OWN_TEST.findall(text)}
-    project = Project(_of_all_tests(settings, found), frozenset(own))
-    schemas = [document for document in documents.values() if is_schema(document)]
-    for document in schemas:
-        import_schema(document, found, project)
-    beside = {str(mapping(said).get("name")): said for document in schemas for said in tests_of(mapping(document))}
+    said_of = _OfTests(settings, folder)
+    schemas = {path: document for path, document in documents.items() if is_schema(document)}
+    for path, document in schemas.items():
+        import_schema(document, found, Project(said_of.at(path), frozenset(own)))
+    beside = {str(_get(said, "name")): said for document in schemas.values() for said in tests_of(mapping(document))}
     places = [folder / place for place in texts(settings.get("test-paths")) or ["tests"]]
     for path, text in queries.items():
         inside = next((path.relative_to(place).parts for place in places if path.is_relative_to(place)), None)
         if inside is not None and "generic" not in inside[:-1]:
-            config = mapping(mapping(beside.get(path.stem)).get("config"))
-            _singular(path.stem, text, found, {**project.defaults, **config})
+            config = mapping(_get(beside.get(path.stem), "config"))
+            _singular(path.stem, text, found, {**said_of.at(path), **config})
+    for place in said_of.unmet():
+        reason = "it says something of the tests of packages, or of some by their names, which dpdb does not read"
+        found.table(ANY_TABLE).leave(f"dbt_project.yml: {place}", reason)
 
 
 def _files(folder: Path) -> list[Path]:
@@ -87,19 +90,55 @@ def _files(folder: Path) -> list[Path]:
     return sorted(files)
 
 
-def _of_all_tests(settings: Mapping[str, Any], found: Found) -> dict[str, Any]:
-    """Return what the project says of all its tests; list what it says of those of some folders."""
-    defaults: dict[str, Any] = {}
-    for key in ("tests", "data_tests"):
-        said = mapping(settings.get(key))
-        for block in (said, mapping(said.get(str(settings.get("name"))))):
-            for name, value in block.items():
-                if name.removeprefix("+") in _OF_ALL:
-                    defaults[name.removeprefix("+")] = value
-                elif isinstance(value, Mapping) and name != settings.get("name") and not name.startswith("+"):
-                    reason = "it says something of the tests of some folders or packages, which dpdb does not read"
-                    found.table(ANY_TABLE).leave(f"dbt_project.yml: {key}: {name}", reason)
-    return defaults
+class _OfTests:
+    """What the project says of its tests: of all, and of those in a folder, the folder's own words before others."""
+
+    def __init__(self, settings: Mapping[str, Any], folder: Path) -> None:
+        name = str(settings.get("name"))
+        kinds = (("model", "models"), ("seed", "seeds"), ("snapshot", "snapshots"), ("test", "tests"))
+        self._places = [
+            folder / place for kind, usual in kinds for place in texts(settings.get(f"{kind}-paths")) or [usual]
+        ]
+        self._name = name
+        self._blocks = {key: mapping(settings.get(key)) for key in ("tests", "data_tests")}
+        self._met: set[tuple[str, ...]] = set()
+
+    def unmet(self) -> Iterator[str]:
+        """Return the blocks of no folder that `at` has met: of packages, and of tests by their names."""
+        for key, block in self._blocks.items():
+            yield from self._unmet(block, (key,))
+
+    def _unmet(self, block: Mapping[str, Any], place: tuple[str, ...]) -> Iterator[str]:
+        for name, said in block.items():
+            inner = (*place, name)
+            if not isinstance(said, Mapping) or name.startswith("+"):
+                continue
+            if inner in self._met:
+                yield from self._unmet(said, inner)
+            else:
+                yield ": ".join(inner)
+
+    def at(self, path: Path) -> dict[str, Any]:
+        """Return what is said of the tests of a file."""
+        inside = next((path.relative_to(place).parts[:-1] for place in self._places if path.is_relative_to(place)), ())
+        defaults: dict[str, Any] = {}
+        for key, block in self._blocks.items():
+            place: tuple[str, ...] = (key,)
+            defaults |= _settings_of(block)
+            for part in (self._name, *inside):
+                place, block = (*place, part), mapping(block.get(part))  # noqa: PLW2901 - one folder after the other
+                self._met.add(place)
+                defaults |= _settings_of(block)
+        return defaults
+
+
+def _settings_of(block: Mapping[str, Any]) -> dict[str, Any]:
+    named = {key.removeprefix("+"): said for key, said in block.items()}
+    return {key: said for key, said in named.items() if key in _OF_ALL}
+
+
+def _get(said: object, key: str) -> Any:
+    return mapping(said).get(key)
 
 
 class _Filled(NamedTuple):

@@ -28,6 +28,11 @@ _UNREAD = re.compile(
     r"(?P<table>[^ (]+)(?P<rest>.*)",
     re.IGNORECASE,
 )
+# Clauses by which a table has what another one has.
+_OF_OTHER_TABLES: dict[type[exp.Expr], str] = {
+    exp.InheritsProperty: "INHERITS", exp.LikeProperty: "LIKE", exp.PartitionedOfProperty: "PARTITION OF",
+}  # fmt: skip
+_GONE = "see whether a rule above is gone"
 _LONGEST = 1_000
 _COMMENT = re.compile(r"--.*")
 _RULES = re.compile(r"\b(unique|primary\s+key|check|references|foreign\s+key|not\s+null|exclude)\b", re.IGNORECASE)
@@ -63,6 +68,8 @@ def import_ddl(text: str, found: Found, dialect: str) -> None:
             _unique_index(statement, found)
         elif isinstance(statement, exp.Alter):
             _alter(statement, found)
+        elif isinstance(statement, exp.Drop):
+            _drop(statement, found)
         elif isinstance(statement, exp.Command):
             _unread(f"{statement.this} {statement.expression}", found)
         elif isinstance(statement, str):
@@ -71,9 +78,13 @@ def import_ddl(text: str, found: Found, dialect: str) -> None:
 
 def _table(statement: exp.Create, found: Found) -> None:
     schema = statement.this
-    if not isinstance(schema, exp.Schema):
+    others = list(statement.find_all(*_OF_OTHER_TABLES))
+    if not isinstance(schema, exp.Schema) and not others:
         return
-    table = found.table(schema.this.name)
+    table = found.table(schema.this.name if isinstance(schema, exp.Schema) else schema.name)
+    for other in others:
+        names = " and ".join(dict.fromkeys(parent.name for parent in other.find_all(exp.Table)))
+        table.leave(f"{_OF_OTHER_TABLES[type(other)]} {names}", f"rules of {names} may hold here, too: import those")
     for part in schema.expressions:
         if isinstance(part, exp.ColumnDef) and part.kind is not None:
             table.declare(part.name, part.kind.sql())
@@ -102,8 +113,21 @@ def _alter(statement: exp.Alter, found: Found) -> None:
                 _constraint(constraint.kind, [action.name], table, constraint.name)
         elif isinstance(action, exp.AlterColumn) and action.args.get("allow_null") is False:
             table.take(partial(present, action.name), f"ALTER COLUMN {action.name}", Options(None))
+        elif isinstance(action, (exp.RenameColumn, exp.AlterRename)):
+            table.leave(f"ALTER TABLE: {action.sql('duckdb', comments=False)}", "rules above have the name from before")
         elif isinstance(action, exp.Drop) or (isinstance(action, exp.AlterColumn) and action.args.get("allow_null")):
-            table.leave(f"ALTER TABLE: {action.sql('duckdb', comments=False)}", "see whether a rule above is gone")
+            table.leave(f"ALTER TABLE: {action.sql('duckdb', comments=False)}", _GONE)
+
+
+def _drop(statement: exp.Drop, found: Found) -> None:
+    """Leave out that a table or an index goes whose rules have been taken; else it takes none with it."""
+    kind, names = statement.kind, {each.name for each in statement.args.get("tables") or []}
+    for name in sorted(names):
+        of = (
+            {name} if kind == "TABLE" else {rule.table for rule in found.rules if kind == "INDEX" and rule.name == name}
+        )
+        for table in of & {rule.table for rule in found.rules}:
+            found.table(table).leave(f"DROP {kind} {name}", _GONE)
 
 
 def _unread(statement: str, found: Found) -> None:

@@ -20,6 +20,8 @@ from dpdb.rules.texts import checked
 
 _PARTS = {"kind", "expressions", "from", "from_", "where"}
 _CALLS = (exp.AggFunc, exp.Window, exp.Subquery, exp.Select, exp.Exists)
+_MAKE_ROWS = (exp.UDTF, exp.Explode, exp.GenerateSeries)  # several of one, or none
+_OF_SOURCE = {"this", "db", "catalog", "alias"}  # else it is a sample, an earlier version or the like
 
 
 _PLACES = re.compile(r"\$?\{(?:table|object|model|dataset|batch|schema)\}", re.IGNORECASE)
@@ -86,7 +88,10 @@ def failing_rows(query: str, dialect: str = "postgres", *, counted: bool = False
     source = (select.args.get("from_") or select.args.get("from")) and select.find(exp.From)
     if source is None or not isinstance(source.this, exp.Table) or select.args.get("joins"):
         raise ParameterError(ACROSS_TABLES)
-    if others := [key for key, part in select.args.items() if part and key not in _PARTS]:
+    others = [key for key, part in select.args.items() if part and key not in _PARTS] + _more_than_named(source.this)
+    if any(each.find(*_MAKE_ROWS) for each in select.expressions):
+        others.append("functions that return rows")
+    if others:
         raise ParameterError(f"its query is more than SELECT .. FROM .. WHERE ..: {', '.join(sorted(others))}")
     among = _counted_rows(select) if counted else None
     if (counted and among is None) or (not counted and any(each.find(*_CALLS) for each in select.expressions)):
@@ -113,9 +118,18 @@ def counts_all_rows(query: object, table: str) -> bool:
     if not isinstance(select, exp.Select) or _counted_rows(select) is not True:
         return False
     source = select.find(exp.From)
-    is_whole = {key for key, part in select.args.items() if part} <= _PARTS - {"where"}
     read = source.this if source is not None else None
+    is_whole = {key for key, part in select.args.items() if part} <= _PARTS - {"where"} and not _more_than_named(read)
     return is_whole and isinstance(read, exp.Table) and _is_named(read.name, table)
+
+
+def _more_than_named(source: exp.Expr | None) -> list[str]:
+    """Return what is said of a table beside its name: a sample, new names of its columns and the like."""
+    if source is None:
+        return []
+    alias = source.args.get("alias")
+    names = ["names of columns"] if isinstance(alias, exp.TableAlias) and alias.columns else []
+    return names + [key for key, part in source.args.items() if part and key not in _OF_SOURCE]
 
 
 def _counted_rows(select: exp.Select) -> exp.Expr | Literal[True] | None:

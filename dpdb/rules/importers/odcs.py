@@ -164,6 +164,9 @@ def _property(entry: _Options, table: TableRules, names: Mapping[str, Any]) -> N
         table.take(lambda: present(column), f"{column}: required", Options(None))
     if entry.get("unique") is True:
         table.take(lambda: keyed([column]), f"{column}: unique", Options(None))
+    for key in ("required", "unique", "primaryKey"):
+        if not isinstance(entry.get(key), (bool, type(None))):
+            table.leave(f"{column}: {key}", f"{entry[key]!r} is neither true nor false")
     _limits(Options(entry.get("logicalTypeOptions"), _SILENT_OF_LIMITS), column, table)
     for relation in sequence(entry.get("relationships")):
         _relationship([column], relation, table, names, f"{column}: relationship to {mapping(relation).get('to')}")
@@ -192,16 +195,23 @@ def _get(item: object, key: str) -> Any:
 
 def _limits(options: Options, column: str, table: TableRules) -> None:
     """Take the limits of a column, each a rule by itself."""
+    low, high = options.get("minimum"), options.get("maximum")
     below, above = (options.get(key) for key in ("exclusiveMaximum", "exclusiveMinimum"))
+    # Version 3.0 of the standard says by true that `minimum` itself is too small; 3.1 has a number of its own.
+    strict = above is True and low is not None, below is True and high is not None
+    no_ends = [key for key, end, is_strict in (("Minimum", above, strict[0]), ("Maximum", below, strict[1]))
+               if end is True and not is_strict]  # fmt: skip
     ranges = [
-        ("minimum, maximum", "{0}", options.get("minimum"), options.get("maximum"), False),
-        ("exclusiveMinimum, exclusiveMaximum", "{0}", _number(above), _number(below), True),
-        ("minLength, maxLength", "length({0})", options.get("minLength"), options.get("maxLength"), False),
+        ("minimum, maximum", "{0}", low, high, strict),
+        ("exclusiveMinimum, exclusiveMaximum", "{0}", _number(above), _number(below), (True, True)),
+        ("minLength, maxLength", "length({0})", options.get("minLength"), options.get("maxLength"), (False, False)),
     ]
-    for words, term, low, high, strict in ranges:
-        if low is not None or high is not None:
-            write = partial(_limit, column, term, low, high, strict)
+    for words, term, first, last, is_strict in ranges:
+        if first is not None or last is not None:
+            write = partial(_limit, column, term, first, last, is_strict)
             table.take(write, f"{column}: {words}", Options(None))
+    for key in no_ends:
+        table.leave(f"{column}: exclusive{key}", f"there is no {key.lower()} that it could leave out")
     if options.get("pattern") is not None:
         write = partial(_pattern, column, options.get("pattern"))
         table.take(write, f"{column}: pattern", Options(None))
@@ -221,9 +231,9 @@ def _pattern(column: str, pattern: object) -> str:
     return checked(regex(column_name(column), pattern))
 
 
-def _limit(column: str, term: str, low: object, high: object, strict: bool) -> str:
+def _limit(column: str, term: str, low: object, high: object, strict: tuple[bool, bool]) -> str:
     name = column_name(column)
-    return checked(between(term.replace("{0}", name), low, high, strict_low=strict, strict_high=strict))
+    return checked(between(term.replace("{0}", name), low, high, strict_low=strict[0], strict_high=strict[1]))
 
 
 def _number(value: object) -> object:
