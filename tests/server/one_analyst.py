@@ -5,16 +5,19 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import multiprocessing
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 from server_site import Server
 from wire_client import EndedError, Wire, bind, describe, packed, parse
 
-__all__ = ["ATTACKS", "Waits", "attacked", "resident", "rows_of"]
+__all__ = ["ATTACKS", "Waits", "attacked", "resident", "rows_of", "table_of_waits"]
 
 BINDS = 80
 
@@ -27,40 +30,53 @@ def rows_of(power: int, column: str = "1 AS n") -> str:
 
 def logged_in(server: Server, name: str = "ann") -> Wire:
     wire = Wire(server.postgres_port, seconds=300)
+    if server.url.startswith("https"):
+        wire.encrypt()
     assert wire.log_in(name, server.site.tokens[name])[-1] == (b"Z", b"I")
     return wire
 
 
-def on_wires(many: int, ask: Callable[[Wire], object]) -> Callable[[Server], None]:
-    def attack(server: Server) -> None:
+@dataclass(frozen=True)
+class Attack:
+    """What one analyst asks on each of `many` connections at once: `ask` opens one, and asks once."""
+
+    many: int
+    ask: Callable[[Server], object]
+
+    def __call__(self, server: Server) -> None:
+        self.on(server, self.many, lambda: False)
+
+    def on(self, server: Server, many: int, goes_on: Callable[[], bool]) -> None:
+        """Ask on many connections, and again, each on a new one, as long as `goes_on`."""
+
         def one() -> None:
-            with contextlib.suppress(OSError, EndedError), logged_in(server) as wire:
-                ask(wire)
+            self.ask(server)
+            while goes_on():
+                self.ask(server)
 
-        threads = [threading.Thread(target=one) for _ in range(many)]
+        threads = [threading.Thread(target=one, daemon=True) for _ in range(many)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
 
-    return attack
+
+def on_wires(many: int, ask: Callable[[Wire], object]) -> Attack:
+    def asked(server: Server) -> None:
+        with contextlib.suppress(OSError, EndedError, AssertionError), logged_in(server) as wire:
+            ask(wire)
+
+    return Attack(many, asked)
 
 
-def over_http(many: int, ask: Callable[[Server], object]) -> Callable[[Server], None]:
-    def attack(server: Server) -> None:
-        threads = [threading.Thread(target=ask, args=(server,)) for _ in range(many)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
-    return attack
+def over_http(many: int, ask: Callable[[Server], object]) -> Attack:
+    return Attack(many, ask)
 
 
 def posted(path: str, content: bytes) -> Callable[[Server], object]:
     def ask(server: Server) -> None:
         headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
-        with server.client("ann", timeout=300) as client:
+        with contextlib.suppress(httpx.HTTPError), server.client("ann", timeout=300) as client:
             client.post(path, content=content, headers=headers)
 
     return ask
@@ -97,7 +113,7 @@ WIDE = ",".join(f"{number} AS a{number}" for number in range(1, 3_300))
 LONGEST = 128 << 10
 PAIRS = rows_of(13, "1 AS n, 'some text' AS t")
 
-ATTACKS: Mapping[str, Callable[[Server], None]] = {
+ATTACKS: Mapping[str, Attack] = {
     "parse": on_wires(6, sums),
     "bind": on_wires(1, binds),
     "split": on_wires(2, lambda wire: wire.query("a;" * (LONGEST // 2 - 4))),
@@ -200,6 +216,39 @@ class Waits:
         shown = (f"{kind} p50 {self.median(kind):.3f} worst {self.worst(kind):.3f} ({len(self.times[kind])})"
                  for kind in self._kinds)  # fmt: skip
         return ", ".join(shown)
+
+
+EVERY = 60  # connections: four fewer than one address may have, for those who are measured
+
+
+@contextlib.contextmanager
+def besieged(server: Server, kind: str) -> Iterator[None]:
+    """Attack in a process of its own on every connection while the block lasts; then all of them are cut."""
+    process = multiprocessing.get_context("fork").Process(
+        target=lambda: ATTACKS[kind].on(server, EVERY, lambda: True), daemon=True
+    )
+    process.start()
+    try:
+        yield
+    finally:
+        process.kill()
+        process.join()
+
+
+def table_of_waits(server: Server, attacks: Iterable[str], seconds: float) -> Iterator[tuple[str, list[Waits]]]:
+    """Give for each kind of attack what others wait for before, during and after it, each for so many seconds."""
+    with Waits(server, "health select release mcp").asking():
+        time.sleep(1)  # the first of each kind loads what it needs
+    for kind in attacks:
+        found = []
+        for phase in ("before", "during", "after"):
+            waits = Waits(server, "health select release mcp")
+            with besieged(server, kind) if phase == "during" else contextlib.nullcontext():
+                time.sleep(0.5)  # until connections are there, and gone
+                with waits.asking():
+                    time.sleep(seconds)
+            found.append(waits)
+        yield kind, found
 
 
 def attacked(server: Server, kind: str, kinds: str = "health select") -> tuple[Waits, float]:

@@ -215,7 +215,13 @@ class Server:
     def client(self, name: str | None = None, *, token: str | None = None, timeout: float = 120) -> httpx.Client:
         token = self.site.tokens[name] if name is not None else token
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        made = httpx.Client(base_url=self.url, headers=headers, timeout=timeout, trust_env=False)
+        made = httpx.Client(
+            base_url=self.url,
+            headers=headers,
+            timeout=timeout,
+            trust_env=False,
+            verify=not self.url.startswith("https"),
+        )
         self._clients.append(made)
         return made
 

@@ -94,11 +94,12 @@ def test_a_newcomer_logs_in_by_tls_in_a_flood(begin: Callable[[socket.socket], N
     assert in_one_of_three(in_a_flood, 3 * alone + 1)
 
 
-def checked(server: Server, key: str) -> httpx.Response | None:
-    """Ask for the suite; None where the server was killed meanwhile."""
+def checked(server: Server, key: str, kind: str = "kept") -> httpx.Response | None:
+    """Ask for the suite, the kept one or for a run of one's own; None where the server was killed meanwhile."""
+    asked = {"suite": "nightly"} if kind == "kept" else {"suite": "nightly", "epsilon": 1}
     try:
         with server.client("ann") as client:
-            return client.post("/v1/check", json={"suite": "nightly"}, headers={"Idempotency-Key": key})
+            return client.post("/v1/check", json=asked, headers={"Idempotency-Key": key})
     except httpx.HTTPError:
         return None
 
@@ -146,3 +147,69 @@ def test_kept_suites_go_on_after_kills(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_kept_suites_go_on_after_many_kills(tmp_path: Path) -> None:
     assert killed_between_verdicts(make_site(tmp_path, epsilon=50), 40, 2) > 5
+
+
+# Of a run of a suite that is not kept, and of a kept one, whose debit and secret the owner has made before.
+OPENING = ("asked", "begun", "secret written", "inserted", "reserved")
+RUNNING = ("level drawn", "level written", "level recorded", "ending", "end written", "ended")
+STEPS = (
+    *(("own", step, 1) for step in (*OPENING, *RUNNING, "secret overwritten")),
+    *(("kept", step, times) for step in RUNNING for times in (1, 2)),
+)
+
+
+def killed_at(folder: Path, kind: str, step: str, times: int) -> bool:
+    """Kill a server at a step of a run; return whether it got there. Afterwards the run goes on, with one debit."""
+    site = make_site(folder, epsilon=50)
+    if kind == "kept":
+        keep(site)
+    before = site.spent()
+    Server.command, usual = (str(Path(__file__).with_name("killed_server.py")), step, str(times)), Server.command
+    try:
+        with Server(site) as server:
+            found = checked(server, "one", kind)
+            is_cut = found is None
+            if not is_cut:
+                server.kill()
+    finally:
+        Server.command = usual
+    with Ledger.open(site.ledger) as ledger:
+        begun = {entry.run_id: entry.answered for entry in ledger.history()}
+    with Server(site) as server:
+        with server.client("ann") as client:
+            told = client.get("/v1/history").json()["releases"]
+            # What was not ended is told as that: neither verdicts nor levels.
+            assert all(one["answered"] or not one.get("answer") for one in told), told
+        answer = checked(server, "one", kind)
+        assert answer is not None
+        assert answer.status_code == 200, answer.text
+        rows = answer.json()["rows"]
+        for _ in range(2):
+            assert checked(server, "one", kind).json()["rows"] == rows
+        if found is not None:
+            assert found.json()["rows"] == rows
+    if kind == "kept":
+        assert site.spent() == before  # runs of a kept suite cost nothing
+    else:  # what no failure took is given back at the end
+        assert before < site.spent() <= before + 1
+    with Ledger.open(site.ledger) as ledger:
+        runs = [entry.run_id for entry in ledger.history()]
+        assert len(runs) == 1
+        assert {*begun} <= {*runs}
+        for suite in ledger.suites():
+            assert suite.left >= 0
+            assert suite.spent + suite.left <= suite.reserved
+    return is_cut
+
+
+@pytest.mark.parametrize(
+    ("kind", "step", "times"),
+    [
+        pytest.param("own", "level written", 1, marks=pytest.mark.heavy(family="long")),
+        ("kept", "level recorded", 1),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in STEPS),
+    ],
+)
+def test_a_run_goes_on_after_a_kill_at_each_step(kind: str, step: str, times: int, tmp_path: Path) -> None:
+    is_cut = killed_at(tmp_path, kind, step, times)
+    assert is_cut or times > 1, "the step was not reached"

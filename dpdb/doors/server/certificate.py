@@ -77,6 +77,7 @@ def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_RENEGOTIATION  # each costs the server a handshake; newer OpenSSL refuses by itself
     for path in (certificate, key):
         refuse_named_pipe(path, "certificate and key")
         with usable(path, "cannot be read: "):
