@@ -212,16 +212,14 @@ class Server:
                 own += sum(int(field) for field in other[11:15])
         return own / os.sysconf("SC_CLK_TCK")
 
-    def client(self, name: str | None = None, *, token: str | None = None, timeout: float = 120) -> httpx.Client:
+    def client(
+        self, name: str | None = None, *, token: str | None = None, timeout: float = 120, address: str | None = None
+    ) -> httpx.Client:
         token = self.site.tokens[name] if name is not None else token
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        made = httpx.Client(
-            base_url=self.url,
-            headers=headers,
-            timeout=timeout,
-            trust_env=False,
-            verify=not self.url.startswith("https"),
-        )
+        verified = not self.url.startswith("https")
+        transport = httpx.HTTPTransport(verify=verified, local_address=address, trust_env=False)
+        made = httpx.Client(base_url=self.url, headers=headers, timeout=timeout, trust_env=False, transport=transport)
         self._clients.append(made)
         return made
 

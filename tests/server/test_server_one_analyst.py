@@ -113,7 +113,7 @@ def besieged_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.Tem
 def test_others_are_answered_beside_every_connection_of_one(
     attacks: Sequence[str], seconds: float, besieged_server: Server
 ) -> None:
-    """The table of issue 45, with and without TLS: one analyst sends each kind on 60 connections without a pause.
+    """The table of issue 45, with and without TLS: one analyst sends each kind on 64 connections without a pause.
 
     Its figures are of a machine that is shared with the attacker's own process: seconds are told, and what nobody
     may reach is five times the longest wait beside an idle server and half a second.

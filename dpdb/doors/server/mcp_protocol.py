@@ -8,7 +8,6 @@ desk of a server's configuration.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 import threading
@@ -27,7 +26,7 @@ from dpdb.doors.server.configuration import Configuration
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.exchange import MOST_BODY, Asker
 from dpdb.doors.server.mcp_tools import INSTRUCTIONS, TOOLS, Tools
-from dpdb.doors.server.pieces import json_bytes
+from dpdb.doors.server.pieces import json_bytes, read_json
 from dpdb.errors import OWNER_LOG, ParameterError, tell_owner
 
 _MOST_ID = 1_000
@@ -67,9 +66,9 @@ def invalid_request(content: str | bytes) -> bytes | None:
     The package `mcp` takes a request whose id is no text or whole number for a notification, which nobody answers.
     """
     try:
-        found = json.loads(content, parse_int=lambda digits: int(digits[: _MOST_ID + 1]))
+        found = read_json(content, lambda digits: int(digits[: _MOST_ID + 1]))
     except (ValueError, RecursionError):
-        return _error(types.PARSE_ERROR, "Parse error: a message is JSON")
+        return _error(types.PARSE_ERROR, "Parse error: a message is JSON, each key of an object once")
     if isinstance(found, list):
         return _error(types.INVALID_REQUEST, "Invalid Request: several messages in a list are not taken: send one")
     if _has_many_parts(found):

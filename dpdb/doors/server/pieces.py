@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -52,6 +52,38 @@ def python_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
     for start in range(0, len(array), _VALUES):
         values += array.slice(start, _VALUES).to_pylist()
     return values
+
+
+def read_json(content: str | bytes, parse_int: Callable[[str], int] = int) -> Any:
+    """Read JSON in which each key of an object stands once and numbers are finite.
+
+    Of two equal keys programs on the way may take the first, and Python the last: what one has looked at is another's
+    request.
+
+    Raises
+    ------
+    ValueError, RecursionError
+        It is not such.
+    """
+    return json.loads(
+        content, object_pairs_hook=_once, parse_constant=_refused, parse_float=_finite, parse_int=parse_int
+    )
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("an object has a key twice")
+    return found
+
+
+def _refused(word: str) -> float:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refused(text)
 
 
 def json_text(found: object) -> str:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-import json
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,7 +38,7 @@ from dpdb.doors.server.exchange import (
     checked_fields,
 )
 from dpdb.doors.server.http.openapi import ANSWER, ARROW, MANY, PLAN, ApiRoute, answer_of, openapi_document
-from dpdb.doors.server.pieces import arrow_stream, json_bytes, together
+from dpdb.doors.server.pieces import arrow_stream, json_bytes, read_json, together
 from dpdb.doors.server.receipts import SignedReceipt
 from dpdb.doors.server.refusals import FAILED, NOT_FOUND, UNAUTHORIZED, UNREADABLE, Refusal
 from dpdb.doors.sql import AskedErrors
@@ -108,7 +107,8 @@ class _Served:
 
     async def _answered(self, route: ApiRoute, request: Request) -> Response:
         address = request.client.host if request.client is not None else "?"
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        given = request.headers.getlist("authorization")  # of two, another program may have looked at the other
+        scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
         analyst = await self.desk.holder(token.strip()) if scheme.lower() == "bearer" and token else None
         if analyst is None:
             if token and not self.desk.directory.is_readable:
@@ -160,12 +160,18 @@ class _Call(NamedTuple):
     @property
     def run_id(self) -> str | None:
         """The run that the request names."""
-        return self.request.headers.get("idempotency-key")
+        return self._only("Idempotency-Key")
 
     @property
     def seen(self) -> str | None:
         """What the request says that an earlier receipt has shown."""
-        return self.request.headers.get("if-receipt")
+        return self._only("If-Receipt")
+
+    def _only(self, name: str) -> str | None:
+        given = self.request.headers.getlist(name)
+        if len(given) > 1:
+            raise RefusedError(Refusal("bad_request", f"{name} is given twice: send one"))
+        return given[0] if given else None
 
 
 async def _run(call: _Call) -> Response:
@@ -286,9 +292,10 @@ def _page(page: Page) -> Callable[[Request], Awaitable[Response]]:
 def _fields(content: bytes, known: Mapping[str, Any], needed: Sequence[str]) -> dict[str, Any]:
     """Read a JSON object whose keys are known, each of its type; `needed` must be there."""
     try:
-        found = json.loads(content)
+        found = read_json(content)
     except (ValueError, RecursionError):
-        raise RefusedError(Refusal("bad_request", "the body is not JSON")) from None
+        words = "the body is not JSON with finite numbers, each key of an object once"
+        raise RefusedError(Refusal("bad_request", words)) from None
     return checked_fields(found, known, *needed)
 
 
