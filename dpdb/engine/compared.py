@@ -25,7 +25,7 @@ from dpdb.engine.sql.comparison import common_type, is_known, typing_advice
 from dpdb.engine.sql.input_rows import typed_rows
 from dpdb.engine.sql.where import resolve_column
 from dpdb.errors import ParameterError
-from dpdb.predicates import MOMENTS, ZONED, ZONED_NANOSECONDS, in_type, type_words
+from dpdb.predicates import MOMENTS, ZONED, ZONED_NANOSECONDS, equality_type, in_type, type_words
 from dpdb.schema import Column, TableSchema
 
 if TYPE_CHECKING:
@@ -209,7 +209,8 @@ def _pair(left: TableSchema, right: TableSchema, name: str, what: str) -> Compar
             raise ParameterError(f"{what}: {each.name!r} has type {each.declared_type}, {why}; {advice}")
     assert one.type is not None
     assert other.type is not None
-    kind = _exact_type(one.type, other.type)
+    kinds = one.type, other.type
+    kind = _exact_type(*kinds)
     if kind is None:
         untyped = next(((side, each) for side, each in (("left", one), ("right", other)) if each.is_untyped), None)
         remedy = "give both one type"
@@ -219,10 +220,19 @@ def _pair(left: TableSchema, right: TableSchema, name: str, what: str) -> Compar
             remedy = advised.replace("(csv_schema=", f"({side}_csv_schema=")
         raise ParameterError(
             f"{what}: {name!r} is {type_words(one.type)} on the left and {type_words(other.type)} on the right, which "
-            f"are not compared, because not all of their values have exact counterparts ('1' is not 1); {remedy}, or "
+            f"are not compared, because not all of their values have exact counterparts{_such_as(kinds)}; {remedy}, or "
             f"{advice}"
         )
     return ComparedColumn(one, other, kind)
+
+
+def _such_as(kinds: tuple[str, str]) -> str:
+    """Name values of two types that a cast would take for one another."""
+    if any(equality_type(kind) == "VARCHAR" for kind in kinds):
+        return " ('1' is not 1)"
+    if all(kind in MOMENTS for kind in kinds):
+        return " (a time without a zone is another moment in each zone)"
+    return " (as DOUBLE 2^53 + 1 is 2^53)" if common_type(*kinds) == "DOUBLE" else ""
 
 
 def _exact_type(one: str, other: str) -> str | None:

@@ -215,6 +215,16 @@ def test_untyped_text_is_text_and_is_refused_beside_numbers_with_the_remedy(tmp_
         assert [release.value for release in dpdb.compare(text, text, "id", 5)] == [0, 0, 0]
 
 
+@pytest.mark.parametrize(("one", "other", "words"), [
+    ("VARCHAR", "BIGINT", "'1' is not 1"), ("BIGINT", "DOUBLE", "as DOUBLE 2^53 + 1 is 2^53"),
+    ("TIMESTAMP", "TIMESTAMPTZ", "in each zone"), ("DECIMAL(38,20)", "BIGINT", "as DOUBLE"),
+])  # fmt: skip
+def test_the_refusal_names_values_that_would_be_mistaken(one: str, other: str, words: str) -> None:
+    with pytest.raises(ParameterError) as refused:
+        compared(f"SELECT 1 AS k, NULL::{one} AS v", f"SELECT 1 AS k, NULL::{other} AS v")
+    assert words in str(refused.value)
+
+
 def test_columns_are_named_once_and_exist_on_both_sides() -> None:
     left, right = "SELECT 1 AS k, 2 AS a, 3 AS b", "SELECT 1 AS K, 5 AS a, 7 AS c"
     assert compared(left, right) == [0, 0, 1]  # b and c have no counterpart

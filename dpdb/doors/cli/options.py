@@ -7,7 +7,7 @@ import csv
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -18,7 +18,7 @@ from dpdb.measures import NAMES
 from dpdb.settings import LIMITS, SETTINGS, Setting
 
 if TYPE_CHECKING:
-    from dpdb.release import Gate
+    from dpdb.release import Gate, Release
 
 _Command = Callable[[argparse.Namespace], int | None]
 _SHAPE = ("constraints", "table", "csv_schema", "delimiter")
@@ -481,6 +481,35 @@ def named_files(option: str, given: Iterable[str], *, needs_file: bool = True) -
     return read
 
 
+def gate_options(parser: Parser) -> None:
+    """Add the options that compare released numbers with thresholds."""
+    for option, what in (("--fail-above", "exit with code 1"), ("--warn-above", "say so")):
+        text = f"{what} if the released value of MEASURE is above X; may be repeated"
+        parser.add_repeated(option, metavar="MEASURE=X", harmless=True, help=text)
+    parser.add_argument(
+        "--gate",
+        choices=["bounds", "value"],
+        default="bounds",
+        help="what --fail-above compares: with bounds only an upper bound within X passes, else exit code 5 (bounds)",
+    )
+
+
+_MISSED = ("failed", "not shown")
+
+
+def gate_code(releases: Sequence[Release], gates: Sequence[Gate]) -> int:
+    """Say which gates releases miss, and return the exit code."""
+    if not gates:
+        return 0
+    from dpdb.release import check_gates
+
+    missed = [result for result in check_gates(releases, gates) if not result.passed]
+    for result in missed:
+        say(str(result))
+    failed, unsure = (any(result.outcome == word for result in missed if not result.warns) for word in _MISSED)
+    return 1 if failed else 5 if unsure else 0
+
+
 def thresholds(options: argparse.Namespace, measures: tuple[str, ...]) -> list[Gate]:
     """Read every `--fail-above MEASURE=X` and `--warn-above`; the measure must be among those released."""
     stated = [("--fail-above", text, False) for text in options.fail_above]
@@ -496,7 +525,7 @@ def thresholds(options: argparse.Namespace, measures: tuple[str, ...]) -> list[G
             threshold = real(limit)
         except argparse.ArgumentTypeError:
             raise ParameterError(f"{option} {text!r}: expected MEASURE=NUMBER") from None
-        by_value = options.gate == "value"
+        by_value, rate = options.gate == "value", getattr(options, "rate", False)
         place = f"{option} {text!r}"
-        read.append(parse_gate(name, threshold, measures, place, rate=options.rate, warns=warns, by_value=by_value))
+        read.append(parse_gate(name, threshold, measures, place, rate=rate, warns=warns, by_value=by_value))
     return read

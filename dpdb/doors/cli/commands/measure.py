@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpdb.doors.cli.answers import AnswerOutput
 from dpdb.doors.cli.options import (
     command,
+    gate_code,
+    gate_options,
     limit_options,
     output_option,
     release_options,
@@ -19,10 +20,6 @@ from dpdb.doors.cli.options import (
 )
 from dpdb.doors.cli.streams import say
 
-if TYPE_CHECKING:
-    from dpdb.release import Gate, Release
-
-_MISSED = ("failed", "not shown")
 _STEPS = 5  # opening, reading, ranking, joining, drawing; more of a table in another engine
 
 
@@ -35,15 +32,7 @@ def add_measure(commands: Any) -> None:
     release_options(parser)
     limit_options(parser)
     spending_options(parser)
-    for option, what in (("--fail-above", "exit with code 1"), ("--warn-above", "say so")):
-        text = f"{what} if the released value of MEASURE is above X; may be repeated"
-        parser.add_repeated(option, metavar="MEASURE=X", harmless=True, help=text)
-    parser.add_argument(
-        "--gate",
-        choices=["bounds", "value"],
-        default="bounds",
-        help="what --fail-above compares: with bounds only an upper bound within X passes, else exit code 5 (bounds)",
-    )
+    gate_options(parser)
     words_options(parser)
     output_option(parser)
 
@@ -65,17 +54,5 @@ def run(options: argparse.Namespace) -> int:
         try:
             output.show(releases_text(releases, options.format, options.verbose), releases)
         finally:
-            code = _gate(releases, gates)
+            code = gate_code(releases, gates)
         return code
-
-
-def _gate(releases: Sequence[Release], gates: Sequence[Gate]) -> int:
-    if not gates:
-        return 0
-    from dpdb.release import check_gates
-
-    missed = [result for result in check_gates(releases, gates) if not result.passed]
-    for result in missed:
-        say(str(result))
-    failed, unsure = (any(result.outcome == word for result in missed if not result.warns) for word in _MISSED)
-    return 1 if failed else 5 if unsure else 0

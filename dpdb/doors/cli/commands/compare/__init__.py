@@ -11,11 +11,14 @@ from dpdb.doors.cli.options import (
     command,
     csv_line,
     csv_schema,
+    gate_code,
+    gate_options,
     given,
     limit_options,
     output_option,
     setting_options,
     table_settings,
+    thresholds,
     who_option,
     words_options,
 )
@@ -55,6 +58,7 @@ def add_compare(commands: Any) -> None:
             )
         parser.add_argument(f"--{side}-ledger", metavar="FILE", help=f"durable budget of the {side} table")
     _spending_options(parser)
+    gate_options(parser)
     limit_options(parser)
     words_options(parser)
     output_option(parser)
@@ -66,17 +70,24 @@ def _spending_options(parser: Parser) -> None:
     parser.add_argument("--label", metavar="TEXT", help="a word for the ledgers' history")
 
 
-def run(options: argparse.Namespace) -> None:
-    """Print what was released, or with `--dry-run` what can be told."""
+def run(options: argparse.Namespace) -> int:
+    """Print what was released and compare it with the gates, or with `--dry-run` print what can be told."""
     from dpdb.doors.cli.texts import releases_text
+    from dpdb.measures import COMPARED
 
+    gates = thresholds(options, COMPARED)
     ledger = options.left_ledger or options.right_ledger
     with AnswerOutput(options.out, ledger, warn=False) as output:
         found = _found(options)
-        if found is not None:
+        if found is None:
+            return 0
+        try:
             output.show(releases_text(found, options.format, options.verbose), found)
+        finally:
+            code = gate_code(found, gates)
             if not options.quiet and None in {options.left_ledger, options.right_ledger}:
                 say("a table without a ledger: nothing adds up what this command and others spend on it")
+        return code
 
 
 def _found(options: argparse.Namespace) -> Releases | None:
