@@ -74,8 +74,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.engine.sql.where": "WherePredicate comparable_column unit_column",
         "dpdb.engine.table": "BoundTable LocalEngine LocalTable described own_database",
         "dpdb.engine.table_spec": (
-            "LIMITS MachineLimits ProtectedChange PublicSizes SETTINGS Setting SettingKind "
-            "TableSettings TableSpec with_settings"
+            "LIMITS MachineLimits ProtectedChange PublicSizes SETTINGS TableSettings TableSpec with_settings"
         ),
         "dpdb.engine.unit_rows": (
             "ChildKey child_key kept_children kept_children_sql kept_rows kept_rows_sql limited_keys"
@@ -203,14 +202,14 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.receipts.witness": "WitnessFile read_checkpoints",
     },
     "dpdb.reconciliation": {
-        "dpdb.reconciliation.ask": "ComparisonAsk",
+        "dpdb.reconciliation.ask": "ASKED ComparisonAsk",
         "dpdb.reconciliation.at_once": "compare opened_side",
         "dpdb.reconciliation.prepare": "PreparedComparison prepare_comparison run_comparison",
     },
     "dpdb.release": {
         "dpdb.release.account": "AnswerRun Budget SuiteLevel SuiteRun as_budget new_run_id",
         "dpdb.release.ask": (
-            "Ask COUNT COUNT_OPTIONS Epsilon Key Kind MEASURE_OPTIONS OPTIONS PublicTheta "
+            "Ask COUNT COUNT_OPTIONS Epsilon Key MEASURE_OPTIONS OPTIONS PublicTheta "
             "checked_keys parse_confidence parse_share refuse_unpriced"
         ),
         "dpdb.release.conflict_graph": "by_rule_offer load_kernels",
@@ -246,10 +245,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.rules.linting": "Finding lint",
     },
     "dpdb.settings": {
-        "dpdb.engine": (
-            "LIMITS NESTED_LOOP_ROWS Progress SETTINGS Setting SettingKind TableSettings "
-            "TableSpec no_progress with_settings"
-        ),
+        "dpdb.engine": ("LIMITS NESTED_LOOP_ROWS Progress SETTINGS TableSettings TableSpec no_progress with_settings"),
         "dpdb.opening": "has_tables is_remote",
         "dpdb.sources": "column_definition is_address refuse_url",
     },
@@ -272,6 +268,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         ),
     },
     "dpdb.suites": {
+        "dpdb.suites.ask": "RUN_OPTIONS SUITE_OPTIONS SuiteAsk",
         "dpdb.suites.bought": "BoughtRun bought_words",
         "dpdb.suites.check": "CheckRun check_columns run_check",
         "dpdb.suites.mechanism.bounds": "Verdict bound_of_quiet size_of_failure verdicts",
@@ -284,7 +281,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
             "Numbers deciding_words epsilon_for numbers_instead plan_words planned_words surely_found unsure_rows"
         ),
         "dpdb.suites.prepare": "prepare_check",
-        "dpdb.suites.registered": "RegisteredSuite SuiteAsk SuiteOnTable dated_suite register_suite rules_of",
+        "dpdb.suites.registered": "RegisteredSuite SuiteOnTable dated_suite register_suite rules_of",
         "dpdb.suites.result": (
             "COVER CheckResult SCHEMA_WORDS WHERE_IT_IS capped_words check_words cost_words "
             "counts_words how_many kept_words limit_words not_shown_words populations spoken "

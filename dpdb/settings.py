@@ -16,8 +16,6 @@ if TYPE_CHECKING:
         NESTED_LOOP_ROWS as NESTED_LOOP_ROWS,
         SETTINGS as SETTINGS,
         Progress as Progress,
-        Setting as Setting,
-        SettingKind as SettingKind,
         TableSettings as TableSettings,
         TableSpec as TableSpec,
         no_progress as no_progress,

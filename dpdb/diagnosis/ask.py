@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
 from dpdb.errors import ParameterError
 from dpdb.names import check_name, folded, nearest_words
+from dpdb.options import Option, option, options_of, same_option
 from dpdb.privacy import parse_epsilon
-from dpdb.release import Epsilon, Key, checked_keys, parse_confidence, refuse_unpriced
+from dpdb.release import Ask, Epsilon, Key, checked_keys, parse_confidence, refuse_unpriced
 
 _MOST_COLUMNS = 20
 _MOST_SLICES = 10_000
@@ -28,12 +29,12 @@ class DiagnosisAsk:
 
     Attributes
     ----------
+    epsilon : number
+        Privacy cost of the whole answer; it has no default.
     by : str or list of str
         A column, or several, whose slices are compared.
     keys : sequence
         The public list of keys of that column; of several columns a list of lists, in their order.
-    epsilon : number
-        Privacy cost of the whole answer; it has no default.
     top : int
         How many slices to name.
     expected : str or number, optional
@@ -59,17 +60,29 @@ class DiagnosisAsk:
     function = "dp_diagnose"  # that asks for it
     several = True  # rows of the answer: one for each named slice
 
-    by: str | list[str] | tuple[str, ...] | None = None
-    keys: Sequence[Key] | Sequence[Sequence[Key]] | None = None
-    epsilon: Epsilon | None = None
-    top: int = 3
-    expected: str | float | Decimal | None = None
-    rules: bool = False
-    where: str | None = None
-    confidence: float = 0.95
-    run_id: str | None = None
-    label: str | None = None
-    measure: str = REPAIR
+    epsilon: Epsilon | None = option(None, "amount", "E", "privacy cost of all slices and rules together")
+    by: str | list[str] | tuple[str, ...] | None = option(
+        None, "columns", "COLUMN", "compare the slices of this column; repeatable"
+    )
+    keys: Sequence[Key] | Sequence[Sequence[Key]] | None = option(
+        None, "lists", "V,V", "the public list of its keys, as one line of CSV; one per --by"
+    )
+    measure: str = option(
+        REPAIR,
+        "text",
+        "M",
+        "compare by repair (rows to delete) or maximal_consistency (decisions to clean) (repair)",
+        is_harmless=True,
+    )
+    top: int = option(3, "whole", "K", "how many slices to name (3)")
+    expected: str | float | Decimal | None = option(
+        None, "share", "P", "a public share, as 1%: compare rows to delete beyond it, not all of them"
+    )
+    rules: bool = option(False, "flag", words="name the rule with the most of them, too")
+    where: str | None = option(None, "text", "SQL", "predicate that selects the rows that are looked at")
+    confidence: float = option(0.95, "number", "C", "of all bounds together (.95)", is_harmless=True)
+    run_id: str | None = same_option(Ask, "run_id")
+    label: str | None = same_option(Ask, "label")
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> DiagnosisAsk:
@@ -184,4 +197,4 @@ class DiagnosisAsk:
         return share
 
 
-ASKED: tuple[str, ...] = tuple(field.name for field in fields(DiagnosisAsk))
+ASKED: Mapping[str, Option] = options_of(DiagnosisAsk)

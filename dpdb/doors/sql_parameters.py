@@ -1,21 +1,38 @@
-"""Parameters of the functions in SQL: the options of an `Ask` under names that SQL can write, those of a `SuiteAsk`."""
+"""Parameters of the functions in SQL: the options of what is asked, under names that SQL can write."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from types import MappingProxyType
 from typing import Any
 
+from dpdb.diagnosis import ASKED
 from dpdb.errors import ParameterError
-from dpdb.release import COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, Kind
-from dpdb.suites import SuiteAsk
+from dpdb.options import Kind, Option
+from dpdb.release import COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS
+from dpdb.suites import SUITE_OPTIONS
 
-TABLE = "table_name"  # comes before the options
-# Options may be given without names in this order; others follow in the order of `Ask`.
-_ORDER = (
+TABLE = "table_name"  # comes before the options, but for a suite, which has its own
+MEASURE, COUNT, CHECK, DIAGNOSE = "dp_inconsistency", "dp_count", "dp_check", "dp_diagnose"
+# The options of each function.
+_ASKED: Mapping[str, Mapping[str, Option]] = {
+    MEASURE: {name: OPTIONS[name] for name in MEASURE_OPTIONS},
+    COUNT: {name: OPTIONS[name] for name in COUNT_OPTIONS},
+    CHECK: SUITE_OPTIONS,
+    DIAGNOSE: ASKED,
+}
+# Options may be given without names, and statements are written so: the order in which they came is kept, and what
+# comes later follows in the order of the fields.
+_RELEASE_ORDER = (
     "measure", "epsilon", "where", "by", "keys", "mechanism", "confidence", "max_degree", "run_id", "theta", "label",
+    "rate", "each_constraint", "rho",
 )  # fmt: skip
+_ORDER: Mapping[str, tuple[str, ...]] = {
+    MEASURE: _RELEASE_ORDER,
+    COUNT: _RELEASE_ORDER,
+    CHECK: ("suite",),
+    DIAGNOSE: ("by", "keys", "epsilon", "top", "expected", "rules", "where", "confidence", "run_id", "label"),
+}
 # What is released and what it costs, with the remedy where it is NULL.
 _NEVER_NULL = {
     "epsilon": "give a value: epsilon := 0.5",
@@ -25,55 +42,19 @@ _NEVER_NULL = {
 _SPELLED = {"where": "where_clause", "by": "by_column", "keys": "group_keys"}  # SQL has words of its own for these
 
 
-def _parameters(options: Iterable[str]) -> Mapping[str, str]:
-    own = {*options}
-    return MappingProxyType(
-        {_SPELLED.get(name, name): name for name in dict.fromkeys((*_ORDER, *OPTIONS)) if name in own}
-    )
+def _parameters(function: str) -> Mapping[str, str]:
+    own: Iterable[str] = dict.fromkeys((*_ORDER[function], *_ASKED[function]))
+    return {_SPELLED.get(name, name): name for name in own if name in _ASKED[function] or name == "suite"}
 
 
-# Of each function, the names of options by parameter, in order.
-PARAMETERS: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {"dp_inconsistency": _parameters(MEASURE_OPTIONS), "dp_count": _parameters(COUNT_OPTIONS)}
-)
-
-# Of `dp_check`, the fields of `SuiteAsk` by parameter, in their order; what releases have, too, is of the same kind.
-CHECK = "dp_check"
-CHECK_PARAMETERS: Mapping[str, str] = MappingProxyType(
-    {_SPELLED.get(option.name, option.name): option.name for option in fields(SuiteAsk)}
-)
-CHECK_KINDS: Mapping[str, Kind] = MappingProxyType(
-    {name: OPTIONS[name].metadata["kind"] if name in OPTIONS else "text" for name in CHECK_PARAMETERS.values()}
-    | {"within": "number", "sizes": "flag"}
-)
-
-# Of `dp_diagnose`, the fields of `DiagnosisAsk` by parameter; with their kinds here, so that few load its room.
-DIAGNOSE = "dp_diagnose"
-DIAGNOSE_KINDS: Mapping[str, Kind] = MappingProxyType(
-    {
-        "by": "columns",
-        "keys": "lists",
-        "epsilon": "amount",
-        "top": "whole",
-        "expected": "amount",
-        "rules": "flag",
-        "where": "text",
-        "confidence": "number",
-        "run_id": "text",
-        "label": "text",
-        "measure": "text",
-    }
-)
-DIAGNOSE_PARAMETERS: Mapping[str, str] = MappingProxyType({_SPELLED.get(name, name): name for name in DIAGNOSE_KINDS})
-
-
-# Of every function, the names of options by parameter, and the kinds of these options.
-FUNCTIONS: Mapping[str, Mapping[str, str]] = {**PARAMETERS, CHECK: CHECK_PARAMETERS, DIAGNOSE: DIAGNOSE_PARAMETERS}
+# Of every function, the names of options by parameter, in order; and the kinds of these options.
+FUNCTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType({name: _parameters(name) for name in _ASKED})
 KINDS: Mapping[str, Mapping[str, Kind]] = {
-    **{name: {one: OPTIONS[one].metadata["kind"] for one in options.values()} for name, options in PARAMETERS.items()},
-    CHECK: CHECK_KINDS,
-    DIAGNOSE: DIAGNOSE_KINDS,
+    function: {name: own[name].kind if name in own else "text" for name in FUNCTIONS[function].values()}
+    for function, own in _ASKED.items()
 }
+# What is spent, where nothing is by default.
+SPENT = tuple(name for name, kind in KINDS[MEASURE].items() if kind == "amount")
 
 
 def given_options(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -147,8 +147,6 @@ if TYPE_CHECKING:
         MachineLimits as MachineLimits,
         ProtectedChange as ProtectedChange,
         PublicSizes as PublicSizes,
-        Setting as Setting,
-        SettingKind as SettingKind,
         TableSettings as TableSettings,
         TableSpec as TableSpec,
         with_settings as with_settings,

@@ -10,61 +10,24 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from dpdb.errors import ParameterError
 from dpdb.names import nearest_words
+from dpdb.options import Option, option, options_of
 
 if TYPE_CHECKING:
     from dpdb.constraints import ConstraintsLike
     from dpdb.engine.parents.declared import DeclaredParent, ParentFiles, ParentsLike
     from dpdb.sources import SourceLike
 
-# How a setting is written; each door knows its own form of a kind (TOML values, words of a command line).
-SettingKind: TypeAlias = Literal["text", "character", "whole", "folder", "types", "parents", "constraints"]
 # Whether conflicts are counted without being listed where that is faster, or always in the table `conflict_edge`.
 EDGE_WAYS = ("auto", "table")
 # Rows are numbered with 32 bits; more would not fit a ledger's line or a query, and say no more.
 _MOST_ROWS = 2**32 - 1
-
-
-@dataclass(frozen=True)
-class Setting:
-    """How doors write a setting.
-
-    Attributes
-    ----------
-    kind : str
-    letter, words : str
-        What stands for the value in the help of a command, and the help itself.
-    key : str
-        Its name in files and, with dashes, on command lines; empty where that is its name in Python.
-    is_harmless : bool
-        Whether a settings file that was merely found may set it.
-    default : object
-        What it is if it is not given.
-    """
-
-    kind: SettingKind
-    letter: str
-    words: str
-    key: str = ""
-    is_harmless: bool = False
-    default: object = None
-
-
-def setting(default: object, kind: SettingKind, letter: str, words: str, **more: Any) -> Any:
-    """Return the field of a data class that is a setting.
-
-    Parameters
-    ----------
-    default, kind, letter, words, **more
-        Fields of `Setting`.
-    """
-    return field(default=default, metadata={"setting": Setting(kind, letter, words, default=default, **more)})
 
 
 def _is_count(value: object) -> bool:
@@ -100,10 +63,10 @@ class ProtectedChange:
         comes together with `rows_per_person` or `max_children`.
     """
 
-    rows_per_person: int = setting(1, "whole", "K", "at most K rows belong to one person (1)")
-    unit: str | None = setting(None, "text", "COLUMN", "protect each value of COLUMN with all its rows")
-    max_rows: int | None = setting(None, "whole", "K", "rows used of each value of the --unit column")
-    max_children: int | None = setting(
+    rows_per_person: int = option(1, "whole", "K", "at most K rows belong to one person (1)")
+    unit: str | None = option(None, "text", "COLUMN", "protect each value of COLUMN with all its rows")
+    max_rows: int | None = option(None, "whole", "K", "rows used of each value of the --unit column")
+    max_children: int | None = option(
         None,
         "whole",
         "K",
@@ -167,11 +130,11 @@ class PublicSizes:
         If a number is not a whole number of at least 1, or `max_group` above 2^32 - 1.
     """
 
-    row_bound: int | None = setting(None, "whole", "N", "public bound of the number of rows")
-    max_group: int | None = setting(
+    row_bound: int | None = option(None, "whole", "N", "public bound of the number of rows")
+    max_group: int | None = option(
         None, "whole", "N", "public bound of the rows that share a left-hand side; never checked"
     )
-    gather_rows: int | None = setting(
+    gather_rows: int | None = option(
         None, "whole", "N", "public guess of the rows in conflict that come from another engine; never checked"
     )
 
@@ -191,11 +154,11 @@ NO_SIZES = PublicSizes()
 class MachineLimits:
     """Limits of the private database, which checks them; see `Database`."""
 
-    memory_limit: str | None = setting(None, "text", "SIZE", "such as 1GB; more spills to disk")
-    temp_directory: str | Path | None = setting(
+    memory_limit: str | None = option(None, "text", "SIZE", "such as 1GB; more spills to disk")
+    temp_directory: str | Path | None = option(
         None, "folder", "DIR", "where a private directory for spilled data is made"
     )
-    threads: int | None = setting(None, "whole", "N", "of the database")
+    threads: int | None = option(None, "whole", "N", "of the database")
 
 
 NO_LIMITS = MachineLimits()
@@ -248,11 +211,11 @@ class TableSpec:
     """
 
     source: SourceLike | None
-    constraints: ConstraintsLike | None = setting(
+    constraints: ConstraintsLike | None = option(
         None, "constraints", "FILE_OR_TEXT", "may be repeated", is_harmless=True
     )
-    table: str | None = setting(None, "text", "T", "table or view of a database", is_harmless=True)
-    csv_schema: Mapping[str, str] | None = setting(
+    table: str | None = option(None, "text", "T", "table or view of a database", is_harmless=True)
+    csv_schema: Mapping[str, str] | None = option(
         None,
         "types",
         "COLS",
@@ -260,24 +223,24 @@ class TableSpec:
         key="schema",
         is_harmless=True,
     )
-    delimiter: str | None = setting(
+    delimiter: str | None = option(
         None, "character", "C", "of CSV text, such as ';' or tab (told by name and header line)", is_harmless=True
     )
-    public_parents: ParentsLike | None = setting(
+    public_parents: ParentsLike | None = option(
         None,
         "parents",
         "NAME[=FILE]",
         "a table that constraints look into (a IN NAME.b), whose rows everybody may know; "
         "without FILE a table of the DuckDB file; may be repeated",
     )
-    private_parents: ParentsLike | None = setting(
+    private_parents: ParentsLike | None = option(
         None,
         "parents",
         "NAME[=FILE]",
         "a table that constraints look into (a IN NAME.b), whose rows are protected, too; "
         "needs --unit or --max-children; without FILE a table of the DuckDB file; may be repeated",
     )
-    edges: str = setting(
+    edges: str = option(
         "auto", "text", "WAY", "auto, or table: list all conflicts in an edge table; the same numbers (auto)"
     )
     change: ProtectedChange = EVERY_ROW
@@ -376,19 +339,11 @@ class TableSettings(TypedDict, total=False):
 
 
 _GROUPS: Mapping[str, Any] = {"change": ProtectedChange, "sizes": PublicSizes, "limits": MachineLimits}
-
-
-def _settings_of(group: Any) -> dict[str, Setting]:
-    found = ((own, own.metadata.get("setting")) for own in fields(group))
-    return {own.name: replace(setting, key=setting.key or own.name) for own, setting in found if setting is not None}
-
-
-LIMITS: Mapping[str, Setting] = _settings_of(MachineLimits)
+_OF_GROUP: Mapping[Any, Mapping[str, Option]] = {group: options_of(group) for group in (TableSpec, *_GROUPS.values())}
+LIMITS: Mapping[str, Option] = _OF_GROUP[MachineLimits]
 
 # Every setting by its name in Python.
-SETTINGS: Mapping[str, Setting] = {
-    name: setting for group in (TableSpec, *_GROUPS.values()) for name, setting in _settings_of(group).items()
-}
+SETTINGS: Mapping[str, Option] = {name: one for own in _OF_GROUP.values() for name, one in own.items()}
 
 
 def with_settings(verb: Verb) -> Verb:
@@ -405,12 +360,12 @@ def with_settings(verb: Verb) -> Verb:
 
 
 def _taken(group: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: given[name] for name in _settings_of(group) if name in given}
+    return {name: given[name] for name in _OF_GROUP[group] if name in given}
 
 
 def _given(group: Any) -> list[tuple[str, Any]]:
     """Return the settings of a group that are texts or numbers and not left out."""
-    values = ((name, setting, getattr(group, name)) for name, setting in _settings_of(group).items())
+    values = ((name, setting, getattr(group, name)) for name, setting in _OF_GROUP[type(group)].items())
     return [
         (name, value) for name, setting, value in values
         if value != setting.default and isinstance(value, (str, int, Path)) and setting.kind != "constraints"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.reconciliation.ask import ComparisonAsk as ComparisonAsk
+    from dpdb.reconciliation.ask import ASKED as ASKED, ComparisonAsk as ComparisonAsk
     from dpdb.reconciliation.at_once import compare as compare, opened_side as opened_side
     from dpdb.reconciliation.prepare import (
         PreparedComparison as PreparedComparison,

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
         Ask as Ask,
         Epsilon as Epsilon,
         Key as Key,
-        Kind as Kind,
         PublicTheta as PublicTheta,
         checked_keys as checked_keys,
         parse_confidence as parse_confidence,

@@ -6,25 +6,24 @@ The public numbers among them (confidence, shares, thetas) are checked here, too
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, TypedDict, get_args
+from typing import Any, TypeAlias, TypedDict
 
 from dpdb.errors import ParameterError
-from dpdb.measures import MeasureName, measure_named, measures_named, refuse_rho
+from dpdb.measures import NAMES, MeasureName, measure_named, measures_named, refuse_rho
 from dpdb.names import check_name, nearest_words
+from dpdb.options import Option, option, options_of
 from dpdb.privacy import format_epsilon, format_rho, parse_epsilon, parse_rho
 
 Epsilon: TypeAlias = float | int | str | Decimal
 Key: TypeAlias = str | int | float | Decimal | bool  # the key of a group: a value of the `by` column
 Measure: TypeAlias = MeasureName
-# The kind of an option's value; each door has its own notation for it (TOML values, SQL literals).
-Kind: TypeAlias = Literal["text", "amount", "keys", "whole", "number", "flag", "columns", "lists"]
 
 COUNT = "count"
 _OF_MEASURES = ("mechanism", "max_degree", "rate", "each_constraint", "theta")
-_KIND: Mapping[Kind, Mapping[str, Kind]] = {kind: {"kind": kind} for kind in get_args(Kind)}
+_OF_RUNS = ("commands", "jobs")  # commands take it with the ledger; a job's runs have ids of their own
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,8 @@ class Ask:
         Privacy cost. The release is pure epsilon-DP for adding or removing one row (`rows_per_person` rows; one value
         of `unit` with all its rows; one row of the table or of a private parent). It has no default: None where `rho`
         is given.
+    rho : number or None
+        Cost of a count, or of maximal_consistency, with Gaussian noise instead, on a ledger of notion zcdp.
     where : str or None
         The slice: a predicate of the default-deny grammar. Both tuples of a conflict lie in the slice.
     by, keys : str and sequence, or None
@@ -67,8 +68,6 @@ class Ask:
     theta : int, PublicTheta or None
         Public threshold of the projection, stated without looking at the rows (an earlier release's is such a one):
         nothing is spent on choosing it, and releases at one theta can be compared (`Release.change`).
-    rho : number or None
-        Cost of a count, or of maximal_consistency, with Gaussian noise instead, on a ledger of notion zcdp.
     run_id : str or None
         Name of this run in the ledger: asked again, it gives the recorded answer and spends nothing.
     label : str or None
@@ -81,20 +80,38 @@ class Ask:
         each other, or no cost is given.
     """
 
-    measure: str = field(default="repair", metadata=_KIND["text"])
-    epsilon: Epsilon | None = field(default=None, metadata=_KIND["amount"])
-    where: str | None = field(default=None, metadata=_KIND["text"])
-    by: str | None = field(default=None, metadata=_KIND["text"])
-    keys: Sequence[Key] | None = field(default=None, metadata=_KIND["keys"])
-    mechanism: str | None = field(default=None, metadata=_KIND["text"])
-    max_degree: int | None = field(default=None, metadata=_KIND["whole"])
-    confidence: float = field(default=0.95, metadata=_KIND["number"])
-    rate: bool = field(default=False, metadata=_KIND["flag"])
-    each_constraint: bool = field(default=False, metadata=_KIND["flag"])
-    theta: int | PublicTheta | None = field(default=None, metadata=_KIND["whole"])
-    rho: Epsilon | None = field(default=None, metadata=_KIND["amount"])
-    run_id: str | None = field(default=None, metadata=_KIND["text"])
-    label: str | None = field(default=None, metadata=_KIND["text"])
+    measure: str = option(
+        "repair", "text", "M", f"{', '.join(NAMES)}, or all, for three that share epsilon (repair)", is_harmless=True
+    )
+    epsilon: Epsilon | None = option(None, "amount", "E", "privacy cost, in total")
+    rho: Epsilon | None = option(
+        None,
+        "amount",
+        "R",
+        "of a count or maximal_consistency: cost of Gaussian noise instead, on a ledger of notion zcdp",
+    )
+    where: str | None = option(None, "text", "SQL", "predicate that selects the slice")
+    by: str | None = option(None, "text", "COLUMN", "one slice per key of this column, charged once")
+    keys: Sequence[Key] | None = option(None, "keys", "V,V", "the public list of keys, as one line of CSV")
+    confidence: float = option(0.95, "number", "C", "of the bounds (.95)", is_harmless=True)
+    mechanism: str | None = option(
+        None, "text", "NAME", "another mechanism than the measure's default", is_harmless=True
+    )
+    rate: bool = option(
+        False,
+        "flag",
+        words="as a share of the rows, if it has one: 5% of epsilon counts the rows",
+        is_harmless=True,
+    )
+    each_constraint: bool = option(
+        False, "flag", words="measure every constraint alone; epsilon is the total, in equal parts", is_harmless=True
+    )
+    max_degree: int | None = option(None, "whole", "N", "public bound of conflicts per row")
+    theta: int | PublicTheta | None = option(None, "whole", "N", "public threshold of the projection; not chosen then")
+    run_id: str | None = option(
+        None, "text", "ID", "name of this run: asked again, the ledger gives its answer", not_in=_OF_RUNS
+    )
+    label: str | None = option(None, "text", "TEXT", "a word for the ledger's history", not_in=("commands",))
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Ask:
@@ -232,8 +249,8 @@ def checked_keys(by: object, keys: object) -> tuple[Key, ...] | None:
     return tuple(keys)
 
 
-# The fields by name; `metadata["kind"]` is the kind of a field's value.
-OPTIONS: Mapping[str, Field[Any]] = {option.name: option for option in fields(Ask)}
+# What doors derive their options from, by name.
+OPTIONS: Mapping[str, Option] = options_of(Ask)
 # Names of the options of `dp_inconsistency` and of `dp_count`.
 MEASURE_OPTIONS = tuple(OPTIONS)
 COUNT_OPTIONS = tuple(name for name in OPTIONS if name not in {"measure", *_OF_MEASURES})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
+    from dpdb.suites.ask import RUN_OPTIONS as RUN_OPTIONS, SUITE_OPTIONS as SUITE_OPTIONS, SuiteAsk as SuiteAsk
     from dpdb.suites.bought import BoughtRun as BoughtRun, bought_words as bought_words
     from dpdb.suites.check import CheckRun as CheckRun, check_columns as check_columns, run_check as run_check
     from dpdb.suites.mechanism.bounds import (
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from dpdb.suites.prepare import prepare_check as prepare_check
     from dpdb.suites.registered import (
         RegisteredSuite as RegisteredSuite,
-        SuiteAsk as SuiteAsk,
         SuiteOnTable as SuiteOnTable,
         dated_suite as dated_suite,
         register_suite as register_suite,

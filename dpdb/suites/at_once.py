@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from dpdb.diagnosis import ASKED
 from dpdb.release import Epsilon, refuse_other_settings
-from dpdb.suites.prepare import RunOptions
+from dpdb.suites.ask import RunOptions
 from dpdb.suites.session import Session
 from dpdb.suites.suite import Suite, load_suite
 
@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from dpdb.sources import SourceLike
     from dpdb.suites.results import CheckResults
 
-_OF_CHECK = ("where", "by", "keys", "day", *(field.name for field in fields(RunOptions) if field.name != "epsilon"))
-_OF_DIAGNOSIS = (
-    "by", "keys", "who", "top", "expected", "rules", "measure", "where", "confidence", "run_id", "label",
-)  # fmt: skip
+_OF_CHECK = tuple(name for name in RunOptions.__dataclass_fields__ if name != "epsilon")
+_OF_DIAGNOSIS = ("who", *(name for name in ASKED if name != "epsilon"))
 
 
 def check(

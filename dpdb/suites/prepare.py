@@ -1,4 +1,4 @@
-"""`prepare_check`: everything public about a run of a suite, before anything is spent; `RunOptions`: what is asked.
+"""`prepare_check`: everything public about a run of a suite, before anything is spent.
 
 On a pure account a run is a `CheckRun`, by levels and numbers; on a zcdp ledger a `WorstRun`. Where numbers of all
 checks are asked, it is a `SizesRun` on either.
@@ -7,9 +7,9 @@ checks are asked, it is a `SizesRun` on either.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from datetime import date, datetime
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpdb.errors import ParameterError
 from dpdb.ledger import RecordedLevel
-from dpdb.names import nearest_words
 from dpdb.predicates import Region
 from dpdb.privacy import PURE, ZCDP, Notion, as_fraction, format_epsilon, format_rho, parse_epsilon, parse_rho
-from dpdb.release import Charge, Epsilon, Key, Session, Slices, checked_keys, new_run_id, parse_slices
+from dpdb.release import Charge, Session, Slices, checked_keys, new_run_id, parse_slices
+from dpdb.suites.ask import RunOptions
 from dpdb.suites.bought import SuiteBooks, bought_run
 from dpdb.suites.check import CheckRun
 from dpdb.suites.counted import CountedSuite, counted_suite, refuse_same_names, refuse_unsaid
-from dpdb.suites.mechanism.plan import Certain, ShareRows
+from dpdb.suites.mechanism.plan import ShareRows
 from dpdb.suites.mechanism.planned import plan_suite
 from dpdb.suites.mechanism.sizes import SizesPlan, plan_sizes
 from dpdb.suites.mechanism.worst_first import plan_worst_first
@@ -44,11 +44,6 @@ _RUNS_KEPT = 365
 def prepare_check(
     session: Session,
     suite: Suite | SuiteLike,
-    *,
-    where: str | None = None,
-    by: str | None = None,
-    keys: Sequence[Key] | None = None,
-    day: date | str | None = None,
     **options: Any,
 ) -> CheckRun:
     """Check everything public about a run of a suite; the result has its plan and charge.
@@ -61,16 +56,12 @@ def prepare_check(
         Its constraints have all rules of the suite.
     suite : path, text or Suite
         Rules with limits.
-    where, by, keys
-        The rows that are checked, as for releases; by keys a suite for each.
-    day : date or str, optional
-        What ``{date}`` stands for, and the day on which a kept check fails; by default that of the clock.
     **options
         The fields of `RunOptions`.
     """
-    asked, table = RunOptions.of(options), session.public
+    asked, table = PlannedOptions.of(options), session.public
     if not isinstance(suite, Suite):
-        suite = load_suite(suite, table.opened.schema.names, date=day)
+        suite = load_suite(suite, table.opened.schema.names, date=asked.day)
     now = asked.moment(session) if suite.needs_now else None
     if now is not None:
         suite = suite.at(now, {each.name: each.declared_type for each in table.opened.schema.columns})
@@ -78,8 +69,8 @@ def prepare_check(
         raise ParameterError(
             "all checks are of the columns: they need no run; use `check`, which costs nothing for them"
         )
-    keys = checked_keys(by, keys)
-    if asked.keep is not None and by is not None:
+    keys = checked_keys(asked.by, asked.keys)
+    if asked.keep is not None and asked.by is not None:
         raise ParameterError("a kept suite has no slices; keep one suite for each key (--where)")
     asked.refuse_run_id(has_ledger=session.has_ledger)
     counted = counted_suite(table, suite)
@@ -87,84 +78,24 @@ def prepare_check(
         refuse_unsaid(suite, counted.limits)
     if counted.brings_rows:
         table.opened.admit_graph()
-    slices = parse_slices(table.opened, where, by, keys)
+    slices = parse_slices(table.opened, asked.where, asked.by, keys)
     request = {
         "suite": suite.digest,
-        "where": where,
-        "by": by,
+        "where": asked.where,
+        "by": asked.by,
         "keys": slices.keys,
         "constraints_sha256": table.constraints_sha256,
         **table.unit.public,
         **({"public_parents": table.opened.public_keys} if table.opened.public_keys else {}),
     }
     known: dict[str, Any] = {"rows": table.unit.rows, "rule_set": table.constraints_sha256, "notion": session.notion}
-    run = replace(asked.prepared(counted, slices, request, **known, now=now, books=session), day=day_of(day))
+    run = replace(asked.prepared(counted, slices, request, **known, now=now, books=session), day=day_of(asked.day))
     return replace(run, schema=judged_schema(suite.schema, table.opened.schema)) if suite.schema else run
 
 
 @dataclass(frozen=True)
-class RunOptions:
-    """The options of a run that every suite has, on a table or on a set of tables.
-
-    Attributes
-    ----------
-    epsilon : number
-        To reserve; on a zcdp ledger the rho that a pure release of it costs there, epsilon^2 / 2.
-    rho : number, optional
-        To reserve instead, on a zcdp ledger.
-    confidence : float
-        Of all verdicts together.
-    certain : str
-        ``fail`` or ``pass``: the verdict that is not due to noise.
-    within : number, optional
-        By how many rows a pass may be beyond its limit, and else is `not shown`; as many as the suite aims at. It
-        decides only what is said.
-    sizes : bool
-        Whether every check gets a number from the start, for all that is reserved.
-    keep : str, optional
-        A name under which later runs are free.
-    runs : int, optional
-        How many runs of a kept suite there will be; 365.
-    numbers : number or str, optional
-        Buy numbers for all checks on single rows that a kept suite has left open: for so much epsilon, as an entry of
-        their own, whereupon the suite stays as it is; or for all that it has ``left``, which closes it.
-    now : datetime or str, optional
-        The moment by which rows are new or old, with its zone (``2026-11-28T07:00:00Z``); default: the clock's, and of
-        a run that goes on the one with which it began.
-    run_id, label, who : str, optional
-        As for releases.
-    """
-
-    epsilon: Epsilon = 1
-    rho: Epsilon | None = None
-    confidence: float = 0.99
-    certain: Certain = "fail"
-    within: float | None = None
-    sizes: bool = False
-    keep: str | None = None
-    runs: int | None = None
-    numbers: Epsilon | None = None
-    now: datetime | str | None = None
-    run_id: str | None = None
-    label: str | None = None
-    who: str | None = None
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> RunOptions:
-        """Return the options of a mapping; refuse a name that is none, with the nearest one."""
-        own = [field.name for field in fields(cls)]
-        for name in given:
-            if name not in own:
-                known = ("where", "by", "keys", "day", *own)
-                raise ParameterError(f"a run of a suite has no option {name!r}{nearest_words(name, known)}")
-        return cls(**given)
-
-    def refuse_run_id(self, *, has_ledger: bool) -> None:
-        """Refuse a number of runs without a name, and a run id without a ledger."""
-        if self.runs is not None and self.keep is None:
-            raise ParameterError("runs is for a suite that is kept: give keep= (--keep NAME)")
-        if self.run_id is not None and not has_ledger:
-            raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
+class PlannedOptions(RunOptions):
+    """The options of a run, with its moment, and with how they are planned and charged."""
 
     def moment(self, books: SuiteBooks) -> datetime:
         """Return the moment of the run: the one with which it began, if it is recorded, else `now`, else the clock's.

@@ -11,67 +11,14 @@ from typing import Any
 from dpdb.constraints import DenialConstraint, WrittenLines, written_lines
 from dpdb.errors import ParameterError
 from dpdb.privacy import format_epsilon, parse_epsilon
-from dpdb.release import Epsilon, Key, Session, checked_keys
+from dpdb.release import Session
+from dpdb.suites.ask import SuiteAsk
 from dpdb.suites.check import CheckRun, run_check
-from dpdb.suites.mechanism.plan import Certain
 from dpdb.suites.prepare import prepare_check
 from dpdb.suites.results import CheckResults
 from dpdb.suites.suite import ANY_DAY, Suite, SuiteLike, load_suite, needs_day
 
 _KEPT_DAYS = 4
-
-
-@dataclass(frozen=True)
-class SuiteAsk:
-    """A call of a registered suite; if that is kept, all but the run id and the label is fixed.
-
-    Attributes
-    ----------
-    suite : str
-        The name under which it is registered.
-    epsilon : number, optional
-        To reserve; 1.
-    confidence : float, optional
-        Of all verdicts together; .99.
-    certain : str, optional
-        ``fail`` or ``pass``: the verdict that is not due to noise; ``fail``.
-    run_id, label : str, optional
-    where : str, optional
-        The rows that are checked, as for releases; so `by` and `keys`, a suite for each key.
-    by : str, optional
-    keys : sequence, optional
-    date : str, optional
-        What ``{date}`` stands for in the suite, as YYYY-MM-DD.
-    within : number, optional
-        By how many rows a pass may be beyond its limit, and else is `not shown`; also of a kept suite.
-    rho : number, optional
-        To reserve instead of `epsilon`, on a zcdp ledger.
-    sizes : bool, optional
-        Whether every check gets a number from the start, for all of epsilon; False.
-    now : str, optional
-        The moment by which rows are new or old, such as `2026-11-28T07:00:00Z`; also of a kept suite.
-    """
-
-    function = "dp_check"  # that asks for it
-    several = True  # rows of the answer: one for each check
-
-    suite: str
-    epsilon: Epsilon | None = None
-    confidence: float | None = None
-    certain: Certain | None = None
-    run_id: str | None = None
-    label: str | None = None
-    where: str | None = None
-    by: str | None = None
-    keys: Sequence[Key] | None = None
-    date: str | None = None
-    within: float | None = None
-    rho: Epsilon | None = None
-    sizes: bool | None = None
-    now: str | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "keys", checked_keys(self.by, self.keys))
 
 
 @dataclass(frozen=True)

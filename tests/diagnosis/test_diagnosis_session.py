@@ -99,7 +99,7 @@ def test_several_columns_and_rules(folder: Path) -> None:
 def test_a_small_share_is_one_value_however_it_is_written() -> None:
     """Python writes 0.00001 as 1e-05."""
     asks = [
-        DiagnosisAsk("state", KEYS, expected=share, epsilon=1)
+        DiagnosisAsk(by="state", keys=KEYS, expected=share, epsilon=1)
         for share in (0.00001, "0.00001", "0.001%", Decimal("1E-5"))
     ]
     assert {ask.rate for ask in asks} == {Fraction(1, 100_000)}
@@ -210,9 +210,9 @@ def test_a_unit_of_three_rows_gets_three_times_the_noise(folder: Path) -> None:
     widths = []
     for rows in (1, 3):
         with dpdb.open("t.parquet", constraints=RULES, rows_per_person=rows) as session:
-            plan = DiagnosisPlan(prepare_diagnosis(session, DiagnosisAsk("state", KEYS, 1)))
+            plan = DiagnosisPlan(prepare_diagnosis(session, DiagnosisAsk(1, "state", KEYS)))
             widths.append(plan.half_width)
-            assert prepare_diagnosis(session, DiagnosisAsk("state", KEYS, 1)).shares.slices == 10**9 // rows
+            assert prepare_diagnosis(session, DiagnosisAsk(1, "state", KEYS)).shares.slices == 10**9 // rows
     assert 2.5 < widths[1] / widths[0] < 3.5
 
 

@@ -10,9 +10,8 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb.diagnosis import DIAGNOSIS_SCHEMA, DiagnosisAsk
+from dpdb.diagnosis import DIAGNOSIS_SCHEMA
 from dpdb.doors.sql import FrontEnd
-from dpdb.doors.sql_parameters import DIAGNOSE_KINDS
 from dpdb.errors import DpdbError
 from dpdb.privacy.noise import replaced_noise
 
@@ -36,10 +35,6 @@ def door() -> Iterator[FrontEnd]:
         replaced_noise(StubNoise()),
     ):
         yield door
-
-
-def test_the_kinds_are_of_all_options() -> None:
-    assert set(DIAGNOSE_KINDS) == set(DiagnosisAsk.__dataclass_fields__)
 
 
 @pytest.mark.heavy(family="long")

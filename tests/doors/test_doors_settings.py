@@ -72,7 +72,7 @@ def test_jobs_have_every_option_of_a_release() -> None:
 
 @pytest.mark.parametrize(("function", "option"), [(name, option) for name in FUNCTIONS for option in FUNCTIONS[name]])
 def test_statements_have_every_option_of_a_release(function: str, option: str) -> None:
-    literal = LITERALS[OPTIONS[option].metadata["kind"]]
+    literal = LITERALS[OPTIONS[option].kind]
     cost = [] if option in {"epsilon", "rho"} else [parameter("epsilon", "1")]
     node = exp.Anonymous(this=function, expressions=[exp.Literal.string("t"), parameter(option, literal), *cost])
     if option in {"measure", "by", "keys", "mechanism"}:  # the ask refuses: 'a' is no measure, keys need a column

@@ -19,9 +19,7 @@ PAGE = ROOT / "examples" / "manual" / "reviewing.md"
 PUBLIC_HOMES = {
     "dpdb.engine.interface": {"Progress", "no_progress"},
     "dpdb.engine.sql.joins": {"NESTED_LOOP_ROWS"},
-    "dpdb.engine.table_spec": {
-        *("LIMITS", "SETTINGS", "Setting", "SettingKind", "TableSettings", "TableSpec", "with_settings")
-    },
+    "dpdb.engine.table_spec": {*("LIMITS", "SETTINGS", "TableSettings", "TableSpec", "with_settings")},
     "dpdb.opening": {"has_tables", "is_remote"},
     "dpdb.sources.open": {"is_address", "refuse_url"},
     "dpdb.sources.source": {"column_definition"},

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 from dpdb.doors.cli.parser import CONFIG, Parser, real, whole
 from dpdb.doors.cli.streams import describe_failure, say
 from dpdb.errors import ParameterError
-from dpdb.measures import NAMES
-from dpdb.settings import LIMITS, SETTINGS, Setting
+from dpdb.options import Kind, Option
+from dpdb.release import COUNT_OPTIONS, OPTIONS
+from dpdb.settings import LIMITS, SETTINGS
 
 if TYPE_CHECKING:
     from dpdb.release import Gate, Release
@@ -127,64 +128,70 @@ def setting_options(
         Whether constraints are.
     """
     for name in names:
-        setting, words_of = SETTINGS[name], words or {}
-        several = setting.kind in {"constraints", "parents"}
-        form: dict[str, Any] = {"type": whole} if setting.kind == "whole" else {"action": "append"} if several else {}
-        if setting.kind == "constraints":
-            form["required"] = required
-        text = words_of.get(name, setting.words)
-        form |= {"metavar": setting.letter, "default": setting.default, "harmless": setting.is_harmless}
-        parser.add_argument(option_of(setting), help=text, **form)
+        own = {"required": required} if SETTINGS[name].kind == "constraints" else {}
+        add_option(parser, SETTINGS[name], **({"help": words[name]} if words and name in words else {}), **own)
 
 
-def release_options(parser: Parser, *, required: bool = True) -> None:
-    """Add the options of a release: its measure, its mechanism, its cost."""
-    parser.add_argument(
-        "--measure",
-        default="repair",
-        metavar="M",
-        harmless=True,
-        help=f"{', '.join(NAMES)}, or all, for three that share epsilon (repair)",
-    )
-    slice_options(parser, default="" if required else " (1)")
-    parser.add_argument(
-        "--mechanism", metavar="NAME", harmless=True, help="another mechanism than the measure's default"
-    )
-    parser.add_argument(
-        "--rate",
-        action="store_true",
-        harmless=True,
-        help="as a share of the rows, if it has one: 5%% of epsilon counts the rows",
-    )
-    parser.add_argument(
-        "--each-constraint",
-        action="store_true",
-        harmless=True,
-        help="measure every constraint alone; epsilon is the total, in equal parts",
-    )
-    parser.add_argument("--max-degree", type=whole, metavar="N", help="public bound of conflicts per row")
-    parser.add_argument("--theta", type=whole, metavar="N", help="public threshold of the projection; not chosen then")
+# How argparse reads options of each kind; all others are one text.
+_FORMS: Mapping[Kind, Mapping[str, Any]] = {
+    "whole": {"type": whole},
+    "number": {"type": real},
+    "flag": {"action": "store_true"},
+    "columns": {"action": "append"},
+    "lists": {"action": "append"},
+    "constraints": {"action": "append"},
+    "parents": {"action": "append"},
+}
 
 
-def slice_options(parser: Parser, *, default: str = " (1)") -> None:
-    """Add the options for cost, slice and confidence; `default` is said of epsilon."""
-    parser.add_argument("--epsilon", metavar="E", help=f"privacy cost, in total{default}")
-    parser.add_argument(
-        "--rho",
-        metavar="R",
-        help="of a count or maximal_consistency: cost of Gaussian noise instead, on a ledger of notion zcdp",
-    )
-    parser.add_argument("--where", metavar="SQL", help="predicate that selects the slice")
-    parser.add_argument("--by", metavar="COLUMN", help="one slice per key of this column, charged once")
-    parser.add_argument("--keys", metavar="V,V", help="the public list of keys, as one line of CSV")
-    parser.add_argument("--confidence", type=real, default=0.95, metavar="C", harmless=True, help="of the bounds (.95)")
+def add_option(parser: Parser, one: Option, **own: Any) -> None:
+    """Add an option by its field.
+
+    Parameters
+    ----------
+    parser
+        Gets the option.
+    one
+        What is said of the field.
+    **own
+        What the command says otherwise, as `add_argument` takes it.
+    """
+    form: dict[str, Any] = {**_FORMS.get(one.kind, {}), "default": one.default, "harmless": one.is_harmless}
+    if one.choices:
+        form["choices"] = [*one.choices]
+    elif one.kind != "flag":
+        form["metavar"] = one.letter
+    parser.add_argument(option_of(one), **form | {"help": one.words.replace("%", "%%")} | own)
+
+
+def ask_options(parser: Parser, asked: Mapping[str, Option], **own: Mapping[str, Any]) -> None:
+    """Add the options of what is asked, in their order; those that name its run come with the ledger.
+
+    Parameters
+    ----------
+    parser
+        Gets the options.
+    asked
+        The options by name, as `options_of` gives them.
+    **own
+        By name, what the command says of an option otherwise.
+    """
+    for name, one in asked.items():
+        if "commands" not in one.not_in:
+            add_option(parser, one, **own.get(name, {}))
+
+
+def count_options(parser: Parser) -> None:
+    """Add the options of a count: its cost, its slice and the confidence of its bounds."""
+    ask_options(parser, {name: OPTIONS[name] for name in OPTIONS if name in COUNT_OPTIONS})
 
 
 def spending_options(parser: Parser, *, who: bool = True) -> None:
     """Add the options that name the ledger of a release and its entry; without `who`, the owner alone spends."""
     ledger_options(parser, who=who)
-    parser.add_argument("--run-id", metavar="ID", help="name of this run: asked again, the ledger gives its answer")
-    parser.add_argument("--label", metavar="TEXT", help="a word for the ledger's history")
+    for one in OPTIONS.values():
+        if "commands" in one.not_in:
+            add_option(parser, one)
 
 
 def ledger_options(parser: Parser, *, who: bool = True) -> None:
@@ -438,8 +445,13 @@ def given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
     return {name: getattr(options, name) for name in names}
 
 
-def option_of(setting: Setting) -> str:
-    """Return the option of a table's setting; the name of a repeatable option is in the singular."""
+def asked_values(options: argparse.Namespace, asked: Mapping[str, Option]) -> dict[str, Any]:
+    """Return what the options of what is asked are, by the names of their fields."""
+    return {name: keys(options) if one.kind == "keys" else getattr(options, _dest(one)) for name, one in asked.items()}
+
+
+def option_of(setting: Option) -> str:
+    """Return the option of a field; the name of a repeatable option is in the singular."""
     name = setting.key.removesuffix("s") if setting.kind == "parents" else setting.key
     return f"--{name.replace('_', '-')}"
 
@@ -454,7 +466,7 @@ def table_settings(options: argparse.Namespace) -> dict[str, Any]:
     return found | ({"csv_schema": csv_schema(options)} if "csv_schema" in found else {})
 
 
-def _dest(setting: Setting) -> str:
+def _dest(setting: Option) -> str:
     return option_of(setting).removeprefix("--").replace("-", "_")
 
 

@@ -29,38 +29,26 @@ from dpdb.doors.duckdb_functions.release_function import (
     Suites,
     Tables,
 )
-from dpdb.doors.sql_parameters import (
-    CHECK,
-    CHECK_KINDS,
-    CHECK_PARAMETERS,
-    DIAGNOSE,
-    DIAGNOSE_KINDS,
-    DIAGNOSE_PARAMETERS,
-    PARAMETERS,
-    TABLE,
-)
+from dpdb.doors.sql_parameters import CHECK, COUNT, DIAGNOSE, FUNCTIONS, KINDS, MEASURE, SPENT, TABLE
 from dpdb.engine.owner_table import owner_table, sibling
 from dpdb.errors import ParameterError
-from dpdb.release import OPTIONS, RELEASE_SCHEMA, Kind, Session
+from dpdb.options import Kind
+from dpdb.release import OPTIONS, RELEASE_SCHEMA, Session
 from dpdb.settings import TableSettings, TableSpec, with_settings
 from dpdb.stopping import Closing
 from dpdb.suites import CHECK_SCHEMA
 
 _CONSTRAINTS = "constraints"  # a parameter of measures here, where the owner asks; no option of a release
 # Flags and whole numbers come as text, as they were written: a cast would make true of 3, and 3 of 2.5.
+# What is spent comes as text, too, which can be told from NULL where it is left out. Columns and their lists of keys
+# are a value or a list: they come as JSON.
 _TYPES: Mapping[Kind, str] = {
-    "text": "VARCHAR", "amount": "DOUBLE", "keys": "VARCHAR[]", "whole": "VARCHAR", "number": "DOUBLE",
-    "flag": "VARCHAR",
+    **dict.fromkeys(("text", "amount", "share", "whole", "flag", "columns", "lists"), "VARCHAR"),
+    "keys": "VARCHAR[]", "number": "DOUBLE",
 }  # fmt: skip
-# What is spent, where nothing is by default: as text, which can be told from NULL where it is left out.
-_SPENT = ("epsilon", "rho")
-_AS_TEXT = dict.fromkeys(_SPENT, "VARCHAR")
-_OF_OPTION: Mapping[str, str] = {name: _TYPES[option.metadata["kind"]] for name, option in OPTIONS.items()} | _AS_TEXT
-_OF_CHECK: Mapping[str, str] = {option: _TYPES[CHECK_KINDS[option]] for option in CHECK_PARAMETERS.values()} | _AS_TEXT
-# Columns and their keys are a value or a list: they come as JSON.
-_OF_DIAGNOSIS: Mapping[str, str] = {
-    name: "VARCHAR" if kind in ("amount", "columns", "lists") else _TYPES[kind] for name, kind in DIAGNOSE_KINDS.items()
-}
+_OF_OPTION, _OF_CHECK, _OF_DIAGNOSIS = (
+    {name: _TYPES[kind] for name, kind in KINDS[function].items()} for function in (MEASURE, CHECK, DIAGNOSE)
+)
 
 
 def _struct(types: Mapping[str, str]) -> str:
@@ -81,20 +69,20 @@ DIAGNOSE_ARGUMENTS = (_struct(_OF_DIAGNOSIS), *CHECK_ARGUMENTS[1:])
 
 def diagnose_macros(function: str) -> str:
     """Return the statements that create the macro of diagnoses: a table function, with a row for each named slice."""
-    given = {option: name for name, option in DIAGNOSE_PARAMETERS.items()}
+    given = {option: name for name, option in FUNCTIONS[DIAGNOSE].items()}
     options = _given(given | {name: f"to_json({given[name]})" for name in ("by", "keys")}, _OF_DIAGNOSIS)
-    return _table_macro(DIAGNOSE, function, (TABLE, *DIAGNOSE_PARAMETERS), options, measure="'repair'")
+    return _table_macro(DIAGNOSE, function, (TABLE, *FUNCTIONS[DIAGNOSE]), options, measure="'repair'")
 
 
 def check_macros(function: str) -> str:
     """Return the statements that create the macro of suites: a table function, with a row for each check."""
-    options = _given({option: name for name, option in CHECK_PARAMETERS.items()}, _OF_CHECK)
-    return _table_macro(CHECK, function, (*CHECK_PARAMETERS, TABLE), options)
+    options = _given({option: name for name, option in FUNCTIONS[CHECK].items()}, _OF_CHECK)
+    return _table_macro(CHECK, function, (*FUNCTIONS[CHECK], TABLE), options)
 
 
 def _table_macro(name: str, function: str, names: Sequence[str], options: str, **own: str) -> str:
     call = f"{function}({options}, {TABLE}::VARCHAR, current_database(), current_schema(), txid_current())"
-    spent = {known: f"'{LEFT_OUT}'" for known in _SPENT if known in names}
+    spent = {known: f"'{LEFT_OUT}'" for known in SPENT if known in names}
     defaults = {**dict.fromkeys(names[1:], "NULL"), **spent, **own}
     head = f"CREATE TEMP MACRO {name}({names[0]}, {', '.join(map('{} := {}'.format, defaults, defaults.values()))})"
     return f"{head} AS TABLE SELECT unnest({call}, max_depth := 2);\n"
@@ -102,14 +90,14 @@ def _table_macro(name: str, function: str, names: Sequence[str], options: str, *
 
 def release_macros(function: str) -> str:
     """Return the statements that create all macros around the Python function of that name."""
-    return "".join(_macros(name, function) for name in PARAMETERS)
+    return "".join(_macros(name, function) for name in (MEASURE, COUNT))
 
 
 def _macros(name: str, function: str) -> str:
-    parameters = PARAMETERS[name]
+    parameters = FUNCTIONS[name]
     defaults = {known: exp.convert(OPTIONS[option].default).sql("duckdb") for known, option in parameters.items()}
-    defaults |= {known: f"'{LEFT_OUT}'" for known in _SPENT if known in parameters}
-    if name == "dp_inconsistency":
+    defaults |= {known: f"'{LEFT_OUT}'" for known in SPENT if known in parameters}
+    if name == MEASURE:
         names = [*defaults]
         names.insert(names.index("label"), _CONSTRAINTS)
         defaults = {known: defaults.get(known, "NULL") for known in names}

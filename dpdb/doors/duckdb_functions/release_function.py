@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from dpdb.constraints import ConstraintsLike, WrittenLines, load_constraints, never_a_path, written_lines
-from dpdb.doors.sql_parameters import CHECK, DIAGNOSE, KINDS, PARAMETERS, given_options
+from dpdb.doors.sql_parameters import CHECK, DIAGNOSE, FUNCTIONS, KINDS, SPENT, given_options
 from dpdb.engine.owner_table import OwnerTable, owner_table, sibling
 from dpdb.errors import ParameterError
 from dpdb.names import check_name
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 LEFT_OUT = "default"
 """What stands for a cost that a call leaves out: NULL is what a driver sends for a None by mistake."""
-_AMOUNTS = ("epsilon", "rho")
 _DECIMAL = re.compile(r"[0-9]+(\.[0-9]+)?")
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 _SHOWN = 40  # characters of a value that is refused
@@ -73,7 +72,7 @@ def read_call(
     """
     if table is None:
         raise ParameterError("table_name is NULL: name the table to measure")
-    given = _given(function, {name: options[name] for name in PARAMETERS[function].values()})
+    given = _given(function, {name: options[name] for name in FUNCTIONS[function].values()})
     if one_row and (given.get("measure") == "all" or "by" in given or given.get("each_constraint")):
         raise ParameterError(f"this call has several answers; ask for them as rows: SELECT * FROM {function}(...)")
     return Call(table, Ask.called(function, given), constraints)
@@ -110,8 +109,8 @@ def _whole(name: str, written: str) -> int:
 
 def _left_in(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options without those whose place says that they were left out; a cost that came as text as a number."""
-    found = {name: value for name, value in options.items() if value != LEFT_OUT or name not in _AMOUNTS}
-    for name in _AMOUNTS:
+    found = {name: value for name, value in options.items() if value != LEFT_OUT or name not in SPENT}
+    for name in SPENT:
         text = found.get(name)
         if isinstance(text, str) and _DECIMAL.fullmatch(text):  # so that 0.5 and 0.50 ask for the same
             found[name] = Decimal(text)

@@ -5,7 +5,7 @@ Paths are relative to the job file's folder.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -18,8 +18,10 @@ from dpdb.doors.jobs.placeholders import date_in, fill, placeholders
 from dpdb.doors.jobs.toml_keys import TABLE_KEYS, TomlKeys, existing_file, explained, read_table
 from dpdb.errors import ParameterError
 from dpdb.files.bounded_file import bounded_bytes, toml_values
-from dpdb.release import COUNT, OPTIONS, Ask, Charge, Gate, Kind, Session, parse_gate
+from dpdb.options import Option, asked_in
+from dpdb.release import COUNT, OPTIONS, Ask, Charge, Gate, Session, parse_gate
 from dpdb.settings import TableSpec
+from dpdb.suites import RUN_OPTIONS
 
 if TYPE_CHECKING:
     from dpdb.suites import CheckRun
@@ -28,8 +30,8 @@ _JOB_KEYS = (
     "name", *TABLE_KEYS, "ledger", "results", "results_table", "receipt", "receipt_key", "who",
     "new_epochs", "alert", "release", "check", "diagnose",
 )  # fmt: skip
-# Options of a release in a job file: the run id comes with the run.
-_ASKED = tuple(name for name in OPTIONS if name != "run_id")
+# Options in a job file: the run id comes with the run, and so does the day of checks.
+_ASKED, _ASKED_OF_CHECK, _ASKED_OF_DIAGNOSIS = (asked_in("jobs", own) for own in (OPTIONS, RUN_OPTIONS, ASKED))
 _RELEASE_KEYS = ("name", *_ASKED, "gate", "gate_by", "warn")
 _GATE_BY = ("bounds", "value")
 _LARGEST = 1 << 20
@@ -243,7 +245,7 @@ def _alert(keys: TomlKeys, path: Path) -> Alert | None:
 def _release(path: Path, values: Mapping[str, Any], place: str) -> JobRelease:
     keys = TomlKeys(values, place, _RELEASE_KEYS)
     name = keys.name_of_part()
-    asked = _options(keys, _paid_once(keys, values, _ASKED), theta=lambda key: keys.whole_or(key, _KEEP))
+    asked = keys.options(_paid_once(keys, values, _ASKED), theta=lambda key: keys.whole_or(key, _KEEP))
     keeps_theta = asked.get("theta") == _KEEP
     if keeps_theta:
         del asked["theta"]
@@ -269,32 +271,14 @@ def _gates(keys: TomlKeys, key: str, released: Sequence[str], place: str, ask: A
         yield parse_gate(gated, number, released, f"{place}, {key} {gated!r}", **how)
 
 
-def _options(keys: TomlKeys, names: Iterable[str], /, **own: Callable[[str], Any]) -> dict[str, Any]:
-    """Return the options that a table of the file gives, each read by its kind, or as `own` says."""
-    read: Mapping[Kind, Callable[[str], Any]] = {
-        "text": keys.text, "amount": keys.amount, "keys": keys.scalars, "whole": keys.whole, "number": keys.number,
-        "flag": keys.flag,
-    }  # fmt: skip
-    readers: dict[str, Callable[[str], Any]] = {name: read[_KINDS.get(name, "text")] for name in names} | own
-    return {name: value for name, reader in readers.items() if (value := reader(name)) is not None}
-
-
-def _paid_once(keys: TomlKeys, values: Mapping[str, Any], names: Iterable[str]) -> list[str]:
-    """Return the names of options without the amount that is not given: without rho epsilon must be there."""
+def _paid_once(keys: TomlKeys, values: Mapping[str, Any], asked: Mapping[str, Option]) -> dict[str, Option]:
+    """Return the options without the amount that is not given: without rho epsilon must be there."""
     if "rho" in values and "epsilon" in values:
         raise keys.error("rho", "give epsilon or rho, not both")
-    return [name for name in names if name != ("epsilon" if "rho" in values else "rho")]
+    return {name: one for name, one in asked.items() if name != ("epsilon" if "rho" in values else "rho")}
 
 
-# Of suites and diagnoses, too; all others are texts.
-_KINDS: Mapping[str, Kind] = {name: option.metadata["kind"] for name, option in OPTIONS.items()} | {
-    "runs": "whole", "top": "whole", "rules": "flag", "within": "number", "sizes": "flag",
-}  # fmt: skip
-_CHECK_KEYS = (
-    "name", "suite", "epsilon", "rho", "keep", "runs", "certain", "confidence", "within", "sizes", "where", "by",
-    "keys", "label", "now",
-)  # fmt: skip
-_CERTAIN = ("fail", "pass")
+_CHECK_KEYS = ("name", "suite", *_ASKED_OF_CHECK)
 
 
 @dataclass(frozen=True)
@@ -355,11 +339,8 @@ def read_check(path: Path, values: Mapping[str, Any], place: str) -> JobCheck:
     if not suite.is_file():
         raise keys.error("suite", f"no such file: {suite}")
     name = keys.name_of_part(suite.name.split(".")[0] or suite.name)
-    names = ("epsilon", "rho", "certain", "confidence", "within", "sizes", "runs", "keep", "by", "label", "keys", "now")
-    given = _options(keys, _paid_once(keys, values, names))
-    if given.get("certain", _CERTAIN[0]) not in _CERTAIN:
-        raise keys.error("certain", f"{given['certain']!r} is none of {', '.join(_CERTAIN)}")
-    where = keys.text("where")
+    given = keys.options(_paid_once(keys, values, _ASKED_OF_CHECK))
+    where = given.pop("where", None)
     with explained(f"{path}, [[check]] {name!r}: "):
         checked_within(given.get("within", 0))
         placeholders(where or "")
@@ -395,7 +376,7 @@ def due_charges(checks: list[OpenedCheck]) -> list[Charge]:
     return [found.prepared.charge for found in checks if found.session.opens_suite(found.prepared)]
 
 
-_DIAGNOSIS_KEYS = ("name", *(name for name in ASKED if name != "run_id"))
+_DIAGNOSIS_KEYS = ("name", *_ASKED_OF_DIAGNOSIS)
 
 
 @dataclass(frozen=True)
@@ -411,7 +392,7 @@ def read_diagnosis(path: Path, values: Mapping[str, Any], place: str) -> JobDiag
     keys = TomlKeys(values, place, _DIAGNOSIS_KEYS)
     name = keys.name_of_part("diagnose")
     lists = {"by": keys.texts, "keys": keys.lists} if keys.is_list("by") else {}
-    given = _options(keys, _DIAGNOSIS_KEYS[1:], expected=keys.text_or_number, **lists)
+    given = keys.options(_ASKED_OF_DIAGNOSIS, **lists)
     with explained(f"{path}, [[diagnose]] {name!r}: ", of=ParameterError):
         ask = DiagnosisAsk.of(given)
         placeholders(ask.where or "")

@@ -14,7 +14,8 @@ from typing import Any, TypeGuard, TypeVar
 
 from dpdb.errors import DpdbError, ParameterError, SourceError
 from dpdb.names import close_name
-from dpdb.settings import SETTINGS, SettingKind, TableSpec, is_address, is_remote, refuse_url
+from dpdb.options import Kind, Option
+from dpdb.settings import SETTINGS, TableSpec, is_address, is_remote, refuse_url
 
 T = TypeVar("T")
 
@@ -141,6 +142,27 @@ class TomlKeys:
         """Read a list of tables; empty if it is missing."""
         return self._typed(key, f"a list of tables, each under a line [[{key}]]", _is_list_of(dict)) or []
 
+    def options(self, asked: Mapping[str, Option], /, **own: Callable[[str], Any]) -> dict[str, Any]:
+        """Read what the table gives of the options of a data class, by the names of their fields.
+
+        Parameters
+        ----------
+        asked
+            The options, each read by its kind.
+        **own
+            By name, how an option is read otherwise.
+        """
+        read: Mapping[Kind, Callable[[str], Any]] = {
+            "text": self.text, "amount": self.amount, "share": self.text_or_number, "keys": self.scalars,
+            "whole": self.whole, "number": self.number, "flag": self.flag, "character": self.character,
+            "columns": self.text, "lists": self.scalars,
+        }  # fmt: skip
+        found = {name: (own.get(name) or read[one.kind])(one.key) for name, one in asked.items()}
+        for name, one in asked.items():
+            if one.choices and found[name] not in (None, *one.choices):
+                raise self.error(one.key, f"{found[name]!r} is none of {', '.join(one.choices)}")
+        return {name: value for name, value in found.items() if value is not None}
+
     def has(self, key: str) -> bool:
         """Return whether the table has the key."""
         return key in self._values
@@ -221,19 +243,17 @@ def read_table(keys: TomlKeys, folder: Path, place: object, *, needs_rules: bool
     needs_rules
         Whether constraints must be there.
     """
-    read: Mapping[SettingKind, Callable[[str], Any]] = {
-        "text": keys.text,
-        "character": keys.character,
-        "whole": keys.whole,
+    read: Mapping[Kind, Callable[[str], Any]] = {
         "folder": lambda key: None if (text := keys.text(key)) is None else folder / text,
         "types": lambda key: _types(keys, key),
         "parents": lambda key: _parents(keys, folder, key),
         "constraints": lambda key: _constraints(keys, folder, key) if needs_rules or keys.has(key) else None,
     }
     source = _source(keys, folder)
-    found = {name: read[setting.kind](setting.key) for name, setting in SETTINGS.items()}
+    own = {name: read[setting.kind] for name, setting in SETTINGS.items() if setting.kind in read}
+    found = keys.options(SETTINGS, **own)
     with explained(f"{place}: ", of=ParameterError):
-        return TableSpec.of(source, {name: value for name, value in found.items() if value is not None})
+        return TableSpec.of(source, found)
 
 
 def _types(keys: TomlKeys, key: str) -> Mapping[str, str] | None:

@@ -14,10 +14,11 @@ from dpdb.doors.server.analysts import Analyst
 from dpdb.doors.server.pieces import json_bytes, json_rows, rows_of
 from dpdb.doors.server.refusals import Refusal
 from dpdb.doors.sql import Result
-from dpdb.doors.sql_parameters import CHECK_PARAMETERS
+from dpdb.doors.sql_parameters import CHECK, FUNCTIONS
 from dpdb.errors import ParameterError, StatementRefusedError
+from dpdb.options import Kind
 from dpdb.release import Cost
-from dpdb.suites import spoken
+from dpdb.suites import SUITE_OPTIONS, spoken
 
 _MOST_RUN_ID = 100
 
@@ -112,7 +113,7 @@ def check_run_id(run_id: str | None) -> None:
 
 def check_statement(suite: str, options: Mapping[str, Any]) -> str:
     """Write the run of a registered suite as a statement; `ParameterError` where a value is no literal."""
-    spelled = {option: name for name, option in CHECK_PARAMETERS.items()}
+    spelled = {option: name for name, option in FUNCTIONS[CHECK].items()}
     given = {spelled[name]: value for name, value in options.items() if value is not None}
     arguments = "".join(f", {name} := {_literal(value)}" for name, value in given.items())
     return f"SELECT * FROM dp_check({_literal(suite)}{arguments})"
@@ -158,15 +159,11 @@ JSON_MOST: Most = {
 MCP_MOST: Most = {"rows": 10_000, "values": 20_000, "result_bytes": 1 << 20, "advice": " for a program: write LIMIT"}
 
 STATEMENT: Mapping[str, Any] = {"statement": str, "table": str}
-CHECK_OPTIONS: Mapping[str, Any] = {
-    "epsilon": (str, int, float),
-    "rho": (str, int, float),
-    "confidence": (int, float),
-    "within": (int, float),
-    **dict.fromkeys(("certain", "label", "where", "by", "date", "now"), str),
-    "keys": list,
-    "sizes": bool,
-}
+_TYPES: Mapping[Kind, Any] = {
+    "text": str, "amount": (str, int, float), "number": (int, float), "keys": list, "flag": bool,
+}  # fmt: skip
+# A run's id has a field of its own.
+CHECK_OPTIONS: Mapping[str, Any] = {name: _TYPES[one.kind] for name, one in SUITE_OPTIONS.items() if name != "run_id"}
 """Fields and their types: of what names a statement, and of the options of a suite of checks."""
 _SCHEMAS: Mapping[Any, Mapping[str, Any]] = {
     str: {"type": "string"},

@@ -14,7 +14,8 @@ from dpdb.doors.sql.parse import Spoken, is_number, nearest, parse_statement, re
 from dpdb.doors.sql_parameters import CHECK, DIAGNOSE, FUNCTIONS, KINDS, TABLE, given_options
 from dpdb.errors import StatementRefusedError
 from dpdb.names import folded
-from dpdb.release import Ask, Key, Kind
+from dpdb.options import Kind
+from dpdb.release import Ask, Key
 from dpdb.suites import SuiteAsk
 
 if TYPE_CHECKING:  # few statements diagnose
@@ -29,6 +30,7 @@ _ALIASES = {"where": "where_clause", "where_": "where_clause", "by": "by_column"
 _KINDS: Mapping[Kind, tuple[tuple[type, ...], str]] = {
     "text": ((str,), "text in single quotes"),
     "amount": ((int, Decimal, str), "a number such as 0.5"),
+    "share": ((int, Decimal, str), "a number such as 0.5"),
     "number": ((int, Decimal), "a number such as 0.95"),
     "whole": ((int,), "a whole number"),
     "keys": ((list,), "a list such as ['CA', 'NY']"),

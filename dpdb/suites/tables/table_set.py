@@ -44,7 +44,7 @@ from dpdb.schema import Column, TableSchema
 from dpdb.stopping import Closing
 from dpdb.suites.check import CheckRun
 from dpdb.suites.counted import counted_suite, refuse_unsaid
-from dpdb.suites.prepare import RunOptions
+from dpdb.suites.prepare import PlannedOptions
 from dpdb.suites.results import CheckResults
 from dpdb.suites.suite import Suite, day_of, moment_of
 from dpdb.suites.tables.counted_set import CountedSet, OwnedTable, RowsUsed, owned_table
@@ -221,9 +221,10 @@ class TableSet(Closing):
     def prepare(self, **options: Any) -> CheckRun:
         """Check everything public about a run; the result has its plan and charge. Reads no row, spends nothing.
 
-        Options are the fields of `dpdb.suites.prepare.RunOptions`; a set has no slices.
+        Options are the fields of `dpdb.suites.ask.RunOptions`; a set has no slices, and has its day already.
         """
-        asked, digest, now = RunOptions(**options), self._digest(), None
+        asked, digest, now = PlannedOptions.of(options), self._digest(), None
+        asked.refuse_slices()
         asked.refuse_run_id(has_ledger=self.has_ledger)
         if any(member.suite.needs_now for member in self._members):
             now = asked.moment(self._account)

@@ -9,10 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.options import answer_options, command, declared_options, given, margin_option, setting_options
-from dpdb.doors.cli.parser import real, whole
+from dpdb.doors.cli.options import (
+    answer_options,
+    ask_options,
+    asked_values,
+    command,
+    declared_options,
+    margin_option,
+    setting_options,
+)
 from dpdb.doors.cli.streams import say, write_output
 from dpdb.errors import ConstraintSyntaxError, ParameterError
+from dpdb.settings import LIMITS
+from dpdb.suites import RUN_OPTIONS
 
 if TYPE_CHECKING:
     from dpdb.constraints import WrittenLines
@@ -33,30 +42,7 @@ def add_check(commands: Any) -> None:
     )
     setting_options(parser, ("table", "csv_schema", "delimiter"))
     declared_options(parser)
-    parser.add_argument("--epsilon", default="1", metavar="E", help="reserved; what is not needed is given back (1)")
-    parser.add_argument("--rho", metavar="R", help="reserved on a zcdp ledger, instead of --epsilon (epsilon^2 / 2)")
-    parser.add_argument("--where", metavar="SQL", help="predicate that selects the rows that are checked")
-    parser.add_argument("--by", metavar="COLUMN", help="check each slice of this column by itself")
-    parser.add_argument("--keys", metavar="V,V", help="the public list of keys, as one line of CSV")
-    parser.add_argument(
-        "--confidence", type=real, default=0.99, metavar="C", harmless=True, help="of all verdicts together (.99)"
-    )
-    parser.add_argument(
-        "--certain", choices=["fail", "pass"], default="fail", help="which verdict is never due to noise (fail)"
-    )
-    parser.add_argument(
-        "--within", type=real, metavar="ROWS", help="by how many rows a pass may be beyond its limit; else `not shown`"
-    )
-    parser.add_argument(
-        "--sizes", action="store_true", help="give every check a number from the start, for all of the cost"
-    )
-    parser.add_argument("--date", metavar="DAY", help="what {date} stands for, and when a kept check fails: YYYY-MM-DD")
-    parser.add_argument("--now", metavar="TIME", help="by which rows are fresh: 2026-11-28T07:00:00Z (the clock's)")
-    parser.add_argument("--keep", metavar="NAME", help="keep the suite: later runs under this name cost nothing")
-    parser.add_argument(
-        "--numbers", metavar="E", help="with --keep, after an alarm: numbers for what is open, for E or for all `left`"
-    )
-    parser.add_argument("--runs", type=whole, metavar="H", help="with --keep: how often it will run (365)")
+    ask_options(parser, RUN_OPTIONS)
     parser.add_argument("--dry-run", action="store_true", help="show what can be told apart, and spend nothing")
     parser.add_argument("--openlineage", metavar="FILE", help="write the verdicts as an OpenLineage event")
     margin_option(parser)
@@ -101,12 +87,11 @@ def _as_written(options: argparse.Namespace, written: WrittenLines) -> Suite:
 def _checked(
     options: argparse.Namespace, written: WrittenLines, suite: Suite
 ) -> tuple[SuitePlan | None, CheckResults] | None:
-    from dpdb.doors.cli.options import keys
     from dpdb.doors.cli.session import clear_bar, name_run, run_session, running
     from dpdb.doors.cli.texts import plan_text
     from dpdb.suites import check_columns, prepare_check, run_check
 
-    asked = given(options, *_ASKED) | {"keys": keys(options), "day": options.date}
+    asked = asked_values(options, RUN_OPTIONS) | {"who": options.who}
     with run_session(options, _STEPS, constraints=suite.rules) as session:
         if not suite.lines:  # all are of the columns: nothing runs
             clear_bar(options)
@@ -125,19 +110,8 @@ def _checked(
             return prepared.deciding, run_check(session, prepared)
 
 
-_ASKED = (
-    "epsilon", "rho", "confidence", "certain", "within", "sizes", "where", "by", "keep", "runs", "numbers", "now",
-    "run_id", "label", "who",
-)  # fmt: skip
-
-
 _STEPS_OF_SET = 40
 _OF_ONE_TABLE = ("where", "by", "keys", "private_parent", "max_children", "row_bound", "schema", "delimiter")
-_ASKED_OF_SET = (
-    "epsilon", "rho", "confidence", "certain", "within", "sizes", "keep", "runs", "numbers", "now", "run_id",
-    "label", "who",
-)  # fmt: skip
-_LIMITS = ("memory_limit", "temp_directory", "threads", "gather_rows")
 _MOST_REASONS = 5
 
 
@@ -160,7 +134,7 @@ def check_tables(options: argparse.Namespace) -> int:
     if options.unit is None:
         raise ParameterError("a set of tables needs --unit COLUMN, whose values own rows in all of them")
     settings = table_settings(options)
-    limits = {name: settings[name] for name in _LIMITS if name in settings}
+    limits = {name: settings[name] for name in (*LIMITS, "gather_rows") if name in settings}
     with AnswerOutput.of(options) as output:
         with TableSet(
             options.source,
@@ -176,7 +150,7 @@ def check_tables(options: argparse.Namespace) -> int:
             rows=not options.dry_run,
             **limits,
         ) as tables:
-            prepared = tables.prepare(**given(options, *_ASKED_OF_SET))
+            prepared = tables.prepare(**asked_values(options, RUN_OPTIONS), who=options.who)
             clear_bar(options)
             if options.dry_run:
                 write_output(_left_out_text(tables) + plan_text(prepared, options.margin))

@@ -6,7 +6,14 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.options import answer_options, command, declared_options, slice_options, source_options
+from dpdb.doors.cli.options import (
+    answer_options,
+    command,
+    count_options,
+    declared_options,
+    setting_options,
+    source_options,
+)
 from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -18,15 +25,10 @@ def add_count(commands: Any) -> None:
     text = "release the number of rows, with a two-sided interval, under differential privacy"
     parser = command(commands, "count", run, text, "dpdb count hospital.parquet --where \"state = 'AL'\" --epsilon 0.1")
     source_options(parser, constraints=False)
-    parser.add_argument(
-        "--constraints",
-        metavar="FILE_OR_TEXT",
-        action="append",
-        harmless=True,
-        help="beside --private-parent: the rules that say which of its rows belong to a unit",
-    )
+    text = "beside --private-parent: the rules that say which of its rows belong to a unit"
+    setting_options(parser, ("constraints",), {"constraints": text}, required=False)
     declared_options(parser)
-    slice_options(parser, default="")
+    count_options(parser)
     answer_options(parser, verbose=True)
 
 

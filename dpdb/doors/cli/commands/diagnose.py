@@ -6,9 +6,10 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
+from dpdb.diagnosis import ASKED
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.options import answer_options, command, csv_line, given, table_options
-from dpdb.doors.cli.parser import real, whole
+from dpdb.doors.cli.options import answer_options, ask_options, asked_values, command, csv_line, table_options
+from dpdb.doors.cli.parser import whole
 from dpdb.doors.cli.streams import say, write_output
 from dpdb.errors import ParameterError
 
@@ -24,27 +25,7 @@ def add_diagnose(commands: Any) -> None:
     example = "dpdb diagnose hospital.parquet --constraints hospital.dcs.txt --by state --keys AL,AK --epsilon 1"
     parser = command(commands, "diagnose", run, text, example)
     table_options(parser)
-    parser.add_argument("--epsilon", required=True, metavar="E", help="privacy cost of all slices and rules together")
-    parser.add_argument("--by", action="append", metavar="COLUMN", help="compare the slices of this column; repeatable")
-    parser.add_argument(
-        "--keys", action="append", metavar="V,V", help="the public list of its keys, as one line of CSV; one per --by"
-    )
-    parser.add_argument(
-        "--measure",
-        default="repair",
-        metavar="M",
-        harmless=True,
-        help="compare by repair (rows to delete) or maximal_consistency (decisions to clean) (repair)",
-    )
-    parser.add_argument("--top", type=whole, default=3, metavar="K", help="how many slices to name (3)")
-    parser.add_argument(
-        "--expected", metavar="P", help="a public share, as 1%%: compare rows to delete beyond it, not all of them"
-    )
-    parser.add_argument("--rules", action="store_true", help="name the rule with the most of them, too")
-    parser.add_argument("--where", metavar="SQL", help="predicate that selects the rows that are looked at")
-    parser.add_argument(
-        "--confidence", type=real, default=0.95, metavar="C", harmless=True, help="of all bounds together (.95)"
-    )
+    ask_options(parser, ASKED, epsilon={"required": True})
     parser.add_argument("--dry-run", action="store_true", help="show what can be told apart, and spend nothing")
     parser.add_argument("--rows", type=whole, metavar="N", help="public size of the table, to say what can be named")
     answer_options(parser)
@@ -66,7 +47,7 @@ def _found(options: argparse.Namespace) -> Diagnosis | None:
     from dpdb.diagnosis import DiagnosisAsk, DiagnosisPlan, prepare_diagnosis, run_diagnosis
     from dpdb.doors.cli.session import clear_bar, name_run, run_session, running
 
-    ask = DiagnosisAsk.of(given(options, *_ASKED) | _slices(options))
+    ask = DiagnosisAsk.of(asked_values(options, ASKED) | _slices(options))
     with run_session(options, _STEPS) as session:
         prepared = prepare_diagnosis(session, ask, who=options.who)
         plan = DiagnosisPlan(prepared, options.rows)
@@ -90,6 +71,3 @@ def _slices(options: argparse.Namespace) -> dict[str, Any]:
     if not columns:
         return {}
     return {"by": columns[0], "keys": keys[0]} if len(columns) == 1 else {"by": columns, "keys": keys}
-
-
-_ASKED = ("epsilon", "measure", "top", "expected", "rules", "where", "confidence", "run_id", "label")

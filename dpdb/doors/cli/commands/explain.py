@@ -8,15 +8,16 @@ import textwrap
 from typing import Any
 
 from dpdb.doors.cli.options import (
+    ask_options,
     command,
     format_option,
-    release_options,
     setting_options,
     table_options,
     table_settings,
 )
 from dpdb.doors.cli.parser import whole
 from dpdb.doors.cli.streams import show
+from dpdb.release import OPTIONS
 from dpdb.settings import LIMITS
 
 
@@ -26,7 +27,7 @@ def add_explain(commands: Any) -> None:
     example = "dpdb explain hospital.parquet --constraints hospital.dcs.txt --epsilon 1"
     parser = command(commands, "explain", run, text, example)
     table_options(parser)
-    release_options(parser, required=False)
+    ask_options(parser, OPTIONS, epsilon={"help": f"{OPTIONS['epsilon'].words} (1)"})
     parser.add_argument("--rows", type=whole, metavar="N", help="a guess of the number of rows: says what else to ask")
     setting_options(parser, LIMITS)
     format_option(parser)

@@ -7,18 +7,19 @@ from typing import Any
 
 from dpdb.doors.cli.answers import AnswerOutput
 from dpdb.doors.cli.options import (
+    ask_options,
     command,
     gate_code,
     gate_options,
     limit_options,
     output_option,
-    release_options,
     spending_options,
     table_options,
     thresholds,
     words_options,
 )
 from dpdb.doors.cli.streams import say
+from dpdb.release import OPTIONS
 
 _STEPS = 5  # opening, reading, ranking, joining, drawing; more of a table in another engine
 
@@ -29,7 +30,7 @@ def add_measure(commands: Any) -> None:
     example = "dpdb measure hospital.parquet --constraints hospital.dcs.txt --measure repair --epsilon 1"
     parser = command(commands, "measure", run, text, example)
     table_options(parser)
-    release_options(parser)
+    ask_options(parser, OPTIONS)
     limit_options(parser)
     spending_options(parser)
     gate_options(parser)

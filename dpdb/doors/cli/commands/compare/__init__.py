@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 _STEPS = 6
 _OF_BOTH = ("table", "csv_schema", "delimiter", "rows_per_person", "unit", "max_rows", "gather_rows")
 _OF_ONE = ("table", "csv_schema", "delimiter")
-_ASKED = ("epsilon", "each_column", "where", "confidence", "run_id", "label")
 
 
 def add_compare(commands: Any) -> None:
@@ -92,10 +91,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _found(options: argparse.Namespace) -> Releases | None:
     from dpdb.doors.cli.session import clear_bar, step_bar
-    from dpdb.reconciliation import ComparisonAsk, opened_side, prepare_comparison, run_comparison
+    from dpdb.reconciliation import ASKED, ComparisonAsk, opened_side, prepare_comparison, run_comparison
 
     columns = None if options.columns is None else csv_line("--columns", options.columns, spaced=True)
-    asked = given(options, *_ASKED) | {"key": csv_line("--key", options.key, spaced=True), "columns": columns}
+    asked = given(options, *ASKED) | {"key": csv_line("--key", options.key, spaced=True), "columns": columns}
     ask = ComparisonAsk(**asked)
     settings = _settings(options) | {"progress": step_bar(options, _STEPS)}
     with ExitStack() as opened:
