@@ -7,6 +7,7 @@ import os
 import uuid
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpdb.doors.cli import main
-from dpdb.doors.cli.lineage import dataset_of, event_of
+from dpdb.doors.cli.lineage import _column, dataset_of, event_of
 from dpdb.ledger import Ledger
 from dpdb.suites import CheckResult, CheckResults
 
@@ -33,6 +34,12 @@ dirty: not(t1.age<500)  fail above 3
 warned: not(t1.age<500)  warn above 3
 columns: schema has no (age)
 """
+# The column that each is about, where it is one alone.
+COLUMNS = {
+    "age IS NOT NULL": "age", "age -> zip": None, "row_count": None, "schema has (age)": None, "age + 1 > 2": "age",
+    "\"birth day\" < DATE '2030-01-01'": "birth day", "age ~ '^[0-9]'": "age", "age > 0 WHERE zip = '1'": None,
+    "has_format(iban, 'iban')": "iban", "KEY(age)": "age", "not(t1.age=t2.age and t1.zip<>t2.zip)": None,
+}  # fmt: skip
 
 
 def has(found: Any, fields: dict[str, type]) -> None:
@@ -57,6 +64,11 @@ def checked_event(event: Any) -> dict[str, Any]:
         has(assertion, ASSERTION)
         assert assertion["severity"] in ("error", "warn")
     return {each["assertion"]: each for each in assertions}
+
+
+@pytest.mark.parametrize("rule", COLUMNS)
+def test_an_assertion_names_the_column_of_a_rule_on_one(rule: str) -> None:
+    assert _column(SimpleNamespace(rule=rule)) == ({"column": COLUMNS[rule]} if COLUMNS[rule] else {})  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -86,6 +98,7 @@ def test_the_event_says_what_the_verdicts_say(folder: Path, capsys: pytest.Captu
     }
     decided = {each["name"]: each for each in shown["checks"] if each["verdict"] in ("pass", "fail")}
     assert len(found) == len(decided) >= 3  # 500 rows above 3 fail at epsilon 5, but for chances below e^-100
+    assert {each.get("column") for name, each in found.items() if name.startswith(("sure", "dirty"))} == {"age"}
     said = {(each["success"], each["severity"]) for name, each in found.items() if name.startswith("dirty")}
     assert said == {(False, "error")}
     [warned] = [each for name, each in found.items() if name.startswith("warned")]

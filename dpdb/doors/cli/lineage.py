@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from dpdb._version import __version__
-from dpdb.errors import ParameterError
+from dpdb.errors import DpdbError, ParameterError
 from dpdb.files.new_file import NewFile
 from dpdb.stopping import Closing
 
@@ -122,7 +122,19 @@ def _assertion(check: CheckResult) -> dict[str, Any]:
         "assertion": f"{check.name} {limit_words(check)}{of}",
         "success": check.verdict == "pass",
         "severity": severity,
+        **_column(check),
     }
+
+
+def _column(check: CheckResult) -> dict[str, str]:
+    """Return the column, where a rule reads one alone; an assertion without one is about the whole dataset."""
+    from dpdb.constraints import parse_constraint
+
+    try:
+        found = {name for rule in parse_constraint(check.rule) for name in rule.table_columns}
+    except DpdbError:  # a statistic, such as a number of rows
+        return {}
+    return {"column": found.pop()} if len(found) == 1 else {}
 
 
 def _facet(schema: str, name: str) -> dict[str, str]:
