@@ -13,8 +13,8 @@ PREFIX = "of_pg_"
 FUNCTIONS: Mapping[str, tuple[int, str]] = {
     "format_type": (2, "CASE WHEN a = 1700 AND b >= 4 THEN 'numeric(' || ((b - 4) >> 16)::VARCHAR || ',' || "
                     "((b - 4) & 65535)::VARCHAR || ')' ELSE CASE a{types} END END"),
-    "regclass": (1, "CASE a{classes} ELSE a::VARCHAR END"),
-    "regtype": (1, "CASE a{types} ELSE a::VARCHAR END"),
+    "regclass": (1, "coalesce({names_of_classes}, a)), a::VARCHAR)"),
+    "regtype": (1, "coalesce({names_of_types}, a)), a::VARCHAR)"),
     "regproc": (1, "CASE a{functions} ELSE a::VARCHAR END"),
     "regnamespace": (1, "CASE a WHEN 11 THEN 'pg_catalog' WHEN 2200 THEN 'public' WHEN 13000 THEN 'information_schema' "
                      "ELSE a::VARCHAR END"),
@@ -62,8 +62,8 @@ FUNCTIONS: Mapping[str, tuple[int, str]] = {
     "pg_relation_filenode": (1, "NULL::BIGINT"),
     "pg_relation_is_updatable": (2, "0"),
     "pg_column_is_updatable": (3, "false"),
-    "to_regclass": (1, "CASE a{classes_by_name} END"),
-    "to_regtype": (1, "CASE a{types_by_name} END"),
+    "to_regclass": (1, "{classes_by_name}, regexp_replace(replace(a, '\"', ''), '^[^.]*\\.([^.]*\\.)', '\\1')))"),
+    "to_regtype": (1, "{types_by_name}, regexp_replace(replace(a, '\"', ''), '^(.*\\.)?pg_catalog\\.', '')))"),
     "to_regnamespace": (1, "CASE a WHEN 'pg_catalog' THEN 11 WHEN 'public' THEN 2200 END"),
     "version": (0, "'PostgreSQL 15.0 (dpdb: releases, no rows)'"),
     "current_schema": (0, "'public'"),
@@ -125,18 +125,25 @@ def _choices(content: Content) -> dict[str, str]:
         "hidden": ", ".join(map(str, hidden)),
         "types": _choice(types.items()),
         "functions": _choice((oid, _quoted(name)) for oid, name in function_names().items()),
-        "classes": _choice((oid, _quoted(name)) for oid, name in classes),
+        "names_of_classes": _looked_up((oid, _quoted(name)) for oid, name in classes),
+        "names_of_types": _looked_up(types.items()),
         "texts": _choice(texts),
         "arguments": _choice(function_arguments().items()),
         "settings": _choice(settings),
-        "classes_by_name": _choice([*((name, oid) for oid, name in classes), *schemas.items()]),
-        "types_by_name": _choice(names.items()),
+        "classes_by_name": _looked_up([*((name, oid) for oid, name in classes), *schemas.items()]),
+        "types_by_name": _looked_up(names.items()),
     }
 
 
 def _choice(pairs: Iterable[tuple[object, object]]) -> str:
     # A first case that is never taken gives the choice its type, also where there are no pairs.
     return "".join(f" WHEN {_text(one)} THEN {_text(other)}" for one, other in pairs) or " WHEN NULL THEN NULL"
+
+
+def _looked_up(pairs: Iterable[tuple[object, object]]) -> str:
+    """Return the start of a look-up, which computes once what is looked up: CASE computes it for every WHEN."""
+    known, found = zip(*pairs, strict=True)
+    return f"list_extract([{', '.join(map(_text, found))}], list_position([{', '.join(map(_text, known))}]"
 
 
 def _text(value: object) -> str:

@@ -269,6 +269,10 @@ class _Rewriter:
                 return exp.Literal.number(text.name)
             number = exp.Literal.number(self._content.oid(kind, text.name))
             return self.call(kind, [number]) if isinstance(node.parent, exp.Alias) and kind in _SHOWN else number
+        if kind in _BY_NAME and _is_made_text(text):
+            value = self.call(f"to_{kind}", [value])
+            if isinstance(node.parent, exp.Anonymous) and node.parent.name.lower().endswith("_description"):
+                return value  # a function of numbers
         is_text = isinstance(node.parent, exp.Cast)
         if isinstance(node.parent, (exp.EQ, exp.NEQ, exp.In)) or kind not in (
             *_SHOWN,
@@ -279,6 +283,14 @@ class _Rewriter:
 
 
 _SHOWN = ("regclass", "regtype", "regnamespace")
+_BY_NAME = ("regclass", "regtype")
+
+
+def _is_made_text(value: exp.Expr) -> bool:
+    """Whether a value is text that the statement puts together."""
+    while isinstance(value, exp.Paren):
+        value = value.this
+    return isinstance(value, (exp.DPipe, exp.Concat))
 
 
 def _expr(node: object) -> exp.Expr:
