@@ -22,6 +22,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no cost of a count": ({"measure": "count", "epsilon": None}, "never a default: give epsilon, or rho"),
     "measures in rho": ({"rho": 0.1}, "rho= is for counts of rows"),
     "rate of pairs": ({"measure": "minimal_inconsistency", "rate": True}, "has no rate"),
+    "unknown mechanism": ({"mechanism": "nothing"}, "unknown mechanism 'nothing'"),
     "one mechanism for three": ({"measure": "all", "mechanism": "greedy"}, "one measure"),
     "one theta for three": ({"measure": "all", "theta": 2}, "theta applies to one measure"),
     "theta": ({"measure": "problematic", "theta": 0}, "theta must be"),
@@ -67,6 +68,7 @@ def test_what_a_mapping_leaves_out_has_its_default() -> None:
     cost = {"epsilon": 1}
     assert Ask.of(cost) == Ask("repair", 1) == Ask.called("dp_inconsistency", cost)
     assert Ask.called("dp_count", cost) == Ask("count", 1)
+    assert Ask(epsilon=1) == Ask("repair", 1, confidence=0.95, rate=False, each_constraint=False)
     assert (Ask("count", 1).charged, Ask("count", 1).charged_rho) == (10**9, None)
     in_rho = Ask.of({"measure": "count", "rho": "0.25"})
     assert (in_rho.charged, in_rho.charged_rho) == (0, 10**12 // 4)
