@@ -131,7 +131,7 @@ class Tails:
 
 def test_an_answer_halves_beta_where_both_sides_are_bounded() -> None:
     """And only there: `lower` bounds one side, which has all of its share."""
-    noise, beta, number = Tails(), 0.01, 5_000 * UNIT + 1
+    noise, beta, number = Tails(), 0.01, 5_000 * UNIT - 1  # with one more a whole number of rows
     answer = LADDER._answer(_Published(9, number, noise, Fraction(1, 4), Fraction(1, 2)), beta)  # type: ignore[arg-type]
     assert noise.asked == [("below", beta / 4), ("above", beta / 4), ("above", beta / 8)]
     ten = Fraction(10, UNIT)  # the sensitivity at theta 9

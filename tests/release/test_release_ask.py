@@ -11,7 +11,16 @@ import pytest
 
 import dpdb
 from dpdb.errors import ParameterError
-from dpdb.release.ask import OPTIONS, Ask, EveryCountOption, EveryMeasureOption, PublicTheta
+from dpdb.release.ask import (
+    OPTIONS,
+    Ask,
+    EveryCountOption,
+    EveryMeasureOption,
+    PublicTheta,
+    parse_confidence,
+    parse_rho_share,
+    parse_share,
+)
 
 TABLE = pa.table({"zip": ["1", "1", "2"], "city": ["a", "b", "c"]})
 
@@ -72,6 +81,17 @@ def test_what_a_mapping_leaves_out_has_its_default() -> None:
     assert (Ask("count", 1).charged, Ask("count", 1).charged_rho) == (10**9, None)
     in_rho = Ask.of({"measure": "count", "rho": "0.25"})
     assert (in_rho.charged, in_rho.charged_rho) == (0, 10**12 // 4)
+
+
+def test_the_least_share_of_a_row_is_used_and_less_is_refused() -> None:
+    assert (parse_share(7_006, 7), parse_rho_share(9_008, 3)) == (1_000, 1_000)
+    for parse, charged, rows in ((parse_share, 6_999, 7), (parse_rho_share, 8_999, 3)):
+        with pytest.raises(ParameterError, match="too small to use"):
+            parse(charged, rows)
+    assert [parse_confidence(0.5), parse_confidence(0.999)] == [0.5, 0.999]
+    for confidence in (0.499, 1):
+        with pytest.raises(ParameterError, match=r"at least 0\.5 and below 1"):
+            parse_confidence(confidence)
 
 
 def test_each_function_asks_for_its_own_measures() -> None:
