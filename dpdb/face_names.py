@@ -134,7 +134,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
     "dpdb.measures": {
         "dpdb.measures.answer": "Answer GraphStatistics release_degree_cap why_no_upper",
         "dpdb.measures.compared": "noisy_differences sensitivity_of",
-        "dpdb.measures.count": "noisy_count rate_answer rate_beta rate_shares",
+        "dpdb.measures.count": "noisy_count noisy_keys rate_answer rate_beta rate_shares",
         "dpdb.measures.estimate": "with_estimate with_theta_limits",
         "dpdb.measures.measure": "Measure",
         "dpdb.measures.measure_names": "COMPARED EXACT MeasureName NAMES",
@@ -215,7 +215,8 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.release.conflict_graph": "by_rule_offer load_kernels",
         "dpdb.release.costs": "Charge Cost Risk pure_units risk_of",
         "dpdb.release.ledger_account": "LedgerAccount",
-        "dpdb.release.parts": "PublicTable Slices new_release_id parse_slices",
+        "dpdb.release.listed_counts": "not_listed",
+        "dpdb.release.parts": "PublicTable PublicTable Slices Slices new_release_id parse_slices parse_slices",
         "dpdb.release.privacy_unit": "PrivacyUnit unit_of_table",
         "dpdb.release.publish": "publish_suite",
         "dpdb.release.published.comparisons": "Change Gate GateResult check_gates parse_gate",

@@ -266,6 +266,7 @@ class Database(Closing):
     def arrow_table(self, name: str, data: Any) -> Iterator[None]:
         """Make an Arrow object readable under `name` while the block lasts."""
         with self._errors(f"register {name}"):  # it tries to import pandas, and clears what a signal raises there
+            self._connection.execute("SELECT 1").fetchall()  # a result that nobody has fetched would block it
             interruptible(self._connection, lambda: self._connection.register(name, data))
         try:
             yield

@@ -141,6 +141,18 @@ class Table(AbstractContextManager["Table"], Protocol):
     def count_rows(self, slices: Sequence[WherePredicate | None]) -> list[int]:
         """Count the rows of many slices in one scan. Private."""
 
+    def listed_keys(self, column: str, keys: Sequence[str]) -> list[str]:
+        """Return a long public list of keys as texts, one for each value of a column. Reads no row.
+
+        Raises
+        ------
+        ParameterError
+            If a key is no value of the column, two are the same, or such lists are not counted here.
+        """
+
+    def count_keys(self, where: WherePredicate | None, column: str, keys: Sequence[str]) -> list[int]:
+        """Count the rows of each of many keys, as `listed_keys` returns them, in one scan. Private."""
+
     def exact_statistic(
         self, constraints: Sequence[BoundConstraint], kind: StatisticKind = "violations", *, reversed_go: bool = False
     ) -> RuleStatistic | None:

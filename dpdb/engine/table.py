@@ -322,6 +322,18 @@ class LocalTable(BoundTable):
 
         return count_rows(self.database, self.rows, slices, name=self._next_name())
 
+    def listed_keys(self, column: str, keys: Sequence[str]) -> list[str]:
+        """Return a long list of keys as texts, one for each value of a column; see `listed_keys`. Reads no row."""
+        from dpdb.engine.listed_keys import listed_keys
+
+        return listed_keys(self.database, keys, column, str(self.schema[column].type))
+
+    def count_keys(self, where: WherePredicate | None, column: str, keys: Sequence[str]) -> list[int]:
+        """Count the rows of each of many keys by one GROUP BY; see `count_keys`. Private."""
+        from dpdb.engine.listed_keys import count_keys
+
+        return count_keys(self.database, self.rows, where, column, keys, name=self._next_name())
+
     def count_all(self, where: WherePredicate | None, asked: Sequence[RuleStatistic]) -> list[int]:
         """Count exact statistics of rules; see `count_all`. Private.
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from dpdb.measures.count import (
         noisy_count as noisy_count,
+        noisy_keys as noisy_keys,
         rate_answer as rate_answer,
         rate_beta as rate_beta,
         rate_shares as rate_shares,

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from dpdb.measures.answer import Answer
 from dpdb.measures.measure import Counted
 from dpdb.measures.mechanism import Words
-from dpdb.privacy import discrete_gaussian, discrete_laplace, gaussian_tail, laplace_tail, split
+from dpdb.privacy import (
+    discrete_gaussian,
+    discrete_gaussians,
+    discrete_laplace,
+    discrete_laplaces,
+    gaussian_tail,
+    laplace_tail,
+    split,
+)
 
 _ESTIMAND = "number of rows in the slice"
 
@@ -41,6 +50,22 @@ def noisy_count(count: int, cost: int, beta: float, *, gaussian: bool = False) -
         value=noisy, lower=low, upper=high, noise_scale=scale, estimand=_ESTIMAND, estimate_lower=low,
         estimate_upper=high,
     )  # fmt: skip
+
+
+def noisy_keys(counts: Sequence[int], cost: int, *, gaussian: bool = False) -> list[int]:
+    """Add a noise to each of many counts of disjoint rows: one more row changes one of them by 1, or none.
+
+    Parameters
+    ----------
+    counts
+        The exact numbers of rows.
+    cost
+        Nano-epsilon to spend; pico-rho of zCDP if the noise is Gaussian.
+    gaussian
+        Whether the noise is discrete Gaussian; else it is discrete Laplace.
+    """
+    noises = (discrete_gaussians if gaussian else discrete_laplaces)(len(counts), 1, cost)
+    return [count + noise for count, noise in zip(counts, noises, strict=True)]
 
 
 # Epsilon of the private row count and of the measure. With n rows, a true share p and numerator noise of s rows per

@@ -5,10 +5,12 @@ The public numbers among them (confidence, shares, thetas) are checked here, too
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeAlias, TypedDict
 
 from dpdb.errors import ParameterError
@@ -68,6 +70,10 @@ class Ask:
     theta : int, PublicTheta or None
         Public threshold of the projection, stated without looking at the rows (an earlier release's is such a one):
         nothing is spent on choosing it, and releases at one theta can be compared (`Release.change`).
+    sparse : bool
+        Of a count with up to 100,000 keys, most of them without rows: only keys whose noisy count is above a public
+        threshold are released, and what the others mean is said. `keys` may then be the path of a file with one key a
+        line, which says so by itself.
     run_id : str or None
         Name of this run in the ledger: asked again, it gives the recorded answer and spends nothing.
     label : str or None
@@ -108,6 +114,7 @@ class Ask:
     )
     max_degree: int | None = option(None, "whole", "N", "public bound of conflicts per row")
     theta: int | PublicTheta | None = option(None, "whole", "N", "public threshold of the projection; not chosen then")
+    sparse: bool = option(False, "flag", words="of a count: show only keys above a public threshold, of up to 100,000")
     run_id: str | None = option(
         None, "text", "ID", "name of this run: asked again, the ledger gives its answer", not_in=_OF_RUNS
     )
@@ -141,6 +148,14 @@ class Ask:
         return cls.of(given)
 
     def __post_init__(self) -> None:
+        listed: object = self.keys
+        if isinstance(listed, os.PathLike):
+            from dpdb.files.key_file import read_keys  # few counts have such a list
+
+            self._set("keys", tuple(read_keys(Path(listed))))
+            self._set("sparse", True)
+        if self.sparse:
+            self._check_sparse()
         if self.counts_rows:
             self._check_count()
         else:
@@ -208,6 +223,24 @@ class Ask:
                 f"{', '.join(_OF_MEASURES[:-1])} and {_OF_MEASURES[-1]} do not apply to measure {COUNT!r}"
             )
 
+    def _check_sparse(self) -> None:
+        """Refuse a long list of keys for what is no count, and one that is too long."""
+        if not isinstance(self.sparse, bool):
+            raise ParameterError(f"sparse must be True or False, got {self.sparse!r}")
+        if not self.counts_rows:
+            raise ParameterError(
+                f"a long list of keys is for counts, which one row changes by 1 in one key; {self.measure!r} has noise "
+                "of its own for each key: give by= and keys="
+            )
+        from dpdb.files.key_file import MOST_KEYS
+
+        if self.keys is None:
+            raise ParameterError("sparse=True needs by= and keys=: a column and a public list of its groups")
+        if len(self.keys) > MOST_KEYS:
+            raise ParameterError(f"a list of keys has at most {MOST_KEYS:,}, got {len(self.keys):,}")
+        if any(isinstance(key, (bool, float)) or not isinstance(key, (str, int, Decimal)) for key in self.keys):
+            raise ParameterError("a long list of keys is of texts and whole numbers, without NULL")
+
     def _check_one_cost(self) -> None:
         if self.rho is not None and self.epsilon is not None:
             raise ParameterError("give either epsilon= (Laplace noise) or rho= (Gaussian noise), not both")
@@ -252,7 +285,7 @@ def checked_keys(by: object, keys: object) -> tuple[Key, ...] | None:
 # What doors derive their options from, by name.
 OPTIONS: Mapping[str, Option] = options_of(Ask)
 # Names of the options of `dp_inconsistency` and of `dp_count`.
-MEASURE_OPTIONS = tuple(OPTIONS)
+MEASURE_OPTIONS = tuple(name for name in OPTIONS if name != "sparse")
 COUNT_OPTIONS = tuple(name for name in OPTIONS if name not in {"measure", *_OF_MEASURES})
 
 
@@ -280,7 +313,8 @@ class EveryCountOption(ReleaseOptions, total=False):
     """Options of counts."""
 
     by: str | None
-    keys: Sequence[Key] | None
+    keys: Sequence[Key] | os.PathLike[str] | None
+    sparse: bool
 
 
 class EveryMeasureOption(MeasureOptions, total=False):

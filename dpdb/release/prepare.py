@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -84,6 +86,8 @@ def _prepared_count(table: PublicTable, ask: Ask) -> Prepared:
     per_row = parse_share(ask.charged, rows) if rho is None else rho // rows**2
     if per_row == 0:
         raise ParameterError(f"rho {format_rho(rho or 0)} leaves less than 1e-12 per row: too small to use")
+    if ask.sparse:
+        return _prepared_list(table, ask, per_row)
     slices = parse_slices(table.opened, ask.where, ask.by, ask.keys)
     part = CountPart(epsilon, rho, per_row, ask.confidence, slices.predicates)
     request = {
@@ -92,6 +96,30 @@ def _prepared_count(table: PublicTable, ask: Ask) -> Prepared:
         "where": ask.where,
         "by": ask.by,
         "keys": slices.keys,
+        "confidence": ask.confidence,
+        **table.unit.public,
+    }
+    return _charged(table, ask, request, (part,), slices, one_slice=(part,))
+
+
+def _prepared_list(table: PublicTable, ask: Ask, per_row: int) -> Prepared:
+    """Return counts of a long list of keys; the list is part of the request by its digest."""
+    from dpdb.release.listed_counts import ListedCounts, listed_slices  # few counts have such a list
+
+    rho = ask.charged_rho
+    assert ask.by is not None, "an ask of many keys has a column"
+    slices, column = listed_slices(table.opened, ask.where, ask.by, ask.keys or ())
+    keys = slices.keys or ()
+    [predicate] = slices.predicates
+    part = ListedCounts(ask.charged if rho is None else None, rho, per_row, ask.confidence, predicate, column, keys)
+    request = {
+        "measure": ask.measure,
+        **_cost(ask),
+        "where": ask.where,
+        "by": ask.by,
+        "keys": len(keys),
+        "keys_sha256": hashlib.sha256(json.dumps(keys).encode()).hexdigest(),
+        "sparse": True,
         "confidence": ask.confidence,
         **table.unit.public,
     }

@@ -384,6 +384,10 @@ class PrivateSlices:
         """Return the number of rows of each slice."""
         return self._table.count_rows(predicates)
 
+    def count_keys(self, where: WherePredicate | None, column: str, keys: Sequence[str]) -> Sequence[int]:
+        """Return the number of rows of each of many keys."""
+        return self._table.count_keys(where, column, keys)
+
     @contextmanager
     def forgotten_if_unpublished(self) -> Iterator[None]:
         """Forget all slices if a signal or a failure stops their release.

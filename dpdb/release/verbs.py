@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import Any, Literal, TypeVar, Unpack, get_type_hints, overload
 
 from dpdb.release.ask import (
@@ -129,7 +130,13 @@ class Verbs(ABC):
     ) -> Release: ...
     @overload
     def dp_count(
-        self, epsilon: Epsilon | None = ..., *, by: str, keys: Sequence[Key], **options: Unpack[ReleaseOptions]
+        self,
+        epsilon: Epsilon | None = ...,
+        *,
+        by: str,
+        keys: Sequence[Key] | PathLike[str],
+        sparse: bool = ...,
+        **options: Unpack[ReleaseOptions],
     ) -> Releases: ...
     @overload
     def dp_count(self, epsilon: Epsilon | None = ..., **options: Unpack[EveryCountOption]) -> Release | Releases: ...
@@ -138,8 +145,9 @@ class Verbs(ABC):
         """Release the number of rows of the table, of a slice, or of one slice per key.
 
         Sensitivity 1 (a row is in the slice or not), so discrete Laplace noise of scale 1 / epsilon; the bounds are
-        two-sided. Options (`rho`, `where`, `by` and `keys`, `confidence`, `run_id`, `label`, `who`), cost and errors as
-        `dp_inconsistency`.
+        two-sided. Options (`rho`, `where`, `by` and `keys`, `sparse`, `confidence`, `run_id`, `label`, `who`), cost and
+        errors as `dp_inconsistency`. `keys` may be the path of a file of up to 100,000 keys, most of them empty: those
+        above a public threshold come back, and their `estimand` says what the others mean.
 
         With `rho` instead of `epsilon` the noise is discrete Gaussian of variance 1 / (2 rho) and the release rho-zCDP
         (Canonne, Kamath and Steinke 2020), charged rho to a ledger of notion zcdp. Other accounts refuse it: Gaussian

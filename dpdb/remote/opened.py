@@ -254,6 +254,20 @@ class GatheredTable(BoundTable):
         counts = [exp.Count(this=exp.Star()) if each is None else counted_if(each.condition) for each in slices]
         return [int(count) for count in asking.row(numbered(counts).from_(rows.copy()))]
 
+    def listed_keys(self, column: str, keys: Sequence[str]) -> list[str]:
+        """Refuse: such a list would be sent there; see the base class."""
+        del keys
+        raise ParameterError(
+            f"a long list of keys of {column!r} is counted in files and DuckDB tables only, not in {self.description}; "
+            "give keys one by one (--keys)"
+        )
+
+    def count_keys(self, where: WherePredicate | None, column: str, keys: Sequence[str]) -> list[int]:
+        """Refuse; see `listed_keys`."""
+        del where
+        self.listed_keys(column, keys)
+        return []
+
     def count_owners(self, owner: str, asked: Sequence[OwnerQuestion]) -> list[int]:
         """Count the owners whose rows violate rules there, by aggregates; see `count_owners`. Private.
 

@@ -10,6 +10,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from dpdb.doors.cli.options import keys, table_settings
@@ -50,7 +51,10 @@ def asked(options: argparse.Namespace, function: str) -> Ask:
     if options.epsilon is None and options.rho is None:  # as `Ask`, in the words of the command line
         raise ParameterError("what a release costs is never a default: give --epsilon, or --rho on a zcdp ledger")
     given = {name: value for name, value in vars(options).items() if name in OPTIONS}
-    return Ask.called(function, {**given, "keys": keys(options)})
+    listed = getattr(options, "keys_from", None)
+    if listed is not None and options.keys is not None:
+        raise ParameterError("give --keys or --keys-from, not both")
+    return Ask.called(function, {**given, "keys": keys(options) if listed is None else Path(listed)})
 
 
 def step_bar(options: argparse.Namespace, steps: int) -> Progress:

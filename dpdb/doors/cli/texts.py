@@ -41,7 +41,7 @@ def releases_text(releases: Sequence[Release], output: str, verbose: bool = Fals
     Parameters
     ----------
     releases
-        At least one release.
+        None only of a long list of keys, none of whose counts is above the threshold.
     output
         ``"json"``, or anything else for words.
     verbose
@@ -49,6 +49,8 @@ def releases_text(releases: Sequence[Release], output: str, verbose: bool = Fals
     """
     if output == "json":
         return json.dumps({"releases": [release.to_dict() for release in releases]}, indent=2) + "\n"
+    if not releases:
+        return "no key is listed\n"
     if verbose:
         return f"{releases_words(releases)}\n"
     return "\n".join([*_table(releases), *_notes(releases)]) + "\n"

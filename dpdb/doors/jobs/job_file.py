@@ -32,7 +32,7 @@ _JOB_KEYS = (
 )  # fmt: skip
 # Options in a job file: the run id comes with the run, and so does the day of checks.
 _ASKED, _ASKED_OF_CHECK, _ASKED_OF_DIAGNOSIS = (asked_in("jobs", own) for own in (OPTIONS, RUN_OPTIONS, ASKED))
-_RELEASE_KEYS = ("name", *_ASKED, "gate", "gate_by", "warn")
+_RELEASE_KEYS = ("name", *_ASKED, "keys_from", "gate", "gate_by", "warn")
 _GATE_BY = ("bounds", "value")
 _LARGEST = 1 << 20
 _MOST_PARTS = 1_000
@@ -249,6 +249,10 @@ def _release(path: Path, values: Mapping[str, Any], place: str) -> JobRelease:
     keeps_theta = asked.get("theta") == _KEEP
     if keeps_theta:
         del asked["theta"]
+    if (listed := keys.text("keys_from")) is not None:
+        if "keys" in asked:
+            raise keys.error("keys_from", "give keys or keys_from, not both")
+        asked["keys"] = path.parent / listed
     with explained(f"{path}, [[release]] {name!r}: ", of=ParameterError):
         ask = Ask.of(asked)
         has_placeholders = ask.where is not None and bool(placeholders(ask.where))

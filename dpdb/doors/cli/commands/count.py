@@ -29,18 +29,32 @@ def add_count(commands: Any) -> None:
     setting_options(parser, ("constraints",), {"constraints": text}, required=False)
     declared_options(parser)
     count_options(parser)
+    parser.add_argument(
+        "--keys-from",
+        metavar="FILE",
+        help="a public list of up to 100,000 keys, one a line: shows those that are not empty",
+    )
     answer_options(parser, verbose=True)
 
 
 def run(options: argparse.Namespace) -> None:
     """Release the number of rows of the table, of a slice, or of one slice per key."""
     from dpdb.doors.cli.session import asked
+    from dpdb.doors.cli.streams import say
     from dpdb.doors.cli.texts import releases_text
+    from dpdb.release import not_listed
 
     ask = asked(options, "dp_count")
     with AnswerOutput.of(options) as output, _session(options) as session:
         releases = session.release(ask, who=options.who)
-        output.show(releases_text(releases, options.format, options.verbose), releases)
+        text = releases_text(releases, options.format, options.verbose)
+        if ask.sparse:
+            said = f"{len(releases):,} of {len(ask.keys or ()):,} keys are listed; {not_listed(session.prepare(ask))}"
+            if options.format == "text":
+                text += f"{said}\n"
+            else:
+                say(said)
+        output.show(text, releases)
 
 
 def _session(options: argparse.Namespace) -> Session:
