@@ -216,7 +216,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.release.costs": "Charge Cost Risk pure_units risk_of",
         "dpdb.release.ledger_account": "LedgerAccount",
         "dpdb.release.listed_counts": "not_listed",
-        "dpdb.release.parts": "PublicTable PublicTable Slices Slices new_release_id parse_slices parse_slices",
+        "dpdb.release.parts": "PublicTable Slices new_release_id parse_slices",
         "dpdb.release.privacy_unit": "PrivacyUnit unit_of_table",
         "dpdb.release.publish": "publish_suite",
         "dpdb.release.published.comparisons": "Change Gate GateResult check_gates parse_gate",
