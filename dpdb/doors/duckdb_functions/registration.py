@@ -47,7 +47,8 @@ _TYPES: Mapping[Kind, str] = {
     "keys": "VARCHAR[]", "number": "DOUBLE",
 }  # fmt: skip
 _OF_OPTION, _OF_CHECK, _OF_DIAGNOSIS = (
-    {name: _TYPES[kind] for name, kind in KINDS[function].items()} for function in (MEASURE, CHECK, DIAGNOSE)
+    {name: _TYPES[kind] for name, kind in own.items()}
+    for own in ({**KINDS[MEASURE], **KINDS[COUNT]}, KINDS[CHECK], KINDS[DIAGNOSE])
 )
 
 
