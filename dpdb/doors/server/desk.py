@@ -27,7 +27,7 @@ from dpdb.doors.server.refusals import ClosingError, ForbiddenError, Refusal, re
 from dpdb.doors.server.reopening import ServedTables
 from dpdb.doors.server.tables import OpenTable
 from dpdb.doors.server.timing import Standing, until_grid
-from dpdb.doors.server.workers import Workers
+from dpdb.doors.server.workers import Shares, Workers
 from dpdb.doors.sql import Admitted, AskedErrors, FrontEnd, Spoken, named_first
 from dpdb.doors.sql.child.messages import Limits
 from dpdb.errors import OWNER_LOG, DpdbError, ParameterError, StatementRefusedError
@@ -85,6 +85,7 @@ class Desk:
         self._free = ThreadPoolExecutor(_THREADS, "dpdb-free")
         self._private = ThreadPoolExecutor(_THREADS, "dpdb-private")
         self._auditing = ThreadPoolExecutor(1, "dpdb-audit")  # one thread: lines are written in their order
+        self._lines = Shares(1)  # of the audit, in that thread's queue: an analyst has one there
         self._doors: dict[tuple[str, str], tuple[OpenTable, FrontEnd]] = {}
         self._doors_lock = threading.Lock()
         self._looking = asyncio.Lock()
@@ -233,23 +234,28 @@ class Desk:
             if asker.analyst.role not in roles:
                 raise ForbiddenError(f"the role {asker.analyst.role!r} may not {action}")
             with self._at_once.one(asker.analyst.name):
-                number = await self._in(self._auditing, lambda: self.audit.begin(*whence, text, per_minute=most))
-                yield partial(self._note, number)
+                number = await self._audited(whence[0], lambda: self.audit.begin(*whence, text, per_minute=most))
+                yield partial(self._note, whence[0], number)
         except Exception as error:
             refusal = _refusal(error)
             try:
                 if number is None:
                     start = text[:_MOST_REFUSED_TEXT]
-                    number = await self._in(self._auditing, lambda: self.audit.begin(*whence, start))
-                await self._note(number, refusal.code)
+                    number = await self._audited(whence[0], lambda: self.audit.begin(*whence, start))
+                await self._note(whence[0], number, refusal.code)
             except Exception:
                 OWNER_LOG.exception("the audit failed")
             raise RefusedError(refusal) from None
 
-    async def _note(self, number: int, outcome: str, epsilon: str | None = None, releases: Any = ()) -> None:
+    async def _audited(self, name: str, work: Callable[[], Found]) -> Found:
+        """Write to the audit, after the analyst's other lines: many that are refused keep nobody else waiting."""
+        async with self._lines.one(name):
+            return await self._in(self._auditing, work)
+
+    async def _note(self, name: str, number: int, outcome: str, epsilon: str | None = None, releases: Any = ()) -> None:
         """Complete a line of the audit; an answer that is paid for is not lost because that fails."""
         try:
-            await self._in(self._auditing, lambda: self.audit.end(number, outcome, epsilon, releases))
+            await self._audited(name, lambda: self.audit.end(number, outcome, epsilon, releases))
         except Exception:
             OWNER_LOG.exception("the audit failed")
 
