@@ -150,6 +150,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.overlap.solver": "METHODS maximum_overlap",
     },
     "dpdb.owner": {
+        "dpdb.owner.conformance.suite": "Conformance run_conformance",
         "dpdb.owner.discovery": "Discovery ExactDependencies discover exact_dependencies prepare_discovery",
         "dpdb.owner.exact": "EXACT_MEASURES ExactMeasures RuleMeasures exact_measures",
         "dpdb.owner.expected_error": "plan",
@@ -235,9 +236,11 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.release.statistics": "CountedStatistics PrivateSlices",
     },
     "dpdb.remote": {
-        "dpdb.remote.engine": "RemoteEngine",
+        "dpdb.remote.engine": "RemoteEngine scratch_of",
         "dpdb.remote.opened": "GatheredTable",
+        "dpdb.remote.scratch": "Scratch",
         "dpdb.remote.table": "RemoteSet",
+        "dpdb.remote.tried": "record trying_out",
     },
     "dpdb.rules": {
         "dpdb.rules.discovered": "DiscoveredRules recorded_discovery why_no_name",

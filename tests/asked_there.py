@@ -110,6 +110,10 @@ class DuckDBRemote:
         """Drop it."""
         self._database.execute(f"DROP TABLE IF EXISTS {exp.table_(name, quoted=True).sql('duckdb')}")
 
+    def server(self) -> str:
+        """Name DuckDB."""
+        return f"DuckDB {version('duckdb')}"
+
     def version(self) -> str:
         """Name DuckDB's version, with which its hash may change."""
         return f"duckdb {version('duckdb')}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
+    from dpdb.owner.conformance.suite import Conformance as Conformance, run_conformance as run_conformance
     from dpdb.owner.discovery import (
         Discovery as Discovery,
         ExactDependencies as ExactDependencies,

@@ -14,6 +14,7 @@ from dpdb.stopping import if_it_fails
 if TYPE_CHECKING:
     from dpdb.engine import LocalTable, TableSpec
     from dpdb.remote.opened import GatheredTable
+    from dpdb.remote.scratch import Scratch
     from dpdb.remote.table import RemoteSet
     from dpdb.sources import Reading, SourceLike
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 REMOTE_KINDS = (
     "dpdb.remote.foreign_sources.SparkSource",
     "dpdb.remote.foreign_sources.PostgresSource",
+    "dpdb.remote.foreign_sources.ClickHouseSource",
     "dpdb.remote.table.SetSource",
 )
 
@@ -97,6 +99,28 @@ class RemoteEngine:
             raise SourceError("a table name applies to databases, and this source is one table")
         progress("opening the table")
         return kind.open(spec.source, spec.table)
+
+
+def scratch_of(source: SourceLike, schema: str | None) -> Scratch:
+    """Open a place in another engine in which tables may be made.
+
+    Parameters
+    ----------
+    source
+        As of a table there, without the table.
+    schema
+        Of a database. Default: that of the connection.
+
+    Raises
+    ------
+    SourceError
+        If it is no other engine, or cannot be reached.
+    """
+    kind = _kind_of(source)
+    if kind is None or not hasattr(kind, "scratch"):
+        raise SourceError(f"{source}: no table of another engine; conformance is of those that are asked there")
+    found: Scratch = kind.scratch(source, schema)
+    return found
 
 
 def _kind_of(source: SourceLike) -> Any:

@@ -1,13 +1,12 @@
-"""What names tables of PostgreSQL and of Spark.
+"""What names tables of PostgreSQL, ClickHouse and Spark.
 
-Of PostgreSQL it is a connection, or ``postgresql://user@host:port/database?option=value``; of Spark its data frames,
-and texts such as ``spark:catalog.schema.table``. Every source is asked whether it is one, so what asks a server is
-loaded where one is.
+Of PostgreSQL it is a connection, or ``postgresql://user@host:port/database?option=value``; of ClickHouse
+``clickhouse://user@host:port/database``, its HTTP interface; of Spark its data frames, and texts such as
+``spark:catalog.schema.table``. Every source is asked whether it is one, so what asks a server is loaded where one is.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
@@ -15,20 +14,18 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import unquote
 
 from dpdb.errors import OWNER_LOG, SourceError
+from dpdb.remote.addresses import parts_of_address
 from dpdb.sources import needed
 from dpdb.stopping import if_it_fails
 
 if TYPE_CHECKING:
+    from dpdb.remote.clickhouse.table import ClickHouseSet, ClickHouseTable
     from dpdb.remote.postgres_table import PostgresSet, PostgresTable
+    from dpdb.remote.scratch import ClickHouseScratch, PostgresScratch, SparkScratch
     from dpdb.remote.spark import SparkSet, SparkTable
 
 _CONNECTION = "PostgreSQL connection"
 _SCHEMES = ("postgresql://", "postgres://")
-# A sign of these that stands unescaped in a password would make part of it a host, which messages name.
-_ADDRESS = re.compile(
-    r"(?P<scheme>\w+)://((?P<user>[^:@/?#]*)(:(?P<password>[^@/?#]*))?@)?(?P<host>[^@/?#]*)"
-    r"(/(?P<database>[^@/?#]*))?(\?(?P<options>[^?#]*))?"
-)
 _SECRET = ("password", "sslpassword")
 
 
@@ -76,6 +73,12 @@ class PostgresSource:
         address = _address(source)
         return PostgresSet(_connection(source, address), address.shown, schema)
 
+    def scratch(self, source: Any, schema: str | None) -> PostgresScratch:
+        """Connect, and make tables in a schema; by default in `public`. Errors as of `open`."""
+        from dpdb.remote.scratch import PostgresScratch
+
+        return PostgresScratch(_connection(source, _address(source)), source, schema or "public")
+
 
 @dataclass(frozen=True, repr=False)
 class PostgresAddress:
@@ -104,12 +107,7 @@ class PostgresAddress:
         SourceError
             If it is not clear where a password in it ends. The message shows nothing of it.
         """
-        match = _ADDRESS.fullmatch(text)
-        if match is None:
-            raise SourceError(
-                "postgresql://...: not an address; it is postgresql://USER@HOST:PORT/DATABASE, where a password has "
-                "'%40' for '@', '%2F' for '/', '%3F' for '?' and '%23' for '#' (better: ~/.pgpass or PGPASSWORD)"
-            )
+        match = parts_of_address(text, ("postgresql", "postgres"), "~/.pgpass or PGPASSWORD")
         user = "" if match["user"] is None else f"{match['user']}@"
         shown = f"postgresql://{user}{match['host']}/{match['database'] or ''}"
         return cls(text, shown, tuple(_secrets(match["password"], match["options"])))
@@ -151,6 +149,57 @@ def _secrets(password: str | None, options: str | None) -> Iterator[str]:
             values.append(value)
     for value in values:
         yield from (written for written in {value, unquote(value)} if written)
+
+
+_CLICKHOUSE = "clickhouse://"
+
+
+class ClickHouseSource:
+    """The kind of sources that are tables of ClickHouse."""
+
+    takes_table = True
+
+    def reads(self, source: object) -> bool:
+        """Say whether it is an address of ClickHouse."""
+        return isinstance(source, str) and source.startswith(_CLICKHOUSE)
+
+    def open(self, source: str, table: str | None) -> ClickHouseTable:
+        """Connect, and find the table.
+
+        Raises
+        ------
+        SourceError
+            If there is no server, no such table or none is named, or the user is refused.
+        """
+        from dpdb.remote.clickhouse.http import ClickHouseAddress, connected
+        from dpdb.remote.clickhouse.table import ClickHouseTable
+
+        address = ClickHouseAddress.parse(source)
+        if not table:
+            raise SourceError(f"{address.shown}: name the table with table=")
+        return ClickHouseTable(connected(address), address.shown, address.database, table)
+
+    def open_set(self, source: str, schema: str | None) -> ClickHouseSet:
+        """Connect, and find a database; by default the one of the address.
+
+        Raises
+        ------
+        SourceError
+            As of `open`, and if there is no such database.
+        """
+        from dpdb.remote.clickhouse.http import ClickHouseAddress, connected
+        from dpdb.remote.clickhouse.table import ClickHouseSet
+
+        address = ClickHouseAddress.parse(source)
+        return ClickHouseSet(connected(address), address.shown, schema or address.database)
+
+    def scratch(self, source: str, schema: str | None) -> ClickHouseScratch:
+        """Connect, and make tables in a database; by default in the one of the address. Errors as of `open`."""
+        from dpdb.remote.clickhouse.http import ClickHouseAddress, connected
+        from dpdb.remote.scratch import ClickHouseScratch
+
+        address = ClickHouseAddress.parse(source)
+        return ClickHouseScratch(connected(address), source, schema or address.database)
 
 
 _PREFIX = "spark:"
@@ -198,3 +247,13 @@ class SparkSource:
         if not isinstance(source, str) or schema is not None:
             raise SourceError("a set of tables in Spark is a text: spark:CATALOG.SCHEMA, or spark:parquet.`FOLDER`")
         return SparkSet(source.removeprefix(_PREFIX))
+
+    def scratch(self, source: object, schema: str | None) -> SparkScratch:
+        """Make frames in the active session, or in one that is made for it. Errors as of `open`."""
+        from dpdb.remote.scratch import SparkScratch
+        from dpdb.remote.spark import spark_session
+
+        if not isinstance(source, str) or schema is not None:
+            raise SourceError("in Spark made tables are frames of a session: name it as spark:, without a schema")
+        session, is_ours = spark_session()
+        return SparkScratch(session, session.stop if is_ours else None)

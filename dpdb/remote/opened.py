@@ -62,6 +62,7 @@ from dpdb.remote.asking import (
 from dpdb.remote.slice import RemoteSlice
 from dpdb.remote.spelling import SPELLINGS
 from dpdb.remote.table import WithoutRows
+from dpdb.remote.tried import refuse_untried
 from dpdb.schema import free_name
 from dpdb.sources import Source, without_rows
 
@@ -124,7 +125,14 @@ class GatheredTable(BoundTable):
         return GatheredTable(self.database, self._remote, spec, self._progress, self._first)
 
     def without_rows(self) -> GatheredTable:
-        """Return the same table there, of which queries see no row, nor of its parents; see the base class."""
+        """Return the same table there, of which queries see no row, nor of its parents; see the base class.
+
+        Raises
+        ------
+        SourceError
+            If nobody has tried this engine, of which nothing is released.
+        """
+        refuse_untried(self._remote)
         made = copy(self)
         made._remote, made._has_asked, made._progress = WithoutRows(self._remote), Event(), no_progress
         made._origin = self._origin or self
@@ -243,6 +251,15 @@ class GatheredTable(BoundTable):
                 read = RemoteSlice(asking, each.constraints, where, name=self._next_name(), progress=self._progress)
                 found[place] = read.count(each)
         return found
+
+    @property
+    def server(self) -> str:
+        """The engine's name and version."""
+        return self._remote.server()
+
+    def answer_to(self, query: exp.Select) -> pa.Table:
+        """Ask a query, which lacks its FROM, of all rows: for owners who try an engine out. Private."""
+        return self._asking.ask(query.from_(self._asking.rows))
 
     def count_rows(self, slices: Sequence[WherePredicate | None]) -> list[int]:
         """Count the rows of many slices in one query. Private."""

@@ -212,6 +212,10 @@ class PostgresTable:
         """Leave it out of queries."""
         self._lent.pop(name, None)
 
+    def server(self) -> str:
+        """Name the server."""
+        return f"PostgreSQL {self._transaction.server // 10_000}"
+
     def version(self) -> str:
         """Name PostgreSQL's hash, which a new major version might change."""
         return f"postgresql {self._transaction.server // 10_000} hash_record_extended"

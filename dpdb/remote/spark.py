@@ -31,6 +31,7 @@ _TYPES = {
     "double": "DOUBLE", "boolean": "BOOLEAN", "binary": "BLOB", "date": "DATE", "timestamp_ntz": "TIMESTAMP",
     "timestamp": "TIMESTAMP WITH TIME ZONE",
 }  # fmt: skip
+_COMMIT = re.compile(r"[0-9a-f]{7,40}")
 _TEXT = ("string", "char(", "varchar(")
 _ZONED = "TIMESTAMP WITH TIME ZONE"
 # Spark keeps other times than it documents, and not all of them have a place in DuckDB's calendar.
@@ -62,6 +63,7 @@ class SparkTable:
         self._session, self._stop = frame.sparkSession, stop
         self._others: list[SparkTable] = []
         self._view = new_name()
+        self._server: str | None = None
         with reason_in_log(f"{description}: cannot be described", Exception):
             fields = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
             zone = str(self._session.conf.get("spark.sql.session.timeZone"))
@@ -120,6 +122,19 @@ class SparkTable:
         """Drop the view."""
         with suppress(Exception):  # the session may be gone
             self._session.catalog.dropTempView(name)
+
+    def server(self) -> str:
+        """Name the server: Spark says which commit it is of. What else speaks its protocol is no Spark."""
+        if self._server is None:
+            with reason_in_log(f"{self.description}: cannot be described", Exception):
+                said = str(self._session.sql("SELECT version()").toArrow()[0][0])
+                databricks = self._session.conf.get("spark.databricks.clusterUsageTags.sparkVersion", "")
+            version, _, commit = said.partition(" ")
+            is_spark = _COMMIT.fullmatch(commit) is not None
+            self._server = f"Databricks {databricks}" if databricks else f"Spark {version}"
+            if not (databricks or is_spark):
+                self._server = f"Spark Connect server {said}"
+        return self._server
 
     def version(self) -> str:
         """Name Spark's hash, whose seed is the same in all its versions."""

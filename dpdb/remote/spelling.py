@@ -16,6 +16,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.predicates import Literal
+from dpdb.remote.clickhouse.spelling import ClickHouseSpelling
 from dpdb.remote.foreign_spelling import MOMENT, VIEW, ForeignSpelling
 
 _WRITTEN = {pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.bool_(): "BOOLEAN", pa.string(): "TEXT"}
@@ -215,4 +216,8 @@ class SparkSpelling(ForeignSpelling):
         return exp.Trim(this=text, expression=signs, position="BOTH")
 
 
-SPELLINGS: dict[str, ForeignSpelling] = {"postgres": PostgresSpelling(), "spark": SparkSpelling()}
+SPELLINGS: dict[str, ForeignSpelling] = {
+    "clickhouse": ClickHouseSpelling(),
+    "postgres": PostgresSpelling(),
+    "spark": SparkSpelling(),
+}

@@ -1,6 +1,7 @@
 """`RemoteTable` and `RemoteSet`: what dpdb needs of another engine. It answers queries; nothing else runs there.
 
-A new one is a file in this folder, a line in `REMOTE_KINDS` of `engine`, and a spelling in `spelling.SPELLINGS`.
+A new one is a file of its table, a file of its spelling, what makes its made tables in `scratch`, and a line in each of
+`REMOTE_KINDS` of `engine`, `SPELLINGS` of `spelling` and the servers of `tried`.
 """
 
 from __future__ import annotations
@@ -93,6 +94,9 @@ class RemoteTable(BesideTable, Protocol):
     def take_back(self, name: str) -> None:
         """Drop a table that was lent."""
 
+    def server(self) -> str:
+        """Name the server and its version, as a record of conformance does."""
+
     def version(self) -> str:
         """Name what decides the engine's hash of a row: with another one, other rows of a unit would be chosen."""
 
@@ -150,6 +154,10 @@ class WithoutRows:
         """Drop a table that was lent."""
         self._lent.discard(name)
         self._remote.take_back(name)
+
+    def server(self) -> str:
+        """Name the server."""
+        return self._remote.server()
 
     def version(self) -> str:
         """Name the engine's hash."""

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from helpers_clickhouse import ClickHouse, why_no_clickhouse
 from helpers_postgres import NotStartedError, Server, why_no_postgres
 from helpers_sail import Sail, why_no_sail
 from helpers_spark import FOR_FEW_ROWS, SETTINGS, why_no_spark
@@ -49,6 +50,20 @@ def sail() -> Iterator[Any]:
     server = Sail()
     yield server.session
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def clickhouse() -> Iterator[ClickHouse]:
+    """A server of ClickHouse's HTTP interface."""
+    reason = why_no_clickhouse()
+    if reason is not None:
+        pytest.skip(reason)
+    with TemporaryDirectory(prefix="dpdb-ch-") as folder:
+        server = ClickHouse(Path(folder) / "server")
+        try:
+            yield server
+        finally:
+            server.stop()
 
 
 @pytest.fixture(scope="module")

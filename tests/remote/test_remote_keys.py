@@ -13,12 +13,12 @@ import pyarrow as pa
 import pytest
 from asked_there import AskedThere, DuckDBRemote
 from helpers_remote import histograms, of_no_rows, random_question
-from helpers_spelling import COLUMNS, rows as rows_of_all_types
 
 import dpdb
 from dpdb.errors import EngineError
 from dpdb.ledger import Ledger
 from dpdb.opening import open_table
+from dpdb.owner.conformance.predicates import COLUMNS, extreme_rows as rows_of_all_types
 from dpdb.remote import slice as remote_slice
 from dpdb.remote.spark import SparkTable
 from dpdb.thresholds import HASHES_PER_SHARED, MOST_SHARED
@@ -83,7 +83,7 @@ def test_keys_of_all_types(sent: Sent, bits: str, rules: list[str], monkeypatch:
     """With hashes of all bits, of five, and of one; values are told apart in each. Every row is there twice."""
     monkeypatch.setattr(HASHES_PER_SHARED, "at", 1)
     monkeypatch.setattr(remote_slice, "_BITS", BITS[bits])
-    rows = rows_of_all_types(random.Random(1), 60)
+    rows = rows_of_all_types(1, count=60)
     asked = check(pa.concat_tables([rows, rows]), sent, rules, "h <> 0" if bits == "all together" else None)
     assert (of_values(asked), len(asked)) == (0, 2 * len(rules))
 

@@ -28,12 +28,19 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "measure", "count", "check", "diagnose", "compare", "sql", "run", "report", "combine", "explain", "plan", "exact",
-    "schema", "rules", "noise", "budget", "serve", "mcp", "analyst", "receipts", "verify", "witness", "overlap", "demo",
-    "warm", "completion",
+    "schema", "rules", "noise", "budget", "serve", "mcp", "analyst", "receipts", "verify", "witness", "overlap",
+    "conformance", "demo", "warm", "completion",
 )  # fmt: skip
 """In the order of `dpdb --help`; `add_NAME` of a module of `dpdb.doors.cli.commands` adds each."""
 
-_BESIDE = {"combine": "report", "mcp": "serve", "analyst": "serve", "verify": "receipts", "witness": "receipts"}
+_BESIDE = {
+    "combine": "report",
+    "conformance": "exact",
+    "mcp": "serve",
+    "analyst": "serve",
+    "verify": "receipts",
+    "witness": "receipts",
+}
 """The modules of commands that stand beside others; each other command has a module of its own."""
 
 _OBJECTS = 200_000

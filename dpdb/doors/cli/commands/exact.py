@@ -1,4 +1,4 @@
-"""`dpdb exact`: for the owner only."""
+"""`dpdb exact` and `dpdb conformance`: for the owner only."""
 
 from __future__ import annotations
 
@@ -10,14 +10,23 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dpdb.doors.cli.options import command, csv_line, format_option, given, limit_options, table_options, table_settings
+from dpdb.doors.cli.options import (
+    command,
+    csv_line,
+    format_option,
+    given,
+    limit_options,
+    quiet_options,
+    table_options,
+    table_settings,
+)
 from dpdb.doors.cli.parser import positive
 from dpdb.doors.cli.streams import show
 from dpdb.errors import ParameterError
 from dpdb.names import aligned
 
 if TYPE_CHECKING:
-    from dpdb.owner import ExactMeasures
+    from dpdb.owner import Conformance, ExactMeasures
     from dpdb.suites import ExactCheck
 
 _STEPS = 4
@@ -177,3 +186,48 @@ def _of_each(rules: Sequence[dict[str, Any]]) -> Iterator[str]:
         )
     for rule in rules:
         yield from (f"{name} of {rule['constraint']}: {reason}" for name, reason in rule.get("reasons", {}).items())
+
+
+_NOT_PASSED = 1
+_SHOWN = 10
+
+
+def add_conformance(commands: Any) -> None:
+    """Add `dpdb conformance`."""
+    text = "try whether another engine counts as dpdb does, over made tables that are dropped again"
+    example = "dpdb conformance clickhouse://owner@host/scratch --out passed.jsonl"
+    parser = command(commands, "conformance", run_suite, text, example)
+    parser.add_argument("source", metavar="SOURCE", help="an address of PostgreSQL or ClickHouse, or spark:")
+    parser.add_argument("--schema", metavar="NAME", help="schema or database in which tables may be made for a while")
+    parser.add_argument(
+        "--out", metavar="FILE", help="record that it has passed; the variable DPDB_CONFORMANCE then names this file"
+    )
+    format_option(parser)
+    quiet_options(parser)
+
+
+def run_suite(options: argparse.Namespace) -> int:
+    """Run the suite, and print one line for what was tried, refused and different. Exit code 1 unless it passes."""
+    from dpdb.doors.cli.session import step_bar
+    from dpdb.owner import run_conformance
+
+    found = run_conformance(options.source, options.schema, out=options.out, progress=step_bar(options, 15))
+    show(_conformance_json(found) if options.format == "json" else _conformance_text(found, options.out))
+    return 0 if found.passed else _NOT_PASSED
+
+
+def _conformance_json(found: Conformance) -> str:
+    fields = {"server": found.server, "tried": found.tried, "equal": found.equal, "passed": found.passed}
+    return json.dumps(fields | {"refused": sorted(found.refused), "different": found.different}, indent=2)
+
+
+def _conformance_text(found: Conformance, out: str | None) -> str:
+    """Say what came of it; of what differs the first ones."""
+    lines = [f"{found.server}: tried {found.tried:,}, equal {found.equal:,}, different {len(found.different):,}"]
+    lines += [f"refused, at no cost: {', '.join(sorted(found.refused))}"] if found.refused else []
+    lines += [f"different: {each}" for each in found.different[:_SHOWN]]
+    if len(found.different) > _SHOWN:
+        lines.append(f"and {len(found.different) - _SHOWN:,} more")
+    if not found.passed:
+        return "\n".join([*lines, "not passed: nothing should be released of it"])
+    return "\n".join([*lines, "passed" if out is None else f"passed, as {out} says: export DPDB_CONFORMANCE={out}"])

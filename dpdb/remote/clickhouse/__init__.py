@@ -1,0 +1,1 @@
+"""ClickHouse: its HTTP interface, its tables, and its spelling of our SQL."""
