@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import warnings
@@ -45,6 +46,8 @@ class Sail:
         host, _, port = self._process.stdout.readline().strip().partition(" ")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of PySpark's own imports
+            # Spark's own server may be forked from this process later; handlers of gRPC at a fork can end it.
+            os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
             from pyspark.sql.connect.session import SparkSession
 
             self.session: Any = SparkSession.builder.remote(f"sc://{host}:{port}").create()
