@@ -54,9 +54,11 @@ def load_block_kernels(statistic: str, *, ordered: bool, listed: bool, alone: bo
     elif statistic == "witnesses":
         finished(witness_count(graph.blocks, 1))
     elif statistic == "twice_fractional_cover":
-        from dpdb.graph.blocks.block_matching import crown
+        from dpdb.graph.blocks.block_matching import Matching
 
-        finished(crown(graph.blocks, graph.cover))
+        matching = Matching(graph.blocks, graph.cover)
+        finished(matching.start())
+        finished(matching.search(np.zeros(1, np.int32), np.zeros(4, np.bool_)))
         if listed:
             constraints[-1].of_rows(np.arange(4))
         _load_range_matching(ordered)

@@ -191,13 +191,15 @@ def test_every_door_takes_it(
         ["measure", "t.txt", *rules, "--measure", "repair", "--epsilon", "1"],
         ["count", "t.txt", "--epsilon", "1"],
         ["explain", "t.txt", *rules],
-        ["schema", "t.txt"],
         ["noise", "conoise", "t.txt", *rules, "--out", "noisy.csv", "--iterations", "1", "--overwrite"],
         ["sql", "t.txt", *rules, "--budget", "1", "SELECT * FROM dp_count('t', epsilon := 1)"],
     ):
         assert main([*words, "--delimiter", "^"]) == 0, words
         assert main(words) == 2, words
         assert "give its delimiter" in capsys.readouterr().err
+    assert main(["schema", "t.txt"]) == 0  # which proposes how the cells are written, and shows what that gives
+    assert main(["schema", "t.txt", "--delimiter", "^"]) == 0
+    capsys.readouterr()
     unknown = ["plan", "t.txt", "--constraints", "zip -> town", "--rows", "9", "--error-rate", "0", "--delimiter", "^"]
     assert main(unknown) == 2
     assert "no column 'town'; nearest is 'city'" in capsys.readouterr().err

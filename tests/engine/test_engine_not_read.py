@@ -79,7 +79,8 @@ def test_each_column_and_file_is_told_in_words(
     ]
     assert main(["schema", str(folder)]) == 0
     out = capsys.readouterr().out
-    assert all(text in out for text in words[1:])
+    assert all(text in out for text in words[2:])
+    assert "encoding windows-1252" in out  # in which both cells are text
 
 
 def test_nobody_else_is_told(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -73,6 +73,8 @@ def read(connection: duckdb.DuckDBPyConnection, table: str, kind: str) -> list[t
 
 
 def in_python(value: Any, kind: str) -> Any:
+    if value in (dt.date.max, dt.datetime.max):
+        return "infinity"  # which is equal in each type, and comes to Python as the type's last value
     if kind == "TIMESTAMP_NS" and value is not None:
         moment = dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=value // 1000)
         return moment if value % 1000 == 0 else ("ns", value)

@@ -131,7 +131,7 @@ COLUMNS = ["a", "b", "c", "d", "fail", "above", "warn"]
         ("CHECK (d > {date}) fail above 3", 12, "a date given for {date}, found '{'"),
         ("a->b fail below 3", 6, "'above' in the limit of a rule"),
         ("a->b warn above 1, warn above 2", 20, "at most one warn and one fail"),
-        ("a->b warn above 1, fail above 2, warn above 2", 20, "at most one warn and one fail"),
+        ("a->b warn above 1, fail above 2, warn above 2", 34, "at most one warn and one fail"),
         ("a->b warn above 5, fail above 2", 17, "a warning before the failure, at most the number of 'fail above 2'"),
         ("a->b fail above 2%, warn above 2.5%", 32, "a warning before the failure, at most the number of 'fail above"),
         ("row_count warn below 9, fail below 20", 22, "a warning before the failure, at least the number of 'fail bel"),
