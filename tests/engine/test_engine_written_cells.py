@@ -162,7 +162,7 @@ def one_line_more(seed: int, path: Path) -> str:
 def test_one_line_more_changes_no_other_row(tmp_path: Path) -> None:
     seen = [one_line_more(seed, tmp_path / "x.csv") for seed in fifth(range(1_000))]
     assert set(seen) == {"row", "row of NULLs", "no row", "refused"}
-    assert min(map(seen.count, set(seen))) >= of_all(10)
+    assert min(map(seen.count, set(seen))) >= of_all(5)
 
 
 @pytest.mark.slow

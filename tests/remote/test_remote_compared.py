@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 from asked_there import AskedThere
 from helpers_postgres import Server
-from helpers_spelling import rows as rows_of_all_types
 from stub_noise import StubNoise
 
 import dpdb
 from dpdb.errors import BudgetExceededError, ParameterError
 from dpdb.ledger import Ledger
+from dpdb.owner.conformance.predicates import extreme_rows
 from dpdb.privacy.noise import replaced_noise
 from dpdb.remote import asking
 
@@ -56,7 +56,7 @@ def sides(seed: int) -> tuple[pa.Table, pa.Table]:
     Without times that have no zone: a frame of Spark's has none.
     """
     rng = random.Random(seed)
-    rows = rows_of_all_types(rng, 40).drop_columns(["m"])
+    rows = extreme_rows(rng.randrange(1 << 30), count=40).drop_columns(["m"])
     chosen = [sorted(rng.choices(range(40), k=30)) for _ in range(2)]
     left, right = (rows.take(pa.array(places)) for places in chosen)
     return left, right
