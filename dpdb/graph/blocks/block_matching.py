@@ -55,9 +55,8 @@ def crown(blocks: Blocks, cover: NDArray[np.bool_]) -> Steps[Crown]:
     yield from matching.start()
     covering = np.flatnonzero(cover).astype(np.int32)
     while True:
-        free = covering[matching.left[covering] < 0]
-        found, visited = yield from matching.search(free, cover.copy())
-        if not found:
+        free, visited = covering[matching.left[covering] < 0], cover.copy()
+        if not (yield from matching.search(free, visited)):
             break
     outside = np.flatnonzero(visited & ~cover)
     unsettled = np.concatenate([free, matching.right[outside]])
@@ -78,8 +77,7 @@ def maximum_matching(blocks: Blocks, cover: NDArray[np.bool_]) -> Steps[int]:
     most = 2 * int(np.count_nonzero(cover))
     while np.count_nonzero(matching.left >= 0) < most:
         free = np.flatnonzero(matching.left < 0).astype(np.int32)
-        found, _ = yield from matching.search(free, np.zeros(cover.size, np.bool_))
-        if not found:
+        if not (yield from matching.search(free, np.zeros(cover.size, np.bool_))):
             break
     return int(np.count_nonzero(matching.left >= 0))
 
@@ -112,8 +110,8 @@ class Matching:
             )  # fmt: skip
             yield
 
-    def search(self, roots: Rows, visited: NDArray[np.bool_]) -> Steps[tuple[bool, NDArray[np.bool_]]]:
-        """Search once from free left copies, and grow the matching along disjoint paths.
+    def search(self, roots: Rows, visited: NDArray[np.bool_]) -> Steps[bool]:
+        """Search once from free left copies, and grow the matching along disjoint paths; returns whether any was found.
 
         Parameters
         ----------
@@ -121,11 +119,6 @@ class Matching:
             The rows of these copies.
         visited
             Rows whose right copies count as visited; updated.
-
-        Returns
-        -------
-        bool, array
-            Whether there was a path, and the rows that are visited now.
         """
         from dpdb.graph.kernels.blocks import extend_matching, find_paths
 
@@ -142,4 +135,4 @@ class Matching:
         for first, last in ranges(roots.size):
             extend_matching(self.left, self.right, parent, end_of, queue, first, last)
             yield
-        return bool((end_of >= 0).any()), visited
+        return bool((end_of >= 0).any())
