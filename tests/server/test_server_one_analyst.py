@@ -119,10 +119,16 @@ def test_others_are_answered_beside_every_connection_of_one(
     may reach is five times the longest wait beside an idle server and half a second.
     """
     print("\n| attack | of | before p50, worst | during | after |\n| --- | --- | --- | --- | --- |")
-    wrong = _too_slow(besieged_server, attacks, seconds)
-    if len(attacks) == 1 and wrong:
-        wrong = _too_slow(besieged_server, attacks, seconds) and _too_slow(besieged_server, attacks, seconds)
-    assert len(wrong) <= len(attacks) // 10, wrong  # a machine pauses now and then
+    wrong: list[tuple[str, str, float, float]] = []
+
+    def too_slow() -> int:
+        wrong[:] = _too_slow(besieged_server, attacks, seconds)
+        return len(wrong)
+
+    if len(attacks) == 1:
+        assert in_one_of_three(too_slow, 0), wrong
+    else:
+        assert too_slow() <= len(attacks) // 10, wrong  # a machine pauses now and then
 
 
 def _too_slow(server: Server, attacks: Sequence[str], seconds: float) -> list[tuple[str, str, float, float]]:
