@@ -256,7 +256,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
     "dpdb.sources": {
         "dpdb.sources.cells.faults": "Faults",
         "dpdb.sources.cells.typed": "typed",
-        "dpdb.sources.cells.writing": "ALL_CELLS",
+        "dpdb.sources.cells.writing": "ALL_CELLS split_writing",
         "dpdb.sources.files.json_lines": "member_names",
         "dpdb.sources.files.likely_writing": "likely_writing",
         "dpdb.sources.files.parquet": "parquet_columns parquet_scan",

@@ -16,7 +16,7 @@ from sqlglot import exp
 from dpdb.engine import LocalTable, TableSettings, cells_without_value, count_cells
 from dpdb.errors import EngineError, SourceError
 from dpdb.opening import open_local_table
-from dpdb.sources import ALL_CELLS, Faults, SourceLike, column_definition, likely_writing, member_names
+from dpdb.sources import ALL_CELLS, Faults, SourceLike, column_definition, likely_writing, member_names, split_writing
 
 # Words for a missing cell. In a column that gets another type than text they become NULL, because the type has no such
 # value (`dpdb.engine` reads NaN as NULL, too); in a column of text they stay words.
@@ -171,22 +171,22 @@ def propose_schema(
     """
     members = member_names(source)
     given = settings.get("csv_schema") or {}
-    cells = {name: said for name, said in given.items() if name == ALL_CELLS}
-    if cells:
-        cells |= dict.fromkeys(
-            (name for name in given if name != ALL_CELLS and "header none" in cells[ALL_CELLS]), "VARCHAR"
-        )
+    columns, writing = split_writing(given)
+    cells = {}
+    if writing is not None:
+        named = {} if writing.header else dict.fromkeys(columns, "VARCHAR")
+        cells = {ALL_CELLS: given[ALL_CELLS], **named}
     elif not members:
-        cells = likely_writing(source, settings.get("delimiter")).declared
+        cells = likely_writing(source, settings.get("delimiter"))
     settings["csv_schema"] = cells | dict.fromkeys(members, "VARCHAR")
     with open_local_table(source, table=table, **settings) as opened:
-        named = {*members, *cells}
-        names = [column.name for column in opened.schema.columns if column.is_untyped or column.name in named]
+        chosen = {*members, *cells}
+        names = [column.name for column in opened.schema.columns if column.is_untyped or column.name in chosen]
         try:
-            columns = tuple(_proposed(opened, name) for name in names)
+            proposed = tuple(_proposed(opened, name) for name in names)
         except EngineError:
             raise SourceError(f"{opened.description}: its cells could not be counted; see the owner's log") from None
-        return ProposedSchema(opened.description, columns, opened.faults, cells)
+        return ProposedSchema(opened.description, proposed, opened.faults, cells)
 
 
 def _proposed(table: LocalTable, name: str) -> ProposedColumn:

@@ -9,7 +9,7 @@ from dpdb.faces import lazy_names
 if TYPE_CHECKING:
     from dpdb.sources.cells.faults import Faults as Faults
     from dpdb.sources.cells.typed import typed as typed
-    from dpdb.sources.cells.writing import ALL_CELLS as ALL_CELLS
+    from dpdb.sources.cells.writing import ALL_CELLS as ALL_CELLS, split_writing as split_writing
     from dpdb.sources.files.json_lines import member_names as member_names
     from dpdb.sources.files.likely_writing import likely_writing as likely_writing
     from dpdb.sources.files.parquet import parquet_columns as parquet_columns, parquet_scan as parquet_scan

@@ -113,3 +113,12 @@ def test_a_file_of_a_schema_is_one_line_where_it_is_none(tmp_path: Path) -> None
     assert main(["schema", str(tmp_path / "t.csv"), "--out", str(tmp_path / "x.txt")]) == 2
     assert main(["schema", str(tmp_path / "t.csv"), "--out", str(tmp_path / "x.toml")]) != 0  # it is there
     assert (tmp_path / "x.toml").read_text() == "[schema]\na = 1\n"
+
+
+@pytest.mark.parametrize("said", ["header none", "header  NONE, nulls '-'", "nulls 'header none', header 'none'"])
+def test_columns_that_no_line_names_are_those_of_the_schema(
+    said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "t.csv").write_text("1,x\n2,y\n")
+    assert main(["schema", str(tmp_path / "t.csv"), "--schema", f"* ({said}), a VARCHAR, b VARCHAR"]) == 0
+    assert tomllib.loads(capsys.readouterr().out.partition("\n[schema]\n")[2])["a"] == "INTEGER"

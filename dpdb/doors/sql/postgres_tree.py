@@ -56,14 +56,7 @@ def _identifier(node: exp.Identifier) -> exp.Expr:
     return node
 
 
-def _table(node: exp.Table) -> exp.Expr:
-    if node.args.get("db") is not None and node.db.lower() == PUBLIC:
-        node.set("db", None)
-        node.set("catalog", None)
-    return node
-
-
-def _column(node: exp.Column) -> exp.Expr:
+def _of_public(node: exp.Table | exp.Column) -> exp.Expr:
     if node.args.get("db") is not None and node.db.lower() == PUBLIC:
         node.set("db", None)
         node.set("catalog", None)
@@ -119,8 +112,8 @@ _CHANGES: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]] = {
     exp.RawString: _text,
     exp.Parameter: _parameter,
     exp.Identifier: _identifier,
-    exp.Table: _table,
-    exp.Column: _column,
+    exp.Table: _of_public,
+    exp.Column: _of_public,
     exp.Fetch: _fetch,
     exp.Limit: _limit,
     exp.Select: _select,

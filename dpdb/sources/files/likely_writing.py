@@ -36,25 +36,11 @@ _STILL = re.compile(r"""(["'`]).*\1|\\N|.*\\["'].*""", re.DOTALL)
 _BROKEN_IN_1252 = frozenset(b"\x81\x8d\x8f\x90\x9d")
 
 
-@dataclass(frozen=True)
-class LikelyWriting:
-    """A proposal.
-
-    Attributes
-    ----------
-    declared : dict of str to str
-        What a schema says of all cells; empty where that goes without saying. Where no line names the columns, their
-        names, by their places, stand behind it.
-    """
-
-    declared: dict[str, str]
-
-
-_USUAL = LikelyWriting({})
-
-
-def likely_writing(source: SourceLike, delimiter: str | None = None) -> LikelyWriting:
+def likely_writing(source: SourceLike, delimiter: str | None = None) -> dict[str, str]:
     """Tell how the cells of a source are likely written; of what is no CSV text on this machine nothing is told.
+
+    It is what a schema says of all cells; empty where that goes without saying. Where no line names the columns, their
+    names, by their places, stand behind it.
 
     Parameters
     ----------
@@ -64,10 +50,10 @@ def likely_writing(source: SourceLike, delimiter: str | None = None) -> LikelyWr
         The one that the owner gives. Default: told by name and header line.
     """
     if not isinstance(source, (str, os.PathLike)) or is_address(place := os.fspath(source)) or place == STANDARD_INPUT:
-        return _USUAL
+        return {}
     files = find_files(place, or_text=True)
     if files.kind != "csv":
-        return _USUAL
+        return {}
     path = files.paths[0]
     try:
         with opened(path) as stream:
@@ -75,7 +61,7 @@ def likely_writing(source: SourceLike, delimiter: str | None = None) -> LikelyWr
         encoding = _encoding(data)
         text = _whole_lines(data, encoding, place)
     except (*DAMAGED, SourceError):
-        return _USUAL  # what is wrong is said when it is opened
+        return {}  # what is wrong is said when it is opened
     usual = _Tried.of(text, path, Writing(encoding=encoding), delimiter)
     if usual.odd == 0 and not any(map(_VALUE.fullmatch, usual.names)):
         return _proposed(usual)
@@ -91,13 +77,13 @@ def likely_writing(source: SourceLike, delimiter: str | None = None) -> LikelyWr
     return _proposed(min(found, key=lambda each: each.odd))
 
 
-def _proposed(best: _Tried) -> LikelyWriting:
+def _proposed(best: _Tried) -> dict[str, str]:
     if best.writing.header == 1 and not best.writing.comment and any(map(_VALUE.fullmatch, best.names)):
         names = {f"column{at}": "VARCHAR" for at in range(len(best.names))}
         mark = "" if best.delimiter == "," else best.delimiter
-        return LikelyWriting({ALL_CELLS: _text(replace(best.writing, header=0), mark), **names})
+        return {ALL_CELLS: _text(replace(best.writing, header=0), mark), **names}
     said = _text(best.writing, "")
-    return LikelyWriting({ALL_CELLS: said} if said else {})
+    return {ALL_CELLS: said} if said else {}
 
 
 @dataclass(frozen=True)
