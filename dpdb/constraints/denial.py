@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
+from functools import cached_property
 
 from sqlglot import exp
 
@@ -24,7 +25,7 @@ MAX_PREDICATES = 64
 _LONGEST_LABEL = 200
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DenialConstraint:
     """No pair of tuples t1, t2 (or no single tuple) may satisfy all predicates.
 
@@ -83,6 +84,10 @@ class DenialConstraint:
         object.__setattr__(self, "is_single_tuple", indices == (0,))
 
     def __str__(self) -> str:
+        return self._predicate_words
+
+    @cached_property
+    def _predicate_words(self) -> str:
         if self.inclusion is not None:
             among = " & ".join(filter(None, [self.inclusion.among_words, *map(str, self.conditions)]))
             return self.inclusion.rule + (f" WHERE {among}" if among else "")
@@ -109,30 +114,30 @@ class DenialConstraint:
             return words
         return f"{self.name if is_one_word(self.name) else in_double_quotes(self.name)}: {words}"
 
-    @property
+    @cached_property
     def table_columns(self) -> tuple[str, ...]:
         """The names of the table's own columns that are read, sorted."""
         refs = (ref for predicate in self.predicates for ref in predicate.columns)
         return tuple(sorted({name for ref in refs for name in ref.table_columns}))
 
-    @property
+    @cached_property
     def computed(self) -> tuple[ComputedRef, ...]:
         """The computed columns, in the order written."""
         refs = (ref for predicate in self.predicates for ref in predicate.columns)
         return tuple(ref for ref in refs if isinstance(ref, ComputedRef))
 
-    @property
+    @cached_property
     def inclusions(self) -> tuple[Across, ...]:
         """All that its predicates say of parents: members before what they are part of."""
         said = [(ref.expression, ref.expression.members) for ref in self.computed]
         return tuple(each for one, members in said for each in (*members, *((one,) if isinstance(one, Across) else ())))
 
-    @property
+    @cached_property
     def inclusion(self) -> Across | None:
         """The inclusion or look-up that no row may satisfy if this is a rule across tables; None for all others."""
         return next((found for predicate in self.predicates if (found := self._denied_by(predicate))), None)
 
-    @property
+    @cached_property
     def conditions(self) -> tuple[Predicate, ...]:
         """The other predicates of a rule across tables, which restrict it to some rows."""
         return tuple(predicate for predicate in self.predicates if self._denied_by(predicate) is None)

@@ -185,7 +185,6 @@ class CheckRun:
             level = next_record(self.plan, states)
             if level is None:
                 return None
-            progress("drawing noise")
             if level == numbers_next:
                 return numbers()
             if quiet_before:
@@ -199,6 +198,7 @@ class CheckRun:
             cost = max(spent(self.plan, state) for state in states)
             return SuiteLevel(level, level_text(found, reading, self.day, self.now), cost, tuple(sorted(failed)))
 
+        progress("drawing noise")
         return draw
 
     def needed(self, test: int) -> int:

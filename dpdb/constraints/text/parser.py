@@ -79,15 +79,15 @@ def parse_from(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     after = cursor.position
     if cursor.accept_words("where"):
         among += _condition(cursor)
-    text, around = cursor.written(start), (cursor.written(start, form), cursor.written(after))
+    end = cursor.position
     cursor.accept(Kind.SEMICOLON)
     cursor.expect(Kind.END, "the end of the constraint")
     if among:
         constraints = tuple(constraint.among(among) for constraint in constraints)
     if len(constraints) == 1:
-        return (replace(constraints[0], name=name, text=text),)
+        return (replace(constraints[0], name=name, text=cursor.written(start, end)),)
     # One text of several constraints: each is shown by its own part of the text.
-    before, behind = around
+    before, behind = cursor.written(start, form), cursor.written(after, end)
     return tuple(
         replace(one, name=name, text=" ".join(part for part in (before, one.text, behind) if part))
         for one in constraints

@@ -127,10 +127,10 @@ def checks_text(results: CheckResults, plan: SuitePlan | None = None) -> str:
 
 
 def _verdict_table(results: CheckResults) -> Iterator[str]:
-    slices = any(check.key is not None for check in results)
+    slices = any(check.key is not None for check in results.checks)
     heads = (*_HEADS[:2], *(["slice"] if slices else []), *_HEADS[2:])
-    short = short_names([check.name for check in results], _LONGEST_NAME)
-    rows = [heads, *(_verdict_cells(check, short[check.name], slices) for check in results)]
+    short = short_names([check.name for check in results.checks], _LONGEST_NAME)
+    rows = [heads, *(_verdict_cells(check, short[check.name], slices) for check in results.checks)]
     return aligned(rows)
 
 
@@ -159,11 +159,11 @@ def _verdict_notes(results: CheckResults, plan: SuitePlan | None) -> Iterator[st
     yield f"{counts_words(results)}. {results.certainty}"
     decides = None if plan is None else deciding_words(plan, results)
     yield from filter(None, (not_shown_words(results), undecided_words(results), decides))
-    yield from populations(check.population for check in results)
+    yield from populations(check.population for check in results.checks)
     yield from capped_words(results.to_dict())
-    if any(check.verdict == "fail" and check.statistic != SCHEMA for check in results):
+    if any(check.verdict == "fail" and check.statistic != SCHEMA for check in results.checks):
         yield WHERE_IT_IS
-    if any(check.statistic == SCHEMA for check in results):
+    if any(check.statistic == SCHEMA for check in results.checks):
         yield SCHEMA_WORDS
     said = results.to_dict()
     if results.name is not None:
