@@ -32,6 +32,7 @@ FILES = (
     "files.json_lines.JsonLines",
     "files.excel.ExcelFile",
     "files.arrow_file.ArrowFile",
+    "files.orc_file.OrcFile",
     "files.sqlite_file.SQLiteFile",
     "files.duckdb_file.DuckDBFile",
 )

@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape
 
 import pyarrow as pa
 import pyarrow.feather
+import pyarrow.orc
 import pyarrow.parquet as pq
 import pytest
 
@@ -141,6 +142,8 @@ def write(kind: str, folder: Path) -> Path:
             pq.write_table(TABLE, path)
         case "feather":
             pa.feather.write_feather(TABLE, path)
+        case "orc":
+            pa.orc.write_table(TABLE, path)
         case "arrow":
             with pa.ipc.new_file(path, TABLE.schema) as writer:
                 writer.write_table(TABLE)
@@ -154,7 +157,7 @@ def write(kind: str, folder: Path) -> Path:
     return path
 
 
-TYPED = ("parquet", "feather", "arrow", "arrows", "sqlite")
+TYPED = ("parquet", "feather", "arrow", "arrows", "orc", "sqlite")
 CELLS = (*DELIMITERS, "jsonl", "ndjson.gz", "jsonl.zst", "xlsx")
 
 
@@ -302,7 +305,7 @@ def test_an_old_feather_file_and_a_wrong_workbook_say_what_to_do(tmp_path: Path)
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "feather", "sqlite"])
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "feather", "orc", "sqlite"])
 def test_standard_input(kind: str, tmp_path: Path) -> None:
     path = write(kind, tmp_path)
     command = [sys.executable, "-m", "dpdb", "exact", "-", "--constraints", "zip -> city", "--non-private"]

@@ -19,6 +19,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.feather
+import pyarrow.orc
 import pyarrow.parquet as pq
 import pytest
 from stub_noise import StubNoise
@@ -287,6 +288,11 @@ def _in_feather(attacks: Attacks, folder: Path) -> Held:
     return Held(folder / "t.feather", {})
 
 
+def _in_orc(attacks: Attacks, folder: Path) -> Held:
+    pa.orc.write_table(_table(attacks), folder / "t.orc")
+    return Held(folder / "t.orc", {})
+
+
 def _in_duckdb_file(attacks: Attacks, folder: Path) -> Held:
     _connection(attacks, str(folder / "t.duckdb")).close()
     return Held(folder / "t.duckdb", {"table": "t"})
@@ -334,6 +340,7 @@ HOLDERS: dict[str, tuple[tuple[Attack, ...], Holder]] = {
     "Arrow table": (BITS, lambda attacks, _: Held(_table(attacks), {})),
     "Arrow stream": (BITS, lambda attacks, _: Held(Streamed(_table(attacks)), {})),
     "Arrow file": (BITS, _in_feather),
+    "ORC": (BITS, _in_orc),
     "Parquet": (BITS, _in_parquet),
     "Parquet, decimals as integers": (
         tuple(attack for attack in BITS if attack.kind.startswith("decimal")),

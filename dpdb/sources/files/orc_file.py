@@ -1,0 +1,40 @@
+"""ORC files, read by pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from dpdb.sources.files.copied_file import CopiedFile
+from dpdb.sources.paths import Files
+from dpdb.sources.source import reason_in_log
+
+
+class OrcFile(CopiedFile):
+    """An ORC file, copied stripe by stripe when it is opened."""
+
+    kind = "orc"
+    title = "ORC"
+
+    def begins(self, head: bytes) -> bool:
+        """Say whether these are the first bytes of an ORC file."""
+        return head.startswith(b"ORC")
+
+    @contextmanager
+    def reader(self, files: Files) -> Iterator[pa.RecordBatchReader]:
+        """Open the file; see `CopiedFile`.
+
+        Parameters
+        ----------
+        files
+            As of `CopiedFile.reader`.
+        """
+        from pyarrow import orc
+
+        errors = (pa.ArrowException, OSError, UnicodeDecodeError)  # the last: names that are not UTF-8
+        with reason_in_log(f"{files.place}: is cut short or damaged", *errors):
+            found = orc.ORCFile(files.paths[0])
+            stripes = (found.read_stripe(number) for number in range(found.nstripes))
+            yield pa.RecordBatchReader.from_batches(found.schema, stripes)
