@@ -45,6 +45,8 @@ class Stream:
         their rows, and of values that Arrow has no type for.
     unordered : frozenset of str
         Columns of text whose categories are in no order that is known.
+    unread : frozenset of str
+        Columns that the reader gives no values of: they stay in the schema, and are not compared.
     """
 
     description: str
@@ -52,6 +54,7 @@ class Stream:
     untyped: frozenset[str] = frozenset()
     texts: Mapping[str, str] = field(default_factory=dict)
     unordered: frozenset[str] = frozenset()
+    unread: frozenset[str] = frozenset()
 
     def of(self, columns: Sequence[str]) -> pa.RecordBatchReader:
         """Return the reader with these of its columns only."""
@@ -127,7 +130,11 @@ def copied_stream(database: Database, stream: Stream) -> Source:
             raise SourceError(
                 f"{stream.description}: column {place} has a name that SQL cannot take ({name!r}): rename it"
             )
-    foreign = {field.name: str(field.type) for field in columns if _is_unsafe(field.type) or not database.reads(field)}
+    foreign = {
+        field.name: str(field.type)
+        for field in columns
+        if field.name in stream.unread or _is_unsafe(field.type) or not database.reads(field)
+    }
     readable = [name for name in columns.names if name not in foreign]
     if not readable:
         raise nothing_usable(stream.description)

@@ -35,6 +35,16 @@ class CopiedFile(FileSource):
             If it is damaged, also while its batches are read inside; the message tells nothing of its rows.
         """
 
+    def unread(self, schema: pa.Schema) -> frozenset[str]:  # noqa: ARG002
+        """Return the columns of which `reader` gives no values, by their types alone.
+
+        Parameters
+        ----------
+        schema
+            The columns of the file.
+        """
+        return frozenset()
+
     def describe(self, database: Database, files: Files, wanted: Wanted) -> Source:
         """Read the schema; see `FileSource`.
 
@@ -45,7 +55,7 @@ class CopiedFile(FileSource):
         """
         self._refuse(database, files, wanted)
         with self.reader(files) as reader:
-            return copied_stream(database, Stream(files.place, without_batches(reader)))
+            return copied_stream(database, self._stream(files, without_batches(reader)))
 
     def open(self, database: Database, target: Files, wanted: Wanted) -> Source:
         """Copy the file; see `open_source`.
@@ -61,9 +71,12 @@ class CopiedFile(FileSource):
         self._refuse(database, target, wanted)
         state = target.settled_state()
         with self.reader(target) as reader:
-            found = copied_stream(database, Stream(target.place, validated(reader)))
+            found = copied_stream(database, self._stream(target, validated(reader)))
         refuse_change(target, state)
         return replace(found, path=target.path, state=state)
+
+    def _stream(self, files: Files, reader: pa.RecordBatchReader) -> Stream:
+        return Stream(files.place, reader, unread=self.unread(reader.schema))
 
     def _refuse(self, database: Database, files: Files, wanted: Wanted) -> None:
         refuse_table_name(files.place, wanted.table)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pyarrow as pa
 
 from dpdb.sources.files.copied_file import CopiedFile
+from dpdb.sources.files.orc_stripes import stripes, with_moments
 from dpdb.sources.paths import Files
 from dpdb.sources.source import reason_in_log
 
@@ -22,6 +23,16 @@ class OrcFile(CopiedFile):
         """Say whether these are the first bytes of an ORC file."""
         return head.startswith(b"ORC")
 
+    def unread(self, schema: pa.Schema) -> frozenset[str]:
+        """Leave out columns with timestamps; see `with_moments`.
+
+        Parameters
+        ----------
+        schema
+            As of `CopiedFile.unread`.
+        """
+        return with_moments(schema)
+
     @contextmanager
     def reader(self, files: Files) -> Iterator[pa.RecordBatchReader]:
         """Open the file; see `CopiedFile`.
@@ -31,10 +42,6 @@ class OrcFile(CopiedFile):
         files
             As of `CopiedFile.reader`.
         """
-        from pyarrow import orc
-
         errors = (pa.ArrowException, OSError, UnicodeDecodeError)  # the last: names that are not UTF-8
-        with reason_in_log(f"{files.place}: is cut short or damaged", *errors):
-            found = orc.ORCFile(files.paths[0])
-            stripes = (found.read_stripe(number) for number in range(found.nstripes))
-            yield pa.RecordBatchReader.from_batches(found.schema, stripes)
+        with reason_in_log(f"{files.place}: is cut short or damaged", *errors), stripes(files.paths[0]) as reader:
+            yield reader
