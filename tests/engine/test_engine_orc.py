@@ -14,9 +14,12 @@ import pytest
 
 from dpdb.errors import ConstraintTypeError, DpdbError, PredicateError, SourceError
 from dpdb.opening import open_table
+from dpdb.sources.files import orc_stripes
+from dpdb.sources.files.orc_file import OrcFile
 
 PLAIN, EARLY, LATE = datetime(2020, 1, 1), datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59)
 AT = pa.timestamp("us")
+COMPRESSIONS = ("uncompressed", "zlib", "snappy", "lz4", "zstd")
 
 
 def written(folder: Path, columns: dict[str, Any], **options: Any) -> Path:
@@ -71,6 +74,19 @@ def test_a_file_of_moments_alone_has_nothing_to_compare(tmp_path: Path) -> None:
         open_table(written(tmp_path, {"at": pa.array([PLAIN], AT)}))
 
 
+FORMS = ({}, {"n": [1]}, {"n": pa.array([], "int64")}, {"t": ["ORC"] * 5}, {"d": [0.5] * 9, "b": [True] * 9})
+
+
+@pytest.mark.parametrize("columns", FORMS)
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_files_are_told_from_texts_that_begin_alike(columns: dict[str, Any], compression: str, tmp_path: Path) -> None:
+    head = written(tmp_path, columns, compression=compression).read_bytes()[:12]
+    assert OrcFile().begins(head)
+    (tmp_path / "t.csv").write_bytes(b"ORCID,n\r\n0000-0001,1\r\n")
+    with open_table(tmp_path / "t.csv") as table:
+        assert table.schema.names == ("ORCID", "n")
+
+
 def test_stripes_are_read_one_after_the_other(tmp_path: Path) -> None:
     rows = 50_000
     numbers = [place * 2_654_435_761 % 2**32 for place in range(rows)]
@@ -92,7 +108,6 @@ def test_what_orc_has_not_is_refused(options: dict[str, Any], reason: str, tmp_p
 
 # -- damage -----------------------------------------------------------------------------------------------------------
 
-COMPRESSIONS = ("uncompressed", "zlib", "snappy", "lz4", "zstd")
 SECRET = "alice"
 
 
@@ -154,5 +169,18 @@ def test_damage_is_refused_or_read(compression: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_any_damage_is_refused_or_read(compression: str, tmp_path: Path) -> None:
     found = bear_damage(compression, range(400), tmp_path)
-    assert found["refused"] > 000
+    assert found["refused"] > 0
     assert found["read"] > 0
+
+
+def test_a_reader_that_dies_or_says_much_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As C++ that reads a place which is none, or warns at each value."""
+    path = whole("zlib", tmp_path) and tmp_path / "t.orc"
+    for ends in (
+        "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
+        "import sys; sys.stderr.write('x' * 10**6)",
+    ):
+        monkeypatch.setattr(orc_stripes, "_CHILD", ends)
+        with pytest.raises(SourceError, match=r"t\.orc: is cut short or damaged") as told:
+            open_table(path)
+        assert len(str(told.value)) < 200

@@ -20,8 +20,8 @@ class OrcFile(CopiedFile):
     title = "ORC"
 
     def begins(self, head: bytes) -> bool:
-        """Say whether these are the first bytes of an ORC file."""
-        return head.startswith(b"ORC")
+        """Say whether these are the first bytes of an ORC file; a text may begin with the column ORCID."""
+        return head.startswith(b"ORC") and any(byte < ord(" ") and byte not in b"\t\r\n" for byte in head)
 
     def unread(self, schema: pa.Schema) -> frozenset[str]:
         """Leave out columns with timestamps; see `with_moments`.

@@ -10,9 +10,10 @@ import contextlib
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -50,45 +51,49 @@ def stripes(path: str) -> Iterator[pa.RecordBatchReader]:
     pyarrow.ArrowInvalid
         If it cannot be read, or not within 8 GiB of memory; also while its batches are read.
     """
-    with subprocess.Popen(
-        [sys.executable, "-I", "-c", _CHILD, json.dumps(sys.path), json.dumps([path, _MEMORY])],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,  # Ctrl-C at the terminal is for this process
-    ) as child:
+    with (
+        tempfile.TemporaryFile() as said,  # no pipe: a child that says much would wait for who reads it
+        subprocess.Popen(
+            [sys.executable, "-I", "-c", _CHILD, json.dumps(sys.path), json.dumps([path, _MEMORY])],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            start_new_session=True,  # Ctrl-C at the terminal is for this process
+        ) as child,
+    ):
         try:
-            yield _arriving(child)
+            yield _arriving(child, said)
         finally:
             child.kill()
 
 
-def _arriving(child: subprocess.Popen[bytes]) -> pa.RecordBatchReader:
+def _arriving(child: subprocess.Popen[bytes], said: IO[bytes]) -> pa.RecordBatchReader:
     try:
         reader = pa.ipc.open_stream(child.stdout)
     except (pa.ArrowException, OSError):  # it wrote nothing, or not enough
-        raise _reason(child) from None
+        raise _reason(child, said) from None
 
     def batches() -> Iterator[pa.RecordBatch]:
         try:
             yield from reader
         except (pa.ArrowException, OSError):
-            raise _reason(child) from None
+            raise _reason(child, said) from None
         if child.wait() != 0:
-            raise _reason(child)
+            raise _reason(child, said)
 
     return pa.RecordBatchReader.from_batches(reader.schema, batches())
 
 
-def _reason(child: subprocess.Popen[bytes]) -> pa.ArrowInvalid:
+def _reason(child: subprocess.Popen[bytes], said: IO[bytes]) -> pa.ArrowInvalid:
     assert child.stdout is not None
-    assert child.stderr is not None
     child.stdout.close()  # what still writes ends
     with contextlib.suppress(subprocess.TimeoutExpired):
         child.wait(5)
     child.kill()
-    said = child.stderr.read(_REASON).decode(errors="replace").strip()
-    return pa.ArrowInvalid(said or f"the process that read it ended ({child.wait()})")
+    ended = child.wait()
+    said.seek(0)
+    reason = said.read(_REASON).decode(errors="replace").strip()
+    return pa.ArrowInvalid(reason or f"the process that read it ended ({ended})")
 
 
 def serve(path: str, memory: int) -> None:
