@@ -260,7 +260,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.sources.files.json_lines": "member_names",
         "dpdb.sources.files.likely_writing": "likely_writing",
         "dpdb.sources.files.parquet": "parquet_columns parquet_scan",
-        "dpdb.sources.kinds": "kind_of",
+        "dpdb.sources.kinds": "kind_of with_presence",
         "dpdb.sources.objects.duckdb_connection": "are_of_one_database",
         "dpdb.sources.open": (
             "STANDARD_INPUT declared_schema find_files has_tables is_address is_changed "
@@ -268,7 +268,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         ),
         "dpdb.sources.paths": "Files",
         "dpdb.sources.source": (
-            "Reading Rows Source SourceLike column_definition needed presence reason_in_log unreadable without_rows"
+            "Reading Rows Source SourceLike column_definition needed presence reason_in_log without_rows"
         ),
     },
     "dpdb.suites": {

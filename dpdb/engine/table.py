@@ -24,7 +24,7 @@ from dpdb.engine.sql.input_rows import ComputedRows, typed_rows, with_computed_c
 from dpdb.engine.sql.joins import refuse_nested_loops
 from dpdb.engine.sql.where import WherePredicate, parse_where, unit_column
 from dpdb.engine.table_spec import MachineLimits, TableSpec
-from dpdb.errors import ConstraintTypeError, EngineError, ParameterError, SourceError
+from dpdb.errors import ConstraintTypeError, ParameterError, SourceError
 from dpdb.predicates import Literal, LiteralValue
 from dpdb.schema import TableSchema
 from dpdb.sources import (
@@ -36,8 +36,7 @@ from dpdb.sources import (
     is_changed,
     open_source,
     opened_content,
-    presence,
-    unreadable,
+    with_presence,
     without_rows,
 )
 from dpdb.stopping import Closing, if_it_fails
@@ -98,15 +97,15 @@ class BoundTable(Closing):
         )
         self._parents, self._spec, self._origin = parents, spec, opened
         self._kept = self._kept_of(source, opened)
-        self.rows: Rows = self._kept or source
         named, schema = with_computed_columns(
             database, distinct(self._across.constraints), self._across.schema, self._across.column, self._across.members
         )
-        if schema is not source.schema:
-            self.rows = ComputedRows(self.rows, schema)
         self.constraints = bind(database, named, schema)
         self._tested = self._tested_columns(source)
-        self._source = source
+        self._source = source = with_presence(database, source, self._tested)
+        self.rows: Rows = self._kept or source
+        if schema is not source.schema:
+            self.rows = ComputedRows(self.rows, schema)
         self._progress = progress
 
     def _tested_columns(self, source: Source) -> tuple[str, ...]:
@@ -118,8 +117,6 @@ class BoundTable(Closing):
         ------
         ConstraintTypeError
             If it cannot be read here.
-        SourceError
-            If reading fails.
         """
         asked = {name: dc for dc in self.constraints for name in dc.constraint.table_columns}
         found = {name: dc for name, dc in asked.items() if source.schema[name].type is None}
@@ -130,12 +127,6 @@ class BoundTable(Closing):
                     f"{dc.constraint.label}: column {name!r} has type {source.schema[name].declared_type}, and {why}: "
                     "make a column of whether it is NULL"
                 )
-        if found:
-            tests = [exp.Anonymous(this="bit_xor", expressions=[exp.func("hash", presence(name))]) for name in found]
-            try:
-                self.database.execute(exp.select(*tests).from_(source.scan.copy()))
-            except EngineError:  # its message may print values of rows
-                raise unreadable(source) from None
         return tuple(sorted(found))
 
     def _why_not_tested(self, source: Source, name: str) -> str | None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dpdb.sources.files.json_lines import member_names as member_names
     from dpdb.sources.files.likely_writing import likely_writing as likely_writing
     from dpdb.sources.files.parquet import parquet_columns as parquet_columns, parquet_scan as parquet_scan
-    from dpdb.sources.kinds import kind_of as kind_of
+    from dpdb.sources.kinds import kind_of as kind_of, with_presence as with_presence
     from dpdb.sources.objects.duckdb_connection import are_of_one_database as are_of_one_database
     from dpdb.sources.open import (
         STANDARD_INPUT as STANDARD_INPUT,
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
         needed as needed,
         presence as presence,
         reason_in_log as reason_in_log,
-        unreadable as unreadable,
         without_rows as without_rows,
     )
 else:

@@ -9,7 +9,7 @@ A `FileSource` has the steps that all kinds of files have in common.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sqlglot import exp
 
 from dpdb.database import Database
-from dpdb.errors import EngineError, SourceError
+from dpdb.errors import EngineError, OutOfMemoryError, SourceError
 from dpdb.sources.paths import Files
-from dpdb.sources.source import Reading, Source, Wanted, copied, unreadable, without_rows
+from dpdb.sources.source import Reading, Source, Wanted, copied, presence, unreadable, without_rows
 
 if TYPE_CHECKING:
     from dpdb.sources.source import SourceKind
@@ -130,17 +130,29 @@ class FileSource(ABC):
             As of `describe`.
         """
         del wanted
-        if source.schema.usable:
-            # One column at a time: where a file has dictionaries, only their values are hashed then.
-            digests = [
-                exp.Anonymous(this="bit_xor", expressions=[exp.func("hash", exp.column(name, quoted=True))])
-                for name in source.schema.usable
-            ]
-            try:
-                database.execute(exp.select(*digests).from_(source.scan.copy()))
-            except EngineError:
-                raise unreadable(source) from None
+        try:
+            read_all(database, source, source.schema.usable)
+        except OutOfMemoryError:
+            raise unreadable(source) from None
+        except EngineError:
+            return self.mended(database, source, files)
         return replace(source, files=files)
+
+    def mended(self, database: Database, source: Source, files: Files) -> Source:
+        """Copy files that our database does not read, where that is no damage; most kinds know no such thing.
+
+        Parameters
+        ----------
+        database, source, files
+            As of `read`.
+
+        Raises
+        ------
+        SourceError
+            If they cannot be read at all.
+        """
+        del database, files
+        raise unreadable(source)
 
     def reads(self, target: object) -> bool:
         """Say whether the target is files of this kind."""
@@ -174,6 +186,50 @@ class FileSource(ABC):
             # Names of folders may be private.
             problem = str(error).splitlines()[0] if len(files.paths) == 1 else "the reason is in the owner's log"
             raise SourceError(f"{files.place}: cannot be read as a {self.kind} file: {problem}") from None
+
+
+def read_all(database: Database, source: Source, names: Sequence[str], nested: Sequence[str] = ()) -> None:
+    """Read every value of columns, and of nested ones whether they are NULL.
+
+    Raises
+    ------
+    EngineError
+        If some value cannot be read; the message may print it.
+    """
+    cells = [*(exp.column(name, quoted=True) for name in names), *map(presence, nested)]
+    if cells:
+        # One column at a time: where a file has dictionaries, only their values are hashed then.
+        digests = [exp.Anonymous(this="bit_xor", expressions=[exp.func("hash", cell)]) for cell in cells]
+        database.execute(exp.select(*digests).from_(source.scan.copy()))
+
+
+def with_presence(database: Database, source: Source, names: Sequence[str]) -> Source:
+    """Return a source of which it can be read whether nested columns are NULL; with text that is no UTF-8 a copy.
+
+    Parameters
+    ----------
+    database
+        Where the source is readable.
+    source
+        The source.
+    names
+        Its nested columns that are asked for; that is read here, so that no release fails on it.
+
+    Raises
+    ------
+    SourceError
+        If reading fails.
+    """
+    try:
+        read_all(database, source, (), names)
+    except EngineError:
+        if source.files is None:
+            raise unreadable(source) from None
+        kind: Any = kind_of(source.files)
+        copy: Source = kind.mended(database, source, source.files)
+        refuse_change(source.files, source.state)
+        return replace(copy, files=None)
+    return source
 
 
 def refuse_change(files: Files, state: str | None) -> None:

@@ -7,9 +7,10 @@ fails in them is told here, too.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -172,6 +173,25 @@ def copied(database: Database, source: Source) -> Source:
     except EngineError:  # its message may print values of rows
         raise unreadable(source) from None
     return Source(source.description, source.schema, _COPY, read_as=source.read_as, reading=source.reading)
+
+
+def told_of_lost(source: Source, lost: Mapping[str, Counter[str]]) -> Source:
+    """Tell the owner which cells of a source are NULL because they are no text.
+
+    Parameters
+    ----------
+    source
+        A source whose rows were copied.
+    lost
+        Cells by column, by file.
+    """
+    if not any(lost.values()):
+        return source
+    from dpdb.sources.cells.faults import Faults, FileFaults
+
+    faults = Faults({name: FileFaults(not_utf8=cells) for name, cells in lost.items()})
+    OWNER_LOG.warning("%s: not read: %s", source.description, "; ".join(faults.words()))
+    return replace(source, faults=faults)
 
 
 def presence(name: str) -> exp.Expr:

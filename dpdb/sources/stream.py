@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 from sqlglot import exp
@@ -23,6 +24,7 @@ from dpdb.sources.source import (
     has_ordered_categories,
     nothing_usable,
     scanned,
+    told_of_lost,
 )
 
 _STREAM = exp.to_table("source_stream")
@@ -47,6 +49,8 @@ class Stream:
         Columns of text whose categories are in no order that is known.
     unread : frozenset of str
         Columns that the reader gives no values of: they stay in the schema, and are not compared.
+    lost : Counter of str
+        By column: cells that are no text, counted while the stream is read.
     """
 
     description: str
@@ -55,6 +59,13 @@ class Stream:
     texts: Mapping[str, str] = field(default_factory=dict)
     unordered: frozenset[str] = frozenset()
     unread: frozenset[str] = frozenset()
+    lost: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def checked(cls, description: str, reader: pa.RecordBatchReader, **known: Any) -> Self:
+        """Make a stream of rows that nobody has checked yet; see `validated`."""
+        lost: Counter[str] = Counter()
+        return cls(description, validated(reader, lost), lost=lost, **known)
 
     def of(self, columns: Sequence[str]) -> pa.RecordBatchReader:
         """Return the reader with these of its columns only."""
@@ -140,7 +151,8 @@ def copied_stream(database: Database, stream: Stream) -> Source:
         raise nothing_usable(stream.description)
     with database.arrow_table(_STREAM.name, stream.of(readable)):
         found = scanned(database, stream.description, _in_order(stream, readable))
-        return copied(database, replace(found, schema=_schema(found.schema, columns.names, foreign, stream)))
+        copy = copied(database, replace(found, schema=_schema(found.schema, columns.names, foreign, stream)))
+    return told_of_lost(copy, {stream.description: stream.lost})
 
 
 # Types of DuckDB's own to which any bits of their storage belong.
@@ -175,12 +187,11 @@ def _in_order(stream: Stream, names: Sequence[str]) -> exp.Expr:
     return exp.select(*typed).from_(_STREAM.copy()).subquery("typed_row")
 
 
-def validated(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
-    """Check what Arrow takes on trust, such as that text is UTF-8: nothing behind this is made for anything else."""
+def validated(reader: pa.RecordBatchReader, lost: Counter[str]) -> pa.RecordBatchReader:
+    """Check what Arrow takes on trust: nothing behind this is made for anything else.
 
-    def batches() -> Iterator[pa.RecordBatch]:
-        for batch in reader:
-            batch.validate(full=True)
-            yield batch
+    Text that is no UTF-8 becomes NULL and is counted in `lost` by its column; see `dpdb.sources.cells.broken_text`.
+    """
+    from dpdb.sources.cells.broken_text import mended
 
-    return pa.RecordBatchReader.from_batches(reader.schema, batches())
+    return pa.RecordBatchReader.from_batches(reader.schema, (mended(batch, lost) for batch in reader))

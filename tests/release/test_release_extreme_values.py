@@ -33,10 +33,6 @@ def extension(kind: Any, values: list[Any]) -> pa.Array:
     return pa.ExtensionArray.from_storage(kind, pa.array(values, kind.storage_type))
 
 
-def not_utf8() -> pa.Array:
-    return pa.StringArray.from_buffers(2, pa.array([0, 4, 6], pa.int32()).buffers()[1], pa.py_buffer(b"caf\xe9ok"))
-
-
 def floats(kind: str) -> pa.Array:
     limits = np.finfo(kind)
     values = [np.nan, -np.nan, np.inf, -np.inf, -0.0, 0.0, limits.max, limits.tiny, limits.smallest_subnormal]
@@ -123,10 +119,6 @@ def test_times_of_all_types_compare_with_each_other_at_their_ends(stored: bool, 
 
 
 REFUSED: dict[str, Callable[[], pa.Array]] = {
-    "text that is not UTF-8": not_utf8,
-    "dictionary of text that is not UTF-8": lambda: pa.DictionaryArray.from_arrays(
-        pa.array([0, 0]), not_utf8().slice(0, 1)
-    ),
     "dictionary without such a word": lambda: pa.DictionaryArray.from_arrays(
         pa.array([0, 7], pa.int8()), pa.array(["a"]), safe=False
     ),

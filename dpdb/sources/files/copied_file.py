@@ -12,7 +12,7 @@ from dpdb.database import Database
 from dpdb.sources.kinds import FileSource, refuse_change
 from dpdb.sources.paths import Files
 from dpdb.sources.source import Reading, Source, Wanted, declared_types, refuse_table_name
-from dpdb.sources.stream import Stream, copied_stream, validated, without_batches
+from dpdb.sources.stream import Stream, copied_stream, without_batches
 
 
 class CopiedFile(FileSource):
@@ -71,12 +71,12 @@ class CopiedFile(FileSource):
         self._refuse(database, target, wanted)
         state = target.settled_state()
         with self.reader(target) as reader:
-            found = copied_stream(database, self._stream(target, validated(reader)))
+            found = copied_stream(database, self._stream(target, reader))
         refuse_change(target, state)
         return replace(found, path=target.path, state=state)
 
     def _stream(self, files: Files, reader: pa.RecordBatchReader) -> Stream:
-        return Stream(files.place, reader, unread=self.unread(reader.schema))
+        return Stream.checked(files.place, reader, unread=self.unread(reader.schema))
 
     def _refuse(self, database: Database, files: Files, wanted: Wanted) -> None:
         refuse_table_name(files.place, wanted.table)

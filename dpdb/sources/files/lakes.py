@@ -17,7 +17,7 @@ from dpdb.errors import SourceError
 from dpdb.sources.open import ICEBERG
 from dpdb.sources.paths import Files
 from dpdb.sources.source import needed, reason_in_log, refuse_table_name
-from dpdb.sources.stream import Stream, StreamSource, validated
+from dpdb.sources.stream import Stream, StreamSource
 
 
 class Lake(StreamSource):
@@ -45,7 +45,7 @@ class Lake(StreamSource):
         del rows
         refuse_table_name(source.place, table)
         with reason_in_log(f"{source.place}: {self.library} cannot read it", Exception):
-            return Stream(source.place, validated(self.scan(source.place)))
+            return Stream.checked(source.place, self.scan(source.place))
 
 
 _MAPPING = "delta.columnMapping.mode"

@@ -66,6 +66,18 @@ class ParquetFiles(FileSource):
             source, schema=TableSchema(tuple(ordered)), reading=_reading(kinds, declared_formats(wanted.types))
         )
 
+    def mended(self, database: Database, source: Source, files: Files) -> Source:
+        """Copy files of which some text is no UTF-8, with NULL in its place; see `FileSource`.
+
+        Parameters
+        ----------
+        database, source, files
+            As of `FileSource.mended`.
+        """
+        from dpdb.sources.files.parquet_text import copied_with_nulls
+
+        return copied_with_nulls(database, source, files)
+
 
 def parquet_columns(database: Database, files: Files) -> FileColumns:
     """Read the files' columns.

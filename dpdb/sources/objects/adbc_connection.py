@@ -12,7 +12,7 @@ from sqlglot import exp
 from dpdb.errors import SourceError
 from dpdb.sources.open import AdbcAddress
 from dpdb.sources.source import needed, reason_in_log
-from dpdb.sources.stream import Stream, StreamSource, validated
+from dpdb.sources.stream import Stream, StreamSource
 
 
 class AdbcConnection(StreamSource):
@@ -39,8 +39,8 @@ class AdbcConnection(StreamSource):
         batches = _batches(source, (query if rows else query.where(exp.false())).sql("postgres"), description)
         columns = next(batches)
         unordered = frozenset(field.name for field in columns if pa.types.is_dictionary(field.type))  # enumerations
-        reader = validated(pa.RecordBatchReader.from_batches(columns, batches))
-        return Stream(f"table {table!r} of an {description}", reader, unordered=unordered)
+        reader = pa.RecordBatchReader.from_batches(columns, batches)
+        return Stream.checked(f"table {table!r} of an {description}", reader, unordered=unordered)
 
 
 def _batches(source: Any, query: str, description: str) -> Iterator[Any]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from dpdb.errors import OWNER_LOG, SourceError
 from dpdb.predicates import enum_type
 from dpdb.sources.source import refuse_table_name
-from dpdb.sources.stream import Stream, StreamSource, validated
+from dpdb.sources.stream import Stream, StreamSource
 
 
 class ArrowStream(StreamSource):
@@ -34,7 +34,7 @@ class ArrowStream(StreamSource):
         columns = None if rows else getattr(source, "schema", None)
         if isinstance(columns, pa.Schema):
             return Stream(kind, pa.RecordBatchReader.from_batches(columns, []))
-        return Stream(kind, arrow_stream(source, kind), texts=_enums_of_polars(source))
+        return Stream.checked(kind, arrow_stream(source, kind), texts=_enums_of_polars(source))
 
 
 def _enums_of_polars(source: Any) -> dict[str, str]:
@@ -47,17 +47,13 @@ def _enums_of_polars(source: Any) -> dict[str, str]:
 
 
 def arrow_stream(source: Any, kind: str) -> pa.RecordBatchReader:
-    """Start a stream whose batches are checked: Arrow takes on trust what nothing behind this is made for.
+    """Start the stream of an object; nobody has checked its batches.
 
     Raises
     ------
     SourceError
         If the object offers no Arrow stream.
     """
-    return validated(_started(source, kind))
-
-
-def _started(source: Any, kind: str) -> pa.RecordBatchReader:
     if isinstance(source, pa.RecordBatchReader):
         return source
     if hasattr(source, "scanner"):  # pyarrow.dataset.Dataset

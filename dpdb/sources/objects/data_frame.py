@@ -34,7 +34,7 @@ class DataFrame(StreamSource):
         refuse_table_name(kind, table)
         frame, objects = _with_text_for_objects(source if rows else source.iloc[:0])
         frame, enums, unordered = _with_text_for_categories(frame)
-        return Stream(kind, arrow_stream(frame, kind), objects, enums, unordered)
+        return Stream.checked(kind, arrow_stream(frame, kind), untyped=objects, texts=enums, unordered=unordered)
 
 
 def _with_text_for_objects(frame: Any) -> tuple[Any, frozenset[str]]:
