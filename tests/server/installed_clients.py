@@ -55,9 +55,13 @@ class Installed(NamedTuple):
 
 def install(name: str, folder: Path) -> Installed | str:
     """Install a client into a folder; or say why that cannot be."""
-    client = CLIENTS[name]
     if name == "psqlodbc" and not _ODBC:
         return "psqlodbc (odbc-postgresql) is not installed on this machine"
+    return install_client(CLIENTS[name], folder)
+
+
+def install_client(client: Client, folder: Path) -> Installed | str:
+    """Install from an index into a folder; or say why that cannot be."""
     try:
         return _by_pip(client, folder) if client.index == "pip" else _by_npm(client, folder)
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
@@ -68,7 +72,7 @@ def _by_pip(client: Client, folder: Path) -> Installed:
     _run([sys.executable, "-m", "venv", str(folder)])
     python = str(folder / "bin" / "python")
     _run([python, "-m", "pip", "install", "--disable-pip-version-check", "-q", *client.packages])
-    package = client.packages[0].partition("[")[0]
+    package = client.packages[0].partition("[")[0].partition("<")[0]
     version = _run([python, "-c", f"import importlib.metadata as m; print(m.version({package!r}))"])
     return Installed([python], {"ODBC_DRIVER": str(_ODBC[0])} if _ODBC else {}, version)
 
@@ -80,7 +84,7 @@ def _by_npm(client: Client, folder: Path) -> Installed | str:
     folder.mkdir(parents=True)
     _run([npm, "install", "--prefix", str(folder), "--silent", "--no-audit", "--no-fund", *client.packages])
     modules = folder / "node_modules"
-    described = modules / client.packages[0] / "package.json"
+    described = modules / client.packages[0].removesuffix("@latest") / "package.json"
     version = _run([node, "-p", f"require({str(described)!r}).version"])
     return Installed([node], {"NODE_PATH": str(modules)}, version)
 
@@ -92,11 +96,13 @@ def _run(command: list[str]) -> str:
 
 def steps(name: str, installed: Installed, place: Mapping[str, str]) -> list[tuple[str, bool, str]]:
     """Run a client's program: its steps, whether each works, and what is said of those that do not."""
-    program = str(PROGRAMS / CLIENTS[name].program)
-    environment = os.environ | dict(place) | installed.environment
-    done = subprocess.run(
-        [*installed.command, program], env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
+    return run_steps([*installed.command, str(PROGRAMS / CLIENTS[name].program)], {**place, **installed.environment})
+
+
+def run_steps(command: list[str], environment: Mapping[str, str]) -> list[tuple[str, bool, str]]:
+    """Run a program that prints its steps: whether each works, and what is said of those that do not."""
+    given = os.environ | dict(environment)
+    done = subprocess.run(command, env=given, capture_output=True, text=True, timeout=300, check=False)
     lines = [line.split("\t") for line in done.stdout.splitlines() if line.count("\t") == 2]
     found = [(step, state == "ok", said) for step, state, said in lines]
     return found if done.returncode == 0 else [*found, ("end", False, done.stderr.strip()[-300:])]

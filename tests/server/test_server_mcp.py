@@ -215,7 +215,6 @@ def test_messages_that_are_none(served: Server) -> None:
             answer = client.post("/mcp", content=body, headers={"Content-Type": "application/json"})
             assert answer.status_code < 500, body
             assert not shows_private(answer.text, answer.headers)
-        assert client.get("/mcp").status_code == 404  # no stream that would stay open
     with served.client() as stranger:
         assert stranger.post("/mcp", json={}).status_code == 401
 
@@ -248,7 +247,7 @@ def test_ids_that_are_none_are_refused_in_the_words_of_json_rpc(served: Server) 
             answer = client.post("/mcp", content=content, headers=headers)
             return answer.status_code, answer.json() if answer.content else None
 
-        for content in [*(body % one for one in ODD_IDS), f"[{body % 1}]", f"[{body % 1}, {body % 2}]", "[]"]:
+        for content in [*(body % one for one in ODD_IDS), "[]"]:
             status, told = answered(content)
             assert (status, told["id"], told["error"]["code"]) == (400, None, -32600), content[:80]
             assert told["error"]["message"].startswith("Invalid Request: ")

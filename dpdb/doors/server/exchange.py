@@ -168,8 +168,8 @@ CHECK_OPTIONS: Mapping[str, Any] = {name: _TYPES[one.kind] for name, one in SUIT
 _SCHEMAS: Mapping[Any, Mapping[str, Any]] = {
     str: {"type": "string"},
     (int, float): {"type": "number"},
-    (str, int, float): {"type": ["number", "string"]},
-    list: {"type": "array", "items": {"type": ["string", "number"]}},
+    (str, int, float): {"anyOf": [{"type": "number"}, {"type": "string"}]},  # one type each: some models need that
+    list: {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}},
     bool: {"type": "boolean"},
 }
 

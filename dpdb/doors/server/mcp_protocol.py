@@ -20,6 +20,7 @@ import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.exceptions import MCPError
 
 from dpdb._version import __version__
 from dpdb.doors.server.configuration import Configuration
@@ -31,6 +32,10 @@ from dpdb.errors import OWNER_LOG, ParameterError, tell_owner
 
 _MOST_ID = 1_000
 _MOST_PARTS = 1_000
+_MOST_MESSAGES = 20  # of a list
+_BOM = b"\xef\xbb\xbf"
+# The one version whose servers must take lists of messages; a request that names no version is of it.
+_VERSION, _LISTS = b"mcp-protocol-version", "2025-03-26"
 
 
 def mcp_server(tools: Tools, asker_of: Callable[[Any], Awaitable[Asker | None]]) -> Server[Any]:
@@ -43,8 +48,12 @@ def mcp_server(tools: Tools, asker_of: Callable[[Any], Awaitable[Asker | None]])
         Tells who makes the request of a context of `mcp`; None for a stranger.
     """
 
-    async def listed(context: Any, parameters: Any) -> types.ListToolsResult:
-        del context, parameters
+    async def listed(context: Any, parameters: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        del context
+        if parameters is not None and parameters.cursor is not None:
+            raise MCPError(
+                types.INVALID_PARAMS, "Invalid params: all tools are on one page, and no cursor was given out"
+            )
         found = []
         for tool in TOOLS.values():
             schema, spends = tool.schema(), tool.spends
@@ -66,11 +75,12 @@ def invalid_request(content: str | bytes) -> bytes | None:
     The package `mcp` takes a request whose id is no text or whole number for a notification, which nobody answers.
     """
     try:
-        found = read_json(content, lambda digits: int(digits[: _MOST_ID + 1]))
+        found = _read(content)
     except (ValueError, RecursionError):
         return _error(types.PARSE_ERROR, "Parse error: a message is JSON, each key of an object once")
     if isinstance(found, list):
-        return _error(types.INVALID_REQUEST, "Invalid Request: several messages in a list are not taken: send one")
+        words = f"Invalid Request: only version {_LISTS}, over HTTP, has several messages in a list: send one"
+        return _error(types.INVALID_REQUEST, words)
     if _has_many_parts(found):
         return _error(types.INVALID_REQUEST, f"Invalid Request: more than {_MOST_PARTS:,} lists and objects")
     given = found.get("id") if isinstance(found, dict) else None
@@ -84,6 +94,25 @@ def invalid_request(content: str | bytes) -> bytes | None:
         words = 'Invalid Request: a message has "jsonrpc": "2.0", a method and its params as an object'
         return _error(types.INVALID_REQUEST, words, given if is_id else None)
     return None
+
+
+def messages_of(content: bytes) -> list[bytes] | bytes | None:
+    """Return the messages of a list of them, or the error of JSON-RPC 2.0 to the list; None of what is no list."""
+    try:
+        found = _read(content)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, list):
+        return None
+    if not 0 < len(found) <= _MOST_MESSAGES:
+        return _error(types.INVALID_REQUEST, f"Invalid Request: a list has 1 to {_MOST_MESSAGES} messages")
+    if any(isinstance(one, dict) and one.get("method") == "initialize" for one in found):
+        return _error(types.INVALID_REQUEST, "Invalid Request: initialize stands in no list")
+    return [json_bytes(one) for one in found]
+
+
+def _read(content: str | bytes) -> Any:
+    return read_json(content, lambda digits: int(digits[: _MOST_ID + 1]))
 
 
 def _has_many_parts(found: object) -> bool:
@@ -101,7 +130,7 @@ def _error(code: int, words: str, given: object = None) -> bytes:
     return json_bytes({"jsonrpc": "2.0", "id": given, "error": {"code": code, "message": words}})
 
 
-_ASKER = "dpdb.asker"
+_ASKER, _JSON = "dpdb.asker", "application/json"
 
 
 class McpOverHttp:
@@ -120,9 +149,21 @@ class McpOverHttp:
             Of the request, as ASGI has it.
         body : bytes
         """
+        body = body.removeprefix(_BOM)
+        if body.lstrip()[:1] == b"[" and dict(scope["headers"]).get(_VERSION, _LISTS.encode()) == _LISTS.encode():
+            found = await self._desk.workers.run(asker.analyst.name, messages_of, body)
+            if isinstance(found, bytes):
+                return 400, _JSON, found
+            if found is not None:
+                told = [(await self._one(asker, scope, message))[2] for message in found]
+                answers = [one for one in told if one]  # notifications have none
+                return (200, _JSON, b"[" + b",".join(answers) + b"]") if answers else (202, _JSON, b"")
+        return await self._one(asker, scope, body)
+
+    async def _one(self, asker: Asker, scope: MutableMapping[str, Any], body: bytes) -> tuple[int, str, bytes]:
         error = await self._desk.workers.run(asker.analyst.name, invalid_request, body)
         if error is not None:
-            return 400, "application/json", error
+            return 400, _JSON, error
         status, kind, sent = 500, "", bytearray()
 
         async def receive() -> MutableMapping[str, Any]:
@@ -140,8 +181,18 @@ class McpOverHttp:
             self._server, json_response=True, stateless=True, max_request_body_size=MOST_BODY
         )
         async with manager.run():
-            await manager.handle_request({**scope, _ASKER: asker}, receive, send)
+            await manager.handle_request({**scope, "headers": _headers(scope), _ASKER: asker}, receive, send)
         return status, kind, bytes(sent)
+
+
+def _headers(scope: MutableMapping[str, Any]) -> list[tuple[bytes, bytes]]:
+    """Return a request's headers, with what many clients leave out: who names no types takes and sends JSON.
+
+    The body is JSON whatever its type is called, as on every other route.
+    """
+    given = [pair for pair in scope["headers"] if pair[0] != b"content-type"]
+    accepts = [] if any(name == b"accept" for name, _ in given) else [(b"accept", b"*/*")]
+    return [*given, *accepts, (b"content-type", _JSON.encode())]
 
 
 async def _asker_of(context: Any) -> Asker | None:
@@ -227,6 +278,7 @@ class _Lines:
             if len(line) > MOST_BODY:
                 self.is_too_long = True
                 return
+            line = line.removeprefix(_BOM)
             error = invalid_request(line) if line.strip() else None
             if error is None:
                 yield line.decode("utf-8", "replace")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 from dpdb.doors.server.desk import Desk
@@ -25,9 +25,11 @@ from dpdb.doors.server.exchange import (
 from dpdb.doors.server.pieces import json_bytes
 from dpdb.doors.server.refusals import FAILED, NOT_FOUND, UNAUTHORIZED, UNREADABLE, Refusal
 from dpdb.doors.sql import AskedErrors
+from dpdb.suites import SUITE_OPTIONS
 
 Found = TypeVar("Found")
 _ERRORS = AskedErrors("calls of tools that failed")
+_MOST_NAME = 100
 INSTRUCTIONS = (
     "Releases of private tables under differential privacy; rows are never seen. First call schema and account (free), "
     "then explain (free) with a statement such as SELECT value, lower, upper FROM dp_count('TABLE', EPSILON), and run "
@@ -39,6 +41,16 @@ INSTRUCTIONS = (
 _NAMES: dict[str, Any] = {"items": {"type": "string"}, "maxItems": 100}
 # What is said of arguments, beside their types.
 _DESCRIBED: Mapping[str, Mapping[str, Any]] = {
+    **{
+        name: {"description": one.words.replace("--", ""), **({"enum": [*one.choices]} if one.choices else {})}
+        for name, one in SUITE_OPTIONS.items()
+    },
+    "statement": {
+        "description": "SQL over releases: SELECT .. FROM dp_count(..), dp_inconsistency(..), public tables."
+    },
+    "table": {"description": "The private table that the statement is about, if it names none."},
+    "keys": {"description": "The public list of keys: a slice for each."},
+    "suite": {"description": "The name of a suite, as schema lists it."},
     "run_id": {
         "maxLength": 100,
         "description": "Names the run: asked again under the same id, it is answered again and costs nothing.",
@@ -47,8 +59,8 @@ _DESCRIBED: Mapping[str, Mapping[str, Any]] = {
         "description": "NAME SIZE ROOT of an earlier receipt (its `if_receipt`): refused, and nothing is spent, if the "
         "ledger does not have the lines that it has shown.",
     },
-    "releases": _NAMES,
-    "runs": _NAMES,
+    "releases": {**_NAMES, "description": "Ids of your releases, as `receipt` of an answer names them."},
+    "runs": {**_NAMES, "description": "Ids of your runs, as `receipt` of an answer names them."},
 }
 
 
@@ -109,8 +121,12 @@ class Tools:
             if asker is None:
                 raise RefusedError(UNAUTHORIZED if self._desk.directory.is_readable else UNREADABLE)
             if name not in TOOLS:
-                raise RefusedError(NOT_FOUND)
-            fields = checked_fields(arguments, TOOLS[name].known, *TOOLS[name].needed)
+                words = f"there is no tool {name[:_MOST_NAME]!r}; tools are {', '.join(TOOLS)}"
+                raise RefusedError(replace(NOT_FOUND, message=words))
+            known = TOOLS[name].known
+            if isinstance(arguments, dict):  # a model that has no value for an argument writes null
+                arguments = {key: value for key, value in arguments.items() if value is not None or key not in known}
+            fields = checked_fields(arguments, known, *TOOLS[name].needed)
             values = await TOOLS[name].answer(self, asker, fields)
             return await self._working(asker, Told.of, values), False
         except RefusedError as refused:

@@ -50,10 +50,9 @@ _MOST_HISTORY = 1_000
 _RECEIPT = "Dpdb-Receipt"
 
 STATUS: Mapping[str, int] = {
-    "bad_request": 400, "unauthorized": 401, "budget": 402, "forbidden": 403, "not_found": 404, "run_id": 409,
-    "rollback": 412, "too_large": 413, "refused": 422, "statement_failed": 422, "too_many": 429, "too_much": 429,
-    "failed": 500,
-    "closing": 503, "unavailable": 503,
+    "bad_request": 400, "unauthorized": 401, "budget": 402, "forbidden": 403, "not_found": 404, "method": 405,
+    "run_id": 409, "rollback": 412, "too_large": 413, "refused": 422, "statement_failed": 422, "too_many": 429,
+    "too_much": 429, "failed": 500, "closing": 503, "unavailable": 503,
 }  # fmt: skip
 """The HTTP status of every code."""
 
@@ -247,8 +246,13 @@ async def _openapi(call: _Call) -> dict[str, Any]:
 
 
 async def _nothing(call: _Call) -> Response:
-    del call
-    return _refused(NOT_FOUND)
+    """Refuse what no route takes: another method than that of a route, or another path."""
+    asked = call.request
+    methods = ", ".join(route.method for route in ROUTES if route.path == asked.url.path)
+    if not methods:
+        return _refused(NOT_FOUND)
+    words = f"{asked.url.path} takes {methods}, and not {asked.method}"
+    return _refused(Refusal("method", words), {"Allow": methods})
 
 
 class _Mcp:
