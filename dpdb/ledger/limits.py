@@ -82,7 +82,7 @@ class RefusedError(Exception):
     def _by_total(self, state: LedgerState, predicate: Region, charge: int) -> tuple[int, str]:
         """Return the units that are left for these rows, and why the total refused."""
         notion, witness = state.terms.notion, self.decision.witness
-        left = _left(state.index, state.available, predicate, charge, self.decision)
+        left = units_left(state.index, state.available, predicate, charge, self.decision)
         releases = state.index.releases(witness.queries) if witness is not None else 0
         epochs = f" and earlier epochs took {in_words(notion, state.closed)}" if state.closed else ""
         return left, (
@@ -97,7 +97,7 @@ class RefusedError(Exception):
         """
         notion, decision, earlier = state.terms.notion, self.decision, window.units - window.available
         inside = Decision(decision.allowed, decision.upper - earlier, decision.lower - earlier, decision.witness)
-        left, again = _left(window.index, window.available, predicate, charge, inside), window.fits_again(charge)
+        left, again = units_left(window.index, window.available, predicate, charge, inside), window.fits_again(charge)
         when = (
             "no period takes so much"
             if again is None
@@ -214,7 +214,7 @@ def _rows(decision: Decision) -> str:
     return decision.witness.describe() if decision.witness is not None else "every row"
 
 
-def _left(index: OverlapIndex, available: int, predicate: Region, charge: int, decision: Decision) -> int:
+def units_left(index: OverlapIndex, available: int, predicate: Region, charge: int, decision: Decision) -> int:
     """Units left for a release of these rows: proven, so it may be too little and never too much."""
     guess, inside = available - (decision.lower - charge), decision.upper - charge
     end = Deadline(_REMAINING_SECONDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,9 @@ from moving_clock import MovingClock
 from text_reader import parse_where
 
 from dpdb.errors import BudgetExceededError, LedgerError
-from dpdb.ledger import Ledger, SourceMark
+from dpdb.ledger import Ledger, SourceMark, limits
+from dpdb.overlap import MOST_WEIGHT, Decision
+from dpdb.predicates import Region
 from dpdb.privacy import NOTIONS
 from dpdb.release.account import Budget
 
@@ -211,3 +214,129 @@ def test_a_budget_in_memory_allows_its_last_unit(parts: list[int]) -> None:
     with pytest.raises(BudgetExceededError, match=r"remaining 0, short by 0\.000000001"):
         budget.spend(1)
     assert (budget.spent(), budget.remaining()) == (1.0, 0.0)
+
+
+def test_all_releases_together_may_fill_a_ledger_to_its_last_unit(tmp_path: Path) -> None:
+    """Also those of rows that have nothing in common, for which the budget suffices."""
+    most = 10**6 * NANO
+    with Ledger.create(tmp_path / "t.ledger", 10**6) as ledger:
+        purse = Purse(ledger, most)
+        purse.ask(most, "a = 1")
+        left = MOST_WEIGHT - most
+        with pytest.raises(LedgerError, match=r"the ledger is full: .* may cost epsilon 1125899\.9"):
+            purse.ask(left + 1, "a = 2")
+        purse.ask(left, "a = 2")
+        with pytest.raises(LedgerError, match="the ledger is full"):
+            purse.ask(1, "a = 3")
+
+
+# -- what is said of a refusal ----------------------------------------------------------------------------------------
+
+
+class Undecided:
+    """An index of rows that have collected `most`, whose bounds are apart where they do not decide."""
+
+    def __init__(self, most: int, above: Callable[[int], int], below: Callable[[int], int]) -> None:
+        self.most, self.above, self.below = most, above, below
+
+    def would_exceed(self, predicate: Region, weight: int, budget: int, deadline: float) -> Decision:
+        upper, lower = self.most + weight + self.above(weight), self.most + weight - self.below(weight)
+        return Decision(upper <= budget, upper, lower, None)
+
+
+def left_of(index: Undecided, available: int, charge: int) -> int:
+    refused = index.would_exceed(Region(), charge, available, 1.0)
+    assert not refused.allowed
+    return limits.units_left(index, available, Region(), charge, refused)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "_REMAINING_SECONDS", 5.0)
+
+
+@pytest.mark.usefixtures("patient")
+def test_what_is_left_is_never_said_to_be_more_than_it_is() -> None:
+    chance = random.Random(7)
+    for _ in range(3_000):
+        available, most = chance.randrange(40), chance.randrange(40)
+        loose = chance.choice([0, 1, 9])
+        index = Undecided(most, lambda _, by=loose: chance.randint(0, by), lambda _, by=loose: chance.randint(0, by))
+        charge = max(0, available - most) + chance.randint(1, 9)
+        left = left_of(index, available, charge)
+        assert 0 <= left < charge
+        assert left <= max(0, available - most)
+        assert loose or left == max(0, available - most)
+
+
+@pytest.mark.usefixtures("patient")
+def test_what_is_left_is_found_where_the_first_bounds_leave_it_open() -> None:
+    """A large charge is not decided closely; the search goes down to one that is."""
+    for most in (0, 3, 20, 25):
+        left = max(0, 20 - most)
+        index = Undecided(most, lambda weight, fits=left: 5 * (weight > fits), lambda _: 3)
+        assert left_of(index, 20, left + 9) == left
+        assert left_of(index, 20, left + 1) == left
+        never = Undecided(most, lambda _: 5, lambda _: 3)
+        assert left_of(never, 20, left + 9) == max(0, left - 5)
+        whole = Undecided(most, lambda weight, fits=left: 30 * (weight > fits - 1), lambda _: 30)
+        assert left_of(whole, 20, max(1, left)) == max(0, left - 1)  # it was refused: less than that is left
+
+
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize("seed", range(4))
+def test_a_refusal_says_what_is_left_for_its_rows(seed: int, tmp_path: Path) -> None:
+    """Beside a count by hand: the most that any whole number from 0 to 9 of the rows has collected."""
+    chance = random.Random(seed)
+    with Ledger.create(tmp_path / "t.ledger", 3, at_most=1, per="30d") as ledger:
+        purse, collected = Purse(ledger, NANO), [0] * 10
+        for _ in range(12):
+            low, high = sorted(chance.choices(range(10), k=2))
+            charge, left = chance.randint(1, NANO), NANO - max(collected[low : high + 1])
+            where = f"a >= {low} AND a <= {high} AND a IN ({', '.join(map(str, range(10)))})"
+            if charge <= left:
+                purse.ask(charge, where)
+                collected[low : high + 1] = [units + charge for units in collected[low : high + 1]]
+            else:
+                with pytest.raises(BudgetExceededError) as told:
+                    purse.ask(charge, where)
+                assert told.value.remaining == left / NANO
+
+
+@pytest.mark.parametrize(
+    ("period", "tenths", "when"),
+    [
+        ("30d", 4, "it fits from 2026-12-22 12:00:01 UTC"),  # when the first debit no longer counts
+        ("30d", 5, "it fits from 2027-01-01 12:00:01 UTC"),
+        ("30d", 10, "it fits from 2027-01-01 12:00:01 UTC"),  # all of it
+        ("30d", 11, "no period takes so much"),
+        ("month", 10, "it fits from 2027-01-01 00:00:00 UTC"),
+        ("month", 11, "no period takes so much"),
+        ("2026-11-22..2026-12-04", 11, "it fits from 2026-12-05 00:00:00 UTC"),  # it does not come again
+    ],
+)
+def test_a_refusal_says_when_it_fits(
+    period: str, tenths: int, when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = MovingClock(monkeypatch)
+    clock.set(days=0 if period == "30d" else 9)
+    with Ledger.create(tmp_path / "t.ledger", 3, at_most=1, per=period) as ledger:
+        purse = Purse(ledger, NANO)
+        purse.ask(4 * NANO // 10, "")
+        clock.set(days=10)
+        purse.ask(6 * NANO // 10, "")
+        with pytest.raises(BudgetExceededError, match=when):
+            purse.ask(tenths * NANO // 10, "")
+
+
+@pytest.mark.parametrize("held", [2, 3, 4, 5])
+def test_a_refusal_names_three_suites_that_hold_the_budget_and_counts_the_others(held: int, tmp_path: Path) -> None:
+    with Ledger.create(tmp_path / "t.ledger", 1) as ledger:
+        purse = Purse(ledger, NANO)
+        for _ in range(held):
+            purse.open_suite(NANO // 10, "")
+        with pytest.raises(BudgetExceededError) as told:
+            purse.ask(NANO, "")
+    named = [f"epsilon 0.1 is held by run 'run {number}'" for number in range(1, 1 + min(held, 3))]
+    more = [f"more by {held - 3} others"] * (held > 3)
+    assert str(told.value).endswith(f"nothing was spent; {', '.join(named + more)}")
