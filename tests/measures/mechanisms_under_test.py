@@ -105,11 +105,23 @@ class Case:
 
     @property
     def shares(self) -> list[tuple[str, Fraction]]:
-        known = SHARES.get((self.measure, self.name), [(_ANSWER, "1")])  # of those not listed one draw is all
-        shares = [(kind, Fraction(part)) for kind, part in known]
+        known = SHARES.get(self.key)
+        shares = self._announced() if known is None else [(kind, Fraction(part)) for kind, part in known]
         if self.name == "r2t":
             return [(kind, part / len(self.taus)) for kind, part in shares for _ in self.taus]
         return shares
+
+    @property
+    def of_nodes(self) -> bool:
+        """Whether its last statistic counts rows, of which one more row moves one more than pairs."""
+        return self.mechanism.noise == "theta + 1"
+
+    def _announced(self) -> list[tuple[str, Fraction]]:
+        """Of mechanisms that nobody has listed, such as a new measure's: what they say, and a choice has the rest."""
+        said = self.mechanism
+        cap = Fraction(said.cap_weight, said.cap_weight + said.answer_weight)
+        shares = [(_CAP, cap), (_SELECT, 1 - cap - said.answer_share), (_ANSWER, said.answer_share)]
+        return [(kind, share) for kind, share in shares if share]
 
     def answer(self, statistics: GraphStatistics, epsilon: int) -> Answer:
         """What `Session` does for one measure."""
