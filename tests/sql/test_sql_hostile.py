@@ -18,6 +18,7 @@ from case_share import fifth
 from checked_runs import GRACE, PATIENCE, run_all, seen
 from counting_noise import CountingNoise
 from hostile_statements import EXHAUSTING, hostile, number_of_functions
+from inside import database_of
 from legitimate_statements import KINDS
 from mutated_statements import mutated
 from private_rows import shows_private
@@ -53,7 +54,7 @@ def door(folder: Path, big: Path, public: dict[str, Path]) -> Iterator[FrontEnd]
 
 @pytest.fixture(scope="module")
 def remote(door: FrontEnd) -> RemoteDatabase:
-    return door._remote
+    return database_of(door)
 
 
 def run_undecided(remote: RemoteDatabase, statement: str, grace: float) -> str:
@@ -121,7 +122,7 @@ def test_all_functions_with_odd_arguments(remote: RemoteDatabase, door: FrontEnd
 def attack_with_mutations(seeds: Sequence[int], door: FrontEnd, grace: float, spoken: Spoken) -> None:
     outcomes, longest = run_all(door, (mutated(seed) for seed in seeds), SECONDS, grace, spoken)
     print(f"\n{len(seeds)} mutated statements: {dict(outcomes)}; longest {longest:+.2f} s beyond its limit")
-    assert outcomes["answered"] >= len(seeds) // 20
+    assert outcomes["answered"] >= (len(seeds) - 30) // 20  # of a fifth none may be: 9% are in the long run
     assert outcomes["refused (StatementRefusedError)"] >= len(seeds) // 4
 
 
