@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _ROW, _BROKEN = "broken_row", "broken"
-_PER_SCAN = 400
+PER_SCAN = 400
 """Rules whose sums one query returns; A is that of all rules in each."""
 
 
@@ -105,10 +105,10 @@ def broken_by_owner(
     """
     columns = columns_of(rules, where) | {owner}
     with readable(database, rows, columns, name=name) as read:
-        for start in range(0, len(rules), _PER_SCAN):
+        for start in range(0, len(rules), PER_SCAN):
             source = exp.alias_(read(columns), _ROW, table=True, copy=False)
             chosen = [] if where is None else [where.over(_ROW)]
-            query = of_owners(rules[start : start + _PER_SCAN], owner, told, source, chosen, row=_ROW)
+            query = of_owners(rules[start : start + PER_SCAN], owner, told, source, chosen, row=_ROW)
             for batch in database.stream(query):
                 yield start, batch
 
@@ -143,8 +143,8 @@ def of_rows(
     """
     tops: dict[int, int] = {}
     counts: list[dict[int, int]] = [{} for _ in rules]
-    for start in range(0, len(rules), _PER_SCAN):
-        part = range(start, min(start + _PER_SCAN, len(rules)))
+    for start in range(0, len(rules), PER_SCAN):
+        part = range(start, min(start + PER_SCAN, len(rules)))
         for broken, units, *sums in ask(_by_broken(rules, part, source, chosen, row)):
             tops[int(broken)] = int(units)
             for place, found in zip(part, sums, strict=True):

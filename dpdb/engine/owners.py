@@ -34,7 +34,7 @@ OwnerQuestion: TypeAlias = BoundConstraint | WherePredicate | None
 """A rule that an owner may violate, or rows of which he may have one; None: any row."""
 
 _ROW, _OTHER, _PER_SCAN = "owned_row", "other_row", 240
-_BITS = 60  # of a number of 64
+BITS = 60  # of a number of 64
 
 
 def count_owners(database: Database, rows: Rows, owner: str, asked: Sequence[OwnerQuestion], *, name: str) -> list[int]:
@@ -108,7 +108,7 @@ def _with_such_row(conditions: Sequence[exp.Expr], owner: str, rows: exp.Expr) -
 
     What is true of a row is a bit of a number: an owner's numbers are those of his rows, joined bit by bit.
     """
-    words = [conditions[start : start + _BITS] for start in range(0, len(conditions), _BITS)]
+    words = [conditions[start : start + BITS] for start in range(0, len(conditions), BITS)]
     own = exp.column(owner, table=_ROW, quoted=True)
     told = [exp.alias_(_word(word), f"word_{place}", copy=False) for place, word in enumerate(words)]
     source = exp.alias_(rows, _ROW, table=True, copy=False)

@@ -25,7 +25,7 @@ from dpdb.stopping import Closing
 _PARTIAL = ".partial"
 _NOT_PLAIN = "it is not a plain file"
 _CAREFULLY = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"))  # Windows has none
-_MOUNTS = Path("/proc/self/mountinfo")
+MOUNTS = Path("/proc/self/mountinfo")
 
 
 def check_owned(found: os.stat_result, owner: int | None = None) -> None:
@@ -82,7 +82,7 @@ def is_mounted_alone(path: Path) -> bool:
     The files beside that name are not those beside its other name. Only Linux mounts files.
     """
     try:
-        lines = _MOUNTS.read_bytes().splitlines()
+        lines = MOUNTS.read_bytes().splitlines()
     except OSError:
         return False
     escaped = re.sub(rb"[\\ \t\n]", lambda found: b"\\%03o" % ord(found[0]), os.fsencode(path))

@@ -30,7 +30,7 @@ from dpdb.overlap.instance import Deadline
 from dpdb.overlap.reductions import Family, Problem, maximal_columns
 from dpdb.predicates import Box, ValueSet
 
-_MOST_REPLAYED = 4096
+MOST_REPLAYED = 4096
 
 Point = dict[str, Position]
 """A point of the domain: a place in the order of each attribute; attributes left out are anywhere."""
@@ -160,7 +160,7 @@ class IndexRows:
     def _proven(self, boxes: Sequence[Box], uppers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Tops of boxes made at once."""
         tops = np.maximum.accumulate(uppers[::-1])[::-1]
-        if len(boxes) <= _MOST_REPLAYED:
+        if len(boxes) <= MOST_REPLAYED:
             return np.minimum(tops, self._replayed(boxes, uppers))
         if len(boxes) * len(self.axes) > MOST_CELLS:
             return tops

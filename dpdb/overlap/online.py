@@ -23,7 +23,7 @@ from dpdb.overlap.solver import maximum_overlap
 from dpdb.predicates import Box, Region, ValueSet
 
 _MOST_POINTS = 150
-_MOST_SEARCHED = 3000
+MOST_SEARCHED = 3000
 """Most rows whose overlap is searched for; of more it is bounded."""
 
 
@@ -118,7 +118,7 @@ class OverlapIndex:
     def bound(self, deadline: float = 10.0) -> Bound:
         """Bound the overlap of all queries added so far, no worse than the decisions have proven."""
         proven = int(self._rows.tops.max(initial=0))
-        if len(self._rows) <= _MOST_SEARCHED:
+        if len(self._rows) <= MOST_SEARCHED:
             found = maximum_overlap(self._queries, self._weights, deadline=deadline)
         else:
             upper, point = most_of_all(self._rows, Deadline(deadline))

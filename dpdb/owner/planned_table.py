@@ -44,8 +44,8 @@ def consistent_rows(table: pa.Table, constraints: Sequence[DenialConstraint]) ->
 
 
 # Larger tables are planned on this many rows, with as many rows per value.
-_MOST_ROWS = 50_000
-_MOST_ROWS_IF_GENERAL = 5_000  # where conflicts have to be listed
+MOST_ROWS = 50_000
+MOST_ROWS_IF_GENERAL = 5_000  # where conflicts have to be listed
 _LEAST_KEPT = 50  # a synthetic table keeps at least one in this many of its rows
 _MOST_MADE = 10  # so many times the rows that are wanted, and no more, are made to keep some of them
 
@@ -89,7 +89,7 @@ def planned_table(
             "parents are taken as public; beside private ones plan for epsilon / K (--max-rows K, or --max-children K "
             "where all rules are on single rows, at least / 2) or epsilon / 2K (--max-children K otherwise)"
         )
-    most = _MOST_ROWS_IF_GENERAL if any(not dc.is_single_tuple for dc in _general(inside)) else _MOST_ROWS
+    most = MOST_ROWS_IF_GENERAL if any(not dc.is_single_tuple for dc in _general(inside)) else MOST_ROWS
     if rows > most:
         shape = shape.scaled(most)
         notes.append(

@@ -20,7 +20,7 @@ from dpdb.sources import ALL_CELLS, Faults, SourceLike, column_definition, likel
 
 # Words for a missing cell. In a column that gets another type than text they become NULL, because the type has no such
 # value (`dpdb.engine` reads NaN as NULL, too); in a column of text they stay words.
-_MISSING = ("n/a", "na", "#n/a", "nan", "-nan", "+nan", "null", "none", "nil", "-", "--", "?", "unknown", "missing")
+MISSING = ("n/a", "na", "#n/a", "nan", "-nan", "+nan", "null", "none", "nil", "-", "--", "?", "unknown", "missing")
 _WHOLE = "[+-]?(0|[1-9][0-9]*)"
 _NUMBER = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf(inity)?"
 _DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -35,7 +35,7 @@ def _grouped(groups: str, point: str) -> str:
 
 # (type, pattern of its cells, format): the first type whose pattern all cells match, and to which all convert, is
 # proposed. The patterns refuse cells that a conversion would change: 007 is a code, not 7.
-_CANDIDATES: tuple[tuple[str, str, str | None], ...] = (
+CANDIDATES: tuple[tuple[str, str, str | None], ...] = (
     ("INTEGER", _WHOLE, None),
     ("BIGINT", _WHOLE, None),
     ("HUGEINT", _WHOLE, None),
@@ -191,10 +191,10 @@ def propose_schema(
 
 def _proposed(table: LocalTable, name: str) -> ProposedColumn:
     # All cells are tested against those patterns only that at least half of the first cells match.
-    some = _counts(table, name, range(len(_CANDIDATES)), first=_SAMPLE)
+    some = _counts(table, name, range(len(CANDIDATES)), first=_SAMPLE)
     counts = _counts(table, name, [at for at, fit in some.fitting.items() if 2 * fit > some.known or not some.known])
     fitting = [at for at, count in counts.fitting.items() if counts.known and count == counts.known]
-    others = [_type_of(at) for at in fitting[1:] if _is_other(_CANDIDATES[fitting[0]], _CANDIDATES[at])]
+    others = [_type_of(at) for at in fitting[1:] if _is_other(CANDIDATES[fitting[0]], CANDIDATES[at])]
     if fitting and not others:
         lost = counts.cells - counts.values[fitting[0]]
         examples = _examples(table, name, fitting[0]) if lost else ()
@@ -217,19 +217,19 @@ def _is_other(one: tuple[str, str, str | None], two: tuple[str, str, str | None]
 
 
 def _type_of(at: int) -> str:
-    kind, _, written = _CANDIDATES[at]
+    kind, _, written = CANDIDATES[at]
     return kind if written is None else f"{kind} {exp.Literal.string(written).sql('duckdb')}"
 
 
 def _examples(table: LocalTable, name: str, at: int) -> tuple[str, ...]:
-    kind, _, written = _CANDIDATES[at]
+    kind, _, written = CANDIDATES[at]
     found = cells_without_value(table, name, kind, written, _EXAMPLES)
     return tuple(cell if len(cell) <= _LONGEST_EXAMPLE else f"{cell[:_LONGEST_EXAMPLE]}..." for cell in found)
 
 
 @dataclass(frozen=True)
 class _Counts:
-    """Counts of cells: all, those that are not `_MISSING`, of these those that fit each candidate type, and codes.
+    """Counts of cells: all, those that are not `MISSING`, of these those that fit each candidate type, and codes.
 
     `values` has for each candidate type the number of cells that are not NULL if that type is declared.
     """
@@ -268,6 +268,6 @@ class _Counts:
 
 def _counts(table: LocalTable, name: str, candidates: Iterable[int], *, first: int | None = None) -> _Counts:
     asked = [*candidates]
-    found = count_cells(table, name, [_CANDIDATES[at] for at in asked], missing=_MISSING, like=_CODE, first=first)
+    found = count_cells(table, name, [CANDIDATES[at] for at in asked], missing=MISSING, like=_CODE, first=first)
     fitting, values = (dict(zip(asked, counts, strict=True)) for counts in (found.fitting, found.values))
     return _Counts(found.cells, found.known, fitting, values, found.like)

@@ -31,7 +31,7 @@ from dpdb.constraints import (
 from dpdb.errors import ConstraintTypeError, ParameterError
 from dpdb.rules.odd_characters import odd_characters
 
-_MOST_PAIRS = 1_000_000  # pairs of constraints over the same columns to compare; takes about five seconds
+MOST_PAIRS = 1_000_000  # pairs of constraints over the same columns to compare; takes about five seconds
 
 
 class Binding(Protocol):
@@ -131,8 +131,8 @@ def _implied(rules: dict[int, DenialConstraint]) -> Iterator[Finding]:
     read = {number: Entailing(dc) for number, dc in rules.items()}
     candidates = _wider_candidates(read)
     pairs = sum(map(len, candidates.values()))
-    if pairs > _MOST_PAIRS:
-        raise ParameterError(f"lint would compare {pairs:,} pairs of constraints, at most {_MOST_PAIRS:,}: split them")
+    if pairs > MOST_PAIRS:
+        raise ParameterError(f"lint would compare {pairs:,} pairs of constraints, at most {MOST_PAIRS:,}: split them")
     for number, others in candidates.items():
         one = read[number]
         for other in others:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dpdb.doors.cli.main import build_parser, main
-from dpdb.doors.cli.parser import _ONLY_GIVEN, Parser, is_harmless, with_defaults
+from dpdb.doors.cli.parser import ONLY_GIVEN, Parser, is_harmless, with_defaults
 from dpdb.errors import ParameterError
 
 MANUAL = Path(__file__).resolve().parents[2] / "examples" / "manual" / "jobs.md"
@@ -43,7 +43,7 @@ def commands(parser: Parser, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple
 def options() -> Iterator[tuple[tuple[str, ...], str, Action]]:
     for path, parser in commands(build_parser()):
         if parser.takes_defaults:
-            yield from ((path, name, action) for name, action in parser.options.items() if name not in _ONLY_GIVEN)
+            yield from ((path, name, action) for name, action in parser.options.items() if name not in ONLY_GIVEN)
 
 
 def test_commands_with_a_configuration_of_their_own_take_nothing_from_a_found_file(folder: Path) -> None:

@@ -17,7 +17,7 @@ from dpdb.database.database import Database
 from dpdb.engine.sql.bind import bind
 from dpdb.errors import ConstraintTypeError, ParameterError
 from dpdb.owner.dirt import conoise
-from dpdb.owner.dirt.generators import _PASSES
+from dpdb.owner.dirt.generators import PASSES
 from dpdb.schema import Column, TableSchema
 
 APPLY = {
@@ -168,7 +168,7 @@ def test_contradictions_and_columns_of_nulls_leave_the_table_usable():
         after = conoise(table, load_constraints(text), iterations=5, seed=0)
         assert after.schema.equals(table.schema)
         assert after.column("n").null_count == 2
-    assert _PASSES > 1
+    assert PASSES > 1
 
 
 def test_only_constrained_columns_change_and_the_seed_repeats():

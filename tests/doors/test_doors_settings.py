@@ -17,7 +17,7 @@ from sqlglot import exp
 import dpdb
 from dpdb.doors.cli.main import build_parser
 from dpdb.doors.cli.options import option_of
-from dpdb.doors.jobs.job_file import _JOB_KEYS, _RELEASE_KEYS
+from dpdb.doors.jobs.job_file import JOB_KEYS, RELEASE_KEYS
 from dpdb.doors.sql import FrontEnd
 from dpdb.doors.sql.call import RELEASES, read_call
 from dpdb.engine import SETTINGS, TableSpec
@@ -33,7 +33,7 @@ def test_commands_have_an_option_for_each(command: str) -> None:
 
 
 def test_jobs_and_signatures_name_each() -> None:
-    assert {setting.key for setting in SETTINGS.values()} <= {*_JOB_KEYS}
+    assert {setting.key for setting in SETTINGS.values()} <= {*JOB_KEYS}
     assert SETTINGS.keys() <= inspect.signature(dpdb.open).parameters.keys()
     assert SETTINGS.keys() - {"table"} <= inspect.signature(dpdb.register).parameters.keys()
 
@@ -67,7 +67,7 @@ def test_commands_have_every_option_of_a_release(command: str, options: set[str]
 
 def test_jobs_have_every_option_of_a_release() -> None:
     # The run id comes with the run, and jobs pay in epsilon.
-    assert {*OPTIONS} - {"run_id", "rho"} <= {*_RELEASE_KEYS}
+    assert {*OPTIONS} - {"run_id", "rho"} <= {*RELEASE_KEYS}
 
 
 @pytest.mark.parametrize(("function", "option"), [(name, option) for name in FUNCTIONS for option in FUNCTIONS[name]])

@@ -60,7 +60,7 @@ def test_rows_by_how_many_rules_they_break(count, where, monkeypatch):
     with opened(rows) as table:
         where = None if where is None else table.where(where)
         for per_scan in (400, 3, 1):  # any number of scans gives the same
-            monkeypatch.setattr(broken, "_PER_SCAN", per_scan)
+            monkeypatch.setattr(broken, "PER_SCAN", per_scan)
             found = table.count_broken(where, table.constraints)
             assert (dict(found.tops), [*found.counts]) == (expected[0], expected[1] or [{}] * len(RULES))
 
@@ -76,7 +76,7 @@ def test_owners_by_how_many_rules_they_break_over_slices(count, told, monkeypatc
     expected = by_sum(list(owners.values()))
     with opened(rows) as table:
         for per_scan in (400, 3):
-            monkeypatch.setattr(broken, "_PER_SCAN", per_scan)
+            monkeypatch.setattr(broken, "PER_SCAN", per_scan)
             found = OwnersBroken()
             for place, text in enumerate(("b = 3", "b = 9")):
                 for first, batch in table.broken_by_owner(table.where(text), table.constraints, "who", told):

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pytest
 from asked_there import AskedThere
+from inside import table_of
 from stub_noise import StubNoise
 
 import dpdb
@@ -192,7 +193,7 @@ def test_a_range_is_charged_for_the_values_that_it_has(tmp_path: Path) -> None:
             "a BETWEEN 'mid' AND 'mid'": ["mid"],
             "a IN ('low', 'unknown')": ["low"],
         }.items():
-            predicate = session._table.where(where)
+            predicate = table_of(session).where(where)
             assert low_and_high(covered(predicate.tree)) == ValueSet.points(values)
             assert session.dp_count(0.1, where=where).value == sum(row[0] in values for row in ROWS)  # type: ignore[union-attr]
         spent = session.spent()

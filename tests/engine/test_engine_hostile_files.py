@@ -49,7 +49,7 @@ def test_a_cell_in_the_far_corner_does_not_end_this_process(tmp_path: Path) -> N
 
 @pytest.mark.heavy(family="long")
 def test_a_view_without_end_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpdb.sources.files.sqlite_file._MOST_STEPS", 5_000_000)
+    monkeypatch.setattr("dpdb.sources.files.sqlite_file.MOST_STEPS", 5_000_000)
     endless = "WITH RECURSIVE r(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM r) SELECT"
     path = tmp_path / "t.db"
     with sqlite3.connect(path) as connection:

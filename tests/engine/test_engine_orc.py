@@ -180,7 +180,7 @@ def test_a_reader_that_dies_or_says_much_is_one_error(tmp_path: Path, monkeypatc
         "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
         "import sys; sys.stderr.write('x' * 10**6)",
     ):
-        monkeypatch.setattr(orc_stripes, "_CHILD", ends)
+        monkeypatch.setattr(orc_stripes, "CHILD", ends)
         with pytest.raises(SourceError, match=r"t\.orc: is cut short or damaged") as told:
             open_table(path)
         assert len(str(told.value)) < 200

@@ -109,7 +109,7 @@ def test_many_rules_are_many_scans_of_the_same_counts(monkeypatch: pytest.Monkey
     with opened_table(tables) as table:
         together = table.count_owners("owner", [*table.constraints] * 30)
         monkeypatch.setattr("dpdb.engine.owners._PER_SCAN", 3)
-        monkeypatch.setattr("dpdb.engine.owners._BITS", 2)
+        monkeypatch.setattr("dpdb.engine.owners.BITS", 2)
         assert table.count_owners("owner", [*table.constraints]) * 30 == together
     assert together[: len(RULES)] == in_sql(tables, "count(DISTINCT owner)")
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from inside import table_of
 from stub_noise import StubNoise
 
 import dpdb
@@ -108,11 +109,11 @@ def test_text_beside_a_number_is_refused_with_the_cast(source: str, tmp_path: Pa
             assert remedy in str(refused.value), condition
             for rule in (f"CHECK ({condition})", f"CHECK ({condition} OR n > 9)", f"UNIQUE(n) WHERE {condition}"):
                 with pytest.raises(ConstraintTypeError) as wrong:
-                    session._table.with_constraints(rule)
+                    table_of(session).with_constraints(rule)
                 assert remedy in str(wrong.value), rule
         for rule in PAIRS:
             with pytest.raises(ConstraintTypeError, match=r"CAST\((amt|day) AS (DOUBLE|DATE)\)"):
-                session._table.with_constraints(rule)
+                table_of(session).with_constraints(rule)
         with pytest.raises(PredicateError, match=r"CAST\(amt AS DOUBLE\)"):
             session.check("row_count WHERE amt > 9  fail below 1", 1)
         for keys in ([9], [True], ["9", 10]):

@@ -13,7 +13,7 @@ import dpdb
 from dpdb.doors.cli import main
 from dpdb.opening import open_local_table
 from dpdb.owner import exact_measures, propose_schema
-from dpdb.owner.proposed_schema import _CANDIDATES, _MISSING
+from dpdb.owner.proposed_schema import CANDIDATES, MISSING
 
 NAN = ["nan", "NaN", "NAN", "-nan", "+NaN", " nan ", "nan(1)"]
 
@@ -59,14 +59,14 @@ def test_in_columns_of_text_such_words_are_words_and_infinity_is_a_number(tmp_pa
 
 
 @pytest.mark.heavy(family="long")
-@pytest.mark.parametrize("word", [*_MISSING, "NaN", "N/A", "None"])
+@pytest.mark.parametrize("word", [*MISSING, "NaN", "N/A", "None"])
 def test_what_schema_counts_as_missing_is_read_as_null(word: str, tmp_path: Path) -> None:
     """Of every type that is proposed; each column has one such word beside a value of the type."""
     values = ["1", "3000000000", "9223372036854775808", "-inf", "true", "2020-01-31", "2020-01-31 10:00:00",
               "2020-01-31 10:00:00+01", "10:00"]  # fmt: skip
     path = written(tmp_path / "t.csv", *([value, word, ""] for value in values))
     proposed = propose_schema(path)
-    assert [column.type for column in proposed.columns] == [kind for kind, _, written in _CANDIDATES if written is None]
+    assert [column.type for column in proposed.columns] == [kind for kind, _, written in CANDIDATES if written is None]
     assert [column.missing for column in proposed.columns] == [1] * len(values)
     rows = cells(path, {column.name: column.type for column in proposed.columns})
     assert all(value is not None for value in rows[0])

@@ -347,7 +347,7 @@ def test_the_engine_is_asked_of_a_literal_once(monkeypatch: pytest.MonkeyPatch) 
         known = len(database.constants)
         bind_literals(database, ["x" * 1_000], "VARCHAR")
         assert len(database.constants) == known
-        monkeypatch.setattr(comparison, "_MOST_REMEMBERED", 20)
+        monkeypatch.setattr(comparison, "MOST_REMEMBERED", 20)
         for _ in range(2):
             bind_literals(database, [str(number) for number in range(30)], "VARCHAR")
             assert 10 <= len(database.constants) <= 20

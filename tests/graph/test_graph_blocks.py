@@ -108,7 +108,7 @@ def test_all_statistics_equal_on_many_more_tables() -> None:
 
 @pytest.mark.heavy(family="long")
 def test_enumeration_goes_on_across_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpdb.graph.blocks.block_graph._BATCH", 7)
+    monkeypatch.setattr("dpdb.graph.blocks.block_graph.BATCH", 7)
     for seed in fifth(range(60)):
         agree(seed)
 

@@ -220,7 +220,7 @@ def test_junit_holds_whatever_an_error_or_a_name_holds(tmp_path: Path) -> None:
 
 @pytest.mark.heavy(family="long")
 def test_a_server_that_drips_bytes_does_not_hold_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpdb.doors.jobs.outcome._SECONDS", 0.5)
+    monkeypatch.setattr("dpdb.doors.jobs.outcome.SECONDS", 0.5)
     over = threading.Event()
 
     def drip(server: socket.socket) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from inside import file_of, state_of
 from test_ledger_head import change
 from text_reader import parse_where
 
@@ -138,8 +139,8 @@ def test_the_head_counts_every_act_as_soon_as_it_is_done(act: Callable[[Ledger],
 def test_an_act_of_a_newer_version_is_not_ignored(kind: str, detail: str, path: Path) -> None:
     with Ledger.open(path) as ledger:
         line = (1, "2026-11-22T12:00:00.000+00:00", kind, detail, 1)
-        sealed = seal(ledger._state.terms.key, "act", FIRST, line)
-        ledger._file.change("INSERT INTO act VALUES (?, ?, ?, ?, ?, ?)", (*line, sealed))
+        sealed = seal(state_of(ledger).terms.key, "act", FIRST, line)
+        file_of(ledger).change("INSERT INTO act VALUES (?, ?, ?, ?, ?, ?)", (*line, sealed))
         with pytest.raises(LedgerError, match="only a newer version of dpdb understands"):
             ledger.summary()
 

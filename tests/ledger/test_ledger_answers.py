@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from inside import state_of
 from text_reader import parse_where
 
 from dpdb.errors import LedgerError
@@ -86,7 +87,7 @@ def test_a_damaged_answer_is_never_taken_for_none(statements: list[str], used: P
 def test_a_second_answer_is_damage_even_if_it_is_sealed(used: Path) -> None:
     """One draw per debit, also for what has the ledger's key and forgets that a table of answers has one per entry."""
     with Ledger.open(used) as ledger:
-        *values, sealed = ledger._state.answer_row(1, "2026-11-22", "[2]")
+        *values, sealed = state_of(ledger).answer_row(1, "2026-11-22", "[2]")
     assert isinstance(sealed, bytes)
     row = ", ".join(map(repr, values))
     insert = f"INSERT INTO answer VALUES ({row}, x'{sealed.hex()}')"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from box_workload import box_workload
+from inside import state_of
 from text_reader import parse_where
 
 from dpdb.errors import BudgetExceededError, LedgerError, ParameterError, PredicateError
@@ -225,7 +226,7 @@ def test_notions_never_mix(tmp_path: Path) -> None:
 def test_a_budget_in_epsilon_never_promises_more(notion: object, tmp_path: Path) -> None:
     name = notion.name  # type: ignore[attr-defined]
     with Ledger.create(tmp_path / "t.ledger", notion=name, epsilon=2, delta=1e-6) as ledger:
-        budget = ledger._state.terms.budget
+        budget = state_of(ledger).terms.budget
         assert notion.epsilon(budget, 1e-6) <= 2 < notion.epsilon(budget + 10**7, 1e-6)  # type: ignore[attr-defined]
         assert ledger.summary().remaining ** (2 if notion is GDP else 1) <= budget / 10**12
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from inside import file_of
 from text_reader import parse_where
 
 from dpdb.errors import LedgerError
@@ -196,10 +197,10 @@ def test_a_full_disk_releases_nothing(small_disk: Path) -> None:
 def test_a_full_file_releases_nothing(used: Path) -> None:
     """The same where no file system can be mounted: SQLite's own limit of pages gives the same error."""
     with Ledger.open(used) as ledger:
-        ledger._file.rows("PRAGMA max_page_count = 1")
+        file_of(ledger).rows("PRAGMA max_page_count = 1")
         with pytest.raises(LedgerError, match="the disk is full; nothing was released"):
             spend(ledger, f'{{"x": "{"y" * 20_000}"}}')
-        ledger._file.rows("PRAGMA max_page_count = 100000")
+        file_of(ledger).rows("PRAGMA max_page_count = 100000")
         assert ledger.summary().releases == 30
         spend(ledger)
         assert ledger.summary().releases == 31
@@ -208,14 +209,14 @@ def test_a_full_file_releases_nothing(used: Path) -> None:
 def test_a_full_disk_at_the_answer_publishes_nothing(used: Path) -> None:
     with Ledger.open(used) as ledger:
         reservation = ledger.reserve(parse_where("a = 1"), 10**6, source=SOURCE, request="{}", run_id="x")
-        ledger._file.rows("PRAGMA max_page_count = 1")
+        file_of(ledger).rows("PRAGMA max_page_count = 1")
         with pytest.raises(
             LedgerError, match="disk is full; nothing is published, and the release was debited"
         ) as said:
             ledger.record(reservation, "y" * 20_000)
         assert "nothing was released" not in str(said.value)
         reservation.close()
-        ledger._file.rows("PRAGMA max_page_count = 100000")
+        file_of(ledger).rows("PRAGMA max_page_count = 100000")
         again = ledger.reserve(parse_where("a = 1"), 10**6, source=SOURCE, request="{}", run_id="x")
         assert (again.number, again.answer, ledger.summary().releases) == (reservation.number, None, 31)
         again.close()
@@ -241,7 +242,7 @@ def test_a_read_only_connection(used: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_busy_ledger(used: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpdb.ledger.store.file._BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("dpdb.ledger.store.file.BUSY_SECONDS", 0.05)
     holder = sqlite3.connect(used, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     with pytest.raises(LedgerError, match="busy"):

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from inside import file_of
 from text_reader import parse_where
 
 from dpdb.errors import LedgerError
@@ -108,7 +109,7 @@ def test_a_ledger_that_is_mounted_alone_is_refused(
     mounts.write_text(
         f"22 1 254:0 / / rw - ext4 /dev/vda rw\n63 22 254:0 {used} {escaped} rw,relatime - ext4 /dev/vda rw\n"
     )
-    monkeypatch.setattr(owned_file, "_MOUNTS", mounts)
+    monkeypatch.setattr(owned_file, "MOUNTS", mounts)
     with pytest.raises(LedgerError, match=r"mounted alone.*nothing was released, mount the folder"):
         spent(place)
     assert spent(used) == 1000
@@ -328,7 +329,7 @@ def test_what_lies_beside_a_ledger_is_its_own_or_refused(
     beside = Path(f"{used}{side}")
     if side == "-run-":
         with Ledger.open(used) as ledger:
-            lock = RunLock(ledger._file, "x", 1.0)
+            lock = RunLock(file_of(ledger), "x", 1.0)
             beside = lock._path
             lock.close()
     kept = beside.read_bytes() if beside.exists() else None
@@ -353,7 +354,7 @@ def test_what_belongs_to_another_user_is_refused(side: str, used: Path, monkeypa
     for path in used.parent.iterdir():
         os.chown(path, me, -1)
     with Ledger.open(used) as ledger:
-        lock = RunLock(ledger._file, "x", 1.0)
+        lock = RunLock(file_of(ledger), "x", 1.0)
         lock.close()
     foreign = lock._path if side == "-run-" else Path(f"{used}{side}")
     foreign.touch(0o600)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inside import file_of
 
 from dpdb.ledger import Ledger
 from dpdb.overlap import maximum_overlap
@@ -32,7 +33,7 @@ def test_concurrent_debits_are_exact_and_never_above_the_budget(each: int, tmp_p
     done = drive("debits", path, 4, each)
     assert done["codes"] == [0] * 4
     with Ledger.open(path) as ledger:
-        lines = ledger._file.rows("SELECT predicate, charge FROM entry ORDER BY number")
+        lines = file_of(ledger).rows("SELECT predicate, charge FROM entry ORDER BY number")
         summary = ledger.summary()
     assert len(lines) == summary.releases == done["allowed"]
     charges = [charge for _, charge in lines]

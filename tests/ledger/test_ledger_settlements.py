@@ -9,6 +9,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from inside import file_of, state_of
 from moving_clock import MovingClock
 from test_ledger_head import change
 from test_ledger_processes import drive
@@ -49,7 +50,7 @@ def test_every_sum_counts_the_settled_charge(path: Path) -> None:
         assert [each.spent_units() for each in (ledger, other)] == [3 * TENTH] * 2
         assert other.summary().sequential == 0.5
         assert [(line.charge, line.debited) for line in other.history()] == [(0.2, 0.8), (0.3, None)]
-        assert other._file.rows("SELECT charge FROM entry") == [(8 * TENTH,), (3 * TENTH,)]
+        assert file_of(other).rows("SELECT charge FROM entry") == [(8 * TENTH,), (3 * TENTH,)]
         release(other, "z", "a = 1", 8)
         with pytest.raises(BudgetExceededError):
             release(ledger, "too much", "a = 1", 1)
@@ -81,9 +82,9 @@ def test_a_settlement_belongs_to_the_epoch_of_its_debit(path: Path) -> None:
         ledger.open_epoch()
         release(ledger, "z", "a = 1", 1, SourceMark("table", "later"))
         assert ledger.spent_units() == 7 * TENTH
-        epochs = ledger._file.rows("SELECT * FROM epoch")
+        epochs = file_of(ledger).rows("SELECT * FROM epoch")
         ledger.settle("x", 0)
-        assert ledger._file.rows("SELECT * FROM epoch") == epochs
+        assert file_of(ledger).rows("SELECT * FROM epoch") == epochs
         assert ledger.spent_units() == 3 * TENTH
         ledger.settle("y", TENTH)
     with Ledger.open(path) as ledger:
@@ -178,8 +179,8 @@ def test_every_line_has_a_public_hash_in_the_order_of_writing(path: Path) -> Non
         found = ledger.leaves()
         assert found[:2] == before
         assert len(set(found)) == 6
-        key = ledger._state.terms.key
-        [row] = ledger._file.rows("SELECT number, at, kind, detail, place, seal FROM act")
+        key = state_of(ledger).terms.key
+        [row] = file_of(ledger).rows("SELECT number, at, kind, detail, place, seal FROM act")
         line = dict(zip(("number", "at", "kind", "detail", "place", "seal"), row, strict=True))
         text = leaf_text(key, "act", line)
         assert found[2] == hashlib.sha256(b"\0" + text.encode()).digest()
@@ -206,7 +207,7 @@ def test_tables_of_later_issues_are_refused_while_filled(statement: str, path: P
 def test_secrets_leave_no_trace_in_the_file(path: Path) -> None:
     """As a suite's will: overwrite salt and secret together, then truncate the log."""
     with Ledger.open(path) as ledger:
-        file = ledger._file
+        file = file_of(ledger)
         secret = "rho = 12345678901234567890 " * 400
         file.change("INSERT INTO suite_secret VALUES (1, ?, ?)", (b"salty " * 100, secret))
         file.rows("PRAGMA wal_checkpoint(TRUNCATE)")

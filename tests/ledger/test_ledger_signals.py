@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from inside import file_of
 from text_reader import parse_where
 
 from dpdb import stopping as steps
@@ -53,7 +54,7 @@ def test_control_c_inside_a_debit_waits_for_its_commit(
     assert ledger.summary().releases == 1
     debit(ledger)  # the open ledger is as good as new
     assert ledger.summary().releases == 2
-    with Ledger.open(ledger._file.path) as another:
+    with Ledger.open(file_of(ledger).path) as another:
         assert another.summary().releases == 2
 
 
@@ -71,7 +72,7 @@ def test_control_c_inside_a_record_waits_until_the_answer_is_kept(
 
 @pytest.mark.heavy(family="long")
 def test_waiting_for_other_processes_is_ended_by_control_c(ledger: Ledger) -> None:
-    other = sqlite3.connect(ledger._file.path, isolation_level=None)
+    other = sqlite3.connect(file_of(ledger).path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     began = time.monotonic()
@@ -86,7 +87,7 @@ def test_waiting_for_other_processes_is_ended_by_control_c(ledger: Ledger) -> No
 
 @pytest.mark.heavy(family="privacy")
 def test_a_ledger_waits_for_others(ledger: Ledger) -> None:
-    other = sqlite3.connect(ledger._file.path, isolation_level=None, check_same_thread=False)
+    other = sqlite3.connect(file_of(ledger).path, isolation_level=None, check_same_thread=False)
     other.execute("BEGIN IMMEDIATE")
     timer = threading.Timer(0.5, other.execute, ("ROLLBACK",))
     timer.start()

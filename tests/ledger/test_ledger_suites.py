@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inside import file_of, state_of
 from moving_clock import MovingClock
 from test_ledger_head import change
 from test_ledger_processes import drive
@@ -76,7 +77,7 @@ def test_a_run_is_debited_whole_and_settled_at_what_its_levels_cost(path: Path, 
         "r", None, 1, 8 * TENTH, 3 * TENTH, 0
     )  # fmt: skip
     assert [name for name, _ in suite.failed] == ["zip"]
-    assert ledger._file.rows("SELECT salt, secret FROM suite_secret") == [(None, None)]
+    assert file_of(ledger).rows("SELECT salt, secret FROM suite_secret") == [(None, None)]
     assert nowhere(path, SECRET.encode())
     again = start(ledger, make_secret=lambda: "another")
     assert (again.answer, again.secret, again.levels) == (
@@ -385,12 +386,12 @@ def test_an_old_copy_is_noticed(path: Path, tmp_path: Path) -> None:
 def test_an_act_of_a_later_version_is_not_ignored(path: Path) -> None:
     with Ledger.open(path) as ledger:
         ledger.record_level(start(ledger, name="nightly"), 1, "", spent=TENTH, failed=["zip"])
-        suites = ledger._state.suites
+        suites = state_of(ledger).suites
         from dpdb.ledger.store.suite_lines import SuiteActLine
 
-        line = SuiteActLine(1, 1, "2026-11-23T10:00:00.000+00:00", "paused", "{}", None, ledger._state.next_place)
+        line = SuiteActLine(1, 1, "2026-11-23T10:00:00.000+00:00", "paused", "{}", None, state_of(ledger).next_place)
         row = suites.acts.row(line)
-        ledger._file.change("INSERT INTO suite_act VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        file_of(ledger).change("INSERT INTO suite_act VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
     with pytest.raises(LedgerError, match="only a newer version of dpdb understands"):
         Ledger.open(path)
 
@@ -401,13 +402,13 @@ def test_public_hashes_and_readings_have_no_secret(path: Path, monkeypatch: pyte
         ledger.record_level(run, 1, '"quiet"', spent=TENTH, failed=["zip"])
         ledger.end_suite(run, '"passed"')
         ledger.rearm("nightly", "zip", TENTH)
-        key, [[salt]] = ledger._state.terms.key, ledger._file.rows("SELECT salt FROM suite_secret")
+        key, [[salt]] = state_of(ledger).terms.key, file_of(ledger).rows("SELECT salt FROM suite_secret")
         found = ledger.leaves()
-        assert len(found) == len(set(found)) == ledger._state.lines == 7
+        assert len(found) == len(set(found)) == state_of(ledger).lines == 7
         texts = []
         for chain in ("suite", "suite_act", "suite_answer"):
-            names = [str(name) for _, name, *_ in ledger._file.rows(f"PRAGMA table_info({chain})")]
-            for row in ledger._file.rows(f"SELECT * FROM {chain}"):
+            names = [str(name) for _, name, *_ in file_of(ledger).rows(f"PRAGMA table_info({chain})")]
+            for row in file_of(ledger).rows(f"SELECT * FROM {chain}"):
                 texts.append(leaf_text(key, chain, dict(zip(names, row, strict=True))))
         shown = [*texts, *map(repr, (ledger.history(), ledger.suites(), ledger.answers(), ledger.acts()))]
         assert isinstance(salt, bytes)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from dpdb.privacy import noise as randomness
+from inside import OPENDP
+
 from dpdb.privacy.noise import Noise, replaced_noise
 
 
@@ -75,7 +76,7 @@ class Script:
 
 def recorded(run: Callable[[], Any], source: Noise | None = None) -> tuple[Any, list[Draw]]:
     """Run with the given noise (the real one if None); return its result and all draws."""
-    recorder = Recorder(randomness._OpenDPNoise() if source is None else source)
+    recorder = Recorder(OPENDP() if source is None else source)
     with replaced_noise(recorder):
         result = run()
     return result, recorder.draws

@@ -7,6 +7,7 @@ included): below 1e-6 for the file.
 import pytest
 from case_share import fifth
 from hypothesis import given, settings, strategies as st
+from inside import true_numbers
 from mechanisms_under_test import ALL, Case
 from neighbour_tables import FD, SINGLE, _table
 from noise_scripts import Script, Zero
@@ -130,7 +131,7 @@ def covered(key, table, trials, *, beta, epsilon=NANO) -> list[tuple[bool, bool]
     names = ["minimal_inconsistency", "problematic", "repair"]
     truth = exact[names.index(key[0])] if key[0] in names else None
     with Session(_table(rows), constraints=[FD, SINGLE]) as session:
-        statistics = session._private.statistics()
+        statistics = true_numbers(session).statistics()
         if key == ("repair", "greedy"):
             truth = statistics.self_conflicts + statistics.greedy_cover()
         if key == ("repair", "fewest_deletions"):

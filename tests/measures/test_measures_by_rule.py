@@ -13,6 +13,7 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 from distribution_check import is_caught
+from inside import OPENDP, true_numbers
 from ladder_audit import LadderAudit, coarse
 from mechanisms_under_test import Case
 from noise_scripts import Recorder, Script, joint_loss, recorded
@@ -27,7 +28,6 @@ from dpdb.measures.mechanism import Run
 from dpdb.measures.mechanisms.ladder import Ladder, Rungs, Settings, Top
 from dpdb.measures.registry import measure_named
 from dpdb.opening import open_table
-from dpdb.privacy import noise as randomness
 from dpdb.privacy.epsilon import NANO
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release.statistics import RuleStatistics
@@ -180,7 +180,7 @@ def events(pair: tuple[RuleStatistics, RuleStatistics], measure: str, epsilon: f
     def sampler(statistics: RuleStatistics):
         def sample(count: int) -> list[tuple[int, ...]]:
             found = []
-            recorder = Recorder(randomness._OpenDPNoise())
+            recorder = Recorder(OPENDP())
             with replaced_noise(recorder):
                 for _ in range(count):
                     case_answer(fitted(measure), statistics, int(epsilon * NANO))
@@ -263,12 +263,12 @@ def test_an_estimand_says_how_it_is_to_the_measure(measure: str) -> None:
 def test_a_given_theta_and_slices_and_units(measure: str) -> None:
     with dpdb.open(VISITS, constraints=[CITY, STATE]) as session:
         one = session.dp_inconsistency(measure, 10**6, mechanism="by_rule", theta=2)
-        statistics = session._private.by_rule()
+        statistics = true_numbers(session).by_rule()
         read = statistics.projected_edges if measure == COUNTING[0] else statistics.witnesses
         assert one.value == read([2])[0]
         assert one.noise_scale == pytest.approx(2 * (2 + (measure == COUNTING[1])) * 1e-6, rel=1e-2)
         by = session.dp_inconsistency(measure, 10**6, mechanism="by_rule", by="zip", keys=["1", "2"])
-        assert sum(release.value for release in by) == session._private.by_rule().degree_sensitivity * sum(
+        assert sum(release.value for release in by) == true_numbers(session).by_rule().degree_sensitivity * sum(
             release.value for release in session.dp_inconsistency(measure, 10**6, mechanism="by_rule", by="zip",
                                                                    keys=["2", "1"])
         )  # fmt: skip
@@ -287,7 +287,7 @@ def test_bounds_are_those_of_the_sum(measure: str) -> None:
     """`lower` of the sum, and half of it of the measure; the interval of the statistic at its theta."""
     trials = 60
     with dpdb.open(VISITS, constraints=[CITY, STATE], budget=None) as session:
-        statistics, truth = session._private.by_rule(), fitted(measure).truth
+        statistics, truth = true_numbers(session).by_rule(), fitted(measure).truth
         read = statistics.projected_edges if measure == COUNTING[0] else statistics.witnesses
         whole, exact = truth(statistics), session.dp_inconsistency(measure, 10**6).value
         held = at_theta = of_measure = 0

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 import pytest
 from case_share import fifth, twentieth
 from distribution_check import choose_event, exceeds, is_caught
+from inside import OPENDP, table_of, true_numbers
 from mechanisms_under_test import ALL, Case
 from neighbour_tables import NO_CLOSED_FORM, PAIRS, TablePair
 from noise_scripts import Draw, Recorder
@@ -43,11 +44,11 @@ def sampled(pair: TablePair, case: Case, epsilon: float = EPSILON) -> Iterator[l
     """Two samplers of outcomes, each over a session whose conflict graph is made once."""
 
     def sampler(session: Session):
-        statistics = session._private.statistics()
+        statistics = true_numbers(session).statistics()
 
         def sample(count: int) -> list[tuple[int, ...]]:
             outcomes: list[tuple[int, ...]] = []
-            recorder = Recorder(randomness._OpenDPNoise())
+            recorder = Recorder(OPENDP())
             with replaced_noise(recorder):
                 for _ in range(count):
                     case.answer(statistics, int(epsilon * NANO))
@@ -69,7 +70,7 @@ def is_counted(key, pair: str) -> bool:
     """Whether the pair's rules have the statistic that the mechanism counts, if it counts one."""
     kind, pair_of = Case(*key).mechanism.exact_kind, PAIRS[pair]
     with Session(pair_of.tables()[0], constraints=list(pair_of.constraints)) as session:
-        return kind is None or session._table.exact_statistic(session._table.constraints, kind) is not None
+        return kind is None or table_of(session).exact_statistic(table_of(session).constraints, kind) is not None
 
 
 def caught(key, pair: str, *, trials: int, epsilon: float = EPSILON, max_degree: int = 1) -> bool:
@@ -160,7 +161,7 @@ def test_scale_theta_for_witnesses_is_caught(monkeypatch):
 @pytest.mark.heavy(family="more")
 @pytest.mark.parametrize("name", ["fractional", "greedy"])
 def test_sensitivity_one_for_repair_is_caught(name, monkeypatch):
-    monkeypatch.setattr("dpdb.measures.mechanisms.covers._SENSITIVITY", 1)
+    monkeypatch.setattr("dpdb.measures.mechanisms.covers.SENSITIVITY", 1)
     assert caught(("repair", name), "hub", trials=4_000)
 
 

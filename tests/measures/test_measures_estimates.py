@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 from case_share import fifth
+from inside import true_numbers
 from mechanisms_under_test import ALL, Case
 from neighbour_tables import FD, SINGLE, _table
 from noise_scripts import recorded
@@ -51,7 +52,7 @@ def held(key: tuple[str, str], table: str, trials: int, beta: float, epsilon: in
     """In how many releases the interval holds the exact statistic at the theta of that release."""
     case, hits = Case(*key, max_degree=3, beta=beta), 0
     with Session(_table(TABLES[table]), constraints=[FD, SINGLE]) as session:
-        statistics = session._private.statistics()
+        statistics = true_numbers(session).statistics()
         for _ in range(trials):
             answer = with_estimate(case.answer(statistics, epsilon), case.mechanism, beta)
             hits += answer.estimate_lower <= exact(case, statistics, answer.theta) <= answer.estimate_upper

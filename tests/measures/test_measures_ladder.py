@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import pytest
 from case_share import fifth
+from inside import OPENDP
 from ladder_audit import LadderAudit, coarse
 from noise_scripts import Recorder
 from scipy.stats import binom
@@ -16,7 +17,6 @@ from dpdb.measures.estimate import with_estimate
 from dpdb.measures.mechanism import Run
 from dpdb.measures.mechanisms import ladder
 from dpdb.measures.mechanisms.ladder import Ladder, Plan, Rungs, Settings, Top
-from dpdb.privacy import noise as randomness
 from dpdb.privacy.epsilon import NANO
 from dpdb.privacy.noise import replaced_noise
 
@@ -206,7 +206,7 @@ def test_many_hubs_are_seen():
 
 
 def test_one_candidate_leaves_all_of_epsilon_to_the_answer():
-    recorder = Recorder(randomness._OpenDPNoise())
+    recorder = Recorder(OPENDP())
     graph = SmallGraph(2, ((0, 1),), degree_sensitivity=0)
     with replaced_noise(recorder):
         PRODUCT["minimal_inconsistency"].release(Run(graph, NANO, 0.05, release_degree_cap(graph, 1)))

@@ -14,6 +14,7 @@ import pytest
 from case_share import fifth, of_all
 from distribution_check import is_caught
 from hypothesis import given, settings, strategies as st
+from inside import true_numbers
 from mechanisms_under_test import ALL, Case, hides_something, ladder_grid, ladder_unit
 from neighbour_tables import FD, NO_BITS, PAIRS, SINGLE, _table
 from noise_scripts import Script, Zero, joint_loss, paths, recorded
@@ -115,7 +116,7 @@ def test_a_rate_spends_a_count_and_the_mechanism_on_the_rest(key, epsilon):
     with Session(_table(ROWS), constraints=[FD, SINGLE]) as session:
         options = {"mechanism": key[1], "max_degree": 5}
         rate, draws = recorded(lambda: session.dp_inconsistency(key[0], epsilon, rate=True, **options), Zero())
-        statistics = session._private.statistics()
+        statistics = true_numbers(session).statistics()
         case = Case(*key, max_degree=5, beta=rate_beta(1 - 0.95)[1])
         _, alone = recorded(lambda: case.answer(statistics, rest), Zero())
         assert parse_epsilon(rate.epsilon) == parse_epsilon(session.spent()) == count + rest
@@ -280,7 +281,7 @@ def holds(releases, truths, confidence):
 def test_intervals_of_rates_hold(key, dirty):
     options = {"mechanism": key[1], "max_degree": 3, "rate": True, "confidence": 0.8}
     releases = [dirty.dp_inconsistency(key[0], 1, **options) for _ in range(250)]
-    greedy = dirty._private.statistics().greedy_cover() + 400
+    greedy = true_numbers(dirty).statistics().greedy_cover() + 400
     truth = greedy / 1002 if key[1] == "greedy" else TRUTH[key[0]]
     assert holds(releases, [truth] * 250, 0.8)
 

@@ -127,7 +127,7 @@ def test_scale_theta_for_nodes_is_caught(name, monkeypatch):
 
 @pytest.mark.parametrize("name", ["fractional", "greedy"])
 def test_sensitivity_one_for_repair_is_caught(name, monkeypatch):
-    monkeypatch.setattr("dpdb.measures.mechanisms.covers._SENSITIVITY", 1)
+    monkeypatch.setattr("dpdb.measures.mechanisms.covers.SENSITIVITY", 1)
     assert broken(("repair", name))
 
 

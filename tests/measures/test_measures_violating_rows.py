@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from distribution_check import is_caught
+from inside import true_numbers
 from noise_scripts import recorded
 
 import dpdb
@@ -71,7 +72,7 @@ def test_every_measure_of_every_small_table_is_the_number_of_violating_rows(most
             expected = sum(any(broken(row)) for row in rows)
             assert [one.value for one in released[3 * number : 3 * number + 3]] == [expected] * 3
             if number % 7 == 0:  # what the measures are by their definitions, from the conflict graph
-                statistics = session._private.statistics(predicates[number])
+                statistics = true_numbers(session).statistics(predicates[number])
                 assert {measure.truth(statistics) for measure in MEASURES} == {expected}
             counts[rows] = statistics_of(session, predicates[number])
     for place, number in enumerate(some):
@@ -83,7 +84,7 @@ def test_every_measure_of_every_small_table_is_the_number_of_violating_rows(most
 
 
 def statistics_of(session: Session, predicate: Any) -> int:
-    return session._private.statistics(predicate).self_conflicts
+    return true_numbers(session).statistics(predicate).self_conflicts
 
 
 ROWS = [(1, "x"), (5, None), (None, "x")]
@@ -150,7 +151,7 @@ def sampler(rows: Sequence[Row], epsilon: float, *, apart: bool = False) -> Any:
     """
     session = Session(table(rows), constraints=["NOT NULL(a)", "CHECK (a < 3)"])
     parts = session.prepare(Ask("all", epsilon)).parts
-    statistics = session._private.statistics()
+    statistics = true_numbers(session).statistics()
 
     def outcome() -> tuple[float, ...]:
         answers = [one for part in parts for one in part.answers(statistics)]  # type: ignore[attr-defined]

@@ -71,10 +71,10 @@ def test_decisions_equal_the_exact_overlap(seed: int) -> None:
 @pytest.mark.parametrize("block", [0, *(pytest.param(block, marks=pytest.mark.slow) for block in range(1, 40))])
 def test_an_index_made_at_once_decides_as_safely(block: int, limits: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     """As after a ledger was opened: again and again, with repeated questions, and as if it were large."""
-    monkeypatch.setattr(index_rows, "_MOST_REPLAYED", limits.get("replayed", 4096))
+    monkeypatch.setattr(index_rows, "MOST_REPLAYED", limits.get("replayed", 4096))
     for module in (index_rows, neighbourhood):
         monkeypatch.setattr(module, "MOST_CELLS", limits.get("cells", 10**6))
-    monkeypatch.setattr(online, "_MOST_SEARCHED", 0 if limits else 3000)
+    monkeypatch.setattr(online, "MOST_SEARCHED", 0 if limits else 3000)
     for seed in range(block * 2, block * 2 + 2):
         rng = random.Random(seed)
         asked = Asked(rng)
@@ -176,7 +176,7 @@ def test_what_decisions_have_proven_bounds_all_of_them(seed: int, monkeypatch: p
     monkeypatch.setattr(online, "maximum_overlap", lambda *_, deadline: Bound(0, index.total))
     assert index.bound(0.0).upper <= budget < index.total
     for replayed in (4096, 0):
-        monkeypatch.setattr(index_rows, "_MOST_REPLAYED", replayed)
+        monkeypatch.setattr(index_rows, "MOST_REPLAYED", replayed)
         added = [Added(query, weight, upper) for query, (weight, upper) in known.items()]
         assert OverlapIndex.of(added).bound(0.0).upper <= budget
         unproven = [Added(query, weight) for query, (weight, _) in known.items()]

@@ -183,7 +183,7 @@ def test_an_index_without_time_bounds_all_that_was_added(seed: int, monkeypatch:
     regions, weights, truth = of_parts(seed)
     index = OverlapIndex(list(zip(regions, weights, strict=True)))
     for searched in (3000, 0):
-        monkeypatch.setattr(online, "_MOST_SEARCHED", searched)
+        monkeypatch.setattr(online, "MOST_SEARCHED", searched)
         monkeypatch.setattr(solver, "MOST_POINTS", 0)
         for ascended in (online.most_of_all, lambda rows, end: (rows.total, {})):
             monkeypatch.setattr(online, "most_of_all", ascended)

@@ -249,7 +249,7 @@ def test_more_time_than_there_is_means_fewer_repetitions(monkeypatch):
 
 @pytest.mark.heavy(family="long")
 def test_larger_tables_are_scaled_down_and_that_is_said(monkeypatch):
-    monkeypatch.setattr(planned_table, "_MOST_ROWS", 300)
+    monkeypatch.setattr(planned_table, "MOST_ROWS", 300)
     planned = small(rows=9000, distinct={"zip": 900})
     assert planned.rows == 300
     assert planned.distinct == {"zip": 30, "city": 3}
@@ -264,7 +264,7 @@ def test_general_constraints_are_met_by_leaving_rows_out(monkeypatch):
     assert planned.rows == 400
     assert {error.truth for error in planned.expected} == {0}
     assert "not made around the rule: not(t1.start > t1.stop)" in planned.notes[0]
-    monkeypatch.setattr(planned_table, "_MOST_ROWS_IF_GENERAL", 100)
+    monkeypatch.setattr(planned_table, "MOST_ROWS_IF_GENERAL", 100)
     pairwise = small(constraints=[FD, "not(t1.start = t2.stop and t1.zip = t2.zip)"], schema=schema, error_rate=0)
     assert {error.truth for error in pairwise.expected} == {0}
     assert 25 <= pairwise.rows <= 100

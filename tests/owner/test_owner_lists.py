@@ -12,6 +12,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from inside import true_numbers
 
 from dpdb.doors.cli.main import main
 from dpdb.errors import DpdbError, ParameterError
@@ -311,7 +312,7 @@ def test_a_rule_by_itself_is_what_a_release_for_each_constraint_measures() -> No
         assert rule.measured.to_dict() | {"judged": alone.judged} == alone.to_dict() | {"judged": alone.judged}
     with Session(table, constraints=rules) as session:
         for position, rule in enumerate(together.by_constraint or ()):
-            statistics = session._private.statistics(None, position)
+            statistics = true_numbers(session).statistics(None, position)
             assert statistics.projected_edges([10**6]) == [rule.violations - statistics.self_conflicts]
 
 

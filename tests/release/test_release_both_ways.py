@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from asked_there import AskedThere
+from inside import true_numbers
 from stub_noise import StubNoise
 from test_release_thresholds import by_definition
 from threshold_fuzz import Question, maximum_matching, random_question, read, truth
@@ -172,7 +173,7 @@ def test_a_release_reads_the_table_of_edges_only_where_that_is_asked(call: str, 
     for way in ("auto", "table"):
         with dpdb.open(TABLE, constraints=RULE, edges=way) as session, replaced_noise(StubNoise()):
             values.append(CALLS[call](session))
-            assert isinstance(session._private.statistics().graph, BlockGraph if way == "auto" else EdgeGraph)
+            assert isinstance(true_numbers(session).statistics().graph, BlockGraph if way == "auto" else EdgeGraph)
         assert statements == ([] if way == "auto" else ["conflict_edge"])
     assert values[0] == values[1]
 

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from inside import account_of
 
 import dpdb
 from dpdb.doors.cli import main
@@ -189,8 +190,8 @@ def test_a_run_that_has_no_answer_gets_none_of_cells_read_otherwise(source: Path
     """Its debit counts in the epoch of the first reading, for rows that may be others now."""
     asked = Ask("count", 1, where="id = '1'", run_id="r")  # the same charge and request under both schemas
     with dpdb.open(source, csv_schema=WHOLE, ledger=ledger) as session:
-        assert isinstance(session._account, LedgerAccount)
-        session._account.debit(session.prepare(asked).charge).close()
+        assert isinstance(account_of(session), LedgerAccount)
+        account_of(session).debit(session.prepare(asked).charge).close()
     for _ in range(2):
         with (
             dpdb.open(source, csv_schema=REAL, ledger=ledger) as session,

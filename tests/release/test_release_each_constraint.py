@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from inside import table_of, true_numbers
 
 import dpdb
 from dpdb.engine.slice import LocalSlice
@@ -124,7 +125,7 @@ def test_the_graphs_are_built_once_and_dropped_with_their_slice(monkeypatch: pyt
             # the defaults of three of the four are counted without a graph
             breakdown(session, "repair", 1, where=f"age > {k}", mechanism="fractional")
         assert len(built) == 5 + 6 * 4
-        kept = session._table.database.rows("SELECT 1 FROM duckdb_schemas() WHERE schema_name LIKE 'slice%'")
+        kept = table_of(session).database.rows("SELECT 1 FROM duckdb_schemas() WHERE schema_name LIKE 'slice%'")
         assert len(kept) == 4 * 4
 
 
@@ -153,7 +154,7 @@ def test_refusals_cost_nothing_and_failures_cost_all(monkeypatch: pytest.MonkeyP
         with pytest.raises(BudgetExceededError):
             breakdown(session, "repair", 4)
         assert session.spent() == 0
-        assert not session._private
+        assert not true_numbers(session)
         seen = 0
         real = MeasurePart.answers
 

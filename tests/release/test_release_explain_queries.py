@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from inside import table_of
 from stub_noise import StubNoise
 
 import dpdb
@@ -56,7 +57,7 @@ def test_what_is_shown_is_what_runs(rules: str, ask: str, edges: str) -> None:
     explained = shown(RULES[rules], ASKS[ask], edges)
     with dpdb.open(TABLE, constraints=RULES[rules], edges=edges) as session, replaced_noise(StubNoise()):
         session.prepare(Ask.called("dp_inconsistency", {"epsilon": 10} | ASKS[ask]))  # constants are typed before
-        with session._table.database.traced() as ran:  # type: ignore[attr-defined]
+        with table_of(session).database.traced() as ran:  # type: ignore[attr-defined]
             session.dp_inconsistency(**{"epsilon": 10} | ASKS[ask])
             statements = {normal(one.sql) for one in ran}
     queries = {normal(query["sql"]) for query in explained["queries"]}

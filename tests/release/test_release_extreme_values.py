@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from inside import table_of
 from stub_noise import StubNoise
 
 import dpdb
@@ -186,9 +187,9 @@ def test_no_cell_of_a_csv_file_fails_in_any_type(kind: str, tmp_path: Path) -> N
     words = [word.replace('"', '""') for word in WORDS]
     path.write_text("k,v\n" + "".join(f'"{word}",{number % 7}\n' for number, word in enumerate(words)), newline="")
     with replaced_noise(StubNoise()), dpdb.open(path, constraints="k -> v", csv_schema={"k": kind}) as session:
-        assert session._table.faults is not None
-        assert all(file.first_line is None and not file.not_utf8 for file in session._table.faults.files.values())
-        assert ("k" in session._table.faults.not_of_type) is (kind != "VARCHAR")
+        assert table_of(session).faults is not None
+        assert all(file.first_line is None and not file.not_utf8 for file in table_of(session).faults.files.values())
+        assert ("k" in table_of(session).faults.not_of_type) is (kind != "VARCHAR")
         assert session.dp_count(1.0).value == len(WORDS)  # type: ignore[union-attr]
         assert 0 < session.dp_count(1.0, where="k IS NOT NULL").value <= len(WORDS)  # type: ignore[union-attr]
         session.dp_inconsistency("repair", 1.0)

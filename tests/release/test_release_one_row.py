@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from inside import table_of
 from one_row import CONDITIONS, HOLDERS, Attack, Tried
 from stub_noise import StubNoise
 
@@ -114,7 +115,7 @@ def test_a_connection_has_the_types_and_values_of_its_file(is_relation: bool, tm
                 for kind, values in KINDS.items()
                 for value in values
             ]
-            found.append(([column.type for column in session._table.schema.columns], counted))
+            found.append(([column.type for column in table_of(session).schema.columns], counted))
     assert found[0] == found[1]
     assert found[0][0] == list(KINDS)
     assert min(found[0][1]) == 1
@@ -128,7 +129,7 @@ def test_after_a_failure_inside_the_database_nothing_is_debited(tmp_path: Path) 
         dpdb.open(pa.table({"a": [1, 2]}), constraints="UNIQUE(a)", ledger=ledger) as session,
     ):
         session.dp_count(1)
-        database = session._table.database
+        database = table_of(session).database
         with database.arrow_table("held", pa.table({"v": decimals([LEAST])})), pytest.raises(EngineError):
             database.rows("SELECT v::VARCHAR FROM held")
         for ask in (

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from inside import table_of
 
 from dpdb.errors import EngineError
 from dpdb.release import Session
@@ -42,7 +43,7 @@ def test_a_memory_limit_spills_and_changes_no_answer(table: Path, tmp_path: Path
 
 def test_a_full_disk_is_one_constant_error_and_leaves_nothing(table: Path, tmp_path: Path) -> None:
     with Session(table, constraints=RULES, budget=3, memory_limit=LIMIT, temp_directory=tmp_path, threads=1) as session:
-        session._table.database.execute("SET max_temp_directory_size = '1MB'")
+        table_of(session).database.execute("SET max_temp_directory_size = '1MB'")
         with pytest.raises(EngineError, match="failed after its budget was debited") as caught:
             session.dp_inconsistency("repair", 1)
         assert caught.value.__cause__ is None

@@ -10,10 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from inside import OPENDP
 
 import dpdb
 from dpdb.ledger import Ledger
-from dpdb.privacy import GDP, NANO, NOTIONS, PURE, ZCDP, Notion, noise
+from dpdb.privacy import GDP, NANO, NOTIONS, PURE, ZCDP, Notion
 from dpdb.privacy.epsilon import gdp_of_pure, parse_epsilon, split
 from dpdb.release import Ask, costs as charge, pure_units
 from dpdb.release.explain import explain
@@ -138,14 +139,14 @@ def drawn(rules: Sequence[str], notion: str, patch: pytest.MonkeyPatch, folder: 
 
     Each draw of `repair` of each constraint is a discrete Laplace number, whatever the others are.
     """
-    real = noise._OpenDPNoise.laplace
+    real = OPENDP.laplace
     found: list[list[tuple[int, float]]] = []
 
     def recorded(self: Any, value: int, scale: float) -> int:
         found[-1].append((value, scale))
         return real(self, value, scale)
 
-    patch.setattr(noise._OpenDPNoise, "laplace", recorded)
+    patch.setattr(OPENDP, "laplace", recorded)
     for rows in (TABLE.slice(0, 1), TABLE.slice(0, 2)):  # one more row, which breaks every rule
         place = folder / str(len(rows))
         place.mkdir()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from inside import account_of
 from stub_noise import StubNoise
 
 import dpdb
@@ -35,8 +36,8 @@ def test_the_prepared_charge_is_the_charge_of_the_call(door: str, monkeypatch: p
         prepared = session.prepare(ASKS[door]).charge
         assert (session.spent(), noise.draws) == (0.0, 0)
         charges = []
-        debit = session._account.debit
-        monkeypatch.setattr(session._account, "debit", lambda charge: charges.append(charge) or debit(charge))
+        debit = account_of(session).debit
+        monkeypatch.setattr(account_of(session), "debit", lambda charge: charges.append(charge) or debit(charge))
         DOORS[door](session)
     assert charges == [prepared]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from inside import true_numbers
 from stub_noise import StubNoise
 
 import dpdb
@@ -58,7 +59,7 @@ def test_the_rows_counted_are_those_of_the_slice() -> None:
         for where in (None, "state = 'NY'", "age > 3", "state IS NULL", "zip > 99"):
             session.dp_inconsistency("repair", CERTAIN, where=where)
             (part,) = session.prepare(Ask(where=where, epsilon=1)).parts
-            found = session._private.statistics(part.predicate)
+            found = true_numbers(session).statistics(part.predicate)
             assert found.row_count == session.dp_count(CERTAIN, where=where).value
         by_state = session.dp_inconsistency("problematic", CERTAIN, by="state", keys=["CA", "NY", "TX"], rate=True)
         assert [release.value for release in by_state] == [2 / 3, 1 / 3, 0]  # type: ignore[union-attr]
@@ -106,7 +107,7 @@ def test_pairs_have_no_rate_and_the_refusal_costs_nothing() -> None:
         with replaced_noise(noise), pytest.raises(BudgetExceededError):
             session.dp_inconsistency("repair", 2, rate=True)
         assert (noise.draws, session.spent()) == (0, 0)
-        assert not session._private
+        assert not true_numbers(session)
 
 
 def test_a_failure_after_the_debit_costs_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from inside import table_of
 from stub_noise import StubNoise
 
 import dpdb
@@ -186,7 +187,7 @@ def test_macros_of_a_file_are_for_its_views_only(tmp_path: Path) -> None:
     )
     assert released(path, table="v") == released(path, table="t")
     with dpdb.open(path, table="v") as session, dpdb.open(path, table="t") as other:
-        hashes = [one._table.database.rows("SELECT hash(1)") for one in (session, other)]
+        hashes = [table_of(one).database.rows("SELECT hash(1)") for one in (session, other)]
     assert hashes[0] == hashes[1]
 
 

@@ -21,6 +21,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from inside import table_of
 from stub_noise import StubNoise
 
 import dpdb
@@ -222,7 +223,7 @@ def test_values_in_names_of_folders_are_text_and_never_shown(tmp_path: Path) -> 
         pq.write_table(TABLE, tmp_path / f"secret={value}" / "part.parquet")
         for source in (tmp_path, f"{tmp_path}/*/*.parquet"):
             with dpdb.open(source, constraints="secret -> city") as session:
-                assert session._table.schema["secret"].declared_type == "VARCHAR"
+                assert table_of(session).schema["secret"].declared_type == "VARCHAR"
             with pytest.raises(DpdbError, match="no column 'secrets'; nearest is 'secret'") as caught:
                 dpdb.open(source, constraints="secrets -> city")
             assert not re.search("alice|01", str(caught.value).replace(str(tmp_path), ""))
@@ -604,5 +605,5 @@ def test_slices_are_forgotten_and_built_again(session: dpdb.Session) -> None:
             session.dp_inconsistency(epsilon="0.01", where=f"age > {k}").value for _ in range(2) for k in range(6)
         ]
     assert values == [2, 1, 1, 1, 0, 0] * 2
-    database: Database = session._table.database
+    database: Database = table_of(session).database
     assert len(database.rows("SELECT 1 FROM duckdb_schemas() WHERE schema_name LIKE 'slice%'")) <= 4

@@ -226,7 +226,7 @@ def test_what_is_refused_is_named(engine: str, request: pytest.FixtureRequest) -
 def test_the_command_prints_what_came_of_it(
     clickhouse: ClickHouse, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpdb.owner.conformance.suite._TABLES", 2)
+    monkeypatch.setattr("dpdb.owner.conformance.suite.TABLES", 2)
     monkeypatch.setattr("dpdb.owner.conformance.suite.KINDS", KINDS[:3])
     command = ["conformance", clickhouse.address, "--quiet", "--out", str(tmp_path / "passed.jsonl")]
     assert main(command) == 1  # fewer comparisons than a suite has

@@ -20,6 +20,7 @@ import pytest
 from asked_there import AskedThere
 from helpers_postgres import NotStartedError, Server, why_no_postgres
 from helpers_sets import DAY, OPTIONS, SCHEMAS, SUITES, SUITES_OF_ROWS, compare, random_tables, written
+from inside import account_of
 
 from dpdb import stopping as steps
 from dpdb.doors.cli.main import main
@@ -221,7 +222,7 @@ def test_a_set_there_is_checked_by_one_debit_at_one_moment(place: tuple[Server, 
         first = opened.check(epsilon=1, run_id="monday")
         assert {(each.name, each.severity): each.verdict for each in first}["person.born", "fail"] == "fail"
         assert opened.check(epsilon=1, run_id="monday").to_json() == first.to_json()
-        spent = opened._account.spent()
+        spent = account_of(opened).spent()
         assert 0.25 < spent <= 1
         assert server.asked(
             "SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in %'"
@@ -230,7 +231,7 @@ def test_a_set_there_is_checked_by_one_debit_at_one_moment(place: tuple[Server, 
         assert again.check(epsilon=1, run_id="monday").to_json() == first.to_json()
         with pytest.raises(LedgerError, match="epoch"):  # the deleted rows are another state of the set
             again.check(epsilon=1, run_id="tuesday")
-        assert again._account.spent() == spent
+        assert account_of(again).spent() == spent
     with pytest.raises(LedgerError):
         TableSet(server.address, suites, **asked, max_rows=2, gather_rows=100)
 
@@ -266,11 +267,11 @@ def test_a_server_that_goes_away_is_one_line(tmp_path: Path, before: bool) -> No
                 finally:
                     steps.watchers.clear()
                 assert "\n" not in str(caught.value)
-                assert opened._account.spent() == (0 if before else 1)
+                assert account_of(opened).spent() == (0 if before else 1)
             server.start()
             with TableSet(server.address, suites, **asked) as again:
                 again.check(epsilon=1, run_id="monday")
-                assert 0 < again._account.spent() <= 1
+                assert 0 < account_of(again).spent() <= 1
             with Ledger.open(ledger) as opened_ledger:
                 assert len(opened_ledger.lines()) == 1
         finally:

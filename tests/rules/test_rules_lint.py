@@ -128,7 +128,7 @@ def test_rules_over_other_columns_are_not_compared(shape: str, monkeypatch: pyte
 def test_rules_over_the_same_column_are_compared_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = [f"not(t1.age<{number})" for number in range(40)]
     assert len(lint(rules)) == 39
-    monkeypatch.setattr("dpdb.rules.linting._MOST_PAIRS", 40 * 39 - 1)
+    monkeypatch.setattr("dpdb.rules.linting.MOST_PAIRS", 40 * 39 - 1)
     with pytest.raises(ParameterError, match=r"lint would compare 1,560 pairs of constraints, at most 1,559"):
         lint(rules)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inside import lines_of
 from server_site import COUNT, Server, make_site
 from wire_client import Wire, error_of
 
@@ -169,14 +170,14 @@ def test_a_full_disk_refuses_what_could_not_be_audited(desk: Desk, tmp_path: Pat
     """SQLite itself says that its disk is full; what fits again is answered again."""
     words = "unavailable: the audit cannot be written now, and nothing was released; the reason is in the owner's log"
     assert code_of(desk, COUNT) == "answered"
-    [(pages,)] = desk.audit._connection.execute("PRAGMA page_count").fetchall()
-    desk.audit._connection.execute(f"PRAGMA max_page_count = {pages}")
+    [(pages,)] = lines_of(desk).execute("PRAGMA page_count").fetchall()
+    lines_of(desk).execute(f"PRAGMA max_page_count = {pages}")
     long = f"{COUNT} -- {'x' * 50_000}"
     for _ in range(3):
         assert code_of(desk, long) == words
     with opened_ledger(desk) as ledger:
         assert ledger.spent_units() == 250_000_000
-    desk.audit._connection.execute(f"PRAGMA max_page_count = {pages + 1_000}")
+    lines_of(desk).execute(f"PRAGMA max_page_count = {pages + 1_000}")
     assert code_of(desk, long) == "answered"
     assert [outcome for _, outcome, _ in audited(tmp_path)][-1] == "answered"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inside import lines_of
 from server_site import Site, make_site
 
 from dpdb.doors.server.analysts import Analyst, Directory, revoke_analyst
@@ -90,7 +91,7 @@ def test_refusals_by_rate_fill_no_audit(site: Site) -> None:
             for _ in range(9):
                 with pytest.raises(RefusedError):
                     await desk.run(ANN, "x" * 10_000)
-            return desk.audit._connection.execute("SELECT length(text) FROM statement ORDER BY number").fetchall()
+            return lines_of(desk).execute("SELECT length(text) FROM statement ORDER BY number").fetchall()
         finally:
             desk.close()
 

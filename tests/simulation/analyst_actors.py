@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 import server_actors
+from inside import file_of
 from ledger_actors import UNIT, Life
 from ledger_model import Line, Run, fits
 from simulated_world import Actor, require
@@ -81,7 +82,7 @@ def rations(life: Life) -> Any:
 
 def check_rights(told: set[str], ledger: Any, entries: Sequence[Any], lines: Sequence[Sequence[Line]]) -> None:
     """Compare what analysts were debited with their rights at that time; `lines` are those up to each entry."""
-    rows = ledger._file.rows(_LINES)
+    rows = file_of(ledger).rows(_LINES)
     require(told <= {row[-1] for row in rows}, "an act of the owner on an analyst is lost")
     for entry, upto in zip(entries, lines, strict=True):
         *before, line = upto

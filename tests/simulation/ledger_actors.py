@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from inside import state_of
 from ledger_model import Line, Model
 from simulated_disk import SimulatedDisk
 from simulated_world import Actor, Killed, ViolationError, World, require
@@ -153,7 +154,7 @@ def release(life: Life, actor: Actor, ledger: Ledger, run_id: str, generation: i
         )  # fmt: skip
     except BudgetExceededError:
         refuse_exchanged(exchanged)
-        state = ledger._state
+        state = state_of(ledger)
         if generation == life.generation:
             line = Line(run, state.epoch.number, actor.clock, run.charge)
             life.model.refused.append((run_id, line, state.lines, len(state.acts.done)))
@@ -210,7 +211,7 @@ def settle(life: Life, ledger: Ledger, found: Any, run_id: str, generation: int)
     settled = life.model.runs[run_id].settled
     if settled is None:
         return
-    began, earlier = life.world.steps, ledger._state.settlements.of(found.number)
+    began, earlier = life.world.steps, state_of(ledger).settlements.of(found.number)
     ledger.settle(found, settled)
     if earlier is None:  # else only the head was written, which a crash had left behind: a copy may have the settlement
         life.head_moves.append((began, life.world.steps))
@@ -266,7 +267,7 @@ def act(life: Life, kind: str) -> Any:
         try:
             with Ledger.open(life.path) as ledger:
                 if kind == "raise":
-                    budget = ledger._state.budget / 10**9
+                    budget = state_of(ledger).budget / 10**9
                     ledger.raise_budget(round(budget + amount / 4, 3), label=label)
                 elif kind == "allow":
                     ledger.allow(period, amount, label=label)

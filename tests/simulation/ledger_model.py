@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from itertools import product
 from typing import Any, NamedTuple
 
+from inside import file_of, state_of
 from simulated_world import require
 from suite_model import REARM_UNITS, Ended, check_suites, is_rearming, key_of
 
@@ -91,7 +92,7 @@ class Model:
 
     def check(self, ledger: Any) -> None:
         """Compare with what the ledger has."""
-        entries, acts = ledger.lines(), ledger._state.acts.done
+        entries, acts = ledger.lines(), state_of(ledger).acts.done
         ids = [key_of(entry) for entry in entries]
         answers = [(ids[found.number - 1], found.answer) for found in ledger.answers()]
         require(len(set(ids)) == len(ids) and len(dict(answers)) == len(answers), "a run has two debits or answers")
@@ -120,15 +121,15 @@ class Model:
         from analyst_actors import _LINES, check_rights, fits_rights  # which know this module
 
         check_rights(self.rights, ledger, entries, [lines_at(entry.place + 1) for entry in entries])
-        lines = lines_at(ledger._state.lines + 1)
+        lines = lines_at(state_of(ledger).lines + 1)
         require([line.charge for line in lines] == [e.charge for e in entries], "charged otherwise than settled")
         require(ledger.spent_units() == cost(lines), f"spent {ledger.spent_units()}, not {cost(lines)}")
         # A killed process may leave a debit that all see and no disk has; if the machine stops, so do its refusals.
-        self.refused = [told for told in self.refused if told[2] <= ledger._state.lines]
+        self.refused = [told for told in self.refused if told[2] <= state_of(ledger).lines]
         for run_id, line, place, done in self.refused:
             before = lines_at(place + 1)
             fitted = fits(before, line, *self._terms(acts[:done])[:2])
-            fitted = fitted and fits_rights(ledger._file.rows(_LINES), place + 1, before, line)
+            fitted = fitted and fits_rights(file_of(ledger).rows(_LINES), place + 1, before, line)
             require(not fitted, f"{run_id} was refused and fits")
             require(all(e.place > place for e in entries if key_of(e) == run_id), f"{run_id} was refused and debited")
 
@@ -142,7 +143,7 @@ class Model:
     def _settled(self, ledger: Any, entries: Sequence[Any], answered: set[int]) -> dict[str, Ended]:
         """Each run that was settled: once, after its answer, never above the debit."""
         found: dict[str, Ended] = {}
-        for number, charge, place in ledger._file.rows("SELECT entry, charge, place FROM settlement"):
+        for number, charge, place in file_of(ledger).rows("SELECT entry, charge, place FROM settlement"):
             entry = entries[number - 1]
             run, key = self._run(entry), key_of(entry)
             require(key not in found, "settled twice")

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import ledger_actors
+from inside import state_of
 from ledger_actors import FILES, LONG, WAIT, Life, parse_where
 from ledger_model import Line, Run
 from simulated_world import Actor, ViolationError, require
@@ -53,7 +54,7 @@ def check(life: Life, actor: Actor, ledger: Ledger, run_id: str, generation: int
 
 
 def over_budget(life: Life, actor: Actor, ledger: Ledger, run_id: str, generation: int) -> None:
-    run, state = life.model.runs[run_id], ledger._state
+    run, state = life.model.runs[run_id], state_of(ledger)
     if generation == life.generation:
         line = Line(run, state.epoch.number, actor.clock, run.charge)
         life.model.refused.append((run.key(run_id), line, state.lines, len(state.acts.done)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
+from inside import file_of, state_of
 from simulated_world import require
 
 REARM_UNITS = 10**8
@@ -41,7 +42,7 @@ def check_suites(model: Any, ledger: Any, settled: dict[str, Ended]) -> None:
         cost = sum(json.loads(one.answer)["cost"] for one in levels if one.level)
         paid = [n for n, entry in enumerate(entries) if keys[n] == key or is_rearming_of(entry, key)]
         ends = [settled.get(keys[n]) for n in paid]
-        held = [json.loads(answer) for answer in (ledger._state.answer(entries[n].number) for n in paid) if answer]
+        held = [json.loads(answer) for answer in (state_of(ledger).answer(entries[n].number) for n in paid) if answer]
         is_closed = suite.ended is not None
         require(
             all((end is not None) == is_closed for end in ends), f"{key}: settled while it is open, or not at its end"
@@ -49,7 +50,7 @@ def check_suites(model: Any, ledger: Any, settled: dict[str, Ended]) -> None:
         require(not is_closed or sum(end.charge for end in ends) == cost, f"{key}: not settled at what its levels cost")
         require(suite.spent == cost <= suite.reserved, f"{key}: costs more than was debited, or other than its levels")
         require(len(held) == len(paid) - (not is_closed), f"{key}: answered while it is open, or not at its end")
-        rows = ledger._file.rows("SELECT salt, secret FROM suite_secret WHERE suite = ?", (suite.number,))
+        rows = file_of(ledger).rows("SELECT salt, secret FROM suite_secret WHERE suite = ?", (suite.number,))
         is_over = is_closed or ledger.summary().retired is not None
         require((rows == [(None, None)]) == is_over, f"{key}: its secret is lost, or kept after its end")
         require(model.rearmed.get(key, 0) <= len(suite.rearmed), f"{key}: a re-armed check is lost")

@@ -12,6 +12,7 @@ import duckdb
 import pytest
 from attack_statements import ATTACKS
 from counting_noise import CountingNoise
+from inside import public_file
 from private_rows import RULE, private_rows, shows_private
 from suite_door import door_with_suite
 
@@ -101,7 +102,7 @@ def test_attacks_are_refused_before_anything_is_read_drawn_or_spent(
 @pytest.fixture
 def sealed(remote: RemoteDatabase) -> Iterator[duckdb.DuckDBPyConnection]:
     """The database that a worker opens, before it closes all files."""
-    request = _Request("", "query", [], "answers", str(remote._public.file), sql_file("settings"), Limits())
+    request = _Request("", "query", [], "answers", str(public_file(remote)), sql_file("settings"), Limits())
     with _database(request) as connection:
         yield connection
 

@@ -17,11 +17,12 @@ import pyarrow as pa
 import pytest
 from checked_runs import PATIENCE
 from counting_noise import CountingNoise
+from inside import database_of, public_file
 from private_rows import RULE
 
 import dpdb
 from dpdb.doors.sql import FrontEnd
-from dpdb.doors.sql.child.children import _START
+from dpdb.doors.sql.child.children import START
 from dpdb.doors.sql.child.messages import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase
 from dpdb.errors import DpdbError, EngineError, StatementRefusedError
@@ -176,14 +177,14 @@ def test_the_zygote_has_one_thread_and_no_network(remote: RemoteDatabase) -> Non
 
 def test_public_tables_are_files_that_only_we_can_read_and_go_with_us(public: dict[str, Path]) -> None:
     remote = RemoteDatabase(public, Limits())
-    assert remote._public.file is not None
-    assert (remote._public.file.parent.stat().st_mode & 0o777, remote._public.file.stat().st_mode & 0o777) == (
+    assert public_file(remote) is not None
+    assert (public_file(remote).parent.stat().st_mode & 0o777, public_file(remote).stat().st_mode & 0o777) == (
         0o700,
         0o400,
     )
     remote.close()
     remote.close()
-    assert not remote._public.file.parent.exists()
+    assert not public_file(remote).parent.exists()
 
 
 # -- how it is stopped ----------------------------------------------------------------------------------------
@@ -207,7 +208,7 @@ def test_statements_end_in_time(public: dict[str, Path]) -> None:
 def kill_at_random(count: int, door: FrontEnd, seed: int) -> list[str]:
     """Kill, stop or end processes of statements that are running; return what the analyst is told."""
     chance = random.Random(seed)
-    zygote = zygote_of(door._remote)
+    zygote = zygote_of(database_of(door))
     told = []
     for k in range(count):
         statement = (
@@ -260,7 +261,7 @@ def test_two_hundred_processes_are_killed_at_random_times(door: FrontEnd) -> Non
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_dead_or_stopped_zygote_is_replaced(number: signal.Signals, door: FrontEnd) -> None:
     assert door.run("SELECT 1 AS x").table.to_pylist() == [{"x": 1}]
-    before = zygote_of(door._remote)
+    before = zygote_of(database_of(door))
     running = Running(lambda: door.run(ENDLESS_OVER_ANSWERS))
     wait_for(lambda: door.session.spent() == 1)
     (worker,) = workers_of(before)
@@ -273,7 +274,7 @@ def test_a_dead_or_stopped_zygote_is_replaced(number: signal.Signals, door: Fron
     wait_for(lambda: not is_running(worker) and not is_running(before))
     (kept,) = door.kept
     assert door.run("SELECT value FROM dp_count('visits', epsilon := 1)").releases == (kept,)
-    assert zygote_of(door._remote) != before
+    assert zygote_of(database_of(door)) != before
     assert (door.session.spent(), door.kept) == (1, ())
 
 
@@ -304,7 +305,7 @@ def test_workers_end_with_the_zygote_where_no_signal_tells_them(
     public: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without = "from dpdb.doors.sql.child import sandbox; sandbox.die_with = lambda parent: None"
-    monkeypatch.setattr("dpdb.doors.sql.child.children._START", _START.replace("main()", f"{without}; main()"))
+    monkeypatch.setattr("dpdb.doors.sql.child.children.START", START.replace("main()", f"{without}; main()"))
     remote = RemoteDatabase(public, Limits(seconds=60))
     running = rehearsing(remote, ENDLESS_AND_LEGITIMATE)
     worker = busy_worker_of(zygote_of(remote))
@@ -355,7 +356,7 @@ def test_nothing_stays_behind(folder: Path, public: dict[str, Path]) -> None:
     with dpdb.open(folder / "visits.parquet", constraints=RULE) as session:
         door = FrontEnd(session, "visits", public)
         door.run("SELECT 1")
-        zygote, path = zygote_of(door._remote), door._remote._public.file
+        zygote, path = zygote_of(database_of(door)), public_file(database_of(door))
         assert path is not None
         del door  # abandoned, not closed
         wait_for(lambda: not is_running(zygote))
@@ -365,7 +366,7 @@ def test_nothing_stays_behind(folder: Path, public: dict[str, Path]) -> None:
 def test_an_interpreter_that_does_not_start_is_one_error_and_the_owner_is_told_why(
     public: dict[str, Path], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("dpdb.doors.sql.child.children._START", "raise SystemExit('no such library')")
+    monkeypatch.setattr("dpdb.doors.sql.child.children.START", "raise SystemExit('no such library')")
     monkeypatch.setattr("dpdb.errors.OWNER_LOG.propagate", True)
     with (
         closing(RemoteDatabase(public, Limits())) as remote,

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from checked_runs import PATIENCE
 from counting_noise import CountingNoise
+from inside import database_of
 from private_rows import RULE
 
 import dpdb
@@ -63,7 +64,7 @@ class LyingChild:
 
 
 SILENCE = b""
-HEAD = messages._HEAD.pack
+HEAD = messages.HEAD.pack
 PASSED = HEAD(messages.PASSED, 0)
 TABLE = pa.table({"x": [1, 2, 3]})
 
@@ -91,7 +92,7 @@ def lying(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Front
         replaced_noise(CountingNoise()),
     ):
         monkeypatch.setattr("dpdb.doors.sql.child.children.Children.child", child)
-        monkeypatch.setattr(door._remote, "_limits", LIMITS)
+        monkeypatch.setattr(database_of(door), "_limits", LIMITS)
         yield door, says
 
 

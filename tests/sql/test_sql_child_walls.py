@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from dpdb.doors.sql.child import sandbox as system_calls
-from dpdb.doors.sql.child.children import _START
+from dpdb.doors.sql.child.children import START
 from dpdb.doors.sql.child.messages import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase
 from dpdb.errors import StatementRefusedError
@@ -59,7 +59,7 @@ def target(tmp_path: Path) -> Iterator[str]:
 def attacked(target: str, monkeypatch: pytest.MonkeyPatch, *, without: tuple[str, ...] = ()) -> dict[str, str]:
     """Take a worker over; return how each of its attempts ended: "done" or the name of an error."""
     patches = TAKEN_OVER.format(folder=str(Path(__file__).parent)) + "".join(WALLS[name] for name in without)
-    monkeypatch.setattr("dpdb.doors.sql.child.children._START", _START.replace("main()", f"{patches}\nmain()"))
+    monkeypatch.setattr("dpdb.doors.sql.child.children.START", START.replace("main()", f"{patches}\nmain()"))
     monkeypatch.setattr("dpdb.doors.sql.child.remote_database.one_line", lambda text: text)  # of any length
     with (
         closing(RemoteDatabase({}, Limits(seconds=20))) as remote,
@@ -126,7 +126,7 @@ def test_statements_run_behind_whatever_walls_there_are(
 ) -> None:
     monkeypatch.setattr("dpdb.errors.OWNER_LOG.propagate", True)
     start = "from dpdb.doors.sql.child import sandbox\n" + "".join(WALLS[name] for name in lacking)
-    monkeypatch.setattr("dpdb.doors.sql.child.children._START", _START.replace("main()", f"{start}\nmain()"))
+    monkeypatch.setattr("dpdb.doors.sql.child.children.START", START.replace("main()", f"{start}\nmain()"))
     with closing(RemoteDatabase({}, Limits(seconds=20))) as remote:
         for _ in range(2):
             with remote.statement("SELECT sum(x) AS n FROM range(1000) t(x)", {}) as statement:

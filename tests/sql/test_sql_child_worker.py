@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from inside import public_file
 
 from dpdb.database import sql_file
 from dpdb.doors.sql.child import messages, worker
@@ -67,10 +68,10 @@ def test_a_query_is_rehearsed_over_empty_answers_and_run_over_the_answers() -> N
 
 def test_public_tables_are_read_by_name(public: dict[str, Path]) -> None:
     with closing(RemoteDatabase(public, Limits())) as remote:
-        (_, (_, content)) = said("SELECT count(*) AS n FROM states, answers.release_1", public=remote._public.file)
+        (_, (_, content)) = said("SELECT count(*) AS n FROM states, answers.release_1", public=public_file(remote))
         assert pa.ipc.open_stream(content).read_all().to_pylist() == [{"n": 3}]
         for change in ("INSERT INTO states VALUES ('a', 1)", "DROP TABLE states", "CREATE TABLE public.t (x INT)"):
-            assert "DuckDB reads this as" in failure(change, public=remote._public.file)
+            assert "DuckDB reads this as" in failure(change, public=public_file(remote))
 
 
 def test_plans_and_columns_are_shown_and_nothing_is_rehearsed() -> None:
@@ -107,7 +108,7 @@ def test_failures_are_duckdbs_words_or_ours() -> None:
     assert failure("SELECT 1 +").startswith("Parser Error")
     assert "Conversion Error" in failure("SELECT 'x'::INT")
     less = Limits(memory=64 << 20)
-    assert failure("SELECT list(range) FROM range(100000000)", limits=less) == worker._OUT_OF_MEMORY
+    assert failure("SELECT list(range) FROM range(100000000)", limits=less) == worker.OUT_OF_MEMORY
 
 
 def test_a_parent_that_hangs_up_ends_the_worker() -> None:

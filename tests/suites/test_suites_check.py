@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from inside import file_of
 from stub_noise import StubNoise
 
 import dpdb
@@ -162,7 +163,7 @@ def test_a_killed_run_is_finished_by_its_run_id(step: str, killed_at: list[str])
     with Ledger.open("t.ledger") as ledger:
         [suite] = ledger.suites()
         before = {(each.run_id, each.level): each.answer for each in ledger.suite_levels(suite.number)}
-        secret = ledger._file.rows("SELECT secret FROM suite_secret")[0][0]
+        secret = file_of(ledger).rows("SELECT secret FROM suite_secret")[0][0]
         assert ledger.summary().spent == 1
     results = checked("t.ledger", epsilon=1, run_id="monday")
     assert verdicts(results) == PLAIN

@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from exact_law import Code, losses, small_plan
+from inside import true_numbers
 from sqlglot import exp
 from stub_noise import StubNoise
 from suite_cases import Case, count
@@ -120,7 +121,7 @@ class Counts:
 
     def of(self, instance: Instance) -> list[Fraction]:
         where = self._session.public.opened.where(f"n = {self._number[instance]}")
-        found = self.suite.counts(self._session._private, where)
+        found = self.suite.counts(true_numbers(self._session), where)
         pairs = zip(found, self.suite.limits, strict=True)
         return [value - (each.tested.rate or 0) * of for (value, of), each in pairs]
 
@@ -255,7 +256,7 @@ def test_verdicts_and_sizes_are_those_of_sql(health: Path, form: dict[str, Any])
     rules = [line.rule for line in suite.lines if line.rule is not None]
     with dpdb.open(health, table="visit", constraints=rules, **{kind: ["person"]}, **settings) as session:
         counted = counted_suite(session.public, suite)
-        found = [int(value) for value, _ in counted.counts(session._private, None)]
+        found = [int(value) for value, _ in counted.counts(true_numbers(session), None)]
         assert found == list(truth.values())
         with replaced_noise(StubNoise()):
             verdicts = {each.name: each.verdict for each in session.check(CHECKS, 100)}

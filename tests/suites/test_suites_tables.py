@@ -14,6 +14,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from inside import account_of
 
 from dpdb.constraints import of_used_rows
 from dpdb.doors.cli.main import main
@@ -189,11 +190,11 @@ def test_a_set_is_checked_by_one_debit_which_is_answered_again(tmp_path: Path) -
         assert verdict["born", "fail"] == "fail"
         assert verdict["has_visit", "fail"] == verdict["of_person", "fail"] == verdict["kinds", "fail"] == "pass"
         assert "person_id with all its rows in person, visit" in first.guarantee
-        spent = opened._account.spent()
+        spent = account_of(opened).spent()
         assert 0.25 < spent < 1
     with _opened(tables, suites, ledger=tmp_path / "set.ledger") as again:
         assert again.check(epsilon=1, run_id="monday").to_json() == first.to_json()
-        assert again._account.spent() == spent
+        assert account_of(again).spent() == spent
         with pytest.raises(BudgetExceededError):
             again.check(epsilon=3)
     for other in ({"max_rows": 3}, {"unit": "visit_id"}):
@@ -222,7 +223,7 @@ def test_a_set_whose_files_change_answers_nothing(tmp_path: Path, monkeypatch: p
             opened.check(epsilon=1)
         with pytest.raises(SourceError, match="changed after this session opened it"):
             opened.check(epsilon=1)
-        assert opened._account.spent() == 1
+        assert account_of(opened).spent() == 1
 
 
 @pytest.mark.heavy(family="spending")
@@ -233,7 +234,7 @@ def test_a_kept_set_costs_nothing_more(tmp_path: Path) -> None:
         for day in range(3):
             results = opened.check(epsilon=1, keep="nightly", run_id=f"day {day}")
             assert results.run == day + 1
-            assert opened._account.spent() == 1
+            assert account_of(opened).spent() == 1
 
 
 def test_a_kept_set_that_fails_fails_since_the_day_of_its_run(tmp_path: Path) -> None:

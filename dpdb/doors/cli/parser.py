@@ -149,7 +149,7 @@ def _shortened(text: str) -> str:
 _FOUND = "dpdb.toml"
 
 # Given by the caller each time: permission to show exact values or to replace a file.
-_ONLY_GIVEN = {"--help", "--version", "--non-private", "--overwrite", "--yes", CONFIG}
+ONLY_GIVEN = {"--help", "--version", "--non-private", "--overwrite", "--yes", CONFIG}
 _TRUE, _FALSE = ("1", "true", "yes"), ("", "0", "false", "no")
 
 
@@ -178,7 +178,7 @@ def with_defaults(parser: Parser, given: Sequence[str], every: Callable[[], Pars
         words.append(word)
         parser = below
     rest = list(given[len(words) :])
-    options = {name: action for name, action in parser.options.items() if name not in _ONLY_GIVEN}
+    options = {name: action for name, action in parser.options.items() if name not in ONLY_GIVEN}
     if not options or not parser.takes_defaults:  # the parser prints help or names what is missing
         return list(given)
     file = _settings(_named(rest, parser))
@@ -263,7 +263,7 @@ def _tell_or_refuse(file: SettingsFile, taken: Mapping[str, Action], words: Sequ
 
 def _refuse_unknown(file: str, table: Mapping[str, Any], parser: Parser, path: tuple[str, ...] = ()) -> None:
     """Refuse a table that names no command, and a key that no command below that table has as an option."""
-    known = list(dict.fromkeys(name.removeprefix("--") for name in _options_below(parser) if name not in _ONLY_GIVEN))
+    known = list(dict.fromkeys(name.removeprefix("--") for name in _options_below(parser) if name not in ONLY_GIVEN))
     place = f"{file}, [{'.'.join(path)}]" if path else file
     for key, value in table.items():
         below = parser.below.get(key)

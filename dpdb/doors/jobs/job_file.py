@@ -26,13 +26,13 @@ from dpdb.suites import RUN_OPTIONS
 if TYPE_CHECKING:
     from dpdb.suites import CheckRun
 
-_JOB_KEYS = (
+JOB_KEYS = (
     "name", *TABLE_KEYS, "ledger", "results", "results_table", "receipt", "receipt_key", "who",
     "new_epochs", "alert", "release", "check", "diagnose",
 )  # fmt: skip
 # Options in a job file: the run id comes with the run, and so does the day of checks.
 _ASKED, _ASKED_OF_CHECK, _ASKED_OF_DIAGNOSIS = (asked_in("jobs", own) for own in (OPTIONS, RUN_OPTIONS, ASKED))
-_RELEASE_KEYS = ("name", *_ASKED, "keys_from", "gate", "gate_by", "warn")
+RELEASE_KEYS = ("name", *_ASKED, "keys_from", "gate", "gate_by", "warn")
 _GATE_BY = ("bounds", "value")
 _LARGEST = 1 << 20
 _MOST_PARTS = 1_000
@@ -108,7 +108,7 @@ def load_job(path: str | Path) -> Job:
         does not exist; the message names the key, its table and the nearest known key.
     """
     path = Path(path)
-    keys = TomlKeys(_toml(path), str(path), _JOB_KEYS)
+    keys = TomlKeys(_toml(path), str(path), JOB_KEYS)
     folder = path.parent
     tables = {kind: keys.tables(kind) for kind in _READERS}
     if not any(tables.values()):
@@ -243,7 +243,7 @@ def _alert(keys: TomlKeys, path: Path) -> Alert | None:
 
 
 def _release(path: Path, values: Mapping[str, Any], place: str) -> JobRelease:
-    keys = TomlKeys(values, place, _RELEASE_KEYS)
+    keys = TomlKeys(values, place, RELEASE_KEYS)
     name = keys.name_of_part()
     asked = keys.options(_paid_once(keys, values, _ASKED), theta=lambda key: keys.whole_or(key, _KEEP))
     keeps_theta = asked.get("theta") == _KEEP

@@ -70,7 +70,7 @@ ALERT_KEYS = ("url", "on", "format")
 STATUSES = ("ok", "warn", "fail", "error")
 _DEFAULT_STATUSES = STATUSES[1:]
 _FORMATS = ("json", "slack")
-_SECONDS = 10
+SECONDS = 10
 _CALLS = re.compile(r"@(?=(?:all|channel|everyone|here)\b)")
 
 
@@ -146,14 +146,14 @@ def _call(request: urllib.request.Request) -> None:
 
     def call() -> None:
         try:
-            with urllib.request.build_opener(_NoRedirect).open(request, timeout=_SECONDS):
+            with urllib.request.build_opener(_NoRedirect).open(request, timeout=SECONDS):
                 pass
         except BaseException as problem:
             problems.append(problem)
 
     thread = threading.Thread(target=call, name="dpdb-alert", daemon=True)
     thread.start()
-    thread.join(_SECONDS)
+    thread.join(SECONDS)
     if thread.is_alive():
         raise TimeoutError
     if problems:

@@ -20,7 +20,7 @@ from dpdb.release import SHARE, Release, bounds_words, missing_words, value_word
 
 # Of four reports, each with the release before and with the first. Comparisons of a series overlap, so all reports of
 # seven runs on unchanged rows are quiet together with nearly that confidence, too: 95.9% for 95%, 94.6% with six.
-_COMPARISONS = 8
+COMPARISONS = 8
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _change(now: Release, then: Release) -> str:
     """Tell how much, or in which direction, the statistic changed, with which certainty; or why that is unknown."""
     confidence = min(now.confidence, then.confidence)
     try:
-        change = now.change(then, 1 - (1 - confidence) / _COMPARISONS)
+        change = now.change(then, 1 - (1 - confidence) / COMPARISONS)
     except ParameterError:
         return _apart(now, then)
     words = change.words

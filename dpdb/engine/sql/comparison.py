@@ -46,7 +46,7 @@ _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _MAX_DIGITS = 38
 _MAX_EXPONENT = 1_000
 _MOST_AT_ONCE = 500
-_MOST_REMEMBERED = 10_000
+MOST_REMEMBERED = 10_000
 _LONGEST_REMEMBERED = 100
 
 
@@ -186,9 +186,9 @@ def _remembered(
     known = {literal: database.constants[literal] for literal in literals if literal in database.constants}
     new = [literal for literal in dict.fromkeys(literals) if literal not in known]
     found = dict(zip(new, evaluated(database, [expressions(*literal) for literal in new]), strict=True))
-    if len(database.constants) + len(found) > _MOST_REMEMBERED:
+    if len(database.constants) + len(found) > MOST_REMEMBERED:
         database.constants.clear()
-    for literal, values in list(found.items())[:_MOST_REMEMBERED]:
+    for literal, values in list(found.items())[:MOST_REMEMBERED]:
         if len(literal[1]) <= _LONGEST_REMEMBERED and any(value is not None for value in values):
             database.constants[literal] = values
     known |= found

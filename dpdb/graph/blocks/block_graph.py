@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dpdb.graph.blocks.block_scans import CountedProjection
     from dpdb.graph.kernels.blocks import Blocks
 
-_BATCH = 1_000_000
+BATCH = 1_000_000
 
 
 class BlockGraph:
@@ -78,10 +78,10 @@ class BlockGraph:
 
         row, k, place = 0, 0, -1
         while self._constraints and row < self._node_count:
-            u, v = np.empty(_BATCH, np.uint32), np.empty(_BATCH, np.uint32)
-            dc = np.empty(_BATCH, np.uint16)
+            u, v = np.empty(BATCH, np.uint32), np.empty(BATCH, np.uint32)
+            dc = np.empty(BATCH, np.uint16)
             filled = 0
-            while row < self._node_count and filled < _BATCH:
+            while row < self._node_count and filled < BATCH:
                 filled, row, k, place = fill_edges(self.blocks, row, k, place, u, v, dc, filled, steps.WORK)
             kept = self._first_met(u[:filled], v[:filled], dc[:filled])
             if kept.any():

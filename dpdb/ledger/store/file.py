@@ -49,7 +49,7 @@ def connect(path: Path, mode: str, timeout: float = 5.0) -> sqlite3.Connection:
 
 APPLICATION_ID = 0x6470_6C67  # "dplg"
 VERSION = 4
-_BUSY_SECONDS, _PATIENCE = 60.0, 0.1  # in all, and before signals are handled
+BUSY_SECONDS, _PATIENCE = 60.0, 0.1  # in all, and before signals are handled
 _EMPTYING_SECONDS, _EMPTYING_PAUSE = 10.0, 0.02
 _BATCH = 500
 _TRIES = 10
@@ -166,7 +166,7 @@ class LedgerFile:
 
     def _patiently(self, sql: str, values: tuple[object, ...]) -> sqlite3.Cursor:
         """Run one statement; where other processes keep the file busy, wait in small parts that a signal can end."""
-        end = time.monotonic() + _BUSY_SECONDS
+        end = time.monotonic() + BUSY_SECONDS
         while True:
             try:
                 return self._connection.execute(sql, values)

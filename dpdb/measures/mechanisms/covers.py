@@ -23,7 +23,7 @@ from dpdb.measures.answer import Answer, GraphStatistics
 from dpdb.measures.mechanism import Mechanism, Run, Words
 from dpdb.privacy import discrete_laplace, laplace_tail
 
-_SENSITIVITY = 2
+SENSITIVITY = 2
 
 
 def _fractional(run: Run) -> Answer:
@@ -36,7 +36,7 @@ def _fractional(run: Run) -> Answer:
     """
     statistics = run.statistics
     doubled = 2 * statistics.self_conflicts + statistics.twice_fractional_cover().value
-    noisy, scale = discrete_laplace(doubled, _SENSITIVITY, run.epsilon)
+    noisy, scale = discrete_laplace(doubled, SENSITIVITY, run.epsilon)
     tail = laplace_tail(scale, run.beta / 2)
     return Answer(
         value=noisy / 2,
@@ -79,7 +79,7 @@ def _greedy(run: Run) -> Answer:
     upper bound of its size an upper one.
     """
     estimand = "size of the greedy vertex cover (Algorithm 5), plus self-conflicts; repair <= size <= 2 repair"
-    answer = run.by_laplace(_size(run.statistics), _SENSITIVITY, estimand)
+    answer = run.by_laplace(_size(run.statistics), SENSITIVITY, estimand)
     return replace(answer, lower=-(-answer.lower // 2))  # whole rows
 
 

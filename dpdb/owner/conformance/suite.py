@@ -27,7 +27,7 @@ from dpdb.remote import GatheredTable, Scratch, record, scratch_of, trying_out
 
 LEAST = 1_000
 """Comparisons of a suite that is worth its name."""
-_TABLES, _PREDICATES = 14, 120
+TABLES, _PREDICATES = 14, 120
 _STATISTICS: tuple[StatisticKind, ...] = get_args(StatisticKind)
 _GATHER_ROWS = 1_000
 
@@ -82,7 +82,7 @@ def run_conformance(
         If it is no other engine, the user may make no table there, or the file cannot be written.
     """
     with closing(scratch_of(source, schema)) as scratch:
-        found = run(scratch, range(_TABLES), KINDS, 1, predicates=_PREDICATES, progress=progress)
+        found = run(scratch, range(TABLES), KINDS, 1, predicates=_PREDICATES, progress=progress)
     if out is not None and found.passed:
         record(Path(out), found.server)
     return found

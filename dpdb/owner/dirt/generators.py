@@ -145,7 +145,7 @@ def _dirtied(
 
 
 # Predicates on one cell may undo each other; then all are tried again, at most this often altogether.
-_PASSES = 20
+PASSES = 20
 
 
 def conoise(
@@ -214,7 +214,7 @@ def _two_rows(count: int, rng: np.random.Generator) -> tuple[int, int]:
 
 
 def _violate(predicates: Sequence[_Comparison], rows: tuple[int, int], rng: np.random.Generator) -> None:
-    for attempt in range(_PASSES):
+    for attempt in range(PASSES):
         for predicate in predicates:
             if not predicate.holds(rows):
                 keep = [other for other in predicates if other.holds(rows)] if attempt else []

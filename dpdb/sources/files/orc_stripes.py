@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _MEMORY = 8 << 30
 """Bytes of address space for reading a file."""
-_CHILD = (
+CHILD = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
     "from dpdb.sources.files.orc_stripes import serve; serve(*json.loads(sys.argv[2]))"
 )
@@ -54,7 +54,7 @@ def stripes(path: str) -> Iterator[pa.RecordBatchReader]:
     with (
         tempfile.TemporaryFile() as said,  # no pipe: a child that says much would wait for who reads it
         subprocess.Popen(
-            [sys.executable, "-I", "-c", _CHILD, json.dumps(sys.path), json.dumps([path, _MEMORY])],
+            [sys.executable, "-I", "-c", CHILD, json.dumps(sys.path), json.dumps([path, _MEMORY])],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=said,

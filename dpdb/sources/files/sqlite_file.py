@@ -33,7 +33,7 @@ from dpdb.sources.source import (
 
 _BATCH = 50_000
 # Steps of SQLite's machine that a view may take, half a minute, and more for each byte of the file.
-_MOST_STEPS, _STEPS_PER_BYTE, _STEPS_AT_ONCE = 1_000_000_000, 100, 1_000_000
+MOST_STEPS, _STEPS_PER_BYTE, _STEPS_AT_ONCE = 1_000_000_000, 100, 1_000_000
 _TABLES = (
     "SELECT 'main', name, type = 'view' FROM sqlite_schema WHERE type IN ('table', 'view') "
     "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
@@ -132,7 +132,7 @@ class _Patience:
     """Ends a view that may never end, by its steps: a clock would read it on one machine and not on another."""
 
     def __init__(self, files: Files) -> None:
-        self._left = _MOST_STEPS + _STEPS_PER_BYTE * Path(files.paths[0]).stat().st_size
+        self._left = MOST_STEPS + _STEPS_PER_BYTE * Path(files.paths[0]).stat().st_size
 
     @property
     def is_over(self) -> bool:

@@ -18,7 +18,7 @@ from dpdb.doors.sql.child import messages
 from dpdb.errors import OWNER_LOG, EngineError
 
 # The child's own modules without the packages around them, which would load all of dpdb.
-_START = """
+START = """
 import sys, types
 for name, folder in zip(("dpdb", "dpdb.doors", "dpdb.doors.sql"), sys.argv[1:4]):
     sys.modules[name] = types.ModuleType(name)
@@ -160,7 +160,7 @@ class _Zygote:
                 ours, theirs = (opened.enter_context(end) for end in socket.socketpair())
                 self._process = subprocess.Popen(
                     # Isolated: no user's settings, no start-up files, no module of the current directory.
-                    [sys.executable, "-I", "-S", "-c", _START, *map(str, here.parents[2::-1]), *_libraries()],
+                    [sys.executable, "-I", "-S", "-c", START, *map(str, here.parents[2::-1]), *_libraries()],
                     stdin=theirs.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.PIPE,

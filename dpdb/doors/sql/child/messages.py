@@ -24,7 +24,7 @@ FAILED = b"f"  # the reason as text
 # Over a worker's line: its process id, then its exit code, where negative numbers are signals.
 NUMBER = struct.Struct("!i")
 
-_HEAD = struct.Struct("!cQ")
+HEAD = struct.Struct("!cQ")
 _CHUNK = 1 << 20
 
 
@@ -58,7 +58,7 @@ def send(stream: socket.socket, kind: bytes, content: bytes | memoryview, *, unt
         If it has not taken everything at the deadline.
     """
     try:
-        for part in (_HEAD.pack(kind, len(content)), content):
+        for part in (HEAD.pack(kind, len(content)), content):
             stream.settimeout(_left(until))
             stream.sendall(part)
     except (BrokenPipeError, ConnectionResetError):
@@ -86,7 +86,7 @@ def receive(stream: socket.socket, most: int, *, until: float | None = None) -> 
     TimeoutError
         If the message is not complete at the deadline.
     """
-    kind, length = _HEAD.unpack(_exactly(stream, _HEAD.size, until))
+    kind, length = HEAD.unpack(_exactly(stream, HEAD.size, until))
     if length > most:
         raise TooLongError
     return kind, _exactly(stream, length, until)

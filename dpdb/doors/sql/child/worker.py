@@ -18,7 +18,7 @@ from dpdb.doors.sql.child.messages import Limits
 _MOST_REQUEST = 1 << 20
 _MOST_ANSWERS = 64 << 20
 _BATCH_ROWS = 10_000
-_OUT_OF_MEMORY = "the statement needs more memory than it may have"
+OUT_OF_MEMORY = "the statement needs more memory than it may have"
 _ERROR_KIND = 60  # DuckDB's messages begin with their kind; its advice to raise limits is not for analysts
 _ROWS = "answer_rows"
 # One thread: workers are many. No spilling: there is no disk to spill to.
@@ -63,7 +63,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, _RefusedError):
         return str(error)
     if isinstance(error, MemoryError) or "Out of Memory" in str(error)[:_ERROR_KIND]:
-        return _OUT_OF_MEMORY
+        return OUT_OF_MEMORY
     if isinstance(error, (duckdb.Error, pa.ArrowException, OSError)):  # streams fail with Arrow's errors
         return str(error)
     return f"the statement cannot be run ({type(error).__name__})"  # such as a value that Arrow does not have
