@@ -87,6 +87,8 @@ def _is_silent(node: ast.AST) -> bool:
     """Return whether nothing inside is worth a change: texts, messages, types, and what only type checkers read."""
     if isinstance(node, (ast.JoinedStr, ast.Raise)):
         return True
+    if isinstance(node, ast.keyword) and node.arg == "strict":  # of `zip`: a guard against what never happens
+        return True
     if isinstance(node, ast.If):
         return "TYPE_CHECKING" in ast.unparse(node.test)
     if isinstance(node, (ast.Assign, ast.AnnAssign)):

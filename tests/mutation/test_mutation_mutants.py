@@ -25,6 +25,9 @@ class A:
         if a < 3 and not a == 1:
             raise ValueError(f"{a + 1} and {2}" + str(7))
         return -min(a, 10**9) if a else a // 2
+
+    def g(self, a):
+        return zip(a, a, strict=True)
 '''
 CHANGES = [
     ("", "3", "4"), ("", "3", "2"),

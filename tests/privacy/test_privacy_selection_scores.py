@@ -7,11 +7,18 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings, strategies as st
 from recorded_noise import RecordedNoise
+from stub_noise import StubNoise
 
 from dpdb.privacy import selection
-from dpdb.privacy.epsilon import NANO, as_fraction
+from dpdb.privacy.epsilon import NANO, PICO, as_fraction
 from dpdb.privacy.noise import replaced_noise
-from dpdb.privacy.selection import generalized_exponential_mechanism, paper_exponential_mechanism, power_grid
+from dpdb.privacy.selection import (
+    generalized_exponential_mechanism,
+    paper_exponential_mechanism,
+    paper_grid,
+    power_grid,
+    rho_of_choice,
+)
 
 K = 65_536
 exactly = settings(derandomize=True, deadline=None, max_examples=200)
@@ -177,3 +184,30 @@ def test_grid(cap):
 
 def test_smallest_grids():
     assert [power_grid(cap) for cap in (1, 2, 3, 4)] == [(1,), (1, 2), (1, 2, 3), (1, 2, 4)]
+
+
+def test_the_grid_of_the_paper():
+    assert paper_grid(20_000) == (
+        *(1, 5, 10, 100, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000, 8_000, 9_000, 10_000),
+        20_000,
+    )
+    assert paper_grid(500) == (1, 5, 10, 100, 500)
+    assert paper_grid(1) == (1,)
+
+
+# -- what is chosen and paid ----------------------------------------------------------------------------------
+
+
+def test_the_paper_s_choice_weighs_what_theta_keeps_against_its_noise():
+    """sqrt(2) theta / epsilon2 at epsilon2 = 1: theta = 8 must keep 9.9 more pairs than theta = 1 does."""
+    with replaced_noise(StubNoise()):
+        for kept, chosen in ((9, 0), (10, 1)):
+            asked = {"low": 0, "high": 8, "answer_epsilon": NANO, "epsilon": NANO}
+            assert paper_exponential_mechanism([20, 20 + kept], [1, 8], **asked) == chosen
+
+
+@exactly
+@given(st.integers(1, 10**12))
+def test_rho_of_a_choice_is_an_eighth_of_the_square_rounded_up(epsilon):
+    right = as_fraction(epsilon) ** 2 / 8 * PICO
+    assert right <= rho_of_choice(epsilon) < right + 1
