@@ -26,7 +26,7 @@ from dpdb.measures import Answer, noisy_keys
 from dpdb.predicates import Column, Comparison, Literal, all_of
 from dpdb.privacy import gaussian_scale, gaussian_tail, laplace_scale, laplace_tail
 from dpdb.release.ask import Key
-from dpdb.release.parts import Part, Prepared, Slices, parse_slices
+from dpdb.release.parts import Counting, Prepared, Slices, parse_slices
 from dpdb.release.published.release import Release
 from dpdb.release.statistics import PrivateSlices
 
@@ -39,17 +39,11 @@ class KeyAnswer(Answer):
 
 
 @dataclass(frozen=True)
-class ListedCounts(Part):
-    """The counts of many keys; exactly one of `epsilon` and `rho` is set.
+class ListedCounts(Counting):
+    """The counts of many keys.
 
     Attributes
     ----------
-    epsilon, rho : int or None
-        What the call costs one unit: nano-epsilon or pico-rho.
-    per_row : int
-        What the noise of one row's change may cost, in the same parameter.
-    confidence : float
-        Of what is said of all keys together.
     predicate : WherePredicate or None
         Of all keys.
     column : Column
@@ -57,18 +51,9 @@ class ListedCounts(Part):
         Texts of different values of the column.
     """
 
-    epsilon: int | None
-    rho: int | None
-    per_row: int
-    confidence: float
     predicate: WherePredicate | None
     column: Column
     keys: tuple[str, ...]
-
-    @property
-    def costs(self) -> tuple[int, ...]:
-        """The cost of one key: the others have other rows."""
-        return () if self.epsilon is None else (self.epsilon,)
 
     @property
     def scale(self) -> float:
@@ -122,18 +107,8 @@ class ListedCounts(Part):
 
     def label(self, call: Prepared, answers: Sequence[Answer]) -> list[Release]:
         """Return a release for each listed key."""
-        mechanism = "laplace" if self.rho is None else "gaussian"
-        return [
-            call.release(
-                Answer(**{field.name: getattr(answer, field.name) for field in fields(Answer)}),
-                measure=call.ask.measure,
-                mechanism=mechanism,
-                epsilon=self.epsilon,
-                rho=self.rho,
-                predicate=self._slice(answer),
-            )
-            for answer in answers
-        ]
+        plain = [Answer(**{field.name: getattr(answer, field.name) for field in fields(Answer)}) for answer in answers]
+        return [self._release(call, one, self._slice(answer)) for one, answer in zip(plain, answers, strict=True)]
 
     def _slice(self, answer: Answer) -> WherePredicate:
         assert isinstance(answer, KeyAnswer), "they are those of `draw`"

@@ -235,8 +235,8 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class CountPart(Part):
-    """A count of the rows of each slice; exactly one of `epsilon` and `rho` is set.
+class Counting(Part):
+    """Counts of disjoint sets of rows; exactly one of `epsilon` and `rho` is set.
 
     Attributes
     ----------
@@ -245,20 +245,41 @@ class CountPart(Part):
     per_row : int
         What the noise of one row's change may cost, in the same parameter.
     confidence : float
-    predicates : tuple of WherePredicate or None
-        The slices, which one scan counts; None is the whole table.
+        Of each count, or of what is said of all together.
     """
 
     epsilon: int | None
     rho: int | None
     per_row: int
     confidence: float
-    predicates: tuple[WherePredicate | None, ...]
 
     @property
     def costs(self) -> tuple[int, ...]:
-        """The cost of one slice: the other slices have other rows."""
+        """The cost of one count: the others are of other rows."""
         return () if self.epsilon is None else (self.epsilon,)
+
+    def _release(self, call: Prepared, answer: Answer, predicate: WherePredicate | None) -> Release:
+        return call.release(
+            answer,
+            measure=call.ask.measure,
+            mechanism="laplace" if self.rho is None else "gaussian",
+            epsilon=self.epsilon,
+            rho=self.rho,
+            predicate=predicate,
+        )
+
+
+@dataclass(frozen=True)
+class CountPart(Counting):
+    """A count of the rows of each slice.
+
+    Attributes
+    ----------
+    predicates : tuple of WherePredicate or None
+        The slices, which one scan counts; None is the whole table.
+    """
+
+    predicates: tuple[WherePredicate | None, ...]
 
     def rehearse(self, slices: PrivateSlices) -> None:
         """Count no rows."""
@@ -273,18 +294,8 @@ class CountPart(Part):
 
     def label(self, call: Prepared, answers: Sequence[Answer]) -> list[Release]:
         """Return a release for each slice."""
-        mechanism = "laplace" if self.rho is None else "gaussian"
-        return [
-            call.release(
-                answer,
-                measure=call.ask.measure,
-                mechanism=mechanism,
-                epsilon=self.epsilon,
-                rho=self.rho,
-                predicate=predicate,
-            )
-            for answer, predicate in zip(answers, self.predicates, strict=True)
-        ]
+        found = zip(answers, self.predicates, strict=True)
+        return [self._release(call, answer, predicate) for answer, predicate in found]
 
 
 def new_release_id() -> str:

@@ -16,15 +16,11 @@ from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from dpdb.engine import Progress
 from dpdb.ledger import RecordedLevel, RecordedRearm, SuiteReservation
-from dpdb.privacy import (
-    as_float,
-    check_samplers,
-    format_epsilon,
-)
+from dpdb.privacy import as_float, check_samplers, format_epsilon, format_rho, rho_as_float
 from dpdb.release import (
     Charge,
     PrivateSlices,
@@ -44,6 +40,8 @@ from dpdb.suites.schema_checks import judged_schema
 from dpdb.suites.suite import Suite
 
 if TYPE_CHECKING:
+    from dpdb.suites.mechanism.sizes import SizesPlan
+    from dpdb.suites.mechanism.worst_first import WorstPlan
     from dpdb.suites.tables.counted_set import CountedSet
 
 
@@ -244,6 +242,47 @@ class CheckRun:
             guarantee=f"what is shown tells at most epsilon {format_epsilon(paid)} about adding or removing "
             f"{self.counted.protects} (pure differential privacy; the loss is that of what was published), for any "
             "unknown number of rows",
+        ).to_json()
+
+
+@dataclass(frozen=True)
+class OpenRun(CheckRun):
+    """A run that hides no threshold, so that more epsilon would decide nothing that is undecided."""
+
+    @property
+    def deciding(self) -> SuitePlan | None:
+        """None: nothing else would be tested."""
+        return None
+
+    def make_secret(self) -> str:
+        """Return nothing: no threshold is hidden."""
+        return "{}"
+
+    def _results(
+        self,
+        checks: list[CheckResult],
+        held: SuiteReservation,
+        plan: SizesPlan | WorstPlan,
+        *,
+        in_rho: bool,
+        **more: Any,
+    ) -> str:
+        """Return verdicts with what they cost, as JSON."""
+        protects = f"adding or removing {self.counted.protects}"
+        if in_rho:
+            paid = {"rho_reserved": rho_as_float(held.reserved), "rho": rho_as_float(held.spent)}
+            promise = f"is rho-zCDP with rho = {format_rho(held.spent)} for {protects} (zero-concentrated"
+        else:
+            paid = {"epsilon_reserved": as_float(held.reserved), "epsilon": as_float(held.spent)}
+            promise = f"tells at most epsilon {format_epsilon(held.spent)} about {protects} (pure"
+        return CheckResults(
+            tuple(checks),
+            **{"epsilon_reserved": None, "epsilon": None, **paid, **more},
+            confidence=float(plan.confidence),
+            run_id=cast(str, self.charge.run_id),
+            now=self.now,
+            below="pass" if any(test.is_shown for test in plan.tests) else "fail",
+            guarantee=f"what is shown {promise} differential privacy), for any unknown number of rows",
         ).to_json()
 
 

@@ -10,23 +10,21 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import cast
 
 from dpdb.engine import Progress
 from dpdb.ledger import SuiteReservation
 from dpdb.names import listed_names
-from dpdb.privacy import as_float, check_samplers, format_epsilon, format_rho, rho_as_float
+from dpdb.privacy import check_samplers, format_epsilon, format_rho
 from dpdb.release import PrivateSlices, SuiteLevel
-from dpdb.suites.check import CheckRun
+from dpdb.suites.check import OpenRun
 from dpdb.suites.mechanism.capped import STEPS, CappedPlan, CappedSums, Numbers, draw_numbers
-from dpdb.suites.mechanism.plan import SuitePlan
 from dpdb.suites.mechanism.sizes import SizesPlan, sizes_verdicts
 from dpdb.suites.numbers import CappedCount, capped_count, numbers_text, recorded_numbers
-from dpdb.suites.results import CheckResults, result_of
+from dpdb.suites.results import result_of
 
 
 @dataclass(frozen=True)
-class SizesRun(CheckRun):
+class SizesRun(OpenRun):
     """A run of numbers (implements `dpdb.release.account.SuiteRun`); `plan` has its tests as levels would.
 
     Attributes
@@ -35,11 +33,6 @@ class SizesRun(CheckRun):
     """
 
     sizes: SizesPlan = field(kw_only=True)
-
-    @property
-    def deciding(self) -> SuitePlan | None:
-        """None: nothing is undecided."""
-        return None
 
     def mechanism(self) -> dict[str, object]:
         """Return all that decides what a number means: no floats."""
@@ -51,10 +44,6 @@ class SizesRun(CheckRun):
         """Load the samplers and the kernels of the statistics. Reads no row."""
         super().load()
         check_samplers(gaussian=self.sizes.paid == "rho")
-
-    def make_secret(self) -> str:
-        """Return nothing: no threshold is hidden."""
-        return "{}"
 
     def read(
         self, slices: PrivateSlices, held: SuiteReservation, progress: Progress, compare: Callable[[], None]
@@ -115,29 +104,8 @@ class SizesRun(CheckRun):
             for place, key in enumerate(keys)
             for each, verdict in zip(self.counted.limits, sizes_verdicts(self.sizes, drawn, place), strict=True)
         ]
-        in_rho = self.sizes.paid == "rho"
-        protects = f"adding or removing {self.counted.protects}"
-        promise = (
-            f"what is shown is rho-zCDP with rho = {format_rho(held.spent)} for {protects} (zero-concentrated "
-            "differential privacy)"
-            if in_rho
-            else f"what is shown tells at most epsilon {format_epsilon(held.spent)} about {protects} (pure "
-            "differential privacy)"
-        )
-        return CheckResults(
-            tuple(checks),
-            confidence=float(self.sizes.confidence),
-            epsilon_reserved=None if in_rho else as_float(held.reserved),
-            epsilon=None if in_rho else as_float(held.spent),
-            rho_reserved=rho_as_float(held.reserved) if in_rho else None,
-            rho=rho_as_float(held.spent) if in_rho else None,
-            run_id=cast(str, self.charge.run_id),
-            now=self.now,
-            certain=self.sizes.certain,
-            below="pass" if any(test.is_shown for test in self.sizes.tests) else "fail",
-            capped=self._capped(drawn, keys),
-            guarantee=f"{promise}, for any unknown number of rows",
-        ).to_json()
+        in_rho, capped = self.sizes.paid == "rho", self._capped(drawn, keys)
+        return self._results(checks, held, self.sizes, in_rho=in_rho, certain=self.sizes.certain, capped=capped)
 
     def _capped(self, drawn: Sequence[Numbers], keys: Sequence[str | None]) -> tuple[CappedCount, ...]:
         if not self.sizes.local:

@@ -10,20 +10,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
-from typing import cast
 
 from dpdb.engine import Progress
 from dpdb.ledger import SuiteReservation
-from dpdb.privacy import check_samplers, format_rho, rho_as_float
+from dpdb.privacy import check_samplers, format_rho
 from dpdb.release import PrivateSlices, SuiteLevel
-from dpdb.suites.check import CheckRun
-from dpdb.suites.mechanism.plan import SuitePlan
+from dpdb.suites.check import OpenRun
 from dpdb.suites.mechanism.worst_first import Step, WorstPlan, WorstState, draw_step, worst_verdicts
-from dpdb.suites.results import CheckResults, result_of
+from dpdb.suites.results import result_of
 
 
 @dataclass(frozen=True)
-class WorstRun(CheckRun):
+class WorstRun(OpenRun):
     """A run in rho (implements `dpdb.release.account.SuiteRun`); `plan` has its tests as a pure ledger would.
 
     Attributes
@@ -33,11 +31,6 @@ class WorstRun(CheckRun):
 
     worst: WorstPlan = field(kw_only=True)
 
-    @property
-    def deciding(self) -> SuitePlan | None:
-        """None: what is undecided was not tested at all."""
-        return None
-
     def mechanism(self) -> dict[str, object]:
         """Return all that decides what a step means: no floats."""
         return {name: getattr(self.worst, name) for name in ("lattice", "rho", "costs", "shares")}
@@ -46,10 +39,6 @@ class WorstRun(CheckRun):
         """Load the samplers and the kernels of the statistics. Reads no row."""
         super().load()
         check_samplers(gaussian=True)
-
-    def make_secret(self) -> str:
-        """Return nothing: no threshold is hidden."""
-        return "{}"
 
     def read(
         self, slices: PrivateSlices, held: SuiteReservation, progress: Progress, compare: Callable[[], None]
@@ -108,19 +97,7 @@ class WorstRun(CheckRun):
             for each, verdict in zip(self.counted.limits, worst_verdicts(self.worst, state), strict=True)
             for line in [self.counted.suite.lines[each.line]]
         ]
-        return CheckResults(
-            tuple(checks),
-            confidence=float(self.worst.confidence),
-            epsilon_reserved=None,
-            epsilon=None,
-            below="pass" if any(test.is_shown for test in self.worst.tests) else "fail",
-            rho_reserved=rho_as_float(held.reserved),
-            rho=rho_as_float(held.spent),
-            run_id=cast(str, self.charge.run_id),
-            now=self.now,
-            guarantee=f"what is shown is rho-zCDP with rho = {format_rho(held.spent)} for adding or removing "
-            f"{self.counted.protects} (zero-concentrated differential privacy), for any unknown number of rows",
-        ).to_json()
+        return self._results(checks, held, self.worst, in_rho=True)
 
 
 def worst_words(run: WorstRun) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +14,6 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb import stopping as steps
 from dpdb.diagnosis import (
     Diagnosis,
     DiagnosisAsk,
@@ -129,21 +127,6 @@ def test_one_debit_and_the_recorded_answer_of_the_run(folder: Path) -> None:
         diagnose("t.ledger", epsilon=4.5)
     assert spent() == 1
     assert diagnose("t.ledger").run_id.startswith("diagnose-")
-
-
-@pytest.fixture
-def killed_at() -> Iterator[list[str]]:
-    """The steps at which the process ends, one after another."""
-    at: list[str] = []
-
-    def watch(step: str) -> None:
-        if at and step == at[0]:
-            at.pop(0)
-            raise KeyboardInterrupt
-
-    steps.watchers.append(watch)
-    yield at
-    steps.watchers.remove(watch)
 
 
 @pytest.mark.heavy(family="spending")

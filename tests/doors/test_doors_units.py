@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from killed import killed_at
 
 from dpdb.doors.cli.main import main
 from dpdb.jobs import read_results
@@ -82,24 +83,12 @@ def test_commands_say_what_checks_cost_in_the_ledgers_unit(notion: str, capsys: 
 
 
 def test_a_suite_that_is_not_finished_is_listed_in_the_ledgers_unit(
-    notion: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    notion: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if notion == "gdp":
         return
-
-    class Killed(BaseException):
-        pass
-
-    from dpdb.ledger import suite_runs
-
-    def reached(step: str) -> None:
-        if step == "level recorded":
-            raise Killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr(suite_runs, "reached", reached)
-        with pytest.raises(Killed):
-            main(["check", "t.parquet", "s.txt", "--ledger", "t.ledger", "--run-id", "one"])
+    with killed_at("level recorded"):
+        main(["check", "t.parquet", "s.txt", "--ledger", "t.ledger", "--run-id", "one"])
     capsys.readouterr()
     assert main(["budget", "suites", "t.ledger"]) == 0
     assert f": {UNITS[notion]} {MOST[notion]} reserved, " in capsys.readouterr().out

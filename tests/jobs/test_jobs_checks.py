@@ -15,6 +15,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from killed import killed_at
 
 import dpdb
 from dpdb.doors.cli import main
@@ -22,7 +23,6 @@ from dpdb.doors.jobs import Outcome, read_results
 from dpdb.doors.jobs.outcome import Alert, exit_code_of, status_of
 from dpdb.ledger import Ledger
 from dpdb.sources import open_source
-from dpdb.stopping import watchers
 from dpdb.suites import CheckResult, CheckResults
 
 SUITE = """zips: zip -> city  warn above 0, fail above 50 rows
@@ -284,21 +284,8 @@ def test_check_is_dry_run_now(job: Path, capsys: pytest.CaptureFixture[str], mon
 @pytest.mark.heavy
 @pytest.mark.parametrize("step", ["secret written", "level recorded", "end written", "ended", "published"])
 def test_a_run_that_ended_at_any_step_is_finished_under_its_run_id(step: str, job: Path) -> None:
-    class Killed(BaseException):
-        pass
-
-    def kill(now: str) -> None:
-        passed.extend([now] if now == "published" else [])
-        if now == step and (step != "published" or len(passed) == 2):
-            raise Killed
-
-    passed: list[str] = []
-    watchers.append(kill)
-    try:
-        with pytest.raises(Killed):
-            run(job)
-    finally:
-        watchers.remove(kill)
+    with killed_at(step, 1 if step == "published" else 0):
+        run(job)
     assert run(job) == 1
     assert len(read_results(job.parent / "results.duckdb").verdicts) == 4
     assert spent(job) < 1000.5

@@ -7,13 +7,14 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from killed import killed_at
 from stub_noise import StubNoise
 
 import dpdb
@@ -101,25 +102,6 @@ def test_a_run_is_debited_once_and_answered_again() -> None:
     assert spent() == 2
 
 
-class Killed(BaseException):
-    pass
-
-
-@pytest.fixture
-def killed_at() -> Iterator[list[str]]:
-    """Names of steps at which the process dies, each once; nothing behind it runs."""
-    wanted: list[str] = []
-
-    def watch(step: str) -> None:
-        if wanted and wanted[0] == step:
-            raise Killed(wanted.pop(0))
-
-    steps.watchers.append(watch)
-    yield wanted
-    steps.watchers.remove(watch)
-    assert not wanted
-
-
 def every_step(run: Callable[[], object]) -> list[str]:
     found: list[str] = []
     steps.watchers.append(found.append)
@@ -132,13 +114,12 @@ def every_step(run: Callable[[], object]) -> list[str]:
 
 @pytest.mark.heavy(family="spending")
 @pytest.mark.usefixtures("folder")
-def test_a_killed_run_keeps_its_debit_and_is_finished(killed_at: list[str]) -> None:
+def test_a_killed_run_keeps_its_debit_and_is_finished() -> None:
     """At every step of the ledger: afterwards there is one debit and one answer of the run."""
     found = every_step(lambda: discovered(run_id="first"))
     assert len(found) >= 4
     for number, step in enumerate(found):
-        killed_at[:] = [step]
-        with pytest.raises(Killed):
+        with killed_at(step):
             discovered(run_id=f"run {number}", epsilon="0.25")
         answer = discovered(run_id=f"run {number}", epsilon="0.25")
         assert discovered(run_id=f"run {number}", epsilon="0.25") == answer, step

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from killed import killed_at
 from stub_noise import StubNoise
 
 import dpdb
@@ -225,23 +226,12 @@ def test_a_suite_without_checks_on_single_rows_has_no_numbers() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_killed_purchase_goes_on_with_what_it_was_opened_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_purchase_goes_on_with_what_it_was_was_opened_for() -> None:
     """A run of the suite in between leaves other checks open: the purchase is of those of its opening."""
     alarm = checked(run_id="monday")
 
-    class Killed(BaseException):
-        pass
-
-    from dpdb.ledger import suite_runs
-
-    def reached(name: str) -> None:
-        if name == "level drawn":
-            raise Killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr(suite_runs, "reached", reached)
-        with pytest.raises(Killed):
-            checked(run_id="buy", numbers=0.5)
+    with killed_at("level drawn"):
+        checked(run_id="buy", numbers=0.5)
     with Ledger.open("t.ledger") as ledger:
         for name, _ in suite_of().failed:
             ledger.rearm("nightly", name)

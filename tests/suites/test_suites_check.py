@@ -4,60 +4,32 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from inside import file_of
+from killed import killed_at
+from plain_suite import PLAIN_CHECKS, ROWS, write_plain
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb import stopping as steps
 from dpdb.doors.cli.main import main
 from dpdb.errors import BudgetExceededError, LedgerError, ParameterError
 from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise
 from dpdb.suites import CheckResult, CheckResults, how_many, limit_words, load_suite
 
-ROWS = 4_000
-SUITE = """\
-plain: zip -> city  warn above 0, fail above 20 rows
-clean: UNIQUE(id)  fail above 300 rows
-share: not(t1.age < 0)  fail above 1%
-known: not(t1.age > 90)  fail above 10% of non-null
-many: row_count  fail below 100
-few: row_count WHERE city = 'none'  fail below 300
-twice: UNIQUE(pair)  fail above 300 duplicate values
-"""
-
-
-def table() -> pa.Table:
-    row = range(ROWS)
-    return pa.table(
-        {
-            "id": list(row),
-            "zip": [k // 4 for k in row],
-            "city": ["other" if k % 8 == 0 else f"c{k // 4}" for k in row],  # 500 rows to delete
-            "age": [-1 if k < 400 else None if k < 800 else k % 90 for k in row],  # 400 of 4,000; none above 90
-            "pair": [k // 2 if k < 1_200 else k for k in row],  # 600 values twice
-        }
-    )
-
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    pq.write_table(table(), "t.parquet")
-    Path("suite.txt").write_text(SUITE)
-    Ledger.create("t.ledger", 5).close()
+    write_plain(PLAIN_CHECKS, {"t.ledger": (5, "pure")})
     return tmp_path
 
 
 def rules() -> list[dpdb.DenialConstraint]:
-    return [line.rule for line in load_suite(SUITE).lines if line.rule is not None]
+    return [line.rule for line in load_suite(PLAIN_CHECKS).lines if line.rule is not None]
 
 
 def checked(ledger: str | None = None, **options: object) -> CheckResults:
@@ -129,36 +101,12 @@ def test_a_run_is_answered_again_and_its_secret_is_gone() -> None:
         checked("t.ledger", epsilon=2, run_id="monday")
 
 
-class Killed(BaseException):
-    pass
-
-
-@pytest.fixture
-def killed_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Names of steps at which the process dies, each once; nothing behind it runs."""
-    wanted: list[str] = []
-
-    def reached(name: str) -> None:
-        if wanted and wanted[0] == name:
-            wanted.pop(0)
-            raise Killed
-
-    from dpdb.ledger import debit, suite_runs as runs
-
-    for module in (steps, debit, runs):
-        if hasattr(module, "reached"):
-            monkeypatch.setattr(module, "reached", reached)
-    yield wanted
-    assert not wanted
-
-
 @pytest.mark.heavy
 @pytest.mark.parametrize("step", ["level recorded", "level written", "level drawn", "ending"])
 @pytest.mark.usefixtures("folder")
-def test_a_killed_run_is_finished_by_its_run_id(step: str, killed_at: list[str]) -> None:
-    killed_at[:] = [step, step]
+def test_a_killed_run_is_finished_by_its_run_id(step: str) -> None:
     for _ in range(2):
-        with pytest.raises(Killed):
+        with killed_at(step):
             checked("t.ledger", epsilon=1, run_id="monday")
     with Ledger.open("t.ledger") as ledger:
         [suite] = ledger.suites()

@@ -13,12 +13,13 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from killed import killed_at
 from test_suites_volume import SURE, WAYS
 
 import dpdb
 from dpdb.doors.cli.main import main
 from dpdb.errors import ConstraintSyntaxError, DpdbError, ParameterError, RunIdError, UnknownColumnError
-from dpdb.ledger import Ledger, suite_runs as runs
+from dpdb.ledger import Ledger
 from dpdb.suites import CheckResults, Session, TableSet, load_suite, prepare_check
 from dpdb.suites.suite import moment_of
 
@@ -158,30 +159,14 @@ def check(**options: object) -> CheckResults:
         return session.check(SUITE, **options)  # type: ignore[arg-type]
 
 
-class Killed(BaseException):
-    pass
-
-
-def killed(monkeypatch: pytest.MonkeyPatch, step: str, **options: object) -> None:
-    def reached(name: str) -> None:
-        if name == step:
-            raise Killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr(runs, "reached", reached)
-        with pytest.raises(Killed):
-            check(**options)
-
-
 @pytest.mark.parametrize("keep", [None, "daily"])
 @pytest.mark.parametrize("way", [{}, {"sizes": True}])
-def test_a_run_goes_on_at_its_moment(
-    place: Path, monkeypatch: pytest.MonkeyPatch, keep: str | None, way: dict[str, object]
-) -> None:
+def test_a_run_goes_on_at_its_moment(place: Path, keep: str | None, way: dict[str, object]) -> None:
     if keep and way:
         pytest.skip("a kept suite has levels alone")
     options = {"keep": keep, "run_id": "monday", **way}
-    killed(monkeypatch, "level recorded", now=NOW, **options)
+    with killed_at("level recorded"):
+        check(now=NOW, **options)
     with pytest.raises(ParameterError, match=rf"run 'monday' is of {SAID}"):
         check(now="2026-12-28T00:00:00Z", **options)
     found = check(**options)  # the clock says another time

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from killed import killed_at
 from stub_noise import StubNoise
 
 import dpdb
@@ -15,7 +16,7 @@ from dpdb.doors.cli.main import main
 from dpdb.doors.cli.texts import checks_text
 from dpdb.engine.table import LocalTable
 from dpdb.errors import LedgerError, ParameterError
-from dpdb.ledger import Ledger, suite_runs as runs
+from dpdb.ledger import Ledger
 from dpdb.privacy import NANO
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release.statistics import PrivateSlices
@@ -78,28 +79,10 @@ def budget() -> float:
         return ledger.summary().spent
 
 
-class Killed(BaseException):
-    pass
-
-
-def killed_run(run_id: str, monkeypatch: pytest.MonkeyPatch, levels: int = 2, **options: object) -> None:
+def killed_run(run_id: str, levels: int = 2, **options: object) -> None:
     """Run a suite that dies once so many levels are recorded."""
-    with monkeypatch.context() as patched:
-        patched.setattr(runs, "reached", stop_at("level recorded", levels))
-        with pytest.raises(Killed):
-            check(run_id=run_id, **options)
-
-
-def stop_at(step: str, times: int) -> Callable[[str], None]:
-    """Return a `reached` that dies when a step is reached for so many times."""
-    counted: list[str] = []
-
-    def reached(name: str) -> None:
-        counted.extend([name] * (name == step))
-        if len(counted) == times:
-            raise Killed
-
-    return reached
+    with killed_at("level recorded", levels - 1):
+        check(run_id=run_id, **options)
 
 
 @pytest.mark.heavy(family="spending")
@@ -122,7 +105,7 @@ def test_rings_that_a_re_arm_paid_are_settled_too() -> None:
 def test_a_statistic_that_is_counted_otherwise_elsewhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without closed forms the lattice is one of halves, on which the same hidden thresholds are half as many rows."""
     kept("monday")
-    killed_run("tuesday", monkeypatch)
+    killed_run("tuesday")
     spent = budget()
     monkeypatch.setattr(LocalTable, "exact_statistic", lambda *_, **__: None)
     with pytest.raises(LedgerError, match=r"'nightly' was opened with other rules or limits, mechanism;"):
@@ -163,10 +146,8 @@ def test_rows_are_read_once_a_run_and_never_taken_from_an_earlier_one(monkeypatc
     monkeypatch.setattr(one_run, "run_level", lambda *args, **more: levels.append(args[2]) or run_level(*args, **more))
     with session() as opened:
         run = prepare_check(opened, SUITE, run_id="monday")
-        with monkeypatch.context() as patched:
-            patched.setattr(runs, "reached", stop_at("level recorded", 3))
-            with pytest.raises(Killed):
-                run_check(opened, run)
+        with killed_at("level recorded", 2):
+            run_check(opened, run)
         assert calls == one_reading
         assert found(run_check(opened, run))["plain"] == "fail"
         assert calls == 2 * one_reading
@@ -195,11 +176,11 @@ def test_rows_are_counted_once_for_all_limits(monkeypatch: pytest.MonkeyPatch) -
     assert asked["counts"][2:] == []
 
 
-def test_a_run_that_is_finished_on_other_rows_bounds_those_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_is_finished_on_other_rows_bounds_those_alone() -> None:
     """Quiet at 21 levels with no row to delete, where 200 would have rung; then a ring with those 200."""
     write_table(dirty=0)
     kept("monday")
-    killed_run("tuesday", monkeypatch, levels=21, keep="nightly")
+    killed_run("tuesday", levels=21, keep="nightly")
     write_table()
     finished = kept("tuesday")
     plain = finished[0]
@@ -211,9 +192,9 @@ def test_a_run_that_is_finished_on_other_rows_bounds_those_alone(monkeypatch: py
 
 
 @pytest.mark.heavy(family="long")
-def test_a_check_re_armed_while_its_run_is_held_is_tested_by_the_rest_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_re_armed_while_its_run_is_held_is_tested_by_the_rest_of_it() -> None:
     made = plan(keep="nightly")
-    killed_run("monday", monkeypatch, levels=22, keep="nightly")
+    killed_run("monday", levels=22, keep="nightly")
     with Ledger.open("t.ledger") as ledger:
         ledger.rearm("nightly", "plain", 3 * 10**8)
     finished = kept("monday")
@@ -259,7 +240,7 @@ SLICED = "even: not(t1.id % 2 = 0)\nlow: not(t1.id < 100)\n"
 
 
 @pytest.mark.heavy(family="long")
-def test_a_check_fails_in_two_slices_at_different_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_fails_in_two_slices_at_different_levels() -> None:
     """200 even rows in one slice; of the 100 low ones 50 in each, so that the second check fails in both at a level."""
     results = check(SLICED, run_id="whole", **BY)
     assert found(results) == {"even c0": "fail", "low c0": "fail", "even c1": "pass", "low c1": "fail"}
@@ -269,7 +250,7 @@ def test_a_check_fails_in_two_slices_at_different_levels(monkeypatch: pytest.Mon
     for levels in recorded(2):
         rings |= {key: one.level for key, one in enumerate(levels) if one.rings}
     assert len(set(rings.values())) == 2
-    killed_run("killed", monkeypatch, levels=rings[0], suite=uneven, **BY)
+    killed_run("killed", levels=rings[0], suite=uneven, **BY)
     again = check(uneven, run_id="killed", **BY)
     assert [(one.verdict, one.level) for one in again] == [(one.verdict, one.level) for one in results]
     with Ledger.open("t.ledger") as ledger:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from killed import killed_at
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb import stopping as steps
 from dpdb.doors.cli.main import main
 from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise
@@ -155,37 +154,12 @@ def test_units_count_over_all_slices(by: str | None) -> None:
     assert counted.most <= 3 * counted.checks
 
 
-class Killed(BaseException):
-    pass
-
-
-@pytest.fixture
-def killed_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, int]]]:
-    """Steps, with how often each is passed before the process dies there."""
-    wanted: list[tuple[str, int]] = []
-
-    def reached(name: str) -> None:
-        if wanted and wanted[0][0] == name:
-            step, left = wanted.pop(0)
-            if left == 0:
-                raise Killed
-            wanted.insert(0, (step, left - 1))
-
-    from dpdb.ledger import debit, suite_runs as runs
-
-    for module in (steps, debit, runs):
-        if hasattr(module, "reached"):
-            monkeypatch.setattr(module, "reached", reached)
-    yield wanted
-    assert not wanted
-
-
+@pytest.mark.heavy
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("step", ["level drawn", "level written", "level recorded", "ending"])
-def test_a_run_that_is_killed_at_its_numbers_is_finished(step: str, killed_at: list[tuple[str, int]]) -> None:
+def test_a_run_that_is_killed_at_its_numbers_is_finished(step: str) -> None:
     """Numbers without a record are drawn again, recorded ones are shown; the debit is paid once."""
-    killed_at.append((step, 0 if step == "ending" else 23))
-    with pytest.raises(Killed):
+    with killed_at(step, 0 if step == "ending" else 23):
         checked("t.ledger", epsilon=0.5, run_id="monday")
 
     def numbers() -> list[str]:
@@ -311,11 +285,10 @@ def slice_of(key: str, single: int, pairs: int, rows: int = 400) -> pa.Table:
     return pa.table(found)
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("record", [23, 24, 25, 30])
-def test_a_slice_goes_on_after_a_kill_before_or_after_the_numbers_of_another(
-    record: int, killed_at: list[tuple[str, int]]
-) -> None:
+def test_a_slice_goes_on_after_a_kill_before_or_after_the_numbers_of_another(record: int) -> None:
     """A gets numbers, B goes on without; after a kill the same rows are read, and every verdict is as without one."""
 
     def run(name: str) -> CheckResults:
@@ -327,8 +300,7 @@ def test_a_slice_goes_on_after_a_kill_before_or_after_the_numbers_of_another(
     pq.write_table(pa.concat_tables([slice_of("A", close, 0), slice_of("B", 0, close)]), "t.parquet")
     with replaced_noise(StubNoise()):
         whole = run("whole")
-        killed_at.append(("level recorded", record - 1))
-        with pytest.raises(Killed):
+        with killed_at("level recorded", record - 1):
             run("killed")
         again = run("killed")
 
@@ -339,11 +311,10 @@ def test_a_slice_goes_on_after_a_kill_before_or_after_the_numbers_of_another(
     assert again.epsilon == whole.epsilon == 1
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("record", [22, 23, 24, 30])
-def test_rows_that_were_added_after_a_kill_are_bounded_by_what_was_read_with_them(
-    record: int, killed_at: list[tuple[str, int]]
-) -> None:
+def test_rows_that_were_added_after_a_kill_are_bounded_by_what_was_read_with_them(record: int) -> None:
     """In an append-only ledger a run may be finished on more rows: a quiet level of fewer rows bounds none of these.
 
     With noise that is none, bounds are certain: each is of the rows that its check was last read with.
@@ -359,8 +330,7 @@ def test_rows_that_were_added_after_a_kill_are_bounded_by_what_was_read_with_the
     both = pa.concat_tables([slice_of("A", close, 0), slice_of("B", 0, close)])
     pq.write_table(both, "t.parquet")
     with replaced_noise(StubNoise()):
-        killed_at.append(("level recorded", record - 1))
-        with pytest.raises(Killed):
+        with killed_at("level recorded", record - 1):
             run("grows.ledger")
         pq.write_table(pa.concat_tables([both, slice_of("A", 3_000, 0, 4_000)]), "t.parquet")
         again = run("grows.ledger")

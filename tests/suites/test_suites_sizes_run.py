@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from killed import killed_at
+from plain_suite import ROWS, table, write_plain
 
 import dpdb
-from dpdb import stopping as steps
 from dpdb.doors.cli.main import main
 from dpdb.errors import BudgetExceededError, LedgerError, ParameterError
 from dpdb.ledger import Ledger
@@ -19,7 +19,6 @@ from dpdb.suites import CheckResults, SizesRun, TableSet, load_suite
 from dpdb.suites.numbers import recorded_numbers
 from dpdb.suites.prepare import prepare_check
 
-ROWS = 4_000
 SUITE = """\
 plain: zip -> city  warn above 0, fail above 20 rows
 clean: UNIQUE(id)  fail above 300 rows
@@ -33,19 +32,6 @@ order: not(t1.age > t2.age & t1.id < t2.id & t1.pair > t2.pair)  fail above 300 
 """
 
 
-def table() -> pa.Table:
-    row = range(ROWS)
-    return pa.table(
-        {
-            "id": list(row),
-            "zip": [k // 4 for k in row],
-            "city": ["other" if k % 8 == 0 else f"c{k // 4}" for k in row],  # 500 rows to delete
-            "age": [-1 if k < 400 else None if k < 800 else k % 90 for k in row],  # 400 of 4,000; none above 90
-            "pair": [k // 2 if k < 1_200 else k for k in row],  # 600 values twice
-        }
-    )
-
-
 OLD = sum(k % 90 > 80 for k in range(800, ROWS))
 TRUTH = {
     "plain": 500, "clean": 0, "share": 400 - 40, "known": -360, "old": OLD, "many": ROWS, "few": 0, "twice": 600,
@@ -57,10 +43,7 @@ FAILED = {"plain", "share", "old", "few", "twice"}
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    pq.write_table(table(), "t.parquet")
-    Path("suite.txt").write_text(SUITE)
-    for name, notion in (("p", "pure"), ("z", "zcdp"), ("g", "gdp")):
-        Ledger.create(f"{name}.ledger", 20, notion=notion).close()
+    write_plain(SUITE, {"p.ledger": (20, "pure"), "z.ledger": (20, "zcdp"), "g.ledger": (20, "gdp")})
     return tmp_path
 
 
@@ -145,35 +128,13 @@ def test_slices_have_numbers_of_their_own_at_the_whole_amount() -> None:
             assert abs(each.number - 180) < 120
 
 
-class Killed(BaseException):
-    pass
-
-
-@pytest.fixture
-def killed_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    wanted: list[str] = []
-
-    def reached(name: str) -> None:
-        if name in wanted:
-            wanted.remove(name)
-            raise Killed
-
-    from dpdb.ledger import debit, suite_runs as runs
-
-    for module in (steps, debit, runs):
-        if hasattr(module, "reached"):
-            monkeypatch.setattr(module, "reached", reached)
-    yield wanted
-    assert not wanted
-
-
+@pytest.mark.heavy
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("ledger", ["p.ledger", "z.ledger"])
 @pytest.mark.parametrize("step", ["level drawn", "level written", "level recorded", "ending"])
-def test_a_run_that_is_killed_is_finished(step: str, ledger: str, killed_at: list[str]) -> None:
+def test_a_run_that_is_killed_is_finished(step: str, ledger: str) -> None:
     """Numbers without a record are drawn again and were never shown; recorded ones are shown; one debit."""
-    killed_at.append(step)
-    with pytest.raises(Killed):
+    with killed_at(step):
         checked(ledger, run_id="monday")
 
     def record() -> list[str]:
@@ -244,6 +205,7 @@ def test_numbers_of_units_are_charged_for_every_row(max_rows: int, sizes: bool) 
         assert charged[0] == 0.5
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("folder")
 def test_numbers_of_units_by_key_are_one_draw_for_every_row() -> None:
     """The vector of a unit over all slices: l1 is k, and what a run of one key costs, another key's adds to."""
@@ -261,6 +223,7 @@ def test_numbers_of_units_by_key_are_one_draw_for_every_row() -> None:
             assert ledger.summary().spent == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_the_sensitivity_of_units_over_slices_through_the_real_scan() -> None:
     """Persons of up to two rows in two slices: with one person more, all numbers of both slices change by k + 2."""
     from itertools import combinations_with_replacement

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from killed import killed_at
+from plain_suite import PLAIN_CHECKS, ROWS, write_plain
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb import stopping as steps
 from dpdb.doors.cli.main import main
 from dpdb.errors import BudgetExceededError, ParameterError
 from dpdb.ledger import Ledger
@@ -20,41 +20,15 @@ from dpdb.suites import CheckResults, load_suite
 from dpdb.suites.mechanism.worst_first import Step
 from dpdb.suites.prepare import prepare_check
 
-ROWS = 4_000
-SUITE = """\
-plain: zip -> city  warn above 0, fail above 20 rows
-clean: UNIQUE(id)  fail above 300 rows
-share: not(t1.age < 0)  fail above 1%
-known: not(t1.age > 90)  fail above 10% of non-null
-many: row_count  fail below 100
-few: row_count WHERE city = 'none'  fail below 300
-twice: UNIQUE(pair)  fail above 300 duplicate values
-order: not(t1.age > t2.age & t1.id < t2.id & t1.pair > t2.pair)  fail above 100 rows
-"""
+SUITE = f"{PLAIN_CHECKS}order: not(t1.age > t2.age & t1.id < t2.id & t1.pair > t2.pair)  fail above 100 rows\n"
 TRUTH = {"plain": 500, "clean": 0, "share": 360, "known": -360, "many": ROWS, "few": 0, "twice": 600}
 FAILED = {"plain (warn)", "plain (fail)", "share", "few", "twice"}
-
-
-def table() -> pa.Table:
-    row = range(ROWS)
-    return pa.table(
-        {
-            "id": list(row),
-            "zip": [k // 4 for k in row],
-            "city": ["other" if k % 8 == 0 else f"c{k // 4}" for k in row],  # 500 rows to delete
-            "age": [-1 if k < 400 else None if k < 800 else k % 90 for k in row],  # 400 of 4,000; none above 90
-            "pair": [k // 2 if k < 1_200 else k for k in row],  # 600 values twice
-        }
-    )
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    pq.write_table(table(), "t.parquet")
-    Path("suite.txt").write_text(SUITE)
-    Ledger.create("z.ledger", 5, notion="zcdp").close()
-    Ledger.create("g.ledger", 5, notion="gdp").close()
+    write_plain(SUITE, {"z.ledger": (5, "zcdp"), "g.ledger": (5, "gdp")})
     return tmp_path
 
 
@@ -133,36 +107,11 @@ def test_slices_come_one_after_another_and_the_dearest_is_charged() -> None:
     assert results.count("undecided") == 0
 
 
-class Killed(BaseException):
-    pass
-
-
-@pytest.fixture
-def killed_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, int]]]:
-    """Steps, with how often each is passed before the process dies there."""
-    wanted: list[tuple[str, int]] = []
-
-    def reached(name: str) -> None:
-        if wanted and wanted[0][0] == name:
-            step, left = wanted.pop(0)
-            if left == 0:
-                raise Killed
-            wanted.insert(0, (step, left - 1))
-
-    from dpdb.ledger import debit, suite_runs as runs
-
-    for module in (steps, debit, runs):
-        if hasattr(module, "reached"):
-            monkeypatch.setattr(module, "reached", reached)
-    yield wanted
-    assert not wanted
-
-
+@pytest.mark.heavy
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("step", ["level drawn", "level written", "level recorded", "ending"])
-def test_a_killed_run_goes_on_with_its_next_step(step: str, killed_at: list[tuple[str, int]]) -> None:
-    killed_at.append((step, 0 if step == "ending" else 4))
-    with pytest.raises(Killed):
+def test_a_killed_run_goes_on_with_its_next_step(step: str) -> None:
+    with killed_at(step, 0 if step == "ending" else 4):
         checked(rho=0.5, run_id="monday")
     with Ledger.open("z.ledger") as ledger:
         before = {each.level: each.answer for each in ledger.suite_levels(1)}
@@ -179,12 +128,11 @@ def grown(known: int, unknown: int) -> pa.Table:
     return pa.table({"v": pa.array([*range(known), *[None] * unknown], pa.int64())})
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("added", [0, 70, 300])
 @pytest.mark.parametrize("record", [1, 4, 9, 14, 16])
-def test_rows_that_were_added_after_a_kill_are_bounded_by_what_was_read_with_them(
-    record: int, added: int, killed_at: list[tuple[str, int]]
-) -> None:
+def test_rows_that_were_added_after_a_kill_are_bounded_by_what_was_read_with_them(record: int, added: int) -> None:
     """In an append-only ledger a step of fewer rows bounds none of more; with confidence .9999999, so by chance never.
 
     Five NULLs are there before the kill. After the last step nothing is read any more.
@@ -197,8 +145,7 @@ def test_rows_that_were_added_after_a_kill_are_bounded_by_what_was_read_with_the
         return dpdb.check("t.parquet", suite, ledger="grows.ledger", **given)
 
     pq.write_table(grown(100, 5), "t.parquet")
-    killed_at.append(("level recorded", record - 1))
-    with pytest.raises(Killed):
+    with killed_at("level recorded", record - 1):
         run()
     pq.write_table(pa.concat_tables([grown(100, 5), grown(0, added)]), "t.parquet")
     [each] = run()
