@@ -21,8 +21,10 @@ import sys
 from pathlib import Path
 from dpdb.compiled import written_to
 from dpdb.graph import load_all_kernels
+from dpdb.overlap import load_search
 with written_to(Path(sys.argv[1])):
     load_all_kernels()
+    load_search()
 """
 
 

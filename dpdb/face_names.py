@@ -144,6 +144,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.measures.true_values": "ExactValues TrueNumbers",
     },
     "dpdb.overlap": {
+        "dpdb.overlap.compact": "load_search",
         "dpdb.overlap.instance": "Bound Deadline MOST_WEIGHT Witness",
         "dpdb.overlap.online": "Added Decision OverlapIndex",
         "dpdb.overlap.report": "OverlapReport overlap_report",

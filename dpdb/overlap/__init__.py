@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
+    from dpdb.overlap.compact import load_search as load_search
     from dpdb.overlap.instance import (
         MOST_WEIGHT as MOST_WEIGHT,
         Bound as Bound,

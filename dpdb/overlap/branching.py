@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.overlap.bounds import Split, improve, scale_for
+from dpdb.overlap.compact import MOST_CELLS, CompactSearch, Side, cells, is_ready
 from dpdb.overlap.instance import Deadline, coverage
 from dpdb.overlap.reductions import Problem, maximal_columns
 
 _ROOT_STEPS = 40
 _NODE_STEPS = 24
 
-Side: TypeAlias = tuple[int, NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]
-"""One open attribute of a node: family, its rows (ascending), the atoms they cover (atom, row), its atoms."""
+_PATIENCE = 20
+"""Nodes after which a search is a long one, and machine code is worth its loading."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,7 @@ class ValueSearch:
         self.scale = scale_for(problem.total)
         self.weights = problem.weights.astype(np.float64) * self.scale
         self.hardness = 4.0 * float(self.weights.mean())  # loss of weight that makes a branch e times easier
+        self.nodes = 0
 
     def run(self, split: Split, root_bound: int) -> int:
         """Search from the root; returns an upper bound on the overlap, equal to `best` when the search finished."""
@@ -85,6 +86,9 @@ class ValueSearch:
             return node.bound
         if not node.sides:
             return self._reach(node)
+        self.nodes += 1
+        if self.nodes > _PATIENCE and cells(node.sides) <= MOST_CELLS and is_ready(self.deadline):
+            return self._bound_compactly(node)
         constant = self.problem.constant
         target = float((self.best + 1 - constant) * self.scale)
         place = self._places(node.rows)
@@ -108,6 +112,26 @@ class ValueSearch:
         ]
         filtered = _Node(node.rows, sides, split.shares, node.fixed, bound)
         return self._children(filtered, split.value, masses)
+
+    def _bound_compactly(self, node: _Node) -> int:
+        """The same by machine code, all of what is below the node at once."""
+        constant, place = self.problem.constant, self._places(node.rows)
+        sides = [(family, place[users], member, atoms) for family, users, member, atoms in node.sides]
+        below = CompactSearch(
+            self.weights[node.rows].astype(np.int64),
+            sides,
+            node.shares,
+            families=len(self.problem.families),
+            scale=self.scale,
+            deadline=self.deadline,
+            best=self.best - constant,
+            enough=None if self.enough is None else self.enough - constant,
+        )
+        upper = constant + below.run(node.rows, node.bound - constant)
+        if below.settled is not None:
+            self.best = constant + below.best
+            self.choice = node.fixed | {k: atom for k, atom in enumerate(below.settled.tolist()) if atom >= 0}
+        return upper
 
     def _reach(self, node: _Node) -> int:
         """The value of the only point of a node."""

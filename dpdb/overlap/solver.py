@@ -31,6 +31,9 @@ from dpdb.predicates import Box, Region, meet
 MOST_GRAPH_ROWS = 8000
 """Largest number of rows for which a query graph is built."""
 
+_AT_ONCE = 0.5
+"""Seconds in which branching over queries settles a dense set, or hardly ever does."""
+
 DENSE = 0.25
 """Share of overlapping pairs from which branching over values comes before branching over queries."""
 
@@ -147,7 +150,8 @@ def _search(state: _State, graph: NDArray[np.bool_], split: Split) -> None:
         return
     dense = np.count_nonzero(graph) >= DENSE * problem.size**2 and len(problem.families) <= MOST_DENSE_ATTRIBUTES
     # Also of a dense graph many are settled at once by queries, and the others lose a little time.
-    queries = QuerySearch(problem, graph, state.lower, state.deadline.share(0.04) if dense else state.deadline)
+    end = Deadline(min(_AT_ONCE, 0.04 * state.deadline.left)) if dense else state.deadline
+    queries = QuerySearch(problem, graph, state.lower, end)
     state.upper = min(state.upper, queries.run(state.upper))
     if queries.rows:
         state.lower, state.choice = queries.best, shared_point(problem, queries.rows)

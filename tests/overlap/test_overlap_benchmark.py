@@ -14,7 +14,7 @@ sys.path.append(str(Path(__file__).parents[2] / "examples" / "parallel_compositi
 from box_workload import box_workload
 from workloads import attribute_sizes, census_workload, uniform_workload
 
-from dpdb.overlap import OverlapIndex, maximum_overlap
+from dpdb.overlap import OverlapIndex, branching, load_search, maximum_overlap
 
 pytestmark = pytest.mark.benchmark
 
@@ -43,6 +43,21 @@ def test_a_hundred_uniform_queries_are_below_the_colouring(sizes: list[int], see
     print(f"\nuniform 100 seed {seed}: {bound.lower}..{bound.upper} in {seconds:.2f} s, colouring {colours}")
     assert bound.upper < colours
     assert seconds < 11
+
+
+@pytest.mark.parametrize(("queries", "attributes", "gain"), [(80, 11, 2), (100, 11, 4), (200, 6, 2)])
+def test_machine_code_beside_numpy(queries: int, attributes: int, gain: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processor seconds of one run until both bounds meet."""
+    load_search()
+    workload, seconds = uniform_workload(queries, [100] * attributes, 0), []
+    for patience in (branching._PATIENCE, 10**9):
+        monkeypatch.setattr(branching, "_PATIENCE", patience)
+        start = time.process_time()
+        bound = maximum_overlap(workload, deadline=600)
+        seconds.append(time.process_time() - start)
+        assert bound.optimal
+    print(f"\nuniform {queries} over {attributes}: {bound.lower} in {seconds[0]:.1f} CPU s, numpy {seconds[1]:.1f}")
+    assert seconds[0] * gain < seconds[1]
 
 
 @pytest.mark.parametrize("seed", range(10))

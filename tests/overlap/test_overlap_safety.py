@@ -15,11 +15,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 import reference
 from text_reader import parse_where
 
-from dpdb.overlap import OverlapIndex, online, solver
+from dpdb.overlap import OverlapIndex, branching, online, solver
 from dpdb.overlap.axis import encode
-from dpdb.overlap.bounds import colouring_bound, dual_bound
+from dpdb.overlap.bounds import colouring_bound, dual_bound, value_of
 from dpdb.overlap.branching import CliqueSearch, QuerySearch, ValueSearch, overlap_graph
-from dpdb.overlap.instance import Deadline
+from dpdb.overlap.instance import Attribute, Deadline, Instance
 from dpdb.overlap.reductions import reduce
 from dpdb.overlap.solver import maximum_overlap
 from dpdb.predicates import Region, ValueSet
@@ -56,6 +56,7 @@ def check_numeric_instance(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     instance = reference.random_instance(seed)
     truth = reference.brute_force_instance(instance)
     problem = reduce(instance)
+    monkeypatch.setattr(branching, "_PATIENCE", rng.choice((0, 1, 1000)))
     assert dual_bound(problem, Deadline(1), rng.randint(1, 20))[0] >= truth
     if problem.families:
         seconds = rng.choice(DEADLINES)
@@ -73,9 +74,13 @@ def check_numeric_instance(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not bound.optimal or bound.lower == truth, seed
 
 
+@pytest.mark.parametrize("patience", [0, 1000])
 @pytest.mark.parametrize("block", range(3))
-def test_a_search_that_begins_just_below_the_overlap_finds_it(block: int) -> None:
+def test_a_search_that_begins_just_below_the_overlap_finds_it(
+    block: int, patience: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Next to nothing may be lost then: what is dropped as hopeless is the lighter side."""
+    monkeypatch.setattr(branching, "_PATIENCE", patience)
     for seed in range(block * 20, block * 20 + 20):
         instance = reference.random_instance(seed)
         truth = reference.brute_force_instance(instance)
@@ -103,8 +108,12 @@ class After(Deadline):
         return self.looks < 0
 
 
+@pytest.mark.parametrize("patience", [0, 1000])
 @pytest.mark.parametrize("looks", [*range(12), 20, 40])
-def test_a_search_that_is_interrupted_at_any_look_keeps_a_bound(looks: int) -> None:
+def test_a_search_that_is_interrupted_at_any_look_keeps_a_bound(
+    looks: int, patience: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(branching, "_PATIENCE", patience)
     for seed in range(15):
         instance = reference.random_instance(seed)
         truth = reference.brute_force_instance(instance)
@@ -119,6 +128,29 @@ def test_a_search_that_is_interrupted_at_any_look_keeps_a_bound(looks: int) -> N
         assert queries.run(problem.total) >= truth >= queries.best, seed
         cliques = CliqueSearch(problem, graph, After(looks), joint=True)
         assert problem.constant + cliques.run() >= truth >= problem.constant + cliques.best, seed
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_machine_code_finds_the_overlap_of_many_predicates(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a hundred rows an atom is two words of bits; every point of the domain is visited apart."""
+    rng = np.random.default_rng(seed)
+    tables = [rng.random((100, atoms)) < share for atoms, share in ((30, 0.3), (25, 0.5), (20, 0.4))]
+    weights = rng.integers(1, 1000 if seed % 2 else 2, 100)
+    codes = np.arange(100, dtype=np.int32)
+    free = [np.where(rng.random(100) < 0.2, -1, codes).astype(np.int32) for _ in tables]
+    covers = [np.where(own[:, None] < 0, True, table) for own, table in zip(free, tables, strict=True)]
+    truth = int(np.einsum("i,ia,ib,ic->abc", weights, *(each.astype(np.int64) for each in covers)).max())
+    attributes = tuple(Attribute(f"a{k}", free[k], table, str) for k, table in enumerate(tables))
+    problem = reduce(Instance(weights, np.arange(100), 100, attributes))
+    monkeypatch.setattr(branching, "_PATIENCE", 0)
+    ceiling, split = dual_bound(problem, Deadline(60), 3)
+    for below in (0, truth - 1, truth):
+        values = ValueSearch(problem, below, {}, Deadline(60))
+        assert values.run(split, ceiling) == truth == values.best
+        assert below == truth or value_of(problem, values.choice) == truth
+    decided = ValueSearch(problem, 0, {}, Deadline(60), enough=truth // 2)
+    assert decided.run(split, ceiling) >= truth >= decided.best >= truth // 2
+    assert value_of(problem, decided.choice) == decided.best
 
 
 def of_parts(seed: int) -> tuple[list[Region], list[int], int]:

@@ -24,17 +24,20 @@ def run(options: argparse.Namespace) -> int:
     from dpdb.compiled import NotCompiledError, compiled_so_far, nothing_compiled
     from dpdb.errors import EngineError
     from dpdb.graph import load_all_kernels
+    from dpdb.overlap import load_search
 
     if options.check:
         try:
             with nothing_compiled():
                 load_all_kernels()
+                load_search()
         except NotCompiledError as missing:
             show(f"{missing}: `dpdb warm` compiles what is missing")
             return _NOT_COMPILED
         show(f"all {compiled_so_far.found} kernels are compiled")
         return 0
     load_all_kernels()
+    load_search()
     done = compiled_so_far
     if done.why_not_kept is not None:
         raise EngineError(
