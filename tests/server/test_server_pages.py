@@ -44,15 +44,17 @@ def test_pages_are_constant_and_name_nothing(server: Server) -> None:
 def test_an_analyst_sees_the_cost_then_asks(server: Server, site: Site, browser: Browser) -> None:
     before = site.spent()
     sign_in(browser, f"{server.url}/", site.tokens["ann"])
-    browser.wait("!document.getElementById('run').disabled")
-    assert "Costs at most epsilon 0.1 by 1 release." in browser.run(TEXT)
-    assert site.spent() == before
+    browser.wait("document.getElementById('cost').textContent.startsWith('Name the epsilon')")
+    assert browser.run("return document.getElementById('run').disabled;") is True
+    assert browser.run("return document.getElementById('f-cost').value;") == ""  # nobody has named a cost
     statement = json.dumps(COUNT)
     browser.run(
         f"const box = document.getElementById('statement'); box.value = {statement};"
         "box.dispatchEvent(new Event('input'));"
     )
-    browser.wait("document.getElementById('cost').textContent.includes('0.25')")
+    browser.wait("document.getElementById('cost').textContent.startsWith('Costs at most epsilon 0.25 by 1 release.')")
+    assert browser.run("return document.getElementById('run').textContent;") == "Run for epsilon 0.25"
+    assert site.spent() == before
     browser.run("document.getElementById('run').click();")
     browser.wait("document.querySelector('#result svg.interval')")
     browser.wait("document.querySelectorAll('#history tbody tr').length > 0")

@@ -65,6 +65,7 @@ class Desk:
         limits = configuration.limits
         self.configuration = configuration
         self.closing = False
+        self.postgres: int | None = None  # the port of that protocol, once clients are answered there
         self.trouble: str | None = None  # why clients cannot rely on the server, as its certificate, for its owner
         self._opened = ExitStack()
         with self._opened as opened:
@@ -275,9 +276,9 @@ class Desk:
         return await self._standing.seen(asker.analyst.name, what, lambda: self._told(read))
 
     async def schema(self, asker: Asker) -> dict[str, Any]:
-        """Return what is public: tables with columns, rules and suites, tables to read by name, and words of SQL."""
+        """Return what is public; see `schema_of`."""
         tables, public = self.tables.values(), self.configuration.public
-        return await self.workers.run(asker.analyst.name, views.schema_of, tables, public)
+        return await self.workers.run(asker.analyst.name, views.schema_of, tables, public, self.postgres)
 
     async def board(self, asker: Asker) -> dict[str, Any]:
         """Return what an owner sees: of every table what is left, who has spent what, and its suites."""

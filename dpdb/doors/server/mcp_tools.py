@@ -141,7 +141,9 @@ class Tools:
 
     async def _schema(self, asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
         del fields
-        return {name: found for name, found in (await self._desk.schema(asker)).items() if name != "words"}
+        return {
+            name: found for name, found in (await self._desk.schema(asker)).items() if name not in ("words", "postgres")
+        }
 
     async def _account(self, asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
         del fields

@@ -15,8 +15,10 @@ from dpdb.doors.server.tables import OpenTable
 from dpdb.doors.sql import statement_words
 from dpdb.errors import OWNER_LOG, DpdbError, LedgerError, ParameterError
 from dpdb.ledger import Ledger, LedgerEntry, RecordedSuite
+from dpdb.measures import all_measures
 from dpdb.names import nearest_words
 from dpdb.privacy import PURE, Notion
+from dpdb.release import OPTIONS
 from dpdb.suites import CheckResult, refuse_small_epsilon, spoken
 
 _MOST_HISTORY = 1_000
@@ -63,8 +65,12 @@ def _words(entry: LedgerEntry) -> list[dict[str, str]] | None:
     return spoken(CheckResult(**check) for check in entry.answer)
 
 
-def schema_of(tables: Iterable[OpenTable], public: Iterable[str]) -> dict[str, Any]:
-    """Return tables with columns, rules and suites, the tables that may be read by name, and words of statements."""
+def schema_of(tables: Iterable[OpenTable], public: Iterable[str], postgres: int | None) -> dict[str, Any]:
+    """Return what is public.
+
+    That is: tables with columns, rules and suites, the tables that may be read by name, measures, words of statements,
+    and the port at which clients of PostgreSQL are answered.
+    """
     shown = [
         {
             "name": table.name,
@@ -74,7 +80,16 @@ def schema_of(tables: Iterable[OpenTable], public: Iterable[str]) -> dict[str, A
         }
         for table in tables
     ]
-    return {"tables": shown, "public": list(public), "words": statement_words()}
+    first = OPTIONS["measure"].default
+    measures = sorted(all_measures(), key=lambda one: one.name != first)
+    headings = [(one.name, one.words.heading) for one in measures] + [("count", "Rows")]
+    return {
+        "tables": shown,
+        "public": list(public),
+        "measures": [{"name": name, "words": heading} for name, heading in headings],
+        "postgres": postgres,
+        "words": statement_words(),
+    }
 
 
 _LAST_DEBITS = 50

@@ -376,7 +376,7 @@ ROUTES = (
              "The same receipts with the salts of their answers, by which the asker finds his answers in them.",
              answer_of("receipts", receipts=MANY), parameters=("run", "release", "If-Receipt")),
     ApiRoute("GET", "/v1/schema", lambda call: call.desk.schema(call.asker), "Say what is public.",
-             answer_of("tables public words")),
+             answer_of("tables public measures postgres words")),
     ApiRoute("GET", "/v1/board", lambda call: call.desk.board(call.asker), "For owners: who has spent what.",
              answer_of("tables")),
     ApiRoute("GET", "/v1/board/report", _report, "For owners: the report on a table's jobs.",
@@ -398,6 +398,7 @@ _ASSETS = Path(__file__).parent / "assets"
 
 PAGES: Mapping[str, str] = {"/": "analyst", "/owner": "owner"}
 """The page of every path; strangers get them, too, as a browser has no token when it opens a page."""
+_SCRIPTS = {"analyst": ("common", "form", "analyst"), "owner": ("common", "owner")}
 
 
 @dataclass(frozen=True)
@@ -411,7 +412,7 @@ class Page:
 def load_page(name: str) -> Page:
     """Read a page and put its style and its script in."""
     style = _text("style.css")
-    script = _text("common.js") + _text(f"{name}.js")
+    script = "".join(_text(f"{part}.js") for part in _SCRIPTS[name])
     page = _text(f"{name}.html").replace("<style></style>", f"<style>{style}</style>")
     page = page.replace("<script></script>", f"<script>{script}</script>")
     policy = (

@@ -114,6 +114,7 @@ async def _until_told(
         nonlocal postgres
         if wire is not None:
             postgres = PostgresListener(desk, wire, tls)
+            desk.postgres = wire.getsockname()[1]
             say(f"clients of PostgreSQL at {_where(wire)}")
         say(f"listening at {'http' if tls is None else 'https'}://{_where(listener)}")
 

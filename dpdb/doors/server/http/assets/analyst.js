@@ -2,10 +2,15 @@
 
 let words = []; // [word, kind], for completion
 let planned = { text: null, timer: 0, turn: 0 };
-let asked = null; // { statement | suite, key }: asked again under the same key it costs nothing
+let asked = null; // { who, path, body, key }: asked again under the same key it costs nothing
+let known = null; // the account, once it was read
+const PENDING = "dpdb asked"; // what was asked and not answered yet: a page that is loaded again may ask for it
+const MOST_ROWS = 500; // that are shown; a file has all
 
 async function account() {
   const found = await ask("/v1/account");
+  if (known !== null && known.analyst !== found.analyst) return startAnew(); // another one signs in where one was
+  known = found;
   $("who").textContent = found.analyst;
   $("statement-section").hidden = found.role === "checker"; // who may run suites alone
   $("budget").replaceChildren(...found.tables.map((table) => {
@@ -16,53 +21,83 @@ async function account() {
     ].filter(Boolean).join(", ");
     return budgetBar(`${table.table}: ${table.parameter} ${amount(table.spent)} spent, ${left}${more ? ` (${more})` : ""}`, table.spent, table.quota ?? 0);
   }));
+  showLeft();
+}
+
+function startAnew() {
+  sessionStorage.removeItem(PENDING);
+  location.reload(); // nothing of what the page has shown stays
+  return new Promise(() => {});
 }
 
 // -- the statement and its cost --------------------------------------------------------------------------------------
 
 function plan() {
   clearTimeout(planned.timer);
-  $("run").disabled = true;
-  $("cost").className = "soft";
-  $("cost").textContent = $("statement").value.trim() ? "\u2026" : "\u00a0";
-  planned.timer = setTimeout(planNow, 400);
+  planned.turn++;
+  planned.text = null;
+  const wanted = formLacks();
+  price(wanted ?? ($("statement").value.trim() ? "\u2026" : "\u00a0"), wanted === null || !$("f-cost").value.trim() ? "soft" : "bad");
+  $("run").textContent = "Run";
+  showCopies();
+  if (wanted === null) planned.timer = setTimeout(planNow, 400);
+}
+
+function price(words, name) {
+  $("cost").textContent = words;
+  $("cost").className = name;
+  $("run").disabled = planned.text === null;
 }
 
 async function planNow() {
   const text = $("statement").value.trim();
   const turn = ++planned.turn;
   if (!text) return;
-  let told, name = "bad";
+  let found;
   try {
-    const found = await ask("/v1/explain", { statement: text });
-    told = found.charged > 0 ? `Costs at most ${found.cost}.` : "Costs nothing.";
-    name = "";
-    planned.text = text;
+    found = await ask("/v1/explain", { statement: text });
   } catch (error) {
-    told = error.message;
-    planned.text = null;
+    if (turn === planned.turn) price(error.message, "bad");
+    return;
   }
   if (turn !== planned.turn) return; // the text has changed since
-  $("cost").textContent = told;
-  $("cost").className = name;
-  $("run").disabled = planned.text === null;
+  planned.text = text;
+  const table = known?.tables.length === 1 ? known.tables[0] : null;
+  const left = table && table.quota !== null ? table.remaining : null;
+  const after = found.charged > 0 && left !== null ? (found.charged > left ? ` That is more than the ${amount(left)} that you have left.` : ` Of your ${amount(left)} then ${amount(left - found.charged)} is left.`) : "";
+  $("run").textContent = found.charged > 0 ? `Run ${asked?.body.statement === text ? "again " : ""}for ${found.parameter} ${amount(found.charged)}` : "Run, at no cost";
+  price((found.charged > 0 ? `Costs at most ${found.cost}.` : "Costs nothing.") + after, found.charged > left && left !== null ? "bad" : "");
 }
 
 async function answered(path, body, key) {
-  asked = { path, body, key };
+  asked = { who: known.analyst, path, body, key };
+  sessionStorage.setItem(PENDING, JSON.stringify(asked));
   $("run").disabled = true;
   $("again").hidden = true;
   $("result-section").hidden = false;
   $("result").replaceChildren(element("p", { className: "soft waiting" }, "Asking; answers come at full seconds or later \u2026"));
   try {
     show(await ask(path, body, { "Idempotency-Key": key }));
+    sessionStorage.removeItem(PENDING);
   } catch (error) {
     say($("result"), error);
     $("again").hidden = !["unreachable", "failed", "unavailable", "closing"].includes(error.code);
+    if ($("again").hidden) sessionStorage.removeItem(PENDING);
   }
+  showCopies();
   $("result-title").focus();
-  $("run").disabled = planned.text === null;
   await Promise.all([account(), history()]).catch(() => {});
+  if (formLacks() === null) await planNow(); // what is left has changed
+}
+
+function offerPending() {
+  const kept = JSON.parse(sessionStorage.getItem(PENDING) ?? "null");
+  if (kept !== null && kept.who !== known.analyst) sessionStorage.removeItem(PENDING);
+  if (kept === null || kept.who !== known.analyst || asked !== null) return;
+  asked = kept;
+  $("result-section").hidden = $("again").hidden = false;
+  const what = kept.body.statement ?? `Check ${kept.body.suite}`;
+  $("result").replaceChildren(element("p", {}, "The page was loaded again before this was answered. If it was paid for, the answer costs nothing more."), element("pre", {}, what));
 }
 
 function key() {
@@ -74,30 +109,83 @@ function show(found) {
   const guarantees = new Set([...found.releases, ...found.checks].map((one) => one.guarantee).filter(Boolean));
   const names = found.columns.map((column) => column.name);
   const isChecks = found.checks.length > 0 && found.rows.length === found.checks[0].words.length && names.includes("verdict");
+  const rows = found.rows.slice(0, MOST_ROWS).map((row) => row.map((value) => value ?? element("span", { className: "soft" }, "NULL")));
+  const caption = several(found.rows.length, "row") + (rows.length < found.rows.length ? `, of which ${several(rows.length, "row")} are shown` : "");
+  const save = () => saveFile("answer.csv", "text/csv", csv(names, found.rows));
   $("result").replaceChildren(
     element("p", {}, cost),
     ...(isChecks ? [] : intervals(found.releases)),
-    isChecks ? checks(found.checks[0].words) : grid(several(found.rows.length, "row"), names, found.rows),
+    isChecks ? checks(found.checks[0].words) : grid(caption, names, rows),
+    ...(found.rows.length ? [element("div", { className: "row" }, element("button", { onclick: save }, "Save as CSV"))] : []),
     ...[...guarantees].map((guarantee) => element("p", { className: "hint" }, `Guarantee: ${guarantee}.`)),
   );
 }
 
+// NULL is an empty cell, empty text a quoted one; lines end as RFC 4180 has it.
+function csv(names, rows) {
+  const cell = (value) => {
+    if (value === null || value === undefined) return "";
+    const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+    return text === "" || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return [names, ...rows].map((row) => `${row.map(cell).join(",")}\r\n`).join("");
+}
+
+// The releases of one answer: a line each, on one axis for all that count the same.
+const MOST_LINES = 60;
+
 function intervals(releases) {
-  const shown = releases.filter((one) => one.value !== null).slice(0, 30);
-  const ends = shown.flatMap((one) => [one.value, one.lower ?? one.value, one.upper ?? one.value]);
-  const low = Math.min(0, ...ends), high = low + 1.08 * (Math.max(...ends, low + 1e-9) - low);
-  const at = (value) => 20 + 600 * (value - low) / (high - low);
-  return shown.map((one) => {
-    const what = one.measure + (one.where ? ` where ${one.where}` : "");
+  const shown = releases.filter((one) => one.value !== null).slice(0, MOST_LINES);
+  const kinds = new Map();
+  for (const one of shown) kinds.set(one.quantity, [...(kinds.get(one.quantity) ?? []), one]);
+  const left = releases.length - shown.length;
+  return [...[...kinds.values()].map((some) => chart(some)),
+    ...(left > 0 ? [element("p", { className: "hint" }, `${several(left, "number")} more in the table.`)] : [])];
+}
+
+function chart(some) {
+  const ends = some.flatMap((one) => [one.value, one.lower ?? one.value, one.upper ?? one.value]);
+  const low = Math.min(0, ...ends), high = Math.max(...ends);
+  const step = roundStep((high - low || 1) / 4), first = Math.floor(low / step) * step, last = Math.max(Math.ceil(high / step), first / step + 1) * step;
+  const at = (value) => 10 + 980 * (value - first) / (last - first);
+  const ticks = Array.from({ length: Math.round((last - first) / step) + 1 }, (_, count) => first + count * step);
+  const shared = sharedCondition(some);
+  const isOne = new Set(some.map((one) => one.measure)).size === 1;
+  const line = (one) => {
+    const where = one.where?.slice(shared.length);
+    const what = isOne ? where || "all rows" : one.measure + (where ? ` where ${where}` : "");
     const range = `${one.lower === null ? "no lower bound" : number(one.lower)} to ${one.upper === null ? "no upper bound" : number(one.upper)}`;
-    const text = `${what}: ${number(one.value)} (${range}, ${100 * one.confidence}% sure)`;
-    const [from, to] = [at(one.lower ?? low), at(one.upper ?? high)];
-    return element("figure", {}, element("figcaption", {}, text), drawn("svg", { class: "interval", viewBox: "0 0 640 40", role: "img", "aria-label": text },
-      drawn("line", { class: "track", x1: 20, x2: 620, y1: 14, y2: 14 }),
-      drawn("rect", { class: "range", x: from, y: 8, width: Math.max(2, to - from), height: 12, rx: 3 }),
-      drawn("circle", { class: "dot", cx: at(one.value), cy: 14, r: 6 }),
-      drawn("text", { x: 20, y: 36 }, number(low)), drawn("text", { x: at(one.value), y: 36, "text-anchor": "middle" }, number(one.value))));
-  });
+    const from = at(one.lower ?? first), to = at(one.upper ?? last);
+    const drawing = drawn("svg", { class: "interval", viewBox: "0 0 1000 24", preserveAspectRatio: "none", "aria-hidden": "true" },
+      ...ticks.map((tick) => drawn("line", { class: "tick", x1: at(tick), x2: at(tick), y1: 0, y2: 24 })),
+      drawn("rect", { class: "range", x: from, y: 7, width: Math.max(2, to - from), height: 10 }),
+      drawn("line", { class: "dot", x1: at(one.value), x2: at(one.value), y1: 12, y2: 12 }));
+    return element("li", {}, element("span", { className: "what" }, what), drawing, element("span", { className: "told" }, element("strong", {}, number(one.value)), ` (${range})`));
+  };
+  const axis = drawn("svg", { class: "interval", viewBox: "0 0 1000 24", preserveAspectRatio: "none", "aria-hidden": "true" },
+    ...ticks.map((tick) => drawn("line", { class: "tick", x1: at(tick), x2: at(tick), y1: 0, y2: 5 })));
+  const names = element("span", { className: "names" }, ...ticks.map((tick) => element("span", {}, number(tick))));
+  const sure = [...new Set(some.map((one) => `${number(100 * one.confidence)}%`))].join(", ");
+  const estimands = new Set(some.map((one) => one.estimand));
+  const caption = [isOne ? some[0].measure : "several measures", ...(estimands.size === 1 ? [...estimands] : [])].join(": ");
+  const whole = shared ? `, where ${shared.replace(/ AND $/, "")}` : "";
+  return element("figure", {}, element("figcaption", {}, `${caption}${whole}; in ${some[0].quantity}. Each bar holds its number, ${sure} sure.`),
+    element("ul", { className: "chart" }, ...some.map(line), element("li", { "aria-hidden": "true" }, element("span", { className: "what" }), element("span", { className: "axis" }, axis, names), element("span", { className: "told" }))));
+}
+
+// What the conditions of all slices begin with: what was asked of all of them.
+function sharedCondition(some) {
+  const [first, ...others] = some.map((one) => one.where ?? "");
+  if (!others.length) return "";
+  let size = first.length;
+  for (const one of others) while (!one.startsWith(first.slice(0, size))) size--;
+  const end = first.slice(0, size).lastIndexOf(") AND ");
+  return end < 0 ? "" : first.slice(0, end + 6);
+}
+
+function roundStep(about) {
+  const power = 10 ** Math.floor(Math.log10(about));
+  return [1, 2, 5, 10].map((times) => times * power).find((step) => step >= about * 0.999);
 }
 
 // -- suites ----------------------------------------------------------------------------------------------------------
@@ -183,11 +271,6 @@ function publicFacts(schema) {
     ...schema.tables.flatMap((table) => [[table.name, "table"], ...table.suites.map((name) => [name, "suite"]), ...table.columns.map((column) => [column.name, column.type])]),
     ...schema.public.map((name) => [name, "public table"]), ...schema.words.map((word) => [word, ""]),
   ];
-  const first = schema.tables[0];
-  if (first && !$("statement").value) {
-    $("statement").value = `SELECT value, lower, upper\nFROM dp_inconsistency('${first.name.replaceAll("'", "''")}', measure := 'repair', epsilon := 0.1)`;
-    plan();
-  }
 }
 
 // -- completion ------------------------------------------------------------------------------------------------------
@@ -221,6 +304,7 @@ function take() {
   box.setRangeText(offered[chosen][0], box.selectionStart - typed().length, box.selectionStart, "end");
   offered = [];
   choose();
+  attach();
   plan();
 }
 
@@ -240,7 +324,7 @@ function pressed(event) {
   event.preventDefault();
 }
 
-$("statement").addEventListener("input", () => { plan(); offer(); });
+$("statement").addEventListener("input", () => { attach(); plan(); offer(); });
 $("statement").addEventListener("keydown", pressed);
 $("statement").addEventListener("blur", () => { offered = []; choose(); });
 $("run").addEventListener("click", () => answered("/v1/run", { statement: planned.text }, key()));
@@ -251,5 +335,7 @@ signIn(async () => {
   const schema = await ask("/v1/schema");
   suites(schema);
   publicFacts(schema);
+  beginForm(schema);
   await history();
+  offerPending();
 });

@@ -74,6 +74,12 @@ function grid(caption, columns, rows) {
   return element("div", { className: "scroll", tabIndex: 0 }, table);
 }
 
+function saveFile(name, type, content) {
+  const url = URL.createObjectURL(new Blob([content], { type }));
+  element("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
 function say(where, error) {
   where.replaceChildren(element("p", { className: "message", role: "alert" }, error.message));
 }
@@ -106,7 +112,7 @@ function signIn(enter) {
     tried();
   });
   $("sign-out").addEventListener("click", () => {
-    sessionStorage.removeItem(KEPT);
+    sessionStorage.clear();
     location.replace(location.pathname); // what the page has shown goes, too
   });
   if (sessionStorage.getItem(KEPT)) tried();

@@ -46,9 +46,7 @@ async function saveReport(table) {
   try {
     const response = await fetch(`/v1/board/report?table=${encodeURIComponent(table)}`, { headers: { Authorization: "Bearer " + sessionStorage.getItem(KEPT) } });
     if (!response.ok) throw new Refusal("refused", (await response.json()).message);
-    const url = URL.createObjectURL(await response.blob());
-    element("a", { href: url, download: `${table}.html` }).click();
-    URL.revokeObjectURL(url);
+    saveFile(`${table}.html`, "text/html", await response.blob());
     $("told").replaceChildren(element("p", { className: "good" }, `The report on ${table} was saved as a file.`));
   } catch (error) {
     say($("told"), error);
