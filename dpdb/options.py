@@ -8,7 +8,7 @@ property in JSON. A test in `tests/project` refuses doors that write such a name
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, Literal, TypeAlias
 
 # How a value is written; each door has its own notation for it (words of a command, TOML, SQL literals, JSON).
@@ -59,9 +59,10 @@ def option(default: object, kind: Kind, letter: str = "", words: str = "", **mor
     Parameters
     ----------
     default, kind, letter, words, **more
-        Fields of `Option`.
+        Fields of `Option`; the default is MISSING of what callers must give.
     """
-    return field(default=default, metadata={"option": Option(kind, letter, words, default=default, **more)})
+    found = Option(kind, letter, words, default=None if default is MISSING else default, **more)
+    return field(default=default, metadata={"option": found})
 
 
 def same_option(asked: Any, name: str) -> Any:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass
 
 from dpdb.errors import ParameterError
 from dpdb.names import check_name
+from dpdb.options import Option, option, options_of
 from dpdb.privacy import parse_epsilon
 from dpdb.release import Epsilon, parse_confidence
 
@@ -19,14 +20,14 @@ class ComparisonAsk:
     ----------
     key : str or list of str
         The columns that name a key, the same in both tables.
-    epsilon : number
-        Privacy cost of all numbers together, for either table.
     columns : list of str, optional
         The columns that are compared. Default: all that both tables have, beside the key.
     each_column : bool
         Whether each of them gets a number of its own, too.
     where : str, optional
         Predicate over columns of the key alone: the keys that are compared.
+    epsilon : number
+        Privacy cost of all numbers together, for either table.
     confidence : float
         Of the bounds of each number.
     run_id, label : str, optional
@@ -38,14 +39,16 @@ class ComparisonAsk:
         If a value is out of range, or there is no key.
     """
 
-    key: str | Sequence[str]
-    epsilon: Epsilon = 1
-    columns: str | Sequence[str] | None = None
-    each_column: bool = False
-    where: str | None = None
-    confidence: float = 0.95
-    run_id: str | None = None
-    label: str | None = None
+    key: str | Sequence[str] = option(MISSING, "text", "C,C", "columns that name a key, as one line of CSV")
+    columns: str | Sequence[str] | None = option(None, "text", "C,C", "columns to compare (all that both tables have)")
+    each_column: bool = option(False, "flag", words="a number for each compared column, too")
+    where: str | None = option(None, "text", "SQL", "predicate over the key's columns: the keys to compare")
+    epsilon: Epsilon = option(1, "amount", "E", "privacy cost of all numbers, for either table")
+    confidence: float = option(0.95, "number", "C", "of the bounds (.95)", is_harmless=True)
+    run_id: str | None = option(
+        None, "text", "ID", "name of this run: asked again, the ledgers give its answer", not_in=("commands",)
+    )
+    label: str | None = option(None, "text", "TEXT", "a word for the ledgers' history", not_in=("commands",))
 
     def __post_init__(self) -> None:
         for name, value in (("key", self.key), ("columns", self.columns)):
@@ -86,4 +89,5 @@ def _listed(value: str | Sequence[str] | None) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-ASKED: tuple[str, ...] = tuple(field.name for field in fields(ComparisonAsk))
+# What doors derive their options from, by name.
+ASKED: Mapping[str, Option] = options_of(ComparisonAsk)

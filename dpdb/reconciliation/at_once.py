@@ -77,7 +77,7 @@ def compare(
     >>> [release.measure for release in found], found[0].noise_scale
     (['missing_left', 'missing_right', 'differ'], 1.0)
     """
-    ask = ComparisonAsk(key, epsilon, **{name: settings.pop(name) for name in ASKED if name in settings})
+    ask = ComparisonAsk(key, epsilon=epsilon, **{name: settings.pop(name) for name in ASKED if name in settings})
     who = settings.pop("who", None)
     with ExitStack() as opened:
         one, other = opened_side(left, settings, "left", opened), opened_side(right, settings, "right", opened)

@@ -124,7 +124,8 @@ class PlannedOptions(RunOptions):
             records = [
                 each.answer for each in history if isinstance(each, RecordedLevel) and each.run_id == self.run_id
             ]
-        return next((json.loads(record)["now"] for record in records if "now" in json.loads(record)), None)
+        asked = (json.loads(record) for record in records)
+        return next((one["now"] for one in asked if "now" in one), None)
 
     def prepared(
         self,

@@ -10,6 +10,7 @@ import pytest
 
 from dpdb.diagnosis import ASKED
 from dpdb.options import Option
+from dpdb.reconciliation import ASKED as COMPARED
 from dpdb.release import OPTIONS
 from dpdb.settings import SETTINGS
 from dpdb.suites import RUN_OPTIONS, SUITE_OPTIONS
@@ -20,6 +21,7 @@ SETS: Mapping[str, Mapping[str, Option]] = {
     "run of a suite": RUN_OPTIONS,
     "registered suite": SUITE_OPTIONS,
     "diagnosis": ASKED,
+    "comparison": COMPARED,
     "table": SETTINGS,
 }
 # Commands that ask with one of the sets, and where their options are added.

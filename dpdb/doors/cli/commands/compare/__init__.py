@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
 from dpdb.doors.cli.options import (
+    add_option,
+    ask_options,
     command,
     csv_line,
     csv_schema,
@@ -22,8 +24,8 @@ from dpdb.doors.cli.options import (
     who_option,
     words_options,
 )
-from dpdb.doors.cli.parser import Parser, real
 from dpdb.doors.cli.streams import say, write_output
+from dpdb.reconciliation import ASKED
 from dpdb.settings import SETTINGS
 
 if TYPE_CHECKING:
@@ -41,12 +43,7 @@ def add_compare(commands: Any) -> None:
     parser = command(commands, "compare", run, text, example)
     for side in ("left", "right"):
         parser.add_argument(side, metavar=side.upper(), help=f"the {side} table: what `dpdb measure` takes")
-    parser.add_argument("--key", required=True, metavar="C,C", help="columns that name a key, as one line of CSV")
-    parser.add_argument("--columns", metavar="C,C", help="columns to compare (all that both tables have)")
-    parser.add_argument("--each-column", action="store_true", help="a number for each compared column, too")
-    parser.add_argument("--where", metavar="SQL", help="predicate over the key's columns: the keys to compare")
-    parser.add_argument("--epsilon", required=True, metavar="E", help="privacy cost of all numbers, for either table")
-    parser.add_argument("--confidence", type=real, default=0.95, metavar="C", harmless=True, help="of the bounds (.95)")
+    ask_options(parser, ASKED, key={"required": True}, epsilon={"required": True, "default": None})
     parser.add_argument("--dry-run", action="store_true", help="show what can be told apart, and spend nothing")
     setting_options(parser, _OF_BOTH, {"unit": "protect each value of COLUMN, which is the key, with all its rows"})
     for side in ("left", "right"):
@@ -56,17 +53,14 @@ def add_compare(commands: Any) -> None:
                 f"--{side}-{setting.key}", metavar=setting.letter, help=f"of the {side} table: {setting.words}"
             )
         parser.add_argument(f"--{side}-ledger", metavar="FILE", help=f"durable budget of the {side} table")
-    _spending_options(parser)
+    who_option(parser)
+    for one in ASKED.values():
+        if "commands" in one.not_in:  # names the run
+            add_option(parser, one)
     gate_options(parser)
     limit_options(parser)
     words_options(parser)
     output_option(parser)
-
-
-def _spending_options(parser: Parser) -> None:
-    who_option(parser)
-    parser.add_argument("--run-id", metavar="ID", help="name of this run: asked again, the ledgers give its answer")
-    parser.add_argument("--label", metavar="TEXT", help="a word for the ledgers' history")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -91,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _found(options: argparse.Namespace) -> Releases | None:
     from dpdb.doors.cli.session import clear_bar, step_bar
-    from dpdb.reconciliation import ASKED, ComparisonAsk, opened_side, prepare_comparison, run_comparison
+    from dpdb.reconciliation import ComparisonAsk, opened_side, prepare_comparison, run_comparison
 
     columns = None if options.columns is None else csv_line("--columns", options.columns, spaced=True)
     asked = given(options, *ASKED) | {"key": csv_line("--key", options.key, spaced=True), "columns": columns}
