@@ -118,6 +118,16 @@ class Types(Protocol):
         """Return the type in which values of two types are compared, None if they cannot be."""
 
 
+def refuse_large_patterns(tree: exp.Expr) -> None:
+    """Refuse a condition that was parsed, and has a regular expression that would take long; see `refuse_large`."""
+    from dpdb.predicates.formats import refuse_large
+
+    for node in tree.find_all(*_PATTERNS):
+        pattern = _unnested(node.expression)
+        if isinstance(pattern, exp.Literal) and pattern.is_string:
+            refuse_large(pattern.name)
+
+
 def bind(tree: exp.Expr, types: Types) -> Node:
     """Bind a parsed predicate.
 

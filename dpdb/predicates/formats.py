@@ -9,6 +9,7 @@ Luhn's numbers the check digits are computed besides. All read their own text al
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from string import ascii_uppercase
 from typing import NamedTuple
@@ -96,6 +97,57 @@ def refuse_pattern(pattern: str, problem_of: Callable[[str], str | None]) -> Non
         raise PredicateError(f"where: a regular expression has at most {LONGEST_PATTERN} characters")
     if (problem := problem_of(pattern)) is not None:
         raise PredicateError(f"where: {shortened(pattern)} is no regular expression of RE2: {problem}")
+
+
+_TOKEN = re.compile(
+    r"\\Q(?P<quoted>.*?)(?:\\E|\Z)|(?P<script>\\[pP](?:\{[^}]*\}|.))|\\."
+    r"|(?P<listed>\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\])|(?P<open>\()|(?P<close>\))"
+    r"|\{(?P<least>\d+)(?:,(?P<most>\d*))?\}|.",
+    re.DOTALL,
+)
+_SCRIPT = re.compile(r"\\[pP]")
+_OF_SCRIPT = 500  # ranges of such a class, in UTF-8, with those of the largest
+MOST_PIECES = 30_000
+
+
+def pieces_of(pattern: str) -> int:
+    r"""Return in how many pieces a regular expression is compiled, roughly and at least.
+
+    What is repeated `{m,n}` times stands n times in the compiled expression, and a class such as `\p{L}` has hundreds
+    of ranges. Source: RE2, `Regexp::Simplify` and `Compiler`.
+    """
+    sums, last = [0], 0
+    for found in _TOKEN.finditer(pattern):
+        kind = found.lastgroup
+        if kind == "open":
+            sums.append(0)
+            continue
+        if kind in ("least", "most"):
+            times = max(int(found["most"] or found["least"]), 1) - 1
+            sums[-1] += last * times
+            last *= times + 1
+            continue
+        if kind == "close":
+            last = sums.pop()
+            sums = sums or [0]
+        elif kind in ("script", "listed"):
+            last = 1 + _OF_SCRIPT * len(_SCRIPT.findall(found[0]))
+        else:
+            last = 1 if kind is None else len(found["quoted"])
+        sums[-1] += last
+    return sum(sums)
+
+
+def refuse_large(pattern: str) -> None:
+    """Refuse a regular expression whose compiled form is large, before anything is compiled; raises `PredicateError`.
+
+    RE2 takes time in proportion to the text and to that form: without a bound a few characters cost seconds.
+    """
+    if (pieces := pieces_of(pattern)) > MOST_PIECES:
+        raise PredicateError(
+            f"where: {shortened(pattern)} repeats large classes: it is compiled to about {pieces:,} pieces, at most "
+            f"{MOST_PIECES:,}; write `+` instead of a count, and compare length(...)"
+        )
 
 
 def refuse_unread(said: str, *, is_format: bool) -> None:

@@ -13,7 +13,7 @@ from dpdb.engine.sql.comparison import bind_literals, common_type, pattern_probl
 from dpdb.errors import ParameterError, PredicateError, UnknownColumnError
 from dpdb.names import close_name
 from dpdb.predicates import Column, Literal, LiteralValue, Node, Term, columns_of, condition
-from dpdb.predicates.bind import bind, bind_term
+from dpdb.predicates.bind import bind, bind_term, refuse_large_patterns
 from dpdb.predicates.sql import parse
 from dpdb.schema import PRESENCE, TableSchema
 
@@ -64,6 +64,7 @@ def parse_where(database: Database, text: str, schema: TableSchema) -> WherePred
     """
     try:
         parsed = parse(text)
+        refuse_large_patterns(parsed)
         tree = bind(parsed, TableTypes(database, schema))
         return WherePredicate(parsed.sql("duckdb", comments=False), tree)
     except RecursionError:
