@@ -155,6 +155,19 @@ def test_a_worker_is_under_its_limits(remote: RemoteDatabase) -> None:
     assert isinstance(running.outcome(), DpdbError)
 
 
+@linux
+def test_a_long_statement_steps_behind_short_ones(remote: RemoteDatabase) -> None:
+    """In its session, and among sessions where the system shares processors so."""
+    running = rehearsing(remote)
+    worker = busy_worker_of(zygote_of(remote))
+    wait_for(lambda: os.getpriority(os.PRIO_PROCESS, worker) == 5)
+    group = Path(f"/proc/{worker}/autogroup")
+    assert not group.exists() or group.read_text().endswith("nice 5\n")
+    assert os.getpriority(os.PRIO_PROCESS, zygote_of(remote)) == os.getpriority(os.PRIO_PROCESS, 0)
+    remote.close()
+    assert isinstance(running.outcome(), DpdbError)
+
+
 UNSHARE = """
 import ctypes
 library = ctypes.CDLL(None)

@@ -92,6 +92,7 @@ class FrontEnd(Closing):
         self.public = tuple(public)
         self.suites = {suite.name: suite for suite in suites}
         self._session_lock = threading.Lock()
+        self._checking = threading.Lock()  # reading a statement takes one thread of its asker, not many
         self._planner = planner or Planner(session, self.suites, self._session_lock)
         self._runs_of = ""
         self._paid = PaidAnswers()
@@ -105,6 +106,7 @@ class FrontEnd(Closing):
         other = copy.copy(self)
         other._who, other._runs_of = who, f"{who}:"
         other._paid, other._unfinished = PaidAnswers(), {}
+        other._checking = threading.Lock()
         return other
 
     def take_over(self, other: FrontEnd) -> None:
@@ -203,7 +205,8 @@ class FrontEnd(Closing):
 
     def _checked(self, text: str, run_id: str | None, dialect: Spoken) -> Checked:
         try:
-            return self._placed(parse_statement(text, dialect), run_id)
+            with self._checking:
+                return self._placed(parse_statement(text, dialect), run_id)
         except StatementRefusedError as error:
             raise placed(error, text) from None
         except DpdbError:
