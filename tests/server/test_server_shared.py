@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,17 +38,28 @@ def audited(folder: Path) -> list[tuple[Any, ...]]:
         connection.close()
 
 
+@contextlib.contextmanager
+def held(slots: Slots, name: str) -> Iterator[None]:
+    place = slots.take(name, 2)
+    assert place is not None
+    yield
+    slots.let_go(place)
+
+
 def test_servers_share_rates_and_statements_at_once(tmp_path: Path) -> None:
     """This process stands for a second server on the same configuration."""
-    site = make_site(tmp_path, analysts={"ann": {}, "bob": {}}, settings={"statements_per_minute": 5})
-    other, audit = Slots(tmp_path / "audit.sqlite-slots", 2), Audit(tmp_path / "audit.sqlite")
+    site = make_site(
+        tmp_path, analysts={"ann": {}, "bob": {}}, settings={"statements_per_minute": 5, "waiting_seconds": 0.2}
+    )
+    other, audit = Slots(tmp_path / "audit.sqlite-slots"), Audit(tmp_path / "audit.sqlite")
     with Server(site) as server:
-        with other.one("ann"):
+        with held(other, "ann"):
             assert server.ask("ann", "SELECT 1").status_code == 200
-            with other.one("ann"):
+            with held(other, "ann"):
                 refused = server.ask("ann", "SELECT 1")
                 assert (refused.status_code, refused.json()["error"]) == (429, "too_many")
-                assert "2 statements of yours are running" in refused.json()["message"]
+                words = "2 statements of yours are running, and this one has waited 0.2 seconds: ask again"
+                assert refused.json()["message"] == words
                 assert server.ask("bob", "SELECT 1").status_code == 200
         for _ in range(3):
             audit.begin("ann", "http", "::1", "run", "SELECT 1", per_minute=5)
@@ -63,7 +76,7 @@ def test_servers_and_doors_share_failed_logins(tmp_path: Path) -> None:
     """This process stands for a second server, in which the same address fails, too."""
     site = make_site(tmp_path, settings={"failed_logins_per_minute": 5}, postgres=True)
     (tmp_path / "audit.sqlite-slots").touch(mode=0o600)
-    slots = Slots(tmp_path / "audit.sqlite-slots", 2)
+    slots = Slots(tmp_path / "audit.sqlite-slots")
 
     async def fail(times: int) -> list[bool]:
         other = FailedLogins(slots, 5)
@@ -124,29 +137,28 @@ def test_slots_of_a_process_that_dies_are_free(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from dpdb.doors.server.rates import Slots
-slots = Slots(Path({str(path)!r}), 2)
-with slots.one("ann"), slots.one("ann"):
-    print("held", flush=True)
-    sys.stdin.read()
+slots = Slots(Path({str(path)!r}))
+assert None not in (slots.take("ann", 2), slots.take("ann", 2))
+print("held", flush=True)
+sys.stdin.read()
 """
-    slots, pipe = Slots(path, 2), subprocess.PIPE
+    slots, pipe = Slots(path), subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", script], stdin=pipe, stdout=pipe) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == b"held\n"
-        with pytest.raises(TooManyError), slots.one("ann"):
-            pass
-        with slots.one("bob"), slots.one("bob"), pytest.raises(TooManyError), slots.one("bob"):
-            pass
+        assert slots.take("ann", 2) is None
+        with held(slots, "bob"), held(slots, "bob"):
+            assert slots.take("bob", 2) is None
         other.kill()
-    with slots.one("ann"), slots.one("ann"), pytest.raises(TooManyError), slots.one("ann"):
-        pass
-    with slots.one("ann"):
+    with held(slots, "ann"), held(slots, "ann"):
+        assert slots.take("ann", 2) is None
+    with held(slots, "ann"):
         pass
     assert path.stat().st_size == 0
     slots.close()
     os.chmod(path, 0o666)  # noqa: PTH101
     with pytest.raises(ParameterError, match="others may read or change it"):
-        Slots(path, 2)
+        Slots(path)
 
 
 @pytest.fixture

@@ -31,6 +31,8 @@ class Limits:
     ----------
     statements_per_minute, at_once
         Of one analyst.
+    waiting, waiting_seconds
+        Statements of one analyst that wait while as many run as may at once, and how long one of them waits.
     connections_per_address, connections
         Open at once: from one address, and in all.
     failed_logins_per_minute
@@ -52,6 +54,8 @@ class Limits:
 
     statements_per_minute: int = 60
     at_once: int = 2
+    waiting: int = 20
+    waiting_seconds: float = 30.0
     connections_per_address: int = 64
     connections: int = 512
     failed_logins_per_minute: int = 30

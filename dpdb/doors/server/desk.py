@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager, closing, contextmanager
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from dpdb.doors.server import views
 from dpdb.doors.server.analysts import Analyst, Directory
@@ -21,25 +21,35 @@ from dpdb.doors.server.audit import Audit
 from dpdb.doors.server.configuration import Configuration
 from dpdb.doors.server.exchange import Answer, Asker, Most, Plan, RefusedError, check_run_id, check_statement, explained
 from dpdb.doors.server.kept_rows import KeptRows
-from dpdb.doors.server.rates import FailedLogins, Slots
+from dpdb.doors.server.rates import FailedLogins, Line, Slots
 from dpdb.doors.server.receipts import ReceiptDesk, Receipts
-from dpdb.doors.server.refusals import ClosingError, ForbiddenError, Refusal, refusal_of
+from dpdb.doors.server.refusals import ForbiddenError, Refusal, refusal_of
 from dpdb.doors.server.reopening import ServedTables
 from dpdb.doors.server.tables import OpenTable
 from dpdb.doors.server.timing import Standing, until_grid
-from dpdb.doors.server.workers import Shares, Workers
+from dpdb.doors.server.workers import Shares, Turns, Workers, leave_turn, stops
 from dpdb.doors.sql import Admitted, AskedErrors, FrontEnd, Spoken, named_first
 from dpdb.doors.sql.child.messages import Limits
 from dpdb.errors import OWNER_LOG, DpdbError, ParameterError, StatementRefusedError
 from dpdb.names import folded, nearest_words
 
 _THREADS = 64
+_REQUESTS, _MESSAGES = 4, 2  # of one analyst that are taken on at once: read, or answered without a statement
+_END_SECONDS = 5.0
 _MOST_RESULT = Limits().result_bytes
 _REFRESH_SECONDS = 1.0
 _MOST_REFUSED_TEXT = 500  # of what is refused by role or rates: it comes as often as anyone likes
 _CHECKERS = ("analyst", "checker")  # roles
 _ERRORS = AskedErrors("requests that failed")
 Found = TypeVar("Found")
+
+
+class _Ends(Protocol):
+    def close(self) -> None:
+        """End it."""
+
+
+Ending = TypeVar("Ending", bound=_Ends)
 
 
 class _Wanted(NamedTuple):
@@ -71,25 +81,52 @@ class Desk:
         with self._opened as opened:
             self.audit = opened.enter_context(closing(Audit(configuration.audit)))
             beside = configuration.audit.with_name(f"{configuration.audit.name}-slots")
-            self._at_once = opened.enter_context(closing(Slots(beside, limits.at_once)))
+            slots = opened.enter_context(closing(Slots(beside)))
             self.tables = opened.enter_context(closing(ServedTables(configuration)))
-            self.failed_logins = FailedLogins(self._at_once, limits.failed_logins_per_minute)
+            self.failed_logins = FailedLogins(slots, limits.failed_logins_per_minute)
             ledgers = {table.name: table.ledger for table in configuration.tables}
             self.directory = opened.enter_context(closing(Directory(ledgers, self.audit.ended)))
             signed = Receipts(configuration.receipt_key, ledgers, limits.receipt_seconds)
             self._standing = Standing()
             self.receipts = ReceiptDesk(opened.enter_context(closing(signed)), self._told, self._standing.ended)
             self._opened = opened.pop_all()
+        self._line = Line(slots, limits.at_once, limits.waiting, limits.waiting_seconds)
+        self._shares: list[Shares] = []
+        self.requests, self.messages = Turns(self.shares(_REQUESTS)), Turns(self.shares(_MESSAGES))
         self.workers = Workers()
         self.kept = KeptRows(limits.kept_mib_per_analyst << 20, limits.kept_mib << 20)
+        self._pools = [self.workers.pool]
+        self._to_end: list[_Ends] = []
         # Two pools: whoever plans must not wait where others wait for the private session.
-        self._free = ThreadPoolExecutor(_THREADS, "dpdb-free")
-        self._private = ThreadPoolExecutor(_THREADS, "dpdb-private")
-        self._auditing = ThreadPoolExecutor(1, "dpdb-audit")  # one thread: lines are written in their order
+        self._free, self._private = self.pool(_THREADS, "free"), self.pool(_THREADS, "private")
+        self._auditing = self.pool(1, "audit")  # one thread: lines are written in their order
+        self._reopening = self.pool(1, "reopening")
         self._lines = Shares(1)  # of the audit, in that thread's queue: an analyst has one there
         self._doors: dict[tuple[str, str], tuple[OpenTable, FrontEnd]] = {}
         self._doors_lock = threading.Lock()
         self._looking = asyncio.Lock()
+
+    def shares(self, each: int) -> Shares:
+        """Return shares of analysts that are refused to whoever waits for one when the server stops."""
+        self._shares.append(Shares(each))
+        return self._shares[-1]
+
+    def pool(self, threads: int, name: str) -> ThreadPoolExecutor:
+        """Return threads that end with the desk."""
+        self._pools.append(ThreadPoolExecutor(threads, f"dpdb-{name}"))
+        return self._pools[-1]
+
+    def with_end(self, other: Ending) -> Ending:
+        """Close something else at the desk's end, before its threads are waited for; return it."""
+        self._to_end.append(other)
+        return other
+
+    def stop_taking(self) -> None:
+        """Take nothing more: whoever waits for a turn or place is refused; statements that run go on."""
+        self.closing = True
+        self._line.close()
+        for shares in self._shares:
+            shares.close()
 
     # -- statements -------------------------------------------------------------------------------------------
 
@@ -230,11 +267,12 @@ class Desk:
         whence = asker.analyst.name, asker.door, asker.address, action
         most = self.configuration.limits.statements_per_minute
         try:
+            await leave_turn()
             if self.closing:
-                raise ClosingError("the server stops: ask again, with the same Idempotency-Key")
+                raise stops()
             if asker.analyst.role not in roles:
                 raise ForbiddenError(f"the role {asker.analyst.role!r} may not {action}")
-            with self._at_once.one(asker.analyst.name):
+            async with self._line.place(asker.analyst.name, asker.is_gone):
                 number = await self._audited(whence[0], lambda: self.audit.begin(*whence, text, per_minute=most))
                 yield partial(self._note, whence[0], number)
         except Exception as error:
@@ -323,7 +361,7 @@ class Desk:
         """Open tables again whose rows have changed: with `all_changed` because the owner says so."""
         async with self._looking:
             try:
-                await asyncio.to_thread(self.tables.look, say, all_changed=all_changed)
+                await self._in(self._reopening, partial(self.tables.look, say, all_changed=all_changed))
             except Exception:
                 OWNER_LOG.exception("tables cannot be looked at")
 
@@ -336,14 +374,26 @@ class Desk:
     async def _in(self, pool: ThreadPoolExecutor, work: Callable[[], Found]) -> Found:
         return await asyncio.get_running_loop().run_in_executor(pool, work)
 
-    def close(self) -> None:
-        """Close everything; statements that still run are not waited for."""
+    def close(self) -> bool:
+        """Close everything; return whether all threads have ended.
+
+        SQL of analysts is stopped; a release that is being made has a few seconds to be recorded. While one of them
+        goes on, what it works with stays open, and the process must be ended by force: its debit stays.
+        """
         self.closing = True
-        for pool in (self._free, self._private):
-            pool.shutdown(wait=False, cancel_futures=True)
         self.workers.close()
-        self._auditing.shutdown(cancel_futures=True)  # the line that is written now, it completes
+        for pool in self._pools:
+            pool.shutdown(wait=False, cancel_futures=True)
+        for one in (*self._to_end, *(table.front_end for table in self.tables.values())):
+            one.close()
+        until = time.monotonic() + _END_SECONDS
+        threads = [thread for pool in self._pools for thread in pool._threads]
+        for thread in threads:
+            thread.join(max(0.0, until - time.monotonic()))
+        if any(thread.is_alive() for thread in threads):
+            return False
         self._opened.close()
+        return True
 
 
 def _result(opened: ExitStack, statement: Admitted) -> Answer:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -25,11 +25,12 @@ _MOST_RUN_ID = 100
 
 @dataclass(frozen=True)
 class Asker:
-    """Who asks, by which protocol, whence."""
+    """Who asks, by which protocol, whence; `is_gone` says whether he still listens, where that can be known."""
 
     analyst: Analyst
     door: str
     address: str
+    is_gone: Callable[[], Awaitable[bool]] | None = field(default=None, compare=False)
 
     def refuse_unless_owner(self) -> None:
         """Raise `RefusedError` for whoever is no owner."""

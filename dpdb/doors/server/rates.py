@@ -10,18 +10,20 @@ import hashlib
 import os
 import threading
 import time
-from collections import deque
-from collections.abc import Hashable, Iterator
-from contextlib import contextmanager, suppress
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dpdb.doors.server.refusals import TooManyError
+from dpdb.doors.server.workers import Shares, stops
 from dpdb.files.bounded_file import usable
 from dpdb.files.owned_file import open_owned
 
 _MINUTE = 60.0
 _MOST_KNOWN = 10_000
+_LOOK_SECONDS = 0.1
 _SLOT_BITS = 20  # more than `at_once` and failed logins may be
 _LOGIN = "failed login\0"  # before an address, so that it is no analyst's name
 
@@ -91,8 +93,6 @@ class Slots:
     Parameters
     ----------
     path : path
-    most : int
-        Statements of one analyst at the same time.
 
     Raises
     ------
@@ -100,29 +100,11 @@ class Slots:
         The file cannot be used, or others may change it.
     """
 
-    def __init__(self, path: Path, most: int) -> None:
-        self._most = most
+    def __init__(self, path: Path) -> None:
         self._lock = threading.Lock()
         self._held: set[int] = set()  # a process does not see its own locks
         with usable(path, "cannot be used: "):
             self._file = open_owned(path, os.O_CREAT | os.O_RDWR)
-
-    @contextmanager
-    def one(self, name: str) -> Iterator[None]:
-        """Count a statement while the block lasts.
-
-        Raises
-        ------
-        TooManyError
-            As many run already.
-        """
-        place = self.take(name, self._most)
-        if place is None:
-            raise TooManyError(f"{self._most} statements of yours are running: wait for one of them")
-        try:
-            yield
-        finally:
-            self.let_go(place)
 
     def take(self, name: str, most: int) -> int | None:
         """Take one of the places of a name; None if all are held."""
@@ -152,6 +134,87 @@ class Slots:
         with self._lock:
             os.close(self._file)
             self._file = -1
+
+
+class Line:
+    """Where an analyst's statements wait for their places, in the order in which they came; used in one event loop.
+
+    Parameters
+    ----------
+    slots : Slots
+    at_once, most : int
+        Statements of one analyst that run, and that wait.
+    seconds : float
+        The longest that one waits.
+    """
+
+    def __init__(self, slots: Slots, at_once: int, most: int, seconds: float) -> None:
+        self._slots, self._next = slots, Shares(1)
+        self._at_once, self._most, self._seconds = at_once, most, seconds
+        self._waiting: Counter[str] = Counter()
+        self._let_go = asyncio.Event()
+        self._is_closing = False
+
+    @asynccontextmanager
+    async def place(self, name: str, is_gone: Callable[[], Awaitable[bool]] | None) -> AsyncIterator[None]:
+        """Hold a place while the block lasts.
+
+        Parameters
+        ----------
+        name
+            The analyst's.
+        is_gone
+            Says whether nobody waits for the statement any more.
+
+        Raises
+        ------
+        TooManyError
+            Too many wait, for too long, or nobody waits for this one any more; nothing was spent.
+        ClosingError
+            The server stops.
+        """
+        place = None if self._waiting[name] else self._slots.take(name, self._at_once)
+        if place is None:
+            place = await self._waited(name)
+            if is_gone is not None and await is_gone():
+                self._free(place)
+                raise TooManyError("whoever has asked went while the statement waited for others; nothing was spent")
+        try:
+            yield
+        finally:
+            self._free(place)
+
+    async def _waited(self, name: str) -> int:
+        running = f"{self._at_once} statements of yours are running"
+        if self._waiting[name] >= self._most:
+            raise TooManyError(f"{running}, and {self._most} wait for them: wait for one of them")
+        self._waiting[name] += 1
+        try:
+            async with asyncio.timeout(self._seconds), self._next.one(name):
+                while (place := self._slots.take(name, self._at_once)) is None:
+                    if self._is_closing:
+                        raise stops()
+                    with suppress(TimeoutError):  # what another server lets go, nobody tells
+                        async with asyncio.timeout(_LOOK_SECONDS):
+                            await self._let_go.wait()
+                return place
+        except TimeoutError:
+            raise TooManyError(f"{running}, and this one has waited {self._seconds:g} seconds: ask again") from None
+        finally:
+            self._waiting[name] -= 1
+            if not self._waiting[name]:
+                del self._waiting[name]
+
+    def close(self) -> None:
+        """Refuse whoever waits."""
+        self._is_closing = True
+        self._next.close()
+        self._let_go.set()
+
+    def _free(self, place: int) -> None:
+        self._slots.let_go(place)
+        self._let_go.set()
+        self._let_go = asyncio.Event()
 
 
 class FailedLogins:

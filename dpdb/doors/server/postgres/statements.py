@@ -9,6 +9,7 @@ import asyncio
 import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 import pyarrow as pa
@@ -23,7 +24,8 @@ from dpdb.doors.server.postgres.parameters import OIDS, parameter_type
 from dpdb.doors.server.postgres.session import Settings, verb_of
 from dpdb.doors.server.postgres.values import ARRAYS, Column, columns_of, described_columns
 from dpdb.doors.server.postgres.wire import WireError, wire_error
-from dpdb.doors.server.refusals import UNREADABLE
+from dpdb.doors.server.refusals import UNREADABLE, refusal_of
+from dpdb.doors.server.workers import stops
 from dpdb.doors.sql import MOST_PARAMETERS, ParameterType, Template, Value, literal_node, replace_all, split_statements
 from dpdb.errors import StatementRefusedError
 
@@ -190,6 +192,8 @@ class Statements:
         Says whether he may have so many characters read in this minute.
     keep : function
         Takes the work of a cancelled statement, which goes on to its end.
+    is_gone : function
+        Says whether the client has gone.
     """
 
     def __init__(
@@ -202,9 +206,11 @@ class Statements:
         holds: Callable[[], bool],
         may_read: Callable[[int], bool],
         keep: Callable[[asyncio.Task[Any]], None],
+        is_gone: Callable[[], bool],
     ) -> None:
         self.settings = settings
         self._desk, self._asker, self._database = desk, asker, database
+        self._is_gone = is_gone
         self._holds, self._may_read, self._keep = holds, may_read, keep
         self._cancelled: asyncio.Future[None] | None = None
         self._described: dict[str, list[Column]] = {}
@@ -269,6 +275,8 @@ class Statements:
         """
         if not text:
             return Outcome(None)
+        if self._desk.closing:
+            raise wire_error(refusal_of(stops()))
         self.refuse_after_failure(text)
         if self._cursors.is_about(text):
             return await self._of_cursor(text)
@@ -283,7 +291,8 @@ class Statements:
             found = await self.catalog(text)
             if found is not None:
                 return Outcome(_counted("SELECT", found.num_rows), found)
-        answer = await self._asked(self._desk.run(self._asker, text, run_id=self.settings.run_id, dialect="postgres"))
+        run_id = self.settings.run_id
+        answer = await self._asked(lambda asker: self._desk.run(asker, text, run_id=run_id, dialect="postgres"))
         tag = "EXPLAIN" if verb_of(text) == "EXPLAIN" else _counted("SELECT", answer.table.num_rows)
         return Outcome(tag, answer.table, _cost(answer))
 
@@ -356,7 +365,8 @@ class Statements:
         elif verb_of(text) == "CALL":  # which DESCRIBE does not take; as long as the other word
             text = re.sub("CALL", "FROM", text, count=1, flags=re.IGNORECASE)
         if text not in self._described:
-            plan = await self._asked(self._desk.explain(self._asker, text, verb="DESCRIBE", dialect="postgres"))
+            explain = partial(self._desk.explain, text=text, verb="DESCRIBE", dialect="postgres")
+            plan = await self._asked(explain)
             is_shown = verb_of(prepared.text) in ("EXPLAIN", "DESCRIBE")
             shown = (columns_of, plan.table.schema) if is_shown else (described_columns, plan.table)
             found = await self.working(*shown)
@@ -398,18 +408,21 @@ class Statements:
         if self._cancelled is not None and not self._cancelled.done():
             self._cancelled.set_result(None)
 
-    async def _asked(self, work: Coroutine[Any, Any, Found]) -> Found:
-        """Ask the desk, until it answers or the client cancels; the desk's work is never stopped in between."""
-        try:
-            self._refuse_ended()
-        except WireError:
-            work.close()
-            raise
-        task = asyncio.ensure_future(work)
+    async def _asked(self, ask: Callable[[Asker], Coroutine[Any, Any, Found]]) -> Found:
+        """Ask the desk, until it answers or the client cancels; what the desk has begun is never stopped.
+
+        A statement that still waits for others of the analyst does not begin once its client has cancelled it, or gone.
+        """
+        self._refuse_ended()
+        cancelled = self._cancelled = asyncio.get_running_loop().create_future()
+
+        async def is_gone() -> bool:
+            return cancelled.done() or self._is_gone()
+
+        task = asyncio.ensure_future(ask(replace(self._asker, is_gone=is_gone)))
         self._keep(task)
-        self._cancelled = asyncio.get_running_loop().create_future()
         try:
-            await asyncio.wait((task, self._cancelled), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((task, cancelled), return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._cancelled = None
         if task.done():
