@@ -285,16 +285,33 @@ class SignalsEndTheCommand:
                 self._end(128 + number[0], "terminated")
 
     def _end(self, code: int, word: str) -> None:
-        latest = time.monotonic() + _LONGEST_COMMIT
-        while not self._over.is_set():
-            with _gate:
-                if _blocks == 0 or time.monotonic() > latest:
-                    self._say(f"{word}; {what_is_spent()}")
-                    for clean_up in _clean_ups:
-                        with suppress(Exception):
-                            clean_up()
-                    os._exit(code)
-            time.sleep(_PAUSE)
+        end_by_force(code, lambda: self._say(f"{word}; {what_is_spent()}"), self._over.is_set)
+
+
+def end_by_force(
+    code: int, say: Callable[[], object] = lambda: None, is_over: Callable[[], bool] = lambda: False
+) -> None:
+    """End the process, whatever its threads do, once no block is unbroken; return if it is over before that.
+
+    Parameters
+    ----------
+    code
+        The exit code.
+    say
+        Says so, just before.
+    is_over
+        Whether the process ends by itself meanwhile.
+    """
+    latest = time.monotonic() + _LONGEST_COMMIT
+    while not is_over():
+        with _gate:
+            if _blocks == 0 or time.monotonic() > latest:
+                say()
+                for clean_up in _clean_ups:
+                    with suppress(Exception):
+                        clean_up()
+                os._exit(code)
+        time.sleep(_PAUSE)
 
 
 _commands: list[SignalsEndTheCommand] = []

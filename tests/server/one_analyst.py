@@ -6,14 +6,18 @@ import contextlib
 import itertools
 import json
 import multiprocessing
+import os
+import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
-import httpx
 from server_site import Server
 from wire_client import EndedError, Wire, bind, describe, packed, parse
 
@@ -28,8 +32,8 @@ def rows_of(power: int, column: str = "1 AS n") -> str:
     return f"SELECT {column} FROM {tables}"
 
 
-def logged_in(server: Server, name: str = "ann", address: str = "127.0.0.1") -> Wire:
-    wire = Wire(server.postgres_port, seconds=300, address=address)
+def logged_in(server: Server, name: str = "ann", address: str = "127.0.0.1", kind: type[Wire] = Wire) -> Wire:
+    wire = kind(server.postgres_port, seconds=300, address=address)
     try:
         if server.url.startswith("https"):
             wire.encrypt()
@@ -70,9 +74,25 @@ class Attack:
             thread.join()
 
 
+class Flood(Wire):
+    """A client that throws away what it is answered, for little work."""
+
+    def until(self, *kinds: bytes) -> list[tuple[bytes, bytes]]:
+        if kinds != (b"Z",):
+            return super().until(*kinds)
+        last = b""
+        while not (last[-6:-1] == b"Z\0\0\0\5" and last[-1:] in (b"I", b"T", b"E")):
+            piece = self.socket.recv(1 << 16)
+            if not piece:
+                raise EndedError
+            last = last[-6:] + piece
+        ANSWERED[0] += 1
+        return []
+
+
 def on_wires(many: int, ask: Callable[[Wire], object]) -> Attack:
     def asked(server: Server) -> None:
-        with contextlib.suppress(OSError, EndedError, AssertionError), logged_in(server) as wire:
+        with contextlib.suppress(OSError, EndedError, AssertionError), logged_in(server, kind=Flood) as wire:
             ask(wire)
 
     return Attack(many, asked)
@@ -83,12 +103,35 @@ def over_http(many: int, ask: Callable[[Server], object]) -> Attack:
 
 
 def posted(path: str, content: bytes) -> Callable[[Server], object]:
+    """Ask over bare sockets: a client that works hard would take the processor from the server beside it."""
+
     def ask(server: Server) -> None:
-        headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
-        with contextlib.suppress(httpx.HTTPError), server.client("ann", timeout=300) as client:
-            client.post(path, content=content, headers=headers)
+        given = "Host: x\r\nAccept: application/json, text/event-stream\r\nContent-Type: application/json\r\n"
+        head = f"POST {path} HTTP/1.1\r\n{given}Authorization: Bearer {server.site.tokens['ann']}\r\n"
+        head += f"Connection: close\r\nContent-Length: {len(content)}\r\n\r\n"
+        place = urlsplit(server.url)
+        with contextlib.suppress(OSError), socket.create_connection((place.hostname, place.port), 300) as bare:
+            if place.scheme == "https":
+                with UNVERIFIED.wrap_socket(bare) as encrypted:
+                    _sent(encrypted, head.encode() + content)
+            else:
+                _sent(bare, head.encode() + content)
 
     return ask
+
+
+UNVERIFIED = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+UNVERIFIED.check_hostname, UNVERIFIED.verify_mode = False, ssl.CERT_NONE
+ANSWERED = [0]
+"""Requests of the attack that were answered, by this process."""
+
+
+def _sent(one: socket.socket, content: bytes) -> None:
+    one.sendall(content)
+    if one.recv(1 << 16):
+        ANSWERED[0] += 1
+        while one.recv(1 << 16):
+            pass
 
 
 def statement(text: str) -> bytes:
@@ -231,17 +274,31 @@ EVERY = 64  # connections: as many as one address may have
 
 
 @contextlib.contextmanager
-def besieged(server: Server, kind: str) -> Iterator[None]:
-    """Attack in a process of its own on every connection while the block lasts; then all of them are cut."""
-    process = multiprocessing.get_context("fork").Process(
-        target=lambda: ATTACKS[kind].on(server, EVERY, lambda: True), daemon=True
-    )
+def besieged(server: Server, kind: str) -> Iterator[Callable[[], int]]:
+    """Attack in a process of its own on every connection while the block lasts; then all of them are cut.
+
+    Gives how many requests were answered so far. The process takes what the server and those who wait leave of the
+    processors: an attacker has a machine of his own.
+    """
+    context = multiprocessing.get_context("fork")
+    answered = context.Value("Q", 0, lock=False)
+
+    def attack() -> None:
+        os.nice(10)
+        ATTACKS[kind].on(server, EVERY, lambda: _counted(answered))
+
+    process = context.Process(target=attack, daemon=True)
     process.start()
     try:
-        yield
+        yield lambda: answered.value
     finally:
         process.kill()
         process.join()
+
+
+def _counted(answered: Any) -> bool:
+    answered.value = ANSWERED[0]
+    return True
 
 
 def table_of_waits(server: Server, attacks: Iterable[str], seconds: float) -> Iterator[tuple[str, list[Waits]]]:

@@ -103,3 +103,19 @@ def test_who_is_signed_out_while_he_asks_gets_an_answer_that_is_paid_for_or_none
     assert {*statuses} <= {200, 401, 403}
     assert 401 in statuses
     assert site.spent() == pytest.approx(0.25 * statuses.count(200))
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "GZIP", "deflate", "br", "zstd", "identity, gzip", "gzip, identity", "x"])
+def test_an_encoded_body_is_refused_and_not_read_as_plain(encoding: str, server: Server, site: Site) -> None:
+    """Also where it is plain: a program on the way would have looked at other bytes."""
+    before = site.spent()
+    with server.client("ann") as client:
+        for path, body in (("/v1/run", {"statement": COUNT}), ("/v1/explain", {"statement": COUNT}), ("/mcp", {})):
+            found = client.post(path, json=body, headers={**MCP, "Content-Encoding": encoding})
+            told = {"error": "unsupported", "message": "a body is taken as it is: send it without Content-Encoding"}
+            assert (found.status_code, found.json()) == (415, told)
+        as_it_is = {"Content-Encoding": "identity"}
+        assert client.post("/v1/run", json={"statement": "SELECT 1"}, headers=as_it_is).status_code == 200
+        stranger = client.post("/v1/run", json={}, headers={"Content-Encoding": encoding, "Authorization": "Bearer x"})
+        assert stranger.status_code == 401
+    assert site.spent() == before

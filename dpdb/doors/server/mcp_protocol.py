@@ -29,6 +29,7 @@ from dpdb.doors.server.exchange import MOST_BODY, Asker
 from dpdb.doors.server.mcp_tools import INSTRUCTIONS, TOOLS, Tools
 from dpdb.doors.server.pieces import json_bytes, read_json
 from dpdb.errors import OWNER_LOG, ParameterError, tell_owner
+from dpdb.stopping import end_by_force
 
 _MOST_ID = 1_000
 _MOST_PARTS = 1_000
@@ -224,7 +225,8 @@ def serve_stdio(configuration: Configuration, token: str) -> None:
     try:
         asyncio.run(_until_closed(desk, token, wire))
     finally:
-        desk.close()
+        if not desk.close():  # a release that is being made outlasts its time: its debit stays
+            end_by_force(0)
 
 
 async def _until_closed(desk: Desk, token: str, wire: BinaryIO) -> None:

@@ -24,6 +24,7 @@ from dpdb.doors.server.exchange import (
 )
 from dpdb.doors.server.pieces import json_bytes
 from dpdb.doors.server.refusals import FAILED, NOT_FOUND, UNAUTHORIZED, UNREADABLE, Refusal
+from dpdb.doors.server.workers import leave_turn
 from dpdb.doors.sql import AskedErrors
 from dpdb.suites import SUITE_OPTIONS
 
@@ -127,6 +128,7 @@ class Tools:
             if isinstance(arguments, dict):  # a model that has no value for an argument writes null
                 arguments = {key: value for key, value in arguments.items() if value is not None or key not in known}
             fields = checked_fields(arguments, known, *TOOLS[name].needed)
+            await leave_turn()
             values = await TOOLS[name].answer(self, asker, fields)
             return await self._working(asker, Told.of, values), False
         except RefusedError as refused:

@@ -15,6 +15,7 @@ import base64
 import hashlib
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -40,7 +41,15 @@ from dpdb.doors.server.exchange import (
 from dpdb.doors.server.http.openapi import ANSWER, ARROW, MANY, PLAN, ApiRoute, answer_of, openapi_document
 from dpdb.doors.server.pieces import arrow_stream, json_bytes, read_json, together
 from dpdb.doors.server.receipts import SignedReceipt
-from dpdb.doors.server.refusals import FAILED, NOT_FOUND, UNAUTHORIZED, UNREADABLE, Refusal
+from dpdb.doors.server.refusals import (
+    FAILED,
+    NOT_FOUND,
+    UNAUTHORIZED,
+    UNREADABLE,
+    ClosingError,
+    Refusal,
+    refusal_of,
+)
 from dpdb.doors.sql import AskedErrors
 
 Found = TypeVar("Found")
@@ -51,8 +60,8 @@ _RECEIPT = "Dpdb-Receipt"
 
 STATUS: Mapping[str, int] = {
     "bad_request": 400, "unauthorized": 401, "budget": 402, "forbidden": 403, "not_found": 404, "method": 405,
-    "run_id": 409, "rollback": 412, "too_large": 413, "refused": 422, "statement_failed": 422, "too_many": 429,
-    "too_much": 429, "failed": 500, "closing": 503, "unavailable": 503,
+    "run_id": 409, "rollback": 412, "too_large": 413, "unsupported": 415, "refused": 422, "statement_failed": 422,
+    "too_many": 429, "too_much": 429, "failed": 500, "closing": 503, "unavailable": 503,
 }  # fmt: skip
 """The HTTP status of every code."""
 
@@ -64,6 +73,7 @@ _HEADERS = {
 }
 _NO_MCP = Refusal("not_found", "mcp is not installed where the server runs: pip install 'dpdb[mcp]'")
 _BAD = Refusal("bad_request", "the request cannot be read")
+_ENCODED = Refusal("unsupported", "a body is taken as it is: send it without Content-Encoding")
 _LARGE = Refusal("too_large", f"a body has at most {MOST_BODY >> 10} KiB")
 
 
@@ -115,9 +125,11 @@ class _Served:
             if token and not self.desk.failed_logins.allows(address):
                 return _refused(Refusal("too_many", UNAUTHORIZED.message))
             return _refused(UNAUTHORIZED, {"WWW-Authenticate": "Bearer"})
-        call = _Call(self, self.desk, Asker(analyst, "http", address), request, {})
+        call = _Call(self, self.desk, Asker(analyst, "http", address, request.is_disconnected), request, {})
         if route.known is not None:
-            call = call._replace(body=await call.working(_fields, await _content(request), route.known, route.needed))
+            async with _in_turn(call):
+                content = await _content(request)
+                call = call._replace(body=await call.working(_fields, content, route.known, route.needed))
         found = await route.handler(call)
         return found if isinstance(found, Response) else _written(await call.working(json_bytes, found))
 
@@ -265,12 +277,13 @@ class _Mcp:
 
     async def answer(self, call: _Call) -> Response:
         """Answer one message."""
-        content = await _content(call.request)
         async with self._loading:
             if self._served is None:
                 self._served = (await asyncio.to_thread(_load_mcp))(self._desk)
-        asker = replace(call.asker, door="mcp")
-        status, kind, answer = await self._served.answer(asker, call.request.scope, content)
+        asker = replace(call.asker, door="mcp", is_gone=None)
+        async with _in_turn(call):
+            content = await _content(call.request)
+            status, kind, answer = await self._served.answer(asker, call.request.scope, content)
         if status >= 400 and not kind.startswith(_JSON):
             raise RefusedError(_BAD)
         return Response(answer, status, _HEADERS, kind or None)
@@ -303,7 +316,19 @@ def _fields(content: bytes, known: Mapping[str, Any], needed: Sequence[str]) -> 
     return checked_fields(found, known, *needed)
 
 
+@asynccontextmanager
+async def _in_turn(call: _Call) -> AsyncIterator[None]:
+    """Read and answer in the analyst's turn; until then nothing of the body is read."""
+    try:
+        async with call.desk.requests.one(call.asker.analyst.name):
+            yield
+    except ClosingError as error:
+        raise RefusedError(refusal_of(error)) from None
+
+
 async def _content(request: Request) -> bytes:
+    if request.headers.get("content-encoding", "identity").strip().lower() not in ("identity", ""):
+        raise RefusedError(_ENCODED)
     content = bytearray()
     async for piece in request.stream():
         content += piece
@@ -345,7 +370,7 @@ def _refused(refusal: Refusal, headers: Mapping[str, str] | None = None) -> Resp
 
 def _ends(refusal: Refusal) -> bool:
     """Whether the connection ends with this answer: what is left of the request is not read."""
-    return refusal.code in ("too_large", "bad_request", "unauthorized", "too_many")
+    return refusal.code in ("too_large", "unsupported", "bad_request", "unauthorized", "too_many")
 
 
 def _json(found: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -14,6 +14,7 @@ import contextlib
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, cast
@@ -29,6 +30,7 @@ from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.http.application import http_application
 from dpdb.doors.server.postgres.connection import PostgresListener
 from dpdb.errors import ParameterError, tell_owner
+from dpdb.stopping import end_by_force
 
 _MOST_HEAD = 16 << 10
 _FIXED: dict[str, Any] = {
@@ -43,6 +45,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 def serve(configuration: Configuration, say: Callable[[str], None]) -> None:
     """Open everything, listen, and answer until a signal; then take no statement more and finish those that run.
+
+    It ends `stop_seconds` after the signal, and a few seconds for what is being recorded; what still runs then is cut.
 
     Parameters
     ----------
@@ -66,12 +70,20 @@ def serve(configuration: Configuration, say: Callable[[str], None]) -> None:
         if configuration.postgres is not None:
             wire = opened.enter_context(contextlib.closing(_bound(*configuration.postgres)))
         desk = Desk(configuration)
-        opened.callback(desk.close)
+        opened.callback(_ended, desk, say)
         if wire is not None:
             old = ", ".join(desk.directory.without_keys)
             if old:
                 say(f"no login by PostgreSQL with tokens of earlier versions: `dpdb analyst add` anew for {old}")
         asyncio.run(_until_told(desk, listener, wire, tls, say))
+
+
+def _ended(desk: Desk, say: Callable[[str], None]) -> None:
+    """Close the desk; where a thread does not end, end the process: the ledger is as a kill would leave it."""
+    if not desk.close():
+        with contextlib.suppress(OSError):  # nobody reads
+            say("stopped before all was answered: debits stay, and the same Idempotency-Key asks again at no cost")
+        end_by_force(0)
 
 
 def _where(listener: socket.socket) -> str:
@@ -109,6 +121,7 @@ async def _until_told(
         **_FIXED,
     )
     postgres: PostgresListener | None = None
+    ends: list[float] = []  # when it was told to stop, and how long statements may go on
 
     def begin() -> None:
         nonlocal postgres
@@ -124,7 +137,9 @@ async def _until_told(
         if desk.closing:
             server.force_exit = True
             return
-        desk.closing = server.should_exit = True
+        desk.stop_taking()
+        server.should_exit = True
+        ends.append(time.monotonic() + limits.stop_seconds)
         if postgres is not None:
             postgres.close()
         say("stopping: no new statements; those that run are finished, or keep their debit")
@@ -141,7 +156,8 @@ async def _until_told(
         try:
             await server.serve([listener])
             if postgres is not None:
-                await postgres.wait_closed(0 if server.force_exit else limits.stop_seconds)
+                left = max(0.0, ends[0] - time.monotonic()) if ends else 0.0
+                await postgres.wait_closed(0 if server.force_exit else left)
         finally:
             for task in current:
                 task.cancel()

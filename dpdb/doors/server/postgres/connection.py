@@ -41,7 +41,8 @@ from dpdb.doors.server.postgres.wire import (
     wire_error,
 )
 from dpdb.doors.server.rates import PerMinute
-from dpdb.doors.server.refusals import UNREADABLE
+from dpdb.doors.server.refusals import UNREADABLE, ClosingError
+from dpdb.doors.server.workers import leave_turn
 from dpdb.doors.sql import AskedErrors
 
 _ERRORS = AskedErrors("connections that failed")
@@ -77,6 +78,7 @@ class Connection:
         self._end_point: bytes | None = None
         self.is_silent, self._is_unread = True, False
         self._statements: Statements | None = None
+        self._name = ""
 
     @property
     def turn(self) -> int | None:
@@ -109,13 +111,16 @@ class Connection:
                 if kind == b"X":
                     break
                 self.is_silent = False
-                await conversation.answer(kind, body)
+                async with self._server.desk.messages.one(self._name):
+                    await conversation.answer(kind, body)
                 self.is_silent = True
                 await asyncio.sleep(0)  # what was read ahead waits for whoever else has sent something
             if conversation is not None and self._server.is_closing:
                 self._say(_ENDED)
         except (OSError, asyncio.IncompleteReadError, TimeoutError, ssl.SSLError):
             pass
+        except ClosingError:
+            self._say(_ENDED)
         except WireError as error:
             self._say(error)
         except Exception as error:
@@ -237,8 +242,9 @@ class Connection:
             holds=lambda: desk.directory.login(analyst.name) == (analyst, keys),
             may_read=partial(self._server.may_read, analyst.name),
             keep=self._server.keep,
+            is_gone=self._is_gone,
         )
-        self._is_known = True
+        self._is_known, self._name = True, analyst.name
         conversation = Conversation(self._statements, self)
         self.write(message(b"R", struct.pack("!i", 0)))
         for name, value in settings.reported().items():
@@ -266,6 +272,8 @@ class Connection:
     async def drain(self) -> None:
         """Wait until the client has read enough; `ConnectionError` if it reads nothing for too long."""
         assert self._writer is not None
+        if self._writer.transport.get_write_buffer_size():
+            await leave_turn()  # a client that reads nothing keeps only itself waiting
         self._is_unread, before = True, 2**62
         try:
             while True:
@@ -280,6 +288,9 @@ class Connection:
                     before = unread
         finally:
             self._is_unread = False
+
+    def _is_gone(self) -> bool:
+        return self._reader.at_eof() or self._writer is None or self._writer.is_closing()
 
     def _say(self, error: WireError) -> None:
         """Send an error that ends the connection."""

@@ -11,7 +11,6 @@ import asyncio
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from weakref import WeakKeyDictionary
@@ -28,7 +27,7 @@ from dpdb.doors.server.postgres.catalog.question import parsed, query_of, with_k
 from dpdb.doors.server.postgres.catalog.rewrite import Rewritten, rewritten
 from dpdb.doors.server.rates import PerMinute
 from dpdb.doors.server.refusals import Refusal
-from dpdb.doors.server.workers import Shares, Workers
+from dpdb.doors.server.workers import Workers, leave_turn
 from dpdb.doors.sql import AskedErrors, ParameterType
 from dpdb.doors.sql.child.messages import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase
@@ -99,13 +98,13 @@ def _may_be_about(text: str) -> bool:
 class _Catalog:
     """The catalog of a desk, and the processes that answer from it; used in one event loop."""
 
-    def __init__(self, tables: Sequence[Shown]) -> None:
+    def __init__(self, desk: Desk, tables: Sequence[Shown]) -> None:
         self._content = Content(tuple(tables))
         self.public_columns = _column_types(one for one in tables if one.is_public)
-        self._remote = RemoteDatabase({}, _LIMITS)
+        self._remote = desk.with_end(RemoteDatabase({}, _LIMITS))
         self._rate = PerMinute(_PER_MINUTE)
-        self._shares, self._free = Shares(_AT_ONCE // 2), asyncio.Semaphore(_AT_ONCE)
-        self._asking = ThreadPoolExecutor(_AT_ONCE, "dpdb-catalog")
+        self._shares, self._free = desk.shares(_AT_ONCE // 2), asyncio.Semaphore(_AT_ONCE)
+        self._asking = desk.pool(_AT_ONCE, "catalog")
 
     async def answer(self, text: str, workers: Workers, analyst: str, database: str) -> pa.Table | None:
         query = await workers.run(analyst, self._rewritten, text)
@@ -113,6 +112,7 @@ class _Catalog:
             return None
         if not self._rate.allows(analyst):
             raise RefusedError(Refusal("too_many", "too many questions to the catalog: wait a little"))
+        await leave_turn()
         async with self._shares.one(analyst), self._free:
             ask = partial(self._answered, query, analyst, database)
             return await asyncio.get_running_loop().run_in_executor(self._asking, ask)
@@ -166,7 +166,7 @@ async def _catalog_of(desk: Desk) -> _Catalog:
     if known is None:
         shown = await asyncio.to_thread(_shown, desk)
         with _LOCK:
-            known = _CATALOGS.setdefault(desk, _Catalog(shown))
+            known = _CATALOGS.setdefault(desk, _Catalog(desk, shown))
     return known
 
 
