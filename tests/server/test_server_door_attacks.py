@@ -9,8 +9,10 @@ import ssl
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psycopg
@@ -147,6 +149,63 @@ def test_kept_suites_go_on_after_kills(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_kept_suites_go_on_after_many_kills(tmp_path: Path) -> None:
     assert killed_between_verdicts(make_site(tmp_path, epsilon=50), 40, 2) > 5
+
+
+def run_nightly(folder: Path, keys: Sequence[str], kills: random.Random | None) -> tuple[int, dict[str, Any]]:
+    """Run a kept suite under each key, on servers that are killed meanwhile or not; returns kills and all that shows.
+
+    Of so large an epsilon that verdicts are certain but for a chance below 1e-9: no number is within 6 of its limit by
+    noise of scale below .1. Other numbers differ by the noise of each twin.
+    """
+    folder.mkdir()
+    site = make_site(folder, epsilon=500)
+    keep(site, 400)
+    cut, shown = 0, {}
+    with Server(site) as server:
+        assert checked(server, "first").status_code == 200
+    for key in keys:
+        if kills is not None:
+            with Server(site) as server:
+                asking = threading.Thread(target=checked, args=(server, key))
+                asking.start()
+                time.sleep(kills.uniform(0, 1))
+                server.kill()
+                asking.join()
+                cut += 1
+        with Server(site) as server:
+            answer = checked(server, key).json()
+            verdicts = [(one["name"], one["verdict"]) for one in answer["checks"][0]["checks"]]
+            shown[key] = {name: answer[name] for name in ("columns", "charged", "cost")} | {"checks": verdicts}
+    with Server(site) as server, server.client("ann") as client:
+        releases = client.get("/v1/history").json()["releases"]
+        shown["history"] = sorted((one["run_id"], one["answered"], one["charge"]) for one in releases)
+    with Ledger.open(site.ledger) as ledger:
+        [suite] = ledger.suites()
+        levels = ledger.suite_levels(suite.number)
+        shown["ledger"] = {
+            "runs": sorted({level.run_id.partition("check-")[0] for level in levels}),
+            "ends": Counter(level.level == 0 for level in levels),
+            "debits": [(entry.charge, entry.request, entry.answered) for entry in ledger.history()],
+            "spent": ledger.summary().spent, "suite": (suite.spent, suite.left, suite.reserved),
+        }  # fmt: skip
+    return cut, shown
+
+
+def twins_show_the_same(folder: Path, runs: int, seed: int) -> int:
+    keys = [f"run-{number}" for number in range(runs)]
+    cut, killed = run_nightly(folder / "killed", keys, random.Random(seed))
+    _, unkilled = run_nightly(folder / "unkilled", keys, None)
+    assert killed == unkilled
+    return cut
+
+
+def test_killed_suites_show_what_their_unkilled_twins_show(tmp_path: Path) -> None:
+    assert twins_show_the_same(tmp_path, 1, 3) == 1
+
+
+@pytest.mark.slow
+def test_killed_suites_show_what_their_unkilled_twins_show_after_many_kills(tmp_path: Path) -> None:
+    assert twins_show_the_same(tmp_path, 30, 4) == 30
 
 
 # Of a run of a suite that is not kept, and of a kept one, whose debit and secret the owner has made before.

@@ -437,12 +437,14 @@ def closed_one_after_another(server: Server, many: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("connections", "closed", "requests"), [(3, 5, 40), pytest.param(64, 500, 5_000, marks=pytest.mark.slow)]
-)
+    ("rounds", "connections", "closed", "requests"),
+    [(2, 2, 2, 16), pytest.param(4, 16, 100, 500, marks=pytest.mark.slow),
+     pytest.param(4, 64, 500, 5_000, marks=pytest.mark.slow)],
+)  # fmt: skip
 def test_memory_over_requests_connections_and_kept_rows(
-    connections: int, closed: int, requests: int, tmp_path: Path
+    rounds: int, connections: int, closed: int, requests: int, tmp_path: Path
 ) -> None:
-    """Of one server, printed after each stage of four rounds: the third and the fourth add nothing.
+    """Of one server, printed after each stage of some rounds: the third and the fourth add nothing.
 
     The interpreter and Arrow keep pages that were freed, in pieces, so memory grows in the first rounds.
     """
@@ -460,7 +462,7 @@ def test_memory_over_requests_connections_and_kept_rows(
 
         asked_at_once(server, names, len(names))
         first = stage("idle")
-        for number in (1, 2, 3, 4):
+        for number in range(1, rounds + 1):
             codes, stack = keep_rows(server, connections, 12, "a0")
             with stack:
                 kept = stage(f"round {number}: {connections} connections keep rows", dict(codes))
@@ -480,7 +482,7 @@ def test_memory_over_requests_connections_and_kept_rows(
         assert len(refused) == 1
         assert ended - first < 400 << 20
         assert most[0] - first < 600 << 20
-        assert max(most[2:]) - max(most[:2]) < 16 << 20
+        assert rounds < 3 or max(most[2:]) - max(most[:2]) < 16 << 20
 
 
 def test_json_has_a_smaller_cap_than_arrow(beset: Server) -> None:

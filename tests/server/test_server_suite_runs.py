@@ -49,12 +49,12 @@ def checked(site: Site, key: str | None, options: Mapping[str, Any]) -> tuple[st
     return asyncio.run(asked())
 
 
-def keep(site: Site) -> None:
+def keep(site: Site, epsilon: float = 1) -> None:
     """Open the suite as a kept one, as its owner."""
     (table,) = load_configuration(site.config).tables
     suite = load_suite(site.folder / "nightly.txt")
     with closing(Session(replace(table.table, constraints=suite.rules), ledger=table.ledger)) as session:
-        session.check(suite, 1, keep="nightly")
+        session.check(suite, epsilon, keep="nightly")
 
 
 @pytest.mark.heavy(family="spending")
