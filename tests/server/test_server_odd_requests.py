@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -11,6 +12,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from server_site import COUNT, Server, Site, make_site
+
+from dpdb.doors.server.pieces import ManyPartsError, read_json
 
 MCP = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 TWICE = (
@@ -119,3 +122,35 @@ def test_an_encoded_body_is_refused_and_not_read_as_plain(encoding: str, server:
         stranger = client.post("/v1/run", json={}, headers={"Content-Encoding": encoding, "Authorization": "Bearer x"})
         assert stranger.status_code == 401
     assert site.spent() == before
+
+
+@pytest.mark.parametrize(("body", "is_refused"), [
+    ("[" * 1_001, True), ('{"a":' * 1_001, True), ('{"statement": "' + "[{" * 30_000 + '"}', False),
+    ('{"statement": "\\\\", "table": [' + "[]," * 1_000 + "0]}", True), ('"' + '\\"' * 60_000, False),
+    ('{"statement": "\\"[[", "table": ' + "[" * 998 + "]" * 998 + "}", False), ("[]," * 40_000, True),
+    ('{"statement": "' + "\\" * 100_001 + "[" * 1_001, False),
+])  # fmt: skip
+def test_many_parts_are_counted_outside_of_texts_in_little_time(body: str, is_refused: bool) -> None:
+    began = time.process_time()
+    try:
+        read_json(body.encode())
+        found = False
+    except ManyPartsError:
+        found = True
+    except (ValueError, RecursionError):
+        found = False
+    assert found == is_refused
+    assert time.process_time() - began < 0.5
+
+
+def test_a_body_of_many_parts_is_told_so(server: Server) -> None:
+    with server.client("ann") as client:
+        found = client.post("/v1/run", content=b"[" + b"[]," * 2_000 + b"0]")
+        assert (found.status_code, found.json()["message"]) == (400, "the body has more than 1,000 lists and objects")
+        found = client.post("/mcp", content=b"{" + b"[" * 2_000, headers=MCP)
+        assert (found.status_code, found.json()["error"]["code"]) == (400, -32600)
+        for odd in ("utf-16", "utf-32"):
+            found = client.post("/v1/run", content='{"statement": "SELECT 1"}'.encode(odd))
+            assert (found.status_code, found.json()["error"]) == (400, "bad_request")
+        with_mark = '{"statement": "SELECT 1"}'.encode("utf-8-sig")
+        assert client.post("/v1/run", content=with_mark).status_code == 200

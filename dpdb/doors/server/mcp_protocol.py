@@ -27,12 +27,11 @@ from dpdb.doors.server.configuration import Configuration
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.exchange import MOST_BODY, Asker
 from dpdb.doors.server.mcp_tools import INSTRUCTIONS, TOOLS, Tools
-from dpdb.doors.server.pieces import json_bytes, read_json
+from dpdb.doors.server.pieces import ManyPartsError, json_bytes, read_json
 from dpdb.errors import OWNER_LOG, ParameterError, tell_owner
 from dpdb.stopping import end_by_force
 
 _MOST_ID = 1_000
-_MOST_PARTS = 1_000
 _MOST_MESSAGES = 20  # of a list
 _BOM = b"\xef\xbb\xbf"
 # The one version whose servers must take lists of messages; a request that names no version is of it.
@@ -77,13 +76,13 @@ def invalid_request(content: str | bytes) -> bytes | None:
     """
     try:
         found = _read(content)
+    except ManyPartsError as error:
+        return _error(types.INVALID_REQUEST, f"Invalid Request: {error}")
     except (ValueError, RecursionError):
         return _error(types.PARSE_ERROR, "Parse error: a message is JSON, each key of an object once")
     if isinstance(found, list):
         words = f"Invalid Request: only version {_LISTS}, over HTTP, has several messages in a list: send one"
         return _error(types.INVALID_REQUEST, words)
-    if _has_many_parts(found):
-        return _error(types.INVALID_REQUEST, f"Invalid Request: more than {_MOST_PARTS:,} lists and objects")
     given = found.get("id") if isinstance(found, dict) else None
     is_id = isinstance(given, (str, int)) and not isinstance(given, bool) and len(str(given)) <= _MOST_ID
     if isinstance(found, dict) and "method" in found and "id" in found and not is_id:
@@ -114,17 +113,6 @@ def messages_of(content: bytes) -> list[bytes] | bytes | None:
 
 def _read(content: str | bytes) -> Any:
     return read_json(content, lambda digits: int(digits[: _MOST_ID + 1]))
-
-
-def _has_many_parts(found: object) -> bool:
-    """Whether a message has more lists and objects than any tool takes: checking each takes long."""
-    waiting, count = [found], 0
-    while waiting and count <= _MOST_PARTS:
-        one = waiting.pop()
-        if isinstance(one, (dict, list)):
-            count += 1
-            waiting += one.values() if isinstance(one, dict) else one
-    return count > _MOST_PARTS
 
 
 def _error(code: int, words: str, given: object = None) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
@@ -54,20 +55,38 @@ def python_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
     return values
 
 
+MOST_PARTS = 1_000
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)  # one that does not end is one, too
+
+
+class ManyPartsError(ValueError):
+    """JSON has more lists and objects than any request needs."""
+
+
+def _refuse_many_parts(text: str) -> None:
+    """Count before anything is made of them: Python makes thousands without letting other threads run."""
+    if text.count("[") + text.count("{") > MOST_PARTS:
+        outside = _STRING.sub("", text)
+        if outside.count("[") + outside.count("{") > MOST_PARTS:
+            raise ManyPartsError(f"more than {MOST_PARTS:,} lists and objects")
+
+
 def read_json(content: str | bytes, parse_int: Callable[[str], int] = int) -> Any:
-    """Read JSON in which each key of an object stands once and numbers are finite.
+    """Read JSON in UTF-8 in which each key of an object stands once, numbers are finite and parts are few.
 
     Of two equal keys programs on the way may take the first, and Python the last: what one has looked at is another's
     request.
 
     Raises
     ------
+    ManyPartsError
+        It has more than `MOST_PARTS` lists and objects.
     ValueError, RecursionError
         It is not such.
     """
-    return json.loads(
-        content, object_pairs_hook=_once, parse_constant=_refused, parse_float=_finite, parse_int=parse_int
-    )
+    text = content if isinstance(content, str) else content.decode("utf-8-sig")
+    _refuse_many_parts(text)
+    return json.loads(text, object_pairs_hook=_once, parse_constant=_refused, parse_float=_finite, parse_int=parse_int)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -39,7 +39,7 @@ from dpdb.doors.server.exchange import (
     checked_fields,
 )
 from dpdb.doors.server.http.openapi import ANSWER, ARROW, MANY, PLAN, ApiRoute, answer_of, openapi_document
-from dpdb.doors.server.pieces import arrow_stream, json_bytes, read_json, together
+from dpdb.doors.server.pieces import ManyPartsError, arrow_stream, json_bytes, read_json, together
 from dpdb.doors.server.receipts import SignedReceipt
 from dpdb.doors.server.refusals import (
     FAILED,
@@ -310,6 +310,8 @@ def _fields(content: bytes, known: Mapping[str, Any], needed: Sequence[str]) -> 
     """Read a JSON object whose keys are known, each of its type; `needed` must be there."""
     try:
         found = read_json(content)
+    except ManyPartsError as error:
+        raise RefusedError(Refusal("bad_request", f"the body has {error}")) from None
     except (ValueError, RecursionError):
         words = "the body is not JSON with finite numbers, each key of an object once"
         raise RefusedError(Refusal("bad_request", words)) from None
