@@ -17,6 +17,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
 from sqlglot.parser import Parser
+from sqlglot.tokenizer_core import TokenType
 
 # Texts that people write take one or two steps per token, whatever their length; a thousand take about 10 ms.
 _STEPS_PER_TOKEN = 20
@@ -45,6 +46,10 @@ _CONDITIONS: dict[str, Callable[[list[exp.Expr]], exp.Expr]] = {
 }
 
 
+# What a cast may begin with that is no name of a type.
+_NO_TYPES = (TokenType.STRING, TokenType.NUMBER, TokenType.L_PAREN, TokenType.VAR)
+
+
 class _Bounded(Parser):
     """A parser that gives up after a number of steps; the parser of a dialect stands beside it as a base."""
 
@@ -66,6 +71,28 @@ class _Bounded(Parser):
         node: exp.Expr | None = super()._parse_function_call(*args, **kwargs)
         if node is not None:
             node.meta.setdefault("called", word)
+        return node
+
+    def _parse_unary(self) -> exp.Expr | None:
+        is_plus = self._curr is not None and self._curr.token_type == TokenType.PLUS
+        node: exp.Expr | None = super()._parse_unary()
+        if is_plus and node is not None:  # the parser forgets the sign, which hides the name of what is behind it
+            node.meta["called"] = "?column?"
+        return node
+
+    def _parse_type(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        """Read `DATE '2020-01-31'::TEXT` as SQL does: the date first, which then is cast."""
+        first = self._curr.token_type if self._curr else None
+        node: exp.Expr | None = super()._parse_type(*args, **kwargs)
+        if isinstance(node, exp.Cast) and first not in _NO_TYPES and type(node.this) is exp.Cast:
+            inner: Any = node.this
+            while type(inner.this) is exp.Cast:
+                inner = inner.this
+            if isinstance(inner.this, exp.Literal):
+                chain = node.this.pop()
+                node.set("this", inner.this.pop())
+                inner.set("this", node)
+                return chain
         return node
 
     def _warn_unsupported(self) -> None:

@@ -15,12 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 from case_share import twentieth
 from helpers_postgres import NotStartedError, Server as PostgresServer, why_no_postgres
-from postgres_beside import compared, fill, write_files
+from postgres_beside import compared, fill, in_one_process, write_files
 from postgres_corpus import statements
+from postgres_wide_corpus import answers, wide_statements
 from private_rows import private_rows
 from suite_door import door_with_suite
 
 from dpdb.doors.sql import FrontEnd
+from dpdb.ledger import Ledger
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +51,8 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[psycopg.Conne
 def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontEnd]:
     folder = tmp_path_factory.mktemp("beside")
     pq.write_table(private_rows(), folder / "visits.parquet")
-    with door_with_suite(folder, write_files(folder)) as opened:
+    Ledger.create(folder / "visits.ledger", 50).close()
+    with door_with_suite(folder, write_files(folder), ledger=folder / "visits.ledger") as opened:
         yield opened
 
 
@@ -76,6 +79,43 @@ def test_all_statements_beside_postgresql(postgres: psycopg.Connection[Any], doo
     found = hold([*statements()], postgres, door)
     assert found.total() > 1_300
     assert found["equal"] > 1_000
+
+
+@pytest.mark.heavy(family="long")
+def test_some_more_statements_beside_postgresql(postgres: psycopg.Connection[Any], door: FrontEnd) -> None:
+    with in_one_process(door):
+        found = hold(twentieth([*wide_statements()])[::8], postgres, door)
+    assert found["equal"] > 0.4 * found.total()
+
+
+@pytest.mark.slow
+def test_all_more_statements_beside_postgresql(postgres: psycopg.Connection[Any], door: FrontEnd) -> None:
+    with in_one_process(door):
+        found = hold([*wide_statements()], postgres, door)
+    assert found.total() > 9_000
+    assert found["equal"] > 5_000
+
+
+def test_answers_beside_postgresql(postgres: psycopg.Connection[Any], door: FrontEnd) -> None:
+    """A release that was made once is the same rows at both sides; its statements are computed as PostgreSQL does."""
+    release = "dp_count('visits', 0.5, by := 'state', keys := ['CA', 'NY', 'TX'], run_id := 'beside')"
+    rows = door.run(f"SELECT * FROM {release} AS whole", "postgres").table.to_pylist()
+    named = ("where", "value", "lower", "upper", "epsilon", "measure")
+    postgres.execute(
+        'CREATE TEMP TABLE answers ("where" text, value float8, lower float8, upper float8, epsilon float8, '
+        "measure text)"
+    )
+    with postgres.cursor() as cursor:
+        values = [[row[name] for name in named] for row in rows]
+        cursor.executemany("INSERT INTO answers VALUES (%s, %s, %s, %s, %s, %s)", values)
+    outcomes = {
+        text: compared(postgres, door, text, ours)
+        for text, ours in zip(answers("answers"), answers(release), strict=True)
+    }
+    assert not [(text, one.told) for text, one in outcomes.items() if one.kind == "different"]
+    equal = sum(one.kind == "equal" for one in outcomes.values())
+    print(f"\n{len(outcomes)} statements about an answer beside PostgreSQL: {equal} equal")
+    assert equal > 0.9 * len(outcomes), [one for one in outcomes.items() if one[1].kind != "equal"]
 
 
 def test_a_statement_that_grows_by_its_macros_is_refused(door: FrontEnd) -> None:

@@ -17,7 +17,7 @@ import pytest
 from attack_statements import ATTACKS
 from legitimate_statements import CASES
 
-from dpdb.doors.sql import FrontEnd, Spoken, postgres_computing
+from dpdb.doors.sql import FrontEnd, Spoken, postgres_macros
 from dpdb.errors import DpdbError
 
 PIECES = [
@@ -37,6 +37,8 @@ OF_POSTGRES = [
     "E'\\''", "E'\\' -- '", "U&'\\0041'", "$a$ $$ $a$", "OPERATOR(pg_catalog.+)", "/* /* */ visits */", "FOR UPDATE",
     "FETCH FIRST 1 ROWS ONLY", "TABLESAMPLE SYSTEM (1)", "SIMILAR TO '%'", "~ 'a'", "now()", "pg_sleep(1)", "LIMIT ALL",
     "as_pg_div(1, 0)", "of_pg_version()", "nextval('x')", "ROW(1)", "ROWS FROM (visits)", "COPY visits TO 'x'",
+    "(1, 2) < (3, NULL)", "ROW(1, 2) = (1, 2)", "(1, 2) IN ((1, 2))", "ARRAY[1]", "string_agg(DISTINCT state, ',')",
+    "array_agg(DISTINCT people)", "::numeric", "date '2020-01-01'::text", "= ANY(ARRAY[1])", "+ 1", "coalesce(1, 'a')",
     "1 / 0", "round(1.5)", "substr('a', -1)", "LIKE 'a'", "::text", "||", "public.dp_count('visits')", "B'1'", "X'1F'",
 ]  # fmt: skip
 TOKEN = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|\w+|\s+|.", re.DOTALL)
@@ -108,7 +110,7 @@ def test_legitimate_statements(
 
 def definitions() -> dict[str, str]:
     """The macros by which DuckDB computes as PostgreSQL, by name."""
-    return {f"as_pg_{name}": definition for name, definition in postgres_computing._MACROS.items()}
+    return {f"as_pg_{name}": definition for name, definition in postgres_macros.MACROS.items()}
 
 
 def test_macros_read_nothing(

@@ -44,7 +44,8 @@ def name_columns(
         items = []
         for item in select.expressions:
             is_star = isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
-            plain = isinstance(item, exp.Alias) or is_star or (isinstance(item, exp.Column) and not own(item))
+            is_column = isinstance(item, exp.Column) and item.meta.get("called") != UNNAMED
+            plain = isinstance(item, exp.Alias) or is_star or (is_column and not own(item))
             plain = plain or (isinstance(item, exp.Dot) and isinstance(item.expression, exp.Star))
             if plain:
                 items.append(item)
@@ -59,6 +60,8 @@ def name_columns(
 def implied_name(node: exp.Expr, named: Mapping[type[exp.Expr], str]) -> tuple[str, bool]:
     """Return the name that an expression gives its column, and whether one of its own."""
     called = str(node.meta.get("called", "")).lower()
+    if called == UNNAMED:  # behind a sign
+        return "", False
     if called and called not in _WORDS and type(node) not in named:
         return called, True
     if isinstance(node, _THROUGH):
@@ -79,7 +82,7 @@ def _own_name(node: exp.Expr, named: Mapping[type[exp.Expr], str]) -> tuple[str,
     if isinstance(node, exp.Trim):
         return {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position")), "btrim"), True
     found = named.get(type(node)) or _CALLED.get(type(node), "")
-    return found, bool(found)
+    return found, bool(found) and not isinstance(node, exp.Interval)  # which is a cast
 
 
 def _type_shown(to: exp.DataType) -> str:

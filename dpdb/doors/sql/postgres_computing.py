@@ -13,67 +13,14 @@ from typing import Any
 
 from sqlglot import exp
 
+from dpdb.doors.sql.postgres_macros import MACROS
 from dpdb.doors.sql.postgres_patterns import regular, searched, timed
+from dpdb.doors.sql.postgres_rows import compared_by_column, is_row, rows_among
 from dpdb.errors import StatementRefusedError
 
 _PREFIX = "as_pg_"
 _INNER = re.compile(rf"\b(?:{_PREFIX}|of_pg_)(\w+)")
 _MOST_SIZE = 200_000  # of the statement with its macros written out
-_ZERO = "CASE WHEN b = 0 THEN error('division by zero') ELSE"
-_INTEGERS = "('TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT')"
-_OTHER = "('HUGEINT', 'UHUGEINT', 'UBIGINT', 'INTERVAL')"
-_IS_DOUBLE = "typeof(a) IN ('DOUBLE', 'FLOAT')"
-_PLAIN_TEXT = (
-    f"WHEN {_IS_DOUBLE} THEN CASE WHEN a::VARCHAR = 'inf' THEN 'Infinity' WHEN a::VARCHAR = '-inf' THEN '-Infinity' "
-    "WHEN a::VARCHAR = 'nan' THEN 'NaN' WHEN regexp_full_match(a::VARCHAR, CASE typeof(a) WHEN 'FLOAT' "
-    r"THEN '-?\d{7,}\.0' ELSE '-?\d{16}\.0' END) THEN error('so large a number has another text in PostgreSQL') "
-    r"ELSE regexp_replace(a::VARCHAR, '\.0$', '') END "
-    "WHEN regexp_matches(typeof(a), '\\[|^STRUCT|^INTERVAL|^MAP') "
-    "THEN error('lists, structs and intervals have another text in PostgreSQL') ELSE a::VARCHAR END"
-)
-_UNSURE_TEXT = f"WHEN {_IS_DOUBLE} THEN error('numeric has another text in PostgreSQL: leave the cast out')"
-_NOT = "CASE WHEN typeof(a) = 'VARCHAR' AND NOT regexp_full_match(a::VARCHAR, '(?is)"
-_DAY = r"\s*\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?\s*"
-_SPAN = r"(\s*[+-]?\d+\s+(year|mon|month|week|day|hour|min|minute|sec|second)s?)+\s*|\s*\d{1,2}:\d{2}(:\d{2})?\s*"
-# Which of several is taken, the types of the arguments decide, as PostgreSQL's functions of one name are chosen.
-_MACROS: Mapping[str, str] = {
-    # The list has the type of what is computed: whole numbers of integers, and doubles.
-    "div": f"(a, b) AS CASE WHEN b = 0 THEN error('division by zero') WHEN typeof(a) IN {_OTHER} OR typeof(b) IN "
-           f"{_OTHER} OR (typeof(a) = 'FLOAT') <> (typeof(b) = 'FLOAT') "
-           "THEN error('cast what is divided to numeric or double precision') "
-           f"ELSE list_extract(list_resize([a // b], 2, a / b), CASE WHEN typeof(a) IN {_INTEGERS} AND typeof(b) IN "
-           f"{_INTEGERS} THEN 1 ELSE 2 END) END",
-    "summed": "(a, b) AS CASE WHEN typeof(b) IN ('TINYINT', 'SMALLINT', 'INTEGER') "
-              "THEN error('a sum of integers is a bigint, which divides as a whole number: cast what is summed') "
-              "ELSE a::DOUBLE END",
-    "mod": f"(a, b) AS {_ZERO} a % b END",
-    "round": f"(a) AS CASE WHEN {_IS_DOUBLE} THEN round_even(a, 0) ELSE round(a) END",
-    "round_sure": f"(a) AS CASE WHEN {_IS_DOUBLE} AND abs(a - trunc(a)) = 0.5 "
-                  "THEN error('this is a tie, which numeric rounds otherwise than double precision: cast it') "
-                  "ELSE a END",
-    "finite": "(a) AS CASE WHEN a IS NULL OR isfinite(a) THEN a ELSE error('a value is out of range') END",
-    "bounded": "(a) AS CASE WHEN typeof(a) IN ('DOUBLE', 'FLOAT') AND a::VARCHAR IN ('inf', '-inf', 'nan') "
-               "THEN error('a value is out of range') ELSE a END",
-    "split_part": "(a, b, c) AS CASE WHEN c = 0 THEN error('field position must not be zero') "
-                  "ELSE split_part(a, b, c) END",
-    "or_null": "(a) AS CASE WHEN isnan(a) THEN NULL ELSE a END",
-    "upper": "(a) AS replace(upper(replace(a, 'ß', chr(1))), chr(1), 'ß')",
-    "substr": "(a, b) AS substr(a, greatest(b, 1)), (a, b, c) AS CASE WHEN c < 0 "
-              "THEN error('negative substring length not allowed') "
-              "ELSE substr(a, greatest(b, 1), greatest(b + c - greatest(b, 1), 0)) END",
-    "text": f"(a) AS CASE {_PLAIN_TEXT}",
-    "text_sure": f"(a) AS CASE {_UNSURE_TEXT} {_PLAIN_TEXT}",
-    "shown": f"(a) AS CASE WHEN typeof(a) = 'BOOLEAN' THEN left(a::VARCHAR, 1) {_PLAIN_TEXT}",
-    "shown_sure": f"(a) AS CASE WHEN typeof(a) = 'BOOLEAN' THEN left(a::VARCHAR, 1) {_UNSURE_TEXT} {_PLAIN_TEXT}",
-    "whole": rf"(a) AS {_NOT}\s*[+-]?\d+\s*') THEN error('invalid input syntax for type integer') ELSE a END",
-    "number": rf"(a) AS {_NOT}\s*[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)\s*') "
-              "THEN error('invalid input syntax for a number') ELSE a END",
-    "day": f"(a) AS {_NOT}{_DAY}') THEN error('a date is written as 2020-12-31, a time as 2020-12-31 10:00:00') "
-           "ELSE a END",
-    "span": f"(a) AS {_NOT}{_SPAN}') THEN error('an interval is written as 1 day 2 hours') ELSE a END",
-    "date_trunc": "(a, b DATE) AS date_trunc(a, b)::TIMESTAMP::TIMESTAMPTZ, (a, b TIMESTAMP) AS date_trunc(a, b)",
-    "second": "(a) AS extract(microseconds FROM a) / 1000000",
-}  # fmt: skip
 # What PostgreSQL has as numeric, and DuckDB as a double.
 _UNSURE = (exp.Div, exp.Avg, exp.Pow, exp.Sqrt, exp.Exp, exp.Ln, exp.Log, exp.Extract, exp.Stddev, exp.StddevPop,
            exp.StddevSamp, exp.Variance, exp.VariancePop)  # fmt: skip
@@ -99,7 +46,7 @@ def compute_as_postgres(tree: exp.Expr) -> str:
             change(changes, node)
     _refuse_large(tree)
     return "".join(
-        f"CREATE MACRO {_PREFIX}{name}{definition};\n" for name, definition in _MACROS.items() if name in changes.used
+        f"CREATE MACRO {_PREFIX}{name}{definition};\n" for name, definition in MACROS.items() if name in changes.used
     )
 
 
@@ -124,7 +71,8 @@ def _refuse_large(tree: exp.Expr) -> None:
 
 def _named(name: str, place: int) -> int:
     """Return how often a macro names an argument."""
-    return len(re.findall(rf"\b{'abc'[place]}\b", _MACROS[name]))
+    # Of macros of one name one is taken.
+    return max(len(re.findall(rf"\b{'abc'[place]}\b", one)) for one in MACROS[name].split(", (a"))
 
 
 class _Changes:
@@ -132,7 +80,7 @@ class _Changes:
 
     def __init__(self, *, is_unsure: bool) -> None:
         self.used: set[str] = set()
-        self._is_unsure = is_unsure
+        self._is_unsure, self._copied = is_unsure, 0
 
     def call(self, node: exp.Expr, name: str, *arguments: exp.Expr) -> None:
         """Put a call of a macro in the place of a node, which may be one of its arguments."""
@@ -228,6 +176,88 @@ class _Changes:
         found = searched(pattern.name, is_replaced=is_replaced, ignores_case=ignores)
         node.set("expression", exp.Literal.string(found))
 
+    def copied(self, node: exp.Expr) -> exp.Expr:
+        """Return a copy of a part, which the statement has twice; all copies together are bounded."""
+        self._copied += sum(1 for _ in node.walk())
+        if self._copied > _MOST_SIZE:
+            raise StatementRefusedError("the statement is nested too deeply", kind="size")
+        return node.copy()
+
+    def compared(self, node: exp.Binary) -> None:
+        """Compare rows column by column, where NULL is unknown; for DuckDB it is the largest value."""
+        if is_row(node.this) or is_row(node.expression):
+            node.replace(compared_by_column(node, self.copied))
+        elif isinstance(node.expression, exp.Any):
+            self._with_any(node, node.expression)
+
+    def _with_any(self, node: exp.Binary, values: exp.Any) -> None:
+        """Of no array it is unknown whether one of its values is the other; of an empty one it is not so."""
+        inside = values.this
+        while isinstance(inside, exp.Paren):
+            inside = inside.this
+        if isinstance(inside, (exp.Query, exp.Subquery, exp.Array, exp.Literal)):
+            return
+        chosen = exp.Case(ifs=[exp.If(this=exp.Is(this=self.copied(inside), expression=exp.Null()), true=exp.Null())])
+        node.replace(chosen)
+        chosen.set("default", node)
+
+    def sized(self, node: exp.ArraySize) -> None:
+        """Arrays have one dimension here."""
+        dimension = node.expression
+        if isinstance(dimension, exp.Literal) and dimension.name == "1":
+            self.call(node, "length", node.this)
+        elif str(node.meta.get("called")).lower() == "array_length":
+            raise StatementRefusedError("array_length takes the dimension 1")
+
+    def quotient(self, node: exp.IntDiv) -> None:
+        self.call(node, "whole_div", node.this, node.expression)
+
+    def among(self, node: exp.In) -> None:
+        if is_row(node.this):
+            node.replace(rows_among(node, self.copied))
+
+    def aggregated(self, node: exp.ArrayAgg | exp.GroupConcat) -> None:
+        """Sort distinct values that are put together, as PostgreSQL does, and refuse arrays of arrays."""
+        given, order = node.this, None
+        if isinstance(given, exp.Order):
+            given, order = given.this, given.expressions
+        top = _whole_aggregate(node)
+        if not isinstance(given, exp.Distinct):
+            if isinstance(node, exp.ArrayAgg):
+                self.call(top, "flat", top)
+            return
+        by = order[0] if order else exp.Ordered(this=given.expressions[0], nulls_first=False)
+        if len(given.expressions) != 1 or len(order or [by]) != 1 or by.this != given.expressions[0]:
+            raise StatementRefusedError("distinct values are put together in their own order, and in no other")
+        ways = ("DESC" if by.args.get("desc") else "ASC", f"NULLS {'FIRST' if by.args.get('nulls_first') else 'LAST'}")
+        gathered = node if isinstance(node, exp.ArrayAgg) else exp.ArrayAgg(this=given)
+        gathered.set("this", given)
+        if node is not gathered:
+            top = gathered if top is node else top
+            node.replace(gathered)
+        listed = exp.Anonymous(this="list_sort")
+        top.replace(listed)
+        listed.set("expressions", [top, *map(exp.Literal.string, ways)])
+        if isinstance(node, exp.GroupConcat):
+            separator = node.args.get("separator")
+            if not isinstance(separator, exp.Literal):
+                raise StatementRefusedError("string_agg puts one text in quotes between values")
+            self.call(listed, "joined", listed, separator)
+        else:
+            self.call(listed, "flat", listed)
+
+    def array(self, node: exp.Array) -> None:
+        if any(isinstance(one, exp.Array) for one in node.expressions):
+            raise StatementRefusedError("arrays of arrays are not computed here")
+        if not all(isinstance(one, (exp.Literal, exp.Null)) for one in node.expressions):
+            self.call(node, "flat", node)
+
+    def chosen(self, node: exp.Coalesce) -> None:
+        """Refuse a text beside a constant of another type, which PostgreSQL reads even if it is never taken."""
+        others = node.expressions
+        if _is_constant(node.this) and not _is_text(node.this) and any(map(_is_text, others)):
+            raise StatementRefusedError("coalesce of a constant and a text in quotes: cast the text")
+
     def cast(self, node: exp.Cast) -> None:
         kind, value = node.to.this, node.this
         if kind == exp.DType.CHAR:
@@ -242,11 +272,30 @@ class _Changes:
                 left.set("this", node)
                 left.set("expression", length)
             return
+        if kind == exp.DType.DECIMAL:
+            self._numeric(node)
+            return
         check = next((name for kinds, name in _OF_TEXT.items() if kind in kinds), None)
         if check is not None and not isinstance(value, exp.Null):
             if check == "whole" and self._is_unsure:
                 self.call(value, "round_sure", value)
             self.call(node.this, check, node.this)
+
+    def _numeric(self, node: exp.Cast) -> None:
+        """Keep the digits of a numeric of no size: DuckDB would round it to three places."""
+        value = node.this
+        if node.to.expressions:
+            self.call(value, "numeric_of", value)
+            return
+        written = _DIGITS.fullmatch(value.name) if isinstance(value, exp.Literal) else None
+        if written is None:
+            self.call(node, "numeric", value)
+            return
+        places = len(written[2] or "")
+        size = max(len(written[1]) + places, 1)
+        if size > _MOST_DIGITS:
+            raise StatementRefusedError(f"a numeric has at most {_MOST_DIGITS} digits here")
+        node.set("to", exp.DataType.build(f"DECIMAL({size}, {places})", "duckdb"))
 
     def extract(self, node: exp.Extract) -> None:
         if node.name.lower() == "second":
@@ -254,6 +303,8 @@ class _Changes:
 
     def truncate(self, node: exp.TimestampTrunc | exp.DateTrunc) -> None:
         unit = node.args["unit"]
+        if unit.name.lower() in ("century", "millennium"):
+            raise StatementRefusedError("centuries begin with the year 1 in PostgreSQL: truncate to years")
         self.call(node, "date_trunc", exp.Literal.string(unit.name.lower()), node.this)
 
     def format(self, _node: exp.Format) -> None:
@@ -265,6 +316,10 @@ class _Changes:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, exp.Literal) and value.is_string
+
+
+def _is_constant(node: exp.Expr) -> bool:
+    return node.find(exp.Column, exp.Query, exp.Placeholder) is None
 
 
 def _bare(node: exp.Expr) -> exp.Expr:
@@ -283,7 +338,8 @@ def _may_be_number(node: exp.Expr, beside: str) -> bool:
         return True
     if isinstance(node, exp.Binary) and not isinstance(node, (exp.DPipe, exp.Dot)):
         return True
-    return isinstance(node, (exp.Column, exp.Dot)) and bool(re.fullmatch(r"\s*[-+\d.].*", beside))
+    is_unknown = isinstance(node, (exp.Column, exp.Dot, exp.Star, exp.Subquery, exp.Func))
+    return is_unknown and bool(_LIKE_VALUE.fullmatch(beside))
 
 
 def _is_array(node: exp.Expr) -> bool:
@@ -315,17 +371,30 @@ def _least(top: exp.Expr) -> exp.Expr:
     return least
 
 
+# A text that PostgreSQL may read as a number, a time or a truth value.
+_LIKE_VALUE = re.compile(r"\s*([-+\d.].*|nan|inf.*|t|f|true|false|y|n|yes|no|on|off|epoch|today)?\s*", re.I | re.DOTALL)
+_DIGITS = re.compile(r"\s*[+-]?(\d*)(?:\.(\d*))?\s*", re.ASCII)
+_MOST_DIGITS = 38
 _WHOLE = tuple(exp.DataType.INTEGER_TYPES)
 _OF_TEXT: Mapping[tuple[exp.DType, ...], str] = {
     _WHOLE: "whole",
-    (exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.DECIMAL): "number",
+    (exp.DType.FLOAT, exp.DType.DOUBLE): "number",
     (exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ): "day",
     (exp.DType.INTERVAL,): "span",
+    (exp.DType.TIME,): "clock",
 }
 _CHANGES: Mapping[type[exp.Expr], Callable[[_Changes, Any], None]] = {
     exp.Div: _Changes.divide,
     exp.Mod: _Changes.divide,
+    exp.IntDiv: _Changes.quotient,
     **dict.fromkeys((exp.Add, exp.Sub, exp.Mul), _Changes.computed),
+    **dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE), _Changes.compared),
+    exp.In: _Changes.among,
+    exp.ArraySize: _Changes.sized,
+    exp.ArrayAgg: _Changes.aggregated,
+    exp.GroupConcat: _Changes.aggregated,
+    exp.Coalesce: _Changes.chosen,
+    exp.Array: _Changes.array,
     exp.SplitPart: _Changes.part,
     **dict.fromkeys((exp.Union, exp.Except, exp.Intersect), _Changes.united),
     exp.Round: _Changes.round,

@@ -47,5 +47,6 @@ def searched(pattern: str, *, is_replaced: bool, ignores_case: bool) -> str:
 
 def timed(form: exp.Expr) -> None:
     """Refuse a form of times with other signs than years, months, days, hours, minutes and seconds in digits."""
-    if not (isinstance(form, exp.Literal) and form.is_string and _TIMES.fullmatch(form.name)):
+    is_text = isinstance(form, exp.Literal) and form.is_string
+    if not is_text or not _TIMES.fullmatch(form.name) or "%S%S" in form.name:  # SSSS counts from midnight
         raise StatementRefusedError("to_char takes a form of YYYY, MM, DD, HH24, MI and SS in quotes")

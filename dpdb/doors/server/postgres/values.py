@@ -224,7 +224,17 @@ def _plain(array: pa.Array, kind: Type) -> list[Any]:
         return [None if one is None else one * factor if factor else one // 1_000 for one in whole]
     elif kind.kind == "time":
         array = array.cast(pa.time64("us"), safe=False).cast(pa.int64())
+    elif kind.kind == "numeric" and pa.types.is_decimal(array.type) and array.type.scale == _PLACES:
+        return [None if one is None else _trimmed(one) for one in python_values(array)]
     return python_values(array)
+
+
+_PLACES = 15
+"""Of a numeric of no size, whose zeros at the end nobody has written."""
+
+
+def _trimmed(value: Decimal) -> Decimal:
+    return Decimal(format(value, "f").rstrip("0").rstrip("."))
 
 
 def _element(kind: Type) -> Type:
@@ -256,11 +266,16 @@ def single_text(value: float) -> str:
 
 def _interval_text(value: Any) -> str:
     years = int(value.months / 12)
-    counts = ((years, "year"), (value.months - 12 * years, "mon"), (value.days, "day"))
-    parts = [f"{number} {word}{'' if number == 1 else 's'}" for number, word in counts if number]
+    parts: list[str] = []
+    is_before = False  # behind a negative part a sign tells that the next is none
+    for number, word in ((years, "year"), (value.months - 12 * years, "mon"), (value.days, "day")):
+        if number:
+            parts.append(f"{'+' if is_before and number > 0 else ''}{number} {word}{'' if number == 1 else 's'}")
+            is_before = number < 0
     microseconds = value.nanoseconds // 1_000
     if microseconds or not parts:
-        parts.append(("-" if microseconds < 0 else "") + time_text(abs(microseconds)))
+        sign = "-" if microseconds < 0 else "+" if is_before else ""
+        parts.append(sign + time_text(abs(microseconds)))
     return " ".join(parts)
 
 
