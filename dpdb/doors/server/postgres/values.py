@@ -112,7 +112,7 @@ _CATALOG = {
     "char": Type(18, 1, "text"), "name": Type(19, 64, "text"), "regproc": Type(24, 4, "text"),
     "oid": Type(26, 4, "int"), "int2vector": Type(22, -1, "text"), "oidvector": Type(30, -1, "text"),
     "regclass": Type(2205, 4, "text"), "regtype": Type(2206, 4, "text"), "xid": Type(28, 4, "int"),
-    "pg_node_tree": Type(194, -1, "text"),
+    "pg_node_tree": Type(194, -1, "text"), "varchar": Type(1043, -1, "text"),
 }  # fmt: skip
 BY_OID = {one.oid: one for one in (TEXT, *_NAMED.values(), *_CATALOG.values())}
 _METADATA = b"pg_type"

@@ -21,7 +21,7 @@ from sqlglot import exp
 from dpdb.doors.server.analysts import Analyst
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.exchange import RefusedError
-from dpdb.doors.server.postgres.catalog.content import Content, Shown, pg_type_of, relation_name
+from dpdb.doors.server.postgres.catalog.content import HIDDEN, Content, Shown, pg_type_of, relation_name
 from dpdb.doors.server.postgres.catalog.functions import FUNCTIONS, macros
 from dpdb.doors.server.postgres.catalog.question import parsed, query_of, with_kinds
 from dpdb.doors.server.postgres.catalog.rewrite import Rewritten, rewritten
@@ -127,6 +127,8 @@ class _Catalog:
             rows = {
                 relation_name(name): self._content.table(name, analyst, database) for name in sorted(query.relations)
             }
+            unseen = HIDDEN.keys() - query.hidden
+            rows = {name: table.drop_columns([*unseen & {*table.schema.names}]) for name, table in rows.items()}
             defined = macros(self._content, analyst, database, query.functions)
             schemas = {name: table.schema for name, table in rows.items()}
             with self._remote.statement(query.sql, schemas, macros=defined) as statement:

@@ -90,6 +90,8 @@ FUNCTIONS: Mapping[str, tuple[int, str]] = {
     "_pg_numeric_scale": (2, "CASE WHEN a = 1700 AND b >= 4 THEN ((b - 4) & 65535) END"),
     "pg_get_keywords": (0, "NULL"),
     "encode": (2, "hex(a)"),
+    "oidvectortypes": (1, "array_to_string(list_transform(a, lambda i: CASE i{types} END), ', ')"),
+    "pg_show_all_settings": (0, "NULL"),
     **dict.fromkeys(("now", "clock_timestamp", "statement_timestamp", "transaction_timestamp"), (0, "now()")),
     "current_date": (0, "now()::TIMESTAMP::DATE"),
     "localtimestamp": (0, "now()::TIMESTAMP"),

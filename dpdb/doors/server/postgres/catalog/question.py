@@ -10,7 +10,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from dpdb.bounded_parser import parse_postgres
-from dpdb.doors.server.postgres.catalog.content import arrow_type, function_names, relations
+from dpdb.doors.server.postgres.catalog.content import HIDDEN, arrow_type, function_names, relations
 from dpdb.doors.server.postgres.catalog.functions import FUNCTIONS
 from dpdb.doors.sql.call import RELEASES
 from dpdb.doors.sql.column_names import name_columns, type_name
@@ -31,6 +31,7 @@ TYPED: Mapping[type[exp.Expr], str] = {
     exp.CurrentUser: "current_user", exp.SessionUser: "session_user", exp.CurrentSchema: "current_schema",
     exp.CurrentDatabase: "current_database", exp.CurrentSchemas: "current_schemas", exp.CurrentVersion: "version",
     exp.CurrentRole: "current_role", exp.CurrentCatalog: "current_catalog", exp.ArrayToString: "array_to_string",
+    exp.Encode: "encode",
 }  # fmt: skip
 # The clock, which statements about tables do not read.
 CLOCK: Mapping[type[exp.Expr], str] = {
@@ -118,7 +119,12 @@ def asks(node: exp.Expr) -> bool:
 
 
 # Those that a client may have to know from text and numbers.
-_KINDS = ("name", "oid", "char", "int2vector", "oidvector", "xid", "_oid", "regproc")
+_KINDS = ("name", "oid", "char", "int2vector", "oidvector", "xid", "_oid", "regproc", "varchar")
+# What functions give that is no text.
+_GIVEN = {
+    "pg_get_userbyid": "name", "pg_encoding_to_char": "name", "current_database": "name", "current_user": "name",
+    "session_user": "name", "current_schema": "name", "current_catalog": "name", "user": "name", "current_role": "name",
+}  # fmt: skip
 _MOST_STEPS = 8
 
 
@@ -143,13 +149,24 @@ def result_kinds(tree: exp.Query, read: Iterable[str]) -> dict[str, str]:  # noq
             types.setdefault(name, set()).add(kind)
     of_relations = {name: next(iter(kinds)) for name, kinds in types.items() if len(kinds) == 1}
     defined = {alias.alias.lower(): alias.this for alias in tree.find_all(exp.Alias)}
+    named = {
+        table.alias_or_name.lower(): relations()[relation]
+        for table in tree.find_all(exp.Table) if (relation := relation_of(table))
+    }  # fmt: skip
 
     def kind_of(node: object, steps: int) -> str:  # noqa: PLR0911 - the same
         if steps == 0:
             return ""
         if isinstance(node, exp.Column):
             name = node.name.lower()
-            return of_relations.get(name) or kind_of(defined.get(name), steps - 1)
+            if name in WORDS and asks(node):
+                return "name"
+            own = named.get(node.table.lower(), {}).get(name) or HIDDEN.get(name)
+            return own or of_relations.get(name) or kind_of(defined.get(name), steps - 1)
+        if type(node) in TYPED or isinstance(node, exp.Anonymous):
+            return _GIVEN.get(TYPED.get(type(node), "") or str(getattr(node, "name", "")).lower(), "")
+        if isinstance(node, exp.Dot):  # a function behind its schema
+            return kind_of(node.expression, steps - 1)
         if isinstance(node, exp.Cast):
             return type_name(node.to)
         if isinstance(node, exp.ArrayAgg):
@@ -164,6 +181,9 @@ def result_kinds(tree: exp.Query, read: Iterable[str]) -> dict[str, str]:  # noq
     found = {item.alias_or_name.lower(): kind_of(item, _MOST_STEPS) for item in tree.selects}
     if any(isinstance(item, exp.Star) for item in tree.selects):
         found |= of_relations | {name: kind_of(node, _MOST_STEPS) for name, node in defined.items()}
+    for item in tree.selects:
+        if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
+            found = {**named.get(item.table.lower(), {}), **found}
     return found
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
-from dpdb.doors.server.postgres.catalog.content import Content, relation_name, relations
+from dpdb.doors.server.postgres.catalog.content import HIDDEN, Content, relation_name, relations
 from dpdb.doors.server.postgres.catalog.functions import FUNCTIONS, PREFIX
 from dpdb.doors.server.postgres.catalog.question import (
     CLOCK,
@@ -64,12 +64,15 @@ class Rewritten:
         The functions that it calls.
     kinds : mapping of str to str
         The types of columns of its result, see `result_kinds`.
+    hidden : set of str
+        The columns that no star stands for, and that it names.
     """
 
     sql: str = ""
     relations: set[str] = field(default_factory=set)
     functions: set[str] = field(default_factory=set)
     kinds: Mapping[str, str] = field(default_factory=dict)
+    hidden: set[str] = field(default_factory=set)
 
 
 def rewritten(tree: exp.Query, content: Content) -> Rewritten:
@@ -82,6 +85,7 @@ def rewritten(tree: exp.Query, content: Content) -> Rewritten:
     """
     found = Rewritten()
     found.kinds = result_kinds(tree, {one for table in tree.find_all(exp.Table) if (one := relation_of(table))})
+    found.hidden = HIDDEN.keys() & {column.name.lower() for column in tree.find_all(exp.Column)}
     name_asked_columns(tree)
     rewriter = _Rewriter(content, found)
     for node in [*tree.walk(bfs=False)][::-1]:  # leaves first
@@ -128,9 +132,10 @@ class _Rewriter:
         return exp.Anonymous(this=f"{PREFIX}{name}", expressions=given)
 
     def _table(self, node: exp.Table) -> exp.Expr:
-        if isinstance(node.this, exp.Anonymous) and node.this.name == f"{PREFIX}pg_get_keywords":
-            self._found.functions.discard("pg_get_keywords")
-            return self._read("pg_get_keywords", node, node.alias or "pg_get_keywords")
+        called = node.this.name.removeprefix(PREFIX) if isinstance(node.this, exp.Anonymous) else ""
+        if called in _RELATIONS:
+            self._found.functions.discard(called)
+            return self._read(_RELATIONS[called], node, node.alias or called)
         if not isinstance(node.this, exp.Identifier):
             node.set("db", None)
             return node if _gives_rows(node.this) else _row_of(node)
@@ -177,7 +182,7 @@ class _Rewriter:
 
     def _anonymous(self, node: exp.Anonymous) -> exp.Expr:
         name = node.name.lower()
-        if name.startswith(PREFIX) or name in ("struct_extract", "list_contains", "json_object"):
+        if name.startswith(PREFIX) or name in ("struct_extract", "list_contains", "json_object", "regexp_extract"):
             return node
         if name == "json_build_object":
             return exp.cast(
@@ -191,6 +196,8 @@ class _Rewriter:
         arguments = [node.this] if isinstance(node.this, exp.Expr) else []
         if isinstance(node, exp.ArrayToString):
             arguments = [node.this, node.expression]
+        elif isinstance(node, exp.Encode):
+            arguments = [node.this, node.args["charset"]]
         return self.call(TYPED[type(node)], arguments)
 
     def _clock(self, node: exp.Expr) -> exp.Expr:
@@ -252,6 +259,23 @@ class _Rewriter:
             return node
         raise StatementRefusedError(f"the catalog here has no type {kind}")
 
+    def _divided(self, node: exp.Div) -> exp.Expr:
+        """Divide what was cast to whole numbers as such."""
+        left, right = node.this, node.expression
+        is_whole = isinstance(right, exp.Literal) and not right.is_string and right.name.isdigit() and right.name != "0"
+        if is_whole and isinstance(left, exp.Cast) and left.to.is_type(*exp.DataType.INTEGER_TYPES):
+            return exp.IntDiv(this=left, expression=right)
+        return node
+
+    def _matched(self, node: exp.Substring) -> exp.Expr:
+        """Take `substring(a FROM pattern)` as what the pattern's first group matches."""
+        pattern = node.args.get("start")
+        if not _is_text(pattern):
+            return node
+        group = exp.Literal.number(int("(" in str(pattern.name)))
+        found = exp.Anonymous(this="regexp_extract", expressions=[node.this, pattern, group])
+        return exp.Anonymous(this="nullif", expressions=[found, exp.Literal.string("")])
+
     def _array(self, value: exp.Expr, kind: str) -> exp.Expr:
         if isinstance(value, exp.Literal) and value.is_string and value.name[:1] == "{":
             inside = value.name.strip("{}")
@@ -307,6 +331,8 @@ def _is_text(value: object) -> bool:
     return isinstance(value, exp.Literal) and value.is_string
 
 
+# Functions whose rows are those of a relation.
+_RELATIONS = {"pg_get_keywords": "pg_get_keywords", "pg_show_all_settings": "pg_settings"}
 _ROWS = ("generate_series", "unnest", "_pg_expandarray", "generate_subscripts")
 
 
@@ -345,6 +371,8 @@ _CHANGES: Mapping[type[exp.Expr], Callable[[_Rewriter, Any], exp.Expr]] = {
     exp.Collate: _Rewriter._collate,
     exp.Operator: _Rewriter._operator,
     exp.Cast: _Rewriter._cast,
+    exp.Div: _Rewriter._divided,
+    exp.Substring: _Rewriter._matched,
     **dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.GT, exp.LTE, exp.GTE, exp.Like, exp.RegexpLike), _Rewriter._compared),
     **dict.fromkeys(TYPED, _Rewriter._typed),
     **dict.fromkeys(CLOCK, _Rewriter._clock),
