@@ -143,7 +143,7 @@ def schema_of(relation: str) -> pa.Schema:
     """Return the Arrow columns of a relation; those of `HIDDEN` are the last."""
     known = relations()[relation]
     hidden = HIDDEN if "oid" in known else {}
-    return pa.schema([pa.field(name, arrow_type(kind)) for name, kind in (known | hidden).items()])
+    return pa.schema([pa.field(name, arrow_type(kind)) for name, kind in {**known, **hidden}.items()])
 
 
 def relation_name(relation: str) -> str:
@@ -178,7 +178,7 @@ class Content:
 
     def _made(self, relation: str, analyst: str, database: str) -> pa.Table:
         schema, rows = schema_of(relation), [*rows_of(self, analyst, database).get(relation, ())]
-        kinds, oid = relations()[relation] | HIDDEN, self.oids[relation]
+        kinds, oid = {**relations()[relation], **HIDDEN}, self.oids[relation]
         columns = []
         for name in schema.names:
             values = [oid if name == "tableoid" else row.get(name, _default(kinds[name])) for row in rows]

@@ -150,8 +150,8 @@ def result_kinds(tree: exp.Query, read: Iterable[str]) -> dict[str, str]:  # noq
     of_relations = {name: next(iter(kinds)) for name, kinds in types.items() if len(kinds) == 1}
     defined = {alias.alias.lower(): alias.this for alias in tree.find_all(exp.Alias)}
     named = {
-        table.alias_or_name.lower(): relations()[relation]
-        for table in tree.find_all(exp.Table) if (relation := relation_of(table))
+        table.alias_or_name.lower(): relations()[read_from]
+        for table in tree.find_all(exp.Table) if (read_from := relation_of(table))
     }  # fmt: skip
 
     def kind_of(node: object, steps: int) -> str:  # noqa: PLR0911 - the same
@@ -161,10 +161,10 @@ def result_kinds(tree: exp.Query, read: Iterable[str]) -> dict[str, str]:  # noq
             name = node.name.lower()
             if name in WORDS and asks(node):
                 return "name"
-            own = named.get(node.table.lower(), {}).get(name) or HIDDEN.get(name)
-            return own or of_relations.get(name) or kind_of(defined.get(name), steps - 1)
-        if type(node) in TYPED or isinstance(node, exp.Anonymous):
-            return _GIVEN.get(TYPED.get(type(node), "") or str(getattr(node, "name", "")).lower(), "")
+            own = named.get(node.table.lower(), {}).get(name) or HIDDEN.get(name) or of_relations.get(name)
+            return own or kind_of(defined.get(name), steps - 1)
+        if isinstance(node, exp.Expr) and (type(node) in TYPED or isinstance(node, exp.Anonymous)):
+            return _GIVEN.get(TYPED.get(type(node), node.name.lower()), "")
         if isinstance(node, exp.Dot):  # a function behind its schema
             return kind_of(node.expression, steps - 1)
         if isinstance(node, exp.Cast):

@@ -270,9 +270,9 @@ class _Rewriter:
     def _matched(self, node: exp.Substring) -> exp.Expr:
         """Take `substring(a FROM pattern)` as what the pattern's first group matches."""
         pattern = node.args.get("start")
-        if not _is_text(pattern):
+        if not (isinstance(pattern, exp.Literal) and pattern.is_string):
             return node
-        group = exp.Literal.number(int("(" in str(pattern.name)))
+        group = exp.Literal.number(int("(" in pattern.name))
         found = exp.Anonymous(this="regexp_extract", expressions=[node.this, pattern, group])
         return exp.Anonymous(this="nullif", expressions=[found, exp.Literal.string("")])
 
