@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -359,3 +360,24 @@ def test_an_answer_can_be_read(wire: Server, browser: Browser, width: int, dark:
     )
     first = browser.run("return document.getElementById('run').getBoundingClientRect().width;")
     assert first >= (300 if width < 500 else 100)  # on a phone a thumb finds it
+
+
+@pytest.mark.heavy(family="spending")
+def test_a_ledger_of_rho_shows_what_epsilon_is_there(tmp_path: Path, browser: Browser) -> None:
+    """Every measure is asked for epsilon; the price, and what is left of it, are in the ledger's unit."""
+    made = make_site(tmp_path, epsilon=5, notion="zcdp", analysts={"ann": {"quota": 4}})
+    with Server(made) as running:
+        entered(browser, running, "ann")
+        left = running.client("ann").get("/v1/account").json()["tables"][0]["remaining"]
+        assert f"rho {left:.9g} of {left:.9g} left" in browser.run(TEXT)
+        for measure in browser.run("return [...document.getElementById('f-measure').options].map(one => one.value);"):
+            put(browser, measure=measure, cost="0.2")
+            shown = priced(browser)
+            cost = running.client("ann").post("/v1/explain", json={"statement": statement(browser)}).json()["charged"]
+            assert shown == f"Run for rho {cost:.9g}", measure
+            assert 0 < cost <= 0.02 + 1e-9  # 0.2 ^ 2 / 2
+            words = f"Of your {left:.9g} then {left - cost:.9g} is left."
+            assert words in browser.run(TEXT), measure
+        press(browser)
+        answered(browser)
+        assert made.spent() == pytest.approx(cost)

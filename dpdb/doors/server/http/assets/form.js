@@ -36,15 +36,11 @@ function chosenTable() {
 function showLeft() {
   const table = known?.tables.find((one) => one.table === $("f-table").value);
   if (!table) return;
-  $("f-cost-name").textContent = parameterOf() === "rho" ? "rho (the price)" : "epsilon (the price)";
+  const unit = table.parameter === "epsilon" ? "" : `${table.parameter} `; // a ledger of rho or mu says what epsilon is there
   $("f-left").textContent = [
-    table.quota === null ? "" : `${amount(table.remaining)} of ${amount(table.quota)} left`,
-    table.most_per_statement === null ? "" : `at most ${amount(table.most_per_statement)} a statement`,
+    table.quota === null ? "" : `${unit}${amount(table.remaining)} of ${amount(table.quota)} left`,
+    table.most_per_statement === null ? "" : `at most ${unit}${amount(table.most_per_statement)} a statement`,
   ].filter(Boolean).join(", ");
-}
-
-function parameterOf() {
-  return known?.tables.find((one) => one.table === $("f-table").value)?.parameter === "rho" ? "rho" : "epsilon";
 }
 
 const literal = (text) => `'${text.replaceAll("'", "''")}'`;
@@ -69,7 +65,7 @@ function formStatement() {
     ...(measure === "count" ? [] : [`measure := ${literal(measure)}`]),
     ...(where ? [`where_clause := ${literal(where)}`] : []),
     ...(by ? [`by_column := ${literal(by)}`, `group_keys := ARRAY[${keysOf($("f-keys").value).map(key).join(", ")}]`] : []),
-    ...(AMOUNT.test(cost) ? [`${parameterOf()} := ${cost}`] : []),
+    ...(AMOUNT.test(cost) ? [`epsilon := ${cost}`] : []),
   ];
   return `SELECT ${by ? '"where" AS slice, ' : ""}value, lower, upper\nFROM ${measure === "count" ? "dp_count" : "dp_inconsistency"}(${given.join(", ")})`;
 }
@@ -81,8 +77,8 @@ function formLacks() {
   if (!tables.length || !isAttached()) return null;
   const cost = $("f-cost").value.trim();
   if ($("f-by").value && !keysOf($("f-keys").value).length) return `List the values of ${$("f-by").value} that you want a number for.`;
-  if (!cost) return `Name the ${parameterOf()} that the answer may cost, and its price is shown here.`;
-  return AMOUNT.test(cost) ? null : `${parameterOf()} is a number, such as 0.1.`;
+  if (!cost) return "Name the epsilon that the answer may cost, and its price is shown here.";
+  return AMOUNT.test(cost) ? null : "epsilon is a number, such as 0.1.";
 }
 
 function changed() {
