@@ -135,9 +135,9 @@ def test_a_list_is_taken_in_its_version_and_each_message_is_a_message(served: Se
             assert (status, told["id"], told["error"]["code"]) == (400, None, -32600)
         assert sent(client, f"[{NOTE}, {NOTE}]") == (202, None)
         begun = message("initialize", protocolVersion="2025-03-26", capabilities={}, clientInfo={"name": "c"})
-        for bad in ("[]", " [ ] ", f"[{','.join([NOTE] * 21)}]", f"[{NOTE}, {begun}]"):
+        for bad in ("[]", " [ ] ", f"[{','.join([NOTE] * 21)}]", f"[{NOTE}, {begun}]", "[" * 5_000):
             assert (sent(client, bad)[0], sent(client, bad)[1]["error"]["code"]) == (400, -32600), bad[:50]
-        for bad in ("[1", "[1,]", "[" * 5_000, '[{"a": 1, "a": 2}]', "[NaN]"):
+        for bad in ("[1", "[1,]", "[" * 500, '[{"a": 1, "a": 2}]', "[NaN]"):
             assert (sent(client, bad)[0], sent(client, bad)[1]["error"]["code"]) == (400, -32700), bad[:50]
     assert served.site.spent() == before + 0.25
 
