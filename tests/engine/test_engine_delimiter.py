@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import random
 import subprocess
@@ -15,6 +16,7 @@ from csv_reference import REFUSED, rows_of
 import dpdb
 from dpdb.database.database import Database
 from dpdb.doors.cli import main
+from dpdb.doors.cli.options import csv_schema
 from dpdb.errors import LedgerError, ParameterError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.owner import exact_measures, propose_schema
@@ -232,3 +234,44 @@ def test_standard_input_is_cut_there() -> None:
         input=text_of("^"), capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "problematic            3" in found.stdout
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("mark", [*",;|\t^~:#*\x01\x1f"])
+@pytest.mark.parametrize("form", ["plain", "quoted", "lone quotes"])
+def test_schema_proposes_where_text_is_cut(mark: str, form: str, tmp_path: Path) -> None:
+    """What it proposes reads the rows; a schema file of it, too, also of a character that nobody sees."""
+    cell = {"plain": "{}", "quoted": '"{}"', "lone quotes": 'th"e {}'}[form]
+    rows = [("1", cell.format("a")), ("2", cell.format("b")), ("3", cell.format("c"))]
+    path = tmp_path / "t.csv"
+    path.write_text("".join(f"{mark.join(row)}\n" for row in [("id", "name"), *rows]))
+    proposed = propose_schema(path)
+    assert [(each.name, each.type) for each in proposed.columns] == [("id", "INTEGER"), ("name", "VARCHAR")]
+    (tmp_path / "schema.toml").write_text(proposed.toml)
+    second = 'th"e b' if form == "lone quotes" else "b"
+    wanted = ["id <> 1", f"name <> '{second}'"]
+    for given in (str(tmp_path / "schema.toml"), proposed.option):
+        schema = csv_schema(argparse.Namespace(schema=given))
+        found = exact_measures(
+            path, wanted, csv_schema=schema, non_private=True, by_constraint=True, measures=["drastic"]
+        )
+        assert found.rows == 3
+        assert [rule.violations for rule in found.by_constraint or ()] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "text", ["a:b\n1\n2\n3\n", "when\n10:30\n11:00\n", "a^\n1^2\n", "a b\n1 2\n3 4\n", "mail\nx@y\nz@w\n"]
+)
+def test_schema_proposes_no_cut_that_nothing_tells(text: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    proposed = propose_schema(tmp_path / "t.csv")
+    assert [column.name for column in proposed.columns] == [text.splitlines()[0]]
+    assert "delimiter" not in proposed.option
+
+
+def test_a_delimiter_may_be_told_by_its_number(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", "\x01")
+    assert read(path, r"\x01") == read(path, "\x01")
+    for wrong in (r"\x41", r"\x0a", r"\x80", r"\x1", r"\x001"):
+        with pytest.raises(ParameterError, match="delimiter"):
+            read(tmp_path / "t.csv", wrong)

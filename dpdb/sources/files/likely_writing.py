@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from dpdb.errors import ParameterError, SourceError
+from dpdb.sources.cells.delimiter import shown_delimiter
 from dpdb.sources.cells.faults import FileFaults
 from dpdb.sources.cells.writing import ALL_CELLS, Writing
 from dpdb.sources.csv_lines import UnreadableError
@@ -30,6 +31,7 @@ _ROWS = 20_000
 _HEADERS = 30
 _QUOTES = (('"', ""), ('"', "\\"), ("", ""), ("", "\\"), ("'", ""), ("'", "\\"))
 _BARE = (('"', ""), ("", "\\"), ("'", ""), ("'", "\\"))
+_MARKS = frozenset(",;|\t^~:!#*$%&@+=\x01\x02\x07\x1c\x1e\x1f")
 _ODD = 0.3
 _VALUE = re.compile(r"[+-]?[0-9]+([.,][0-9]+)*|[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4}.*")
 _STILL = re.compile(r"""(["'`]).*\1|\\N|.*\\["'].*""", re.DOTALL)
@@ -62,9 +64,11 @@ def likely_writing(source: SourceLike, delimiter: str | None = None) -> dict[str
         text = _whole_lines(data, encoding, place)
     except (*DAMAGED, SourceError):
         return {}  # what is wrong is said when it is opened
+    told = None if delimiter else _likely_delimiter(text, path, encoding)
+    delimiter = delimiter or told
     usual = _Tried.of(text, path, Writing(encoding=encoding), delimiter)
     if usual.odd == 0 and not any(map(_VALUE.fullmatch, usual.names)):
-        return _proposed(usual)
+        return _proposed(usual, told)
     forms = _QUOTES if b'"' in text else _BARE
     tried = [Writing(encoding=encoding, quote=quote, escape=escape) for quote, escape in forms]
     if text.startswith(b"#"):
@@ -74,15 +78,30 @@ def likely_writing(source: SourceLike, delimiter: str | None = None) -> dict[str
         plain = [writing for writing in tried if not writing.escape and not writing.comment]
         later = [replace(writing, header=line) for line in range(2, _HEADERS + 1) for writing in plain]
         found += [_Tried.of(text, path, writing, delimiter) for writing in later]
-    return _proposed(min(found, key=lambda each: each.odd))
+    return _proposed(min(found, key=lambda each: each.odd), told)
 
 
-def _proposed(best: _Tried) -> dict[str, str]:
+def _likely_delimiter(text: bytes, path: str, encoding: str) -> str | None:
+    """Tell at which other character text is cut whose header line is one name by the usual ones; None: at those.
+
+    It parts the header line into names, and nearly all rows into as many cells, with some kind of quotes.
+    """
+    usual = _Tried.of(text, path, Writing(encoding=encoding), None)
+    if len(usual.names) != 1:
+        return None
+    marks = sorted({mark for mark in usual.names[0] if mark in _MARKS})
+    ways = [Writing(encoding=encoding, quote=quote, escape=escape) for quote, escape in _QUOTES]
+    tried = [(_Tried.of(text, path, way, mark), mark) for mark in marks for way in ways if mark not in way.quote]
+    found = [(each.odd, -len(each.names), mark) for each, mark in tried if each.odd <= _ODD and all(each.names)]
+    return min(found)[2] if found else None
+
+
+def _proposed(best: _Tried, delimiter: str | None) -> dict[str, str]:
     if best.writing.header == 1 and not best.writing.comment and any(map(_VALUE.fullmatch, best.names)):
         names = {f"column{at}": "VARCHAR" for at in range(len(best.names))}
-        mark = "" if best.delimiter == "," else best.delimiter
+        mark = "" if best.delimiter == "," and not delimiter else best.delimiter
         return {ALL_CELLS: _text(replace(best.writing, header=0), mark), **names}
-    said = _text(best.writing, "")
+    said = _text(best.writing, delimiter or "")
     return {ALL_CELLS: said} if said else {}
 
 
@@ -108,7 +127,7 @@ class _Tried:
             writing.check(mark)
             rows = lines.mended(lines.last(b"".join(begun.blocks())))
         except (UnreadableError, ParameterError):
-            return cls(writing, 2)
+            return cls(writing, 2, begun.names)
         found = list(_some_rows(rows, mark))
         odd = sum(any(map(_STILL.fullmatch, row)) for row in found) + faults.short + faults.long + faults.unreadable
         # Another header line than the first one has several names, and more rows below than lines above.
@@ -161,7 +180,7 @@ def _text(writing: Writing, delimiter: str) -> str:
     usual = Writing()
     told = [
         ("encoding", names.get(writing.encoding, writing.encoding)),
-        ("delimiter", words.get(delimiter, f"'{delimiter}'") if delimiter else ""),
+        ("delimiter", words.get(delimiter, f"'{shown_delimiter(delimiter)}'") if delimiter else ""),
         ("quote", words.get(writing.quote, "")),
         ("escape", words.get(writing.escape, "") if writing.escape else ""),
         ("comment", f"'{writing.comment}'" if writing.comment else ""),
