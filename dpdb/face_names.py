@@ -217,7 +217,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.release.conflict_graph": "by_rule_offer load_kernels",
         "dpdb.release.costs": "Charge Cost Risk pure_units risk_of",
         "dpdb.release.ledger_account": "LedgerAccount",
-        "dpdb.release.listed_counts": "not_listed",
+        "dpdb.release.listed_counts": "listed_words",
         "dpdb.release.parts": "PublicTable Slices new_release_id parse_slices",
         "dpdb.release.privacy_unit": "PrivacyUnit unit_of_table",
         "dpdb.release.publish": "publish_suite",

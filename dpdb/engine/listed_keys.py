@@ -14,6 +14,7 @@ from dpdb.engine.sql.input_rows import copied_columns
 from dpdb.engine.sql.where import WherePredicate
 from dpdb.errors import ParameterError
 from dpdb.names import is_encodable
+from dpdb.predicates import is_enum
 from dpdb.sources import Rows
 
 _WHOLE = frozenset(
@@ -25,6 +26,7 @@ _WRITTEN = {
     "UUID": re.compile(r"[0-9a-fA-F-]{32,36}"),
     "VARCHAR": re.compile(r".*", re.DOTALL),
 }
+_DECIMAL = re.compile(r"DECIMAL\([0-9]+,\s*([0-9]+)\)")
 _KEYS = "listed_key"
 
 
@@ -43,11 +45,11 @@ def listed_keys(database: Database, keys: Sequence[str], column: str, column_typ
     ParameterError
         If a key is no value of the column, two are the same value, or the column's type has no list of this kind.
     """
-    written = _WRITTEN.get(column_type)
+    written = _written(column_type)
     if written is None:
         raise ParameterError(
-            f"a long list of keys is of texts, whole numbers, dates or UUIDs, and {column!r} is {column_type}; give "
-            "its keys one by one (--keys)"
+            "a long list of keys is of texts, categories, whole and decimal numbers, dates or UUIDs, and "
+            f"{column!r} is {column_type}; give its keys one by one (--keys)"
         )
     wrong = (place for place, key in enumerate(keys) if not (written.fullmatch(key) and is_encodable(key)))
     place = next(wrong, None)
@@ -68,6 +70,15 @@ def listed_keys(database: Database, keys: Sequence[str], column: str, column_typ
                 f"{shortened(keys[second])}, are the same value of {column!r}"
             )
         return [str(text) for (text,) in database.rows(f"SELECT CAST({value} AS VARCHAR) FROM {_KEYS} ORDER BY place")]
+
+
+def _written(column_type: str) -> re.Pattern[str] | None:
+    """Return how keys of a type are written, of which a value loses nothing; None for a type without such a list."""
+    if is_enum(column_type):
+        return _WRITTEN["VARCHAR"]
+    if decimal := _DECIMAL.fullmatch(column_type):
+        return re.compile(rf"[+-]?[0-9]{{1,40}}(\.[0-9]{{0,{int(decimal[1])}}}0*)?")
+    return _WRITTEN.get(column_type)
 
 
 def _no_value(keys: Sequence[str], place: int, column: str, column_type: str) -> ParameterError:

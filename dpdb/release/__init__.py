@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         risk_of as risk_of,
     )
     from dpdb.release.ledger_account import LedgerAccount as LedgerAccount
-    from dpdb.release.listed_counts import not_listed as not_listed
+    from dpdb.release.listed_counts import listed_words as listed_words
     from dpdb.release.parts import (
         PublicTable as PublicTable,
         Slices as Slices,

@@ -133,15 +133,20 @@ def not_listed_words(below: int, keys: int, confidence: float) -> str:
     confidence
         Of all of them together.
     """
-    sure = f"{100 * confidence:g}% sure of all {keys:,} keys together"
+    sure = f"{100 * confidence:g}% sure" + (f" of all {keys:,} keys together" if keys > 1 else "")
     return f"a key that is not listed has fewer than {below:,} rows, {sure}"
 
 
-def not_listed(call: Prepared) -> str:
-    """Return what a key means that a call for many keys does not list, in words. Public: it is known before."""
+def listed_words(call: Prepared, releases: Sequence[Release]) -> str:
+    """Return how many keys a call for many keys lists, and what a key means that it does not list, in words.
+
+    The second is public, and known before; the first is what the noisy counts say.
+    """
     [part] = call.parts
     assert isinstance(part, ListedCounts), "it is such a call"
-    return part.words
+    keys = len(part.keys)
+    said = "1 key is" if keys == 1 else f"{keys:,} keys are"
+    return f"{len(releases):,} of {said} listed; {part.words}"
 
 
 def listed_slices(table: Table, where: str | None, by: str, keys: Sequence[Key]) -> tuple[Slices, Column]:

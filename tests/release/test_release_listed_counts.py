@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
@@ -53,6 +54,7 @@ def found(releases: Releases) -> dict[str, float]:
         (["a", "b", None, "", "it's", "A"], ["a", "it's", "A", "missing", "b"]),
         ([1, 2, None, -7, 10**12], [1, "-7", "+2", 5, 10**12]),
         ([date(2026, 1, 1), date(2026, 1, 2), None], ["2026-01-02", "1999-12-31", "2026-01-01"]),
+        ([Decimal("0.10"), None, Decimal("-12.50"), Decimal("3.00")], ["0.10", "-12.50", "3.00", "7.25"]),
     ],
 )
 def test_true_counts_are_those_of_plain_python(values: Rows, keys: Rows) -> None:
@@ -69,6 +71,16 @@ def test_true_counts_are_those_of_plain_python(values: Rows, keys: Rows) -> None
                 name: count for name, count in wanted.items() if count > threshold
             }
             assert len(answer) >= 2
+
+
+def test_categories_are_keys_and_decimals_are_written_in_any_way() -> None:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t (e ENUM('low', 'mid', 'high'), d DECIMAL(6,2))")
+    connection.execute("INSERT INTO t SELECT if(range < 60, 'mid', NULL), 1.5 FROM range(100)")
+    with replaced_noise(StubNoise()), dpdb.open(connection, table="t", budget=9) as session:
+        assert found(session.dp_count(1, by="e", keys=["high", "mid"], sparse=True)) == {"mid": 60}  # type: ignore[arg-type]
+        for key in ("1.5", "+01.500", "1.50"):
+            assert found(session.dp_count(1, by="d", keys=["7", key], sparse=True)) == {"1.50": 100}  # type: ignore[arg-type]
 
 
 def test_one_row_more_changes_one_count_by_1_or_none() -> None:
@@ -124,7 +136,8 @@ def test_threshold_and_widths_are_the_smallest_that_hold_for_all_keys(
     assert holds(part._width(2), 2)
     assert exceeds(part._width(2) - 1, 2)
     assert part.below == 2 * part.threshold + 1
-    assert f"fewer than {part.below:,} rows, {100 * confidence:g}% sure of all {count:,} keys together" in part.words
+    of_all = "" if count == 1 else f" of all {count:,} keys together"
+    assert part.words.endswith(f"fewer than {part.below:,} rows, {100 * confidence:g}% sure{of_all}")
 
 
 def most_allowed(trials: int, probability: float) -> int:
@@ -301,6 +314,10 @@ WRONG: list[tuple[Callable[[], dict[str, object]], type[DpdbError], str]] = [
     (lambda: {"keys": ["1", "2", "01"], "by": "n"}, ParameterError, "keys 1 and 3 of the list, '1' and '01', are the"),
     (lambda: {"keys": ["x", "x"]}, ParameterError, "keys 1 and 2 of the list"),
     (lambda: {"keys": ["2026-02-30"], "by": "d"}, ParameterError, "is not a value of 'd'"),
+    (lambda: {"keys": ["1.505"], "by": "m"}, ParameterError, "is not a value of 'm' (DECIMAL(5,2))"),
+    (lambda: {"keys": ["1e2"], "by": "m"}, ParameterError, "is not a value of 'm'"),
+    (lambda: {"keys": ["1000"], "by": "m"}, ParameterError, "is not a value of 'm'"),
+    (lambda: {"keys": ["1.5", "1.50"], "by": "m"}, ParameterError, "are the same value of 'm'"),
     (lambda: {"keys": ["1.5"], "by": "f"}, ParameterError, "'f' is DOUBLE; give its keys one by one"),
     (lambda: {"keys": ["x", None]}, ParameterError, "without NULL"),
     (lambda: {"keys": [1.5]}, ParameterError, "texts and whole numbers"),
@@ -320,6 +337,7 @@ def test_what_is_no_list_of_keys_is_refused(
     given: Callable[[], dict[str, object]], error: type[DpdbError], words: str
 ) -> None:
     table = pa.table({"k": ["x"], "n": [1], "d": [date(2026, 1, 1)], "f": [1.5]})
+    table = table.append_column("m", pa.array([Decimal("1.5")], pa.decimal128(5, 2)))
     with dpdb.open(table, constraints="k -> n", budget=9) as session, pytest.raises(error) as caught:
         session.release(Ask(**{"measure": "count", "epsilon": 1, "by": "k", "sparse": True, **given()}))  # type: ignore[arg-type]
     assert words in str(caught.value)
@@ -338,3 +356,46 @@ def test_another_list_under_the_same_run_is_another_request(place: Path) -> None
         session.dp_count(1, by="k", keys=["x", "y"], sparse=True, run_id="one")
         with pytest.raises(LedgerError):
             session.dp_count(1, by="k", keys=["y", "x"], sparse=True, run_id="one")
+
+
+JOB = """
+name = "nightly"
+source = "t.parquet"
+constraints = ["k -> n"]
+ledger = "t.ledger"
+results = "r.duckdb"
+
+[[release]]
+name = "codes"
+measure = "count"
+by = "k"
+keys_from = "codes.txt"
+epsilon = 1
+"""
+
+
+def test_jobs_and_receipts_say_what_no_listed_key_means(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("codes.txt").write_text("nobody\nno one\n")
+    Path("nightly.toml").write_text(JOB)
+    with replaced_noise(StubNoise()):
+        assert main(["run", "nightly.toml"]) == 0
+        said = "0 of 2 keys are listed; a key that is not listed has fewer than 7 rows, 95% sure of all 2 keys together"
+        assert f"codes: {said}" in capsys.readouterr().err
+        assert main(["receipts", "key", str(place.parent / f"{place.name}.key")]) == 0
+        asked = [
+            "count",
+            "t.parquet",
+            "--by",
+            "k",
+            "--keys-from",
+            "codes.txt",
+            "--epsilon",
+            "1",
+            "--ledger",
+            "t.ledger",
+        ]
+        asked += ["--receipt", "r.jsonl", "--receipt-key", str(place.parent / f"{place.name}.key")]
+        assert main(asked) == 2
+        assert "needs --run-id" in capsys.readouterr().err
+        assert main([*asked, "--run-id", "one"]) == 0
+    assert len(Path("r.jsonl").read_text().splitlines()) == 1

@@ -36,7 +36,7 @@ class Outcome:
 
     `time` is when the run's first release was debited, the same for all of the run and its retries: the times at which
     the others were answered would tell how long private work took. `receipt` is a line of the job's file of receipts,
-    `before` the run before of the suite, with which verdicts are compared.
+    `before` the run before of the suite, with which verdicts are compared, `listed` what is said of a list of keys.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Outcome:
     diagnosis: Diagnosis | None = None
     receipt: str | None = None
     before: Earlier | None = None
+    listed: str | None = None
 
     @property
     def changes(self) -> list[str]:

@@ -54,7 +54,7 @@ from dpdb.doors.jobs.toml_keys import explained
 from dpdb.errors import BudgetExceededError, DpdbError
 from dpdb.ledger import Ledger
 from dpdb.names import in_html
-from dpdb.release import Release, Session, check_gates, releases_table
+from dpdb.release import Release, Session, check_gates, listed_words, releases_table
 from dpdb.settings import Progress, no_progress
 from dpdb.stopping import reached
 from dpdb.suites import run_check
@@ -168,7 +168,8 @@ class _Run:
             yield _Part("diagnose", one, make_diagnosis, partial(self._diagnosis, one))
 
     def _releases(self, asked: JobRelease, releases: tuple[Release, ...], began: datetime) -> Outcome:
-        outcome = Outcome(asked.name, began, releases, check_gates(releases, asked.gates))
+        listed = listed_words(self.session.prepare(asked.ask), releases) if asked.ask.sparse else None
+        outcome = Outcome(asked.name, began, releases, check_gates(releases, asked.gates), listed=listed)
         self._append(RESULTS, result_table(self._rows(asked, outcome)))
         return outcome
 

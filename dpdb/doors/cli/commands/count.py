@@ -42,19 +42,21 @@ def run(options: argparse.Namespace) -> None:
     from dpdb.doors.cli.session import asked
     from dpdb.doors.cli.streams import say
     from dpdb.doors.cli.texts import releases_text
-    from dpdb.release import not_listed
+    from dpdb.release import listed_words
 
     ask = asked(options, "dp_count")
+    if ask.sparse and ask.run_id is None and options.receipt is not None:
+        raise ParameterError("--receipt with --keys-from needs --run-id, which names the answer where no key is listed")
     with AnswerOutput.of(options) as output, _session(options) as session:
         releases = session.release(ask, who=options.who)
         text = releases_text(releases, options.format, options.verbose)
         if ask.sparse:
-            said = f"{len(releases):,} of {len(ask.keys or ()):,} keys are listed; {not_listed(session.prepare(ask))}"
+            said = listed_words(session.prepare(ask), releases)
             if options.format == "text":
                 text += f"{said}\n"
             else:
                 say(said)
-        output.show(text, releases)
+        output.show(text, releases, run_id=None if releases else ask.run_id)
 
 
 def _session(options: argparse.Namespace) -> Session:

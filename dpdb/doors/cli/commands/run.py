@@ -113,8 +113,9 @@ def _show_plan(plan: JobPlan, form: str) -> int:
 
 
 def _lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Give a line for each gate, for each warning that is due, and for what changed in the verdicts of a suite."""
+    """Give a line for each gate, warning that is due and list of keys, and for what changed in a suite's verdicts."""
     for outcome in outcomes:
+        yield from () if outcome.listed is None else (f"{outcome.name}: {outcome.listed}",)
         yield from (str(result) for result in outcome.gates if not (result.warns and result.passed))
         yield from (f"{outcome.name}: {line}" for line in outcome.changes)
 
