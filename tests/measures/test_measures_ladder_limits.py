@@ -10,10 +10,13 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import pytest
+from stub_noise import StubNoise
 
-from dpdb.measures.answer import WITNESSES, DegreeCap
+from dpdb.measures.answer import WITNESSES, Answer, DegreeCap
+from dpdb.measures.mechanism import Run
 from dpdb.measures.mechanisms.ladder import Ladder, Plan, Rungs, Settings, Top, _Published
-from dpdb.privacy import UNIT
+from dpdb.privacy import UNIT, HiddenNoise, as_fraction
+from dpdb.privacy.noise import replaced_noise
 
 EPSILON = 1_000_000_007  # nano; a prime, so that shares are rounded
 RUNGS = Rungs(count=3, reach=Fraction(2), step=Fraction(3), least=7, gap=3, margin=2.0, growth=0.5)
@@ -146,3 +149,84 @@ def test_an_answer_halves_beta_where_both_sides_are_bounded() -> None:
     )  # fmt: skip
     late = LADDER._answer(_Published(9, number, Tails(Fraction(1_000 * UNIT)), Fraction(1, 4), Fraction(1, 2)), beta)  # type: ignore[arg-type]
     assert late.raw == round((number - 1_000 * UNIT) * ten)  # a rung is too low by its handicaps
+
+
+# -- the top ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Counted:
+    """A statistic of one large and one small theta, of which bounds `apart` are known without a scan."""
+
+    top: int
+    low: int
+    apart: int = 0
+    scans: int = 0
+
+    extra, name, estimand, upper_reason = 1, "counted", "x", None
+
+    def sensitivity(self, theta: int) -> int:
+        return theta + 1
+
+    in_one_graph = sensitivity
+
+    def exact(self, statistics: object, theta: int) -> int:
+        self.scans += 1
+        return {100: self.top, 19: self.low}[theta]
+
+    def between(self, statistics: object, theta: int) -> tuple[int, int]:
+        assert theta == 19
+        return self.low - self.apart, self.low + self.apart
+
+
+@dataclass
+class NoRows:
+    self_conflicts: int = 0
+
+
+def top_of(counted: Counted, draws: tuple[int, ...] = (0, 0), **of_top: float) -> Answer | None:
+    """Try the top without noise; hidden noise has a scale of half a unit, which is the margin."""
+    ladder = replace(with_settings(top=replace(TOP, **of_top)), statistic=counted)  # type: ignore[arg-type]
+    plan = ladder.plan(DegreeCap(100, 5.2), EPSILON)
+    assert plan.top == (100, 19)
+    run = Run(NoRows(), EPSILON, 0.05, DegreeCap(100, 5.2))  # type: ignore[arg-type]
+    with replaced_noise(StubNoise()):
+        return ladder._at_top(run, plan, HiddenNoise(draws, UNIT / 2))
+
+
+@pytest.mark.parametrize("apart", [0, 3, 10**6])
+@pytest.mark.parametrize("low", [0, 40, 1_000])
+def test_a_top_is_published_if_it_is_the_margin_above_its_guard(low: int, apart: int) -> None:
+    """Half a unit of sensitivity 101 is 50.5 more than the guard has; bounds of the guard decide as its number does."""
+    assert top_of(Counted(low + 50, low, apart)) is None
+    answer = top_of(Counted(low + 51, low, apart))
+    assert answer is not None
+    assert (answer.value, answer.raw, answer.theta, answer.draw_share) == (low + 51, low + 51, 100, 0.5)
+    assert top_of(Counted(low + 101, low, apart), margin=2.0) is not None
+    assert top_of(Counted(low + 100, low, apart), margin=2.0) is None
+
+
+def test_bounds_of_the_guard_that_decide_need_no_scan_of_it() -> None:
+    for top, scans in ((10, 1), (120, 2), (1_000, 1)):  # 1 is that of the top
+        counted = Counted(top, 60, 30)
+        assert (top_of(counted) is None) == (top < 111)
+        assert counted.scans == scans
+
+
+def test_a_top_pays_the_handicaps_of_the_rungs_below_it() -> None:
+    quarter = UNIT // 4
+    for draws, handicap in (((0, 0), 0.0), ((5, 7), 0.0), ((-quarter, 9), 25.25), ((-quarter, -quarter), 50.5)):
+        needed = math.ceil(50.5 + handicap)
+        assert top_of(Counted(needed - 1, 0), draws) is None
+        assert top_of(Counted(needed, 0), draws) is not None
+
+
+def test_a_top_within_its_own_noise_is_zero() -> None:
+    """All of epsilon but a fifth is its noise's: scale 1.25 of 101, times floor + growth log(101)."""
+    scale = 101 / (as_fraction(EPSILON - EPSILON // 5))
+    least = float(scale) * (2 + math.log(101) / 2)
+    for value, shown in ((math.floor(least), 0), (math.ceil(least), math.ceil(least))):
+        answer = top_of(Counted(value, 0), floor=2.0, growth=0.5)
+        assert answer is not None
+        assert (answer.value, answer.raw) == (shown, value)
+        assert answer.noise_scale == pytest.approx(float(scale), rel=1e-6)

@@ -65,6 +65,9 @@ def test_a_count_below_one_and_a_share_above_one_are_clamped():
     assert (rate.value, rate.lower, rate.upper) == (1, 1, 1)
     nothing = rate_answer(answer(0, 0, 2), answer(0, 0, 0))
     assert (nothing.value, nothing.lower, nothing.upper) == (0, 0, 1)
+    bits = replace(answer(30, 20, 40), estimate_lower=18.0, estimate_upper=44.0)  # which are no share of the rows
+    rate = rate_answer(bits, answer(0, 0, 0), 100)
+    assert (rate.value, rate.lower, rate.upper, rate.estimate_lower, rate.estimate_upper) == (30, 20, 40, 18, 44)
 
 
 def test_without_an_upper_bound_the_reason_stays():
