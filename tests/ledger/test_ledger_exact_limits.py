@@ -272,7 +272,7 @@ def test_what_is_left_is_never_said_to_be_more_than_it_is() -> None:
 @pytest.mark.usefixtures("patient")
 def test_what_is_left_is_found_where_the_first_bounds_leave_it_open() -> None:
     """A large charge is not decided closely; the search goes down to one that is."""
-    for most in (0, 3, 20, 25):
+    for most in (0, 3, 19, 20, 25):
         left = max(0, 20 - most)
         index = Undecided(most, lambda weight, fits=left: 5 * (weight > fits), lambda _: 3)
         assert left_of(index, 20, left + 9) == left
@@ -281,6 +281,22 @@ def test_what_is_left_is_found_where_the_first_bounds_leave_it_open() -> None:
         assert left_of(never, 20, left + 9) == max(0, left - 5)
         whole = Undecided(most, lambda weight, fits=left: 30 * (weight > fits - 1), lambda _: 30)
         assert left_of(whole, 20, max(1, left)) == max(0, left - 1)  # it was refused: less than that is left
+
+
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize("left", [1, 2, 20])
+def test_less_is_left_than_was_refused_also_if_it_would_be_allowed_now(left: int) -> None:
+    """The first decision ran out of time."""
+    late = iter([5])
+    index = Undecided(20 - left, lambda _: next(late, 0), lambda _: 0)
+    assert left_of(index, 20, left) == left - 1
+
+
+def test_without_time_the_bounds_of_the_refusal_say_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "_REMAINING_SECONDS", 0.0)
+    for most in (0, 13, 20):
+        assert left_of(Undecided(most, lambda _: 0, lambda _: 0), 20, 30) == 20 - most
+        assert left_of(Undecided(most, lambda _: 4, lambda _: 2), 20, 30) == max(0, 20 - most - 4)
 
 
 @pytest.mark.usefixtures("patient")
