@@ -21,6 +21,7 @@ from dpdb.graph import (
     projected_counts,
     witness_counts,
 )
+from dpdb.graph.kernels.blocks import Present, next_kept
 
 exactly = settings(derandomize=True, deadline=None, max_examples=of_all(80))
 some_thetas = st.lists(st.one_of(st.integers(1, 14), st.sampled_from([255, 256, 70_000, 2**70])), max_size=20)
@@ -160,3 +161,20 @@ def test_unusable_arrays(u, v, nodes, size):
 def test_the_import_is_light():
     code = "import sys, dpdb.graph; sys.exit(bool({'numba', 'scipy'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("longest", [1, 63, 64, 65, 128, 1000])
+def test_places_leave_lists_as_bits(longest: int) -> None:
+    """Beside a plain search, from any place to any end, until nothing is left; each of two lines keeps its own."""
+    rng = np.random.default_rng(longest)
+    words = longest // 64 + 1
+    present = Present(np.zeros((2, words), np.uint64), np.zeros((2, words), np.int32))
+    listed, gone = rng.permutation(longest).astype(np.int32), np.zeros(longest, np.bool_)
+    while not gone.all():
+        gone[rng.permutation(longest)[: 1 + longest // 8]] = True
+        for _ in range(40):
+            place, end = sorted(rng.integers(0, longest + 1, 2).tolist())
+            left = [at for at in range(place, end) if not gone[listed[at]]]
+            found = next_kept(present, 1, listed, gone, place, end)
+            assert found == left[0] if left else found >= end
+    assert not present.gone[0].any()

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.graph import steps
-from dpdb.graph.blocks.block_scans import minorities, no_jumps
+from dpdb.graph.blocks.block_scans import all_present, minorities
 from dpdb.graph.steps import Steps, ranges
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Matching:
 
         gone, (none_left,) = self._cover.copy(), minorities(self._blocks)
         none_left.some[~self._blocks.listed] = 0  # minorities lie in the cover
-        present = no_jumps(self._blocks)
+        present = all_present(self._blocks)
         looks, row = np.empty(3, np.int64), 0
         while row < len(self._cover):
             row = match_greedily(
@@ -125,7 +125,7 @@ class Matching:
         root, parent, queue = np.empty((3, len(self.left)), np.int32)
         queue[: roots.size], root[roots] = roots, np.arange(roots.size)
         end_of = np.full(roots.size, -1, np.int32)
-        (unvisited,), present = minorities(self._blocks), no_jumps(self._blocks)
+        (unvisited,), present = minorities(self._blocks), all_present(self._blocks)
         state, looks = np.array([0, roots.size]), np.zeros(3, np.int64)
         while not find_paths(
             self._blocks, *present, unvisited, visited, self.right, root, parent, end_of, queue, state, looks,

@@ -22,7 +22,7 @@ from dpdb.thresholds import COUNTED_WORK
 
 if TYPE_CHECKING:
     from dpdb.graph.kernels.block_projection import Candidates
-    from dpdb.graph.kernels.blocks import Ahead, Blocks, Remaining
+    from dpdb.graph.kernels.blocks import Ahead, Blocks, Present, Remaining
     from dpdb.graph.kernels.counted_projection import Special
 
 _AHEAD = 1024
@@ -44,7 +44,7 @@ class BlockProjection:
         from dpdb.graph.kernels.block_projection import project
 
         degree_and_last = np.zeros((len(self.slot_of), 2), np.int32)
-        all_present, (left,) = no_jumps(self._blocks), minorities(self._blocks)
+        jumps, (left,) = no_jumps(self._blocks), minorities(self._blocks)
         row, edges = 0, 0
         while row < len(self.slot_of):
             row, added = project(
@@ -52,7 +52,7 @@ class BlockProjection:
                 self.slot_of,
                 self.members,
                 self.short,
-                *all_present,
+                *jumps,
                 left,
                 rows_ahead(),
                 degree_and_last,
@@ -99,6 +99,15 @@ def no_jumps(blocks: Blocks) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     return longs, shorts
 
 
+def all_present(blocks: Blocks) -> tuple[Present, Present]:
+    """Make the places of `members` and of `short`, every one present: a bit each, and four bytes for 64 of them."""
+    from dpdb.graph.kernels.blocks import Present
+
+    shapes = [(len(each), each.shape[1] // 64 + 1) for each in (blocks.members, blocks.short)]
+    longs, shorts = (Present(np.zeros(shape, np.uint64), np.zeros(shape, np.int32)) for shape in shapes)
+    return longs, shorts
+
+
 def minorities(blocks: Blocks, wanted: int = 1) -> tuple[Remaining, ...]:
     """Make the minority rows of each group, all remaining, for one or several kinds of visits of a scan."""
     from dpdb.graph.kernels.blocks import Remaining
@@ -120,7 +129,7 @@ def witness_count(blocks: Blocks, theta: int) -> Steps[int]:
     from dpdb.graph.kernels.blocks import witness
 
     row_count = blocks.group.shape[1]
-    uncovered, able = no_jumps(blocks), no_jumps(blocks)
+    uncovered, able = all_present(blocks), all_present(blocks)
     uncovered_left, able_left = minorities(blocks, 2)
     ahead = rows_ahead()
     covered, spent = np.zeros(row_count, np.bool_), np.zeros(row_count, np.bool_)

@@ -7,7 +7,7 @@ that the work grows with the changes and not with the number of edges.
 
 Rows and places are 64 bits wide wherever a helper gets them: each width would be compiled by itself.
 
-Places leave lists: `jumps` has for each place how far to go on, 0 while the place is present.
+Places leave lists as bits, and words of which all places have left are jumped over (`Present`).
 """
 
 from __future__ import annotations
@@ -67,6 +67,21 @@ class Blocks(NamedTuple):
     short_starts: Ints
     minority: NDArray[np.bool_]
     tested: NDArray[np.bool_]
+
+
+class Present(NamedTuple):
+    """Places that have left lists, as bits: one for each place of `members` or `short`, and a place more.
+
+    Attributes
+    ----------
+    gone : uint64 (constraints, words)
+        Whether each of 64 places has left.
+    skips : int32 (constraints, words)
+        By how many words to go on from one that no search needs, 0 elsewhere.
+    """
+
+    gone: NDArray[np.uint64]
+    skips: Ints
 
 
 class Remaining(NamedTuple):
@@ -195,17 +210,61 @@ def fill_edges(
     return filled, row, 0, -1
 
 
-# -- lists from which rows leave: by how much to go on from each place; 0 where a row is present --------------------
+# -- lists from which rows leave ---------------------------------------------------------------------------------
 
 
 @kernel
-def _next_kept(jumps: Ints, listed: Ints, gone: NDArray[np.bool_], place: Number, end: Number) -> Number:
-    """Find the next place whose row is not gone; places of rows that are gone leave the list."""
-    place = next_present(jumps, place)
+def next_kept(present: Present, k: int, listed: Ints, gone: NDArray[np.bool_], place: Number, end: Number) -> Number:
+    """Find the next place below `end` whose row is not gone, else any from `end` on; others leave the list.
+
+    Parameters
+    ----------
+    present
+        The places that have left; updated.
+    k
+        The constraint.
+    listed
+        Its list.
+    gone
+        Whether a row is gone.
+    place, end
+        Where to begin and to end.
+    """
+    place = _next_present(present, k, place)
     while place < end and gone[listed[place]]:
-        jumps[place] = 1
-        place = next_present(jumps, place)
+        present.gone[k, place >> 6] |= np.uint64(1) << np.uint64(place & 63)
+        place = _next_present(present, k, place)
     return place
+
+
+@kernel
+def _next_present(present: Present, k: int, place: Number) -> Number:
+    gone, skips = present.gone[k], present.skips[k]
+    word = np.int64(place >> 6)
+    left = ~gone[word] >> np.uint64(place & 63)
+    if left != np.uint64(0):
+        return place + _zeros_below(left)
+    word += 1
+    while True:
+        while skips[word] != 0:  # path halving
+            skips[word] += skips[word + skips[word]]
+            word += skips[word]
+        left = ~gone[word]
+        if left != np.uint64(0):
+            return (word << 6) + _zeros_below(left)
+        skips[word] = 1
+        word += 1
+
+
+@kernel
+def _zeros_below(word: np.uint64) -> np.int64:
+    """Count the bits below the lowest one that is set, by adding bits up in parallel."""
+    low = word & (~word + np.uint64(1))
+    ones = low - np.uint64(1)
+    ones -= (ones >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    ones = (ones & np.uint64(0x3333333333333333)) + ((ones >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    ones = (ones + (ones >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((ones * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @kernel
@@ -280,10 +339,10 @@ def look_ahead_from(blocks: Blocks, row: Number, remaining: Remaining, ahead: Ah
 def witness(
     blocks: Blocks,
     theta: int,
-    uncovered_longs: Ints,
-    uncovered_shorts: Ints,
-    able_longs: Ints,
-    able_shorts: Ints,
+    uncovered_longs: Present,
+    uncovered_shorts: Present,
+    able_longs: Present,
+    able_shorts: Present,
     uncovered_left: Remaining,
     able_left: Remaining,
     ahead: Ahead,
@@ -305,8 +364,8 @@ def witness(
 
     Parameters
     ----------
-    uncovered_longs, uncovered_shorts, able_longs, able_shorts : int32 (constraints, longest + 1)
-        Jumps to the places in `members` and `short` whose rows are uncovered, and to those whose rows have capacity.
+    uncovered_longs, uncovered_shorts, able_longs, able_shorts
+        The places in `members` and `short` whose rows are uncovered, and those whose rows have capacity.
     uncovered_left, able_left : Remaining
         The uncovered minority rows of each group, from row u on, and those with capacity; with bits of one array.
     covered, spent, used : (rows,)
@@ -335,22 +394,22 @@ def witness(
             begin = blocks.place[k, u]
             if begin < 0:
                 listed, end, place = blocks.members[k], np.int64(blocks.starts[k, group + 1]), np.int64(-begin)
-                uncovered, able = uncovered_longs[k], able_longs[k]
+                uncovered, able = uncovered_longs, able_longs
             else:
                 wanted = (0 if covered[u] else able_left.bit) | (0 if spent[u] else uncovered_left.bit)
                 if able_left.some[k, group] & wanted == 0:
                     continue
                 listed, end, place = blocks.short[k], np.int64(blocks.short_starts[k, group + 1]), np.int64(begin)
-                uncovered, able = uncovered_shorts[k], able_shorts[k]
+                uncovered, able = uncovered_shorts, able_shorts
             while True:
                 work -= 1
                 if covered[u] and spent[u]:
                     break
                 following: Number = end
                 if not spent[u]:
-                    following = _next_kept(uncovered, listed, covered, place, end)
+                    following = next_kept(uncovered, k, listed, covered, place, end)
                 if not covered[u]:
-                    following = min(following, _next_kept(able, listed, spent, place, end))
+                    following = min(following, next_kept(able, k, listed, spent, place, end))
                 place = following
                 if place >= end:
                     break
@@ -388,8 +447,8 @@ def witness(
 def match_greedily(
     blocks: Blocks,
     cover: NDArray[np.bool_],
-    longs: Ints,
-    shorts: Ints,
+    longs: Present,
+    shorts: Present,
     left: Remaining,
     gone: NDArray[np.bool_],
     left_partner: Ints,
@@ -405,8 +464,8 @@ def match_greedily(
     blocks : Blocks
     cover : bool (rows,)
         Whether a row is in the vertex cover.
-    longs, shorts : int32 (constraints, longest + 1)
-        Jumps over the places in `members` and `short` whose rows are gone.
+    longs, shorts
+        The places in `members` and `short` whose rows are not gone.
     left : Remaining
         The minority rows that are not gone.
     gone : bool (rows,)
@@ -434,8 +493,8 @@ def match_greedily(
 @kernel
 def find_paths(
     blocks: Blocks,
-    longs: Ints,
-    shorts: Ints,
+    longs: Present,
+    shorts: Present,
     left: Remaining,
     visited: NDArray[np.bool_],
     right_partner: Ints,
@@ -452,8 +511,8 @@ def find_paths(
     Parameters
     ----------
     blocks : Blocks
-    longs, shorts : int32 (constraints, longest + 1)
-        Jumps over the places in `members` and `short` whose rows are visited.
+    longs, shorts
+        The places in `members` and `short` whose rows are not visited.
     left : Remaining
         The minority rows that are not visited.
     visited : bool (rows,)
@@ -528,8 +587,8 @@ def extend_matching(
 def _take(
     blocks: Blocks,
     u: Number,
-    longs: Ints,
-    shorts: Ints,
+    longs: Present,
+    shorts: Present,
     left: Remaining,
     gone: NDArray[np.bool_],
     looks: NDArray[np.int64],
@@ -547,16 +606,16 @@ def _take(
         if group < 0:
             continue
         if blocks.place[k, u] < 0:
-            listed, jumps = blocks.members[k], longs[k]
+            listed, present = blocks.members[k], longs
             place, end = np.int64(blocks.starts[k, group]), np.int64(blocks.starts[k, group + 1])
         else:
             if left.some[k, group] == 0:
                 continue
-            listed, jumps = blocks.short[k], shorts[k]
+            listed, present = blocks.short[k], shorts
             place, end = np.int64(blocks.short_starts[k, group]), np.int64(blocks.short_starts[k, group + 1])
         if k == looks[1]:
             place = max(place, looks[2])
-        place = _next_kept(jumps, listed, gone, place, end)
+        place = next_kept(present, k, listed, gone, place, end)
         while place < end:
             v = np.int64(listed[place])
             seen += 1
@@ -565,7 +624,7 @@ def _take(
                 leave(blocks, v, left)
                 taken = v
                 break
-            place = _next_kept(jumps, listed, gone, place + 1, end)
+            place = next_kept(present, k, listed, gone, place + 1, end)
         if taken >= 0:
             looks[1], looks[2] = k, place
             break
