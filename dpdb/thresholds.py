@@ -68,6 +68,15 @@ FEW_ROWS = Threshold(
     agree="a code is the rank of a value among the distinct values of its column",
 )
 
+SHORT_CODES = Threshold(
+    2**15,
+    of="distinct values of a column of many rows",
+    below="its codes are kept in two bytes each",
+    above="its codes are kept in four bytes each",
+    agree="they are the same numbers, and are read in four bytes",
+    most=2**15,
+)
+
 HASH_BITS = Threshold(
     64,
     of="bits that the places of the rows leave for their hashes, in the integers that are sorted",

@@ -256,7 +256,7 @@ class LocalSlice:
 
     def codes(self, columns: Sequence[str]) -> dict[str, Codes]:
         """Return constrained columns as order-preserving codes, in the slice's own order: -1 for NULL. Private."""
-        return {name: self._coded.codes[name] for name in columns}
+        return {name: self._coded.codes[name].astype(np.int32, copy=False) for name in columns}
 
     def numbers(self, kept: str) -> npt.NDArray[np.int64]:
         """Return a kept column of integers without NULL, rows in the slice's own order. Private."""

@@ -28,7 +28,7 @@ from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.comparison import is_known
 from dpdb.errors import EngineError
 from dpdb.schema import free_name
-from dpdb.thresholds import FEW_ROWS, HASH_BITS
+from dpdb.thresholds import FEW_ROWS, HASH_BITS, SHORT_CODES
 
 ROW = "row"
 """The alias of the rows in what they are asked."""
@@ -59,7 +59,7 @@ class CodedRows:
     ----------
     count : int
         Rows. Private.
-    codes : dict of str to int32 array (rows,)
+    codes : dict of str to int32 or int16 array (rows,)
         Ranks of the column's values; -1 for NULL.
     """
 
@@ -110,7 +110,7 @@ class CodedRows:
         codes = np.full(self.count, -1, np.int32)
         self._fill(codes, filled("codes", rows=self._rows, number=self._number, column=column, dictionary=dictionary))
         self._database.execute(f"DROP TABLE {dictionary.sql('duckdb')}")
-        return codes
+        return codes.astype(np.int16) if int(codes.max(initial=-1)) < SHORT_CODES.at else codes
 
     def _coded_together(self, columns: Sequence[str]) -> dict[str, Codes]:
         """Code some columns in one query, of (place of the column, number of the row, code)."""

@@ -106,10 +106,30 @@ def _apart(doubled: Codes, group: Codes | None = None) -> tuple[Codes, NDArray[n
     return np.right_shift(doubled, 1, out=group), (doubled & 1).astype(np.bool_)
 
 
-def all_of_rows(constraints: Sequence[BlockConstraint], rows: NDArray[np.int64]) -> list[BlockConstraint]:
-    """Return several constraints among some rows, in threads; their `group` and `x` are lines of one table each."""
-    group, x = (np.empty((len(constraints), rows.size), np.int32) for _ in range(2))
-    return called_all([partial(each.of_rows, rows, group[k], x[k]) for k, each in enumerate(constraints)])
+def all_of_rows(constraints: dict[int, BlockConstraint], rows: NDArray[np.int64]) -> dict[int, BlockConstraint]:
+    """Return several constraints among some rows, in threads; their `group` and `x` are lines of one table each.
+
+    Each is forgotten once it is read, so that not all of them are there twice.
+
+    Parameters
+    ----------
+    constraints
+        The constraints by their positions; emptied.
+    rows
+        As for `BlockConstraint.of_rows`.
+    """
+    positions = list(constraints)
+    group, x = (np.empty((len(positions), rows.size), np.int32) for _ in range(2))
+    found = called_all(
+        [partial(_of_rows, constraints, position, rows, group[k], x[k]) for k, position in enumerate(positions)]
+    )
+    return dict(zip(positions, found, strict=True))
+
+
+def _of_rows(
+    constraints: dict[int, BlockConstraint], position: int, rows: NDArray[np.int64], group: Codes, x: Codes
+) -> BlockConstraint:
+    return constraints.pop(position).of_rows(rows, group, x)
 
 
 def by_class(lhs: Sequence[Codes], rhs: Codes | None, row_count: int) -> BlockConstraint:
