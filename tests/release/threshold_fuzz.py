@@ -268,7 +268,7 @@ def moved(ends: Mapping[str, float], *, in_pieces: bool = False) -> Iterator[Non
     kept = {name: THRESHOLDS[name].at for name in ends}
     pieces = [
         patch.object(steps, "WORK", 1),
-        patch("dpdb.graph.blocks.block_graph._BATCH", 1),
+        patch("dpdb.graph.blocks.block_graph.BATCH", 1),
         patch("dpdb.graph.blocks.block_scans._AHEAD", 1),
         patch("dpdb.graph.blocks.block_scans._SPANS", 0),
         patch("dpdb.engine.sql.coded_rows._COLUMNS_AT_ONCE", 1),
