@@ -939,3 +939,12 @@ FROM
 WHERE
 db.oid = '5'::OID
 ORDER BY datname
+
+--: psql | psql -E, \d visits | psql 18.6 | read 2026-11-28
+SELECT conname, conrelid::pg_catalog.regclass AS ontable,
+       pg_catalog.pg_get_constraintdef(oid, true) AS condef
+  FROM pg_catalog.pg_constraint c
+ WHERE confrelid IN (SELECT pg_catalog.pg_partition_ancestors('20000')
+                     UNION ALL VALUES ('20000'::pg_catalog.regclass))
+       AND contype = 'f' AND conparentid = 0
+ORDER BY conname

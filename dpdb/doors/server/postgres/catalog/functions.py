@@ -59,6 +59,7 @@ FUNCTIONS: Mapping[str, tuple[int, str]] = {
     "pg_char_to_encoding": (1, "6"),
     **dict.fromkeys(("pg_client_encoding", "getdatabaseencoding"), (0, "'UTF8'")),
     "pg_stat_get_numscans": (1, "0::BIGINT"),
+    "pg_partition_ancestors": (1, "NULL::BIGINT"),  # no table is a partition
     "pg_relation_filenode": (1, "NULL::BIGINT"),
     "pg_relation_is_updatable": (2, "0"),
     "pg_column_is_updatable": (3, "false"),

@@ -42,7 +42,7 @@ _PLAIN = (
     "lower", "upper", "length", "substring", "replace", "split_part", "count", "min", "max", "sum", "array_agg",
     "string_agg", "generate_series", "unnest", "coalesce", "concat", "trim", "btrim", "rtrim", "ltrim", "abs", "left",
     "right", "strpos", "md5", "now", "greatest", "least", "nullif", "bool_or", "bool_and", "array_length", "chr",
-    "regexp_replace", "starts_with", "array_append", "array_cat", "row_number", "any_value", "round",
+    "regexp_replace", "starts_with", "array_append", "array_cat", "row_number", "any_value", "round", "concat_ws",
 )  # fmt: skip
 _RUN = (
     *HARMLESS, exp.And, exp.Or, exp.Exists, exp.Any, exp.CurrentTimestamp, exp.CurrentDate, exp.Unnest,
