@@ -77,4 +77,5 @@ from dpdb.constraints.text.line import (
     without_comment as without_comment,
 )
 from dpdb.constraints.text.parser import parse_constraint as parse_constraint
+from dpdb.constraints.text.unit_path import KeyStep as KeyStep, UnitPath as UnitPath, unit_path as unit_path
 from dpdb.names import quoted_name as quoted_name

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from dpdb.constraints import ConstraintsLike
+    from dpdb.constraints import ConstraintsLike, UnitPath
     from dpdb.engine.broken import BrokenCounts, Told
     from dpdb.engine.closed_forms import RuleStatistic, StatisticKind
     from dpdb.engine.compared import ComparedColumns, Side
@@ -78,6 +78,8 @@ class Table(AbstractContextManager["Table"], Protocol):
         What the constraints say of parents.
     unit : str or None
         The column whose values own the rows, as the table spells it.
+    reached : UnitPath or None
+        The keys that lead to this column, where it is one of another table.
     lists_edges : bool
         Whether the owner asked for the table of all edges (the setting `edges`). Public.
     """
@@ -88,6 +90,7 @@ class Table(AbstractContextManager["Table"], Protocol):
     written: tuple[tuple[str, int], ...]
     inclusions: tuple[BoundInclusion, ...]
     unit: str | None
+    reached: UnitPath | None
     lists_edges: bool
 
     def with_constraints(self, constraints: ConstraintsLike | None) -> Table:

@@ -88,7 +88,9 @@ class BoundTable(Closing):
         self.description = source.description
         self.schema = source.schema
         self.lists_edges = spec.edges == "table"
-        self.unit = None if spec.change.unit is None else unit_column(spec.change.unit, source.schema)
+        self.reached = source.reached
+        unit = spec.change.unit if self.reached is None else self.reached.unit
+        self.unit = None if unit is None else unit_column(unit, source.schema)
         loaded = () if spec.constraints is None else load_constraints(spec.constraints, source.schema.names)
         self._across = RulesAcross(database, loaded, source.schema, parents)
         self.inclusions = self._across.bound
@@ -430,7 +432,10 @@ class LocalTable(BoundTable):
     def opened_content(self) -> str:
         """Describe the state of the rows when the table was opened; see `opened_content`. Private."""
         return (
-            opened_content(self.database, self._source, self._tested) + self._choice() + self._across.opened_content()
+            opened_content(self.database, self._source.own, self._tested)
+            + self._choice()
+            + self._across.opened_content()
+            + "".join(table.opened_content() for table in self._source.beside)
         )
 
     def refuse_change(self, *, all_rows: bool = False) -> None:
@@ -446,7 +451,7 @@ class LocalTable(BoundTable):
         changed = source.files is not None and source.files.state() != source.state
         if all_rows and not changed:
             changed = is_changed(source)
-            if not changed and self._across.is_changed():
+            if not changed and (self._across.is_changed() or any(table.is_changed() for table in source.beside)):
                 changed, of = True, "a private parent of "
         if changed:
             raise SourceError(
@@ -463,7 +468,7 @@ class LocalTable(BoundTable):
             return ""
         from dpdb.engine.unit_rows import chosen_by
 
-        return f"; {chosen_by(self._source)}"
+        return f"; {chosen_by(self._source.own)}"
 
 
 class LocalEngine:
@@ -492,6 +497,12 @@ class LocalEngine:
                 database, spec.source, table=spec.table, csv_schema=types, rows=rows, delimiter=spec.delimiter
             )
             parents = opener_of(spec, of_parents, rows)
+            if spec.unit_path is not None:
+                from dpdb.engine.parents.opened import Parents
+                from dpdb.engine.parents.reached import reached_rows
+
+                assert isinstance(parents, Parents), "who only assumes parents has no unit beyond them"
+                opened = reached_rows(database, opened, spec.unit_path, parents, spec.change.most)
             return LocalTable(database, opened, spec, parents=parents, progress=progress)
 
 

@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
+from dpdb.constraints import UnitPath, unit_path
 from dpdb.errors import ParameterError
 from dpdb.names import nearest_words
 from dpdb.options import Option, option, options_of
@@ -51,7 +52,9 @@ class ProtectedChange:
         At most this many rows belong to one person; every mechanism then runs at epsilon / rows_per_person.
     unit, max_rows : str and int, optional
         A column whose values own the rows: of each value at most `max_rows` rows are used (of NULL none), and releases
-        are epsilon-DP for adding or removing one value with all its rows; see `dpdb.release.privacy_unit`.
+        are epsilon-DP for adding or removing one value with all its rows; see `dpdb.release.privacy_unit`. Or keys that
+        lead to a column of another table (``"order_id -> orders.id, customer_id"``); see
+        `dpdb.engine.parents.reached`.
     max_children : int, optional
         Beside private parents a row of either table is the unit, and at most so many rows of each key that refers to
         them are used (all rows where it is NULL); see `dpdb.release.limited_children` for what that costs.
@@ -64,7 +67,12 @@ class ProtectedChange:
     """
 
     rows_per_person: int = option(1, "whole", "K", "at most K rows belong to one person (1)")
-    unit: str | None = option(None, "text", "COLUMN", "protect each value of COLUMN with all its rows")
+    unit: str | None = option(
+        None,
+        "text",
+        "COLUMN",
+        "protect each value of COLUMN with all its rows; or keys that lead there (order_id -> orders.id, customer_id)",
+    )
     max_rows: int | None = option(None, "whole", "K", "rows used of each value of the --unit column")
     max_children: int | None = option(
         None,
@@ -84,6 +92,12 @@ class ProtectedChange:
     def most(self) -> int:
         """How many rows of each value of the unit's column are used; 1 where there is none."""
         return 1 if self.max_rows is None else self.max_rows
+
+    def of_table(self, table: str | None) -> ProtectedChange:
+        """Return the same for a table, of whose columns the unit may be one where it is reached through keys."""
+        path = None if self.unit is None else unit_path(self.unit)
+        start = None if path is None else path.starting_at(table)
+        return replace(self, unit=start) if isinstance(start, str) else self
 
     def _check_unit(self) -> None:
         if self.unit is None or self.max_rows is None:
@@ -289,6 +303,8 @@ class TableSpec:
         return cls(source, **_taken(cls, given), **groups)
 
     def __post_init__(self) -> None:
+        own = self.change.of_table(self.table)
+        object.__setattr__(self, "change", own)  # a path that ends here is a column of the table
         _ = self.parents
         if self.edges not in EDGE_WAYS:
             raise ParameterError(f"edges must be {' or '.join(map(repr, EDGE_WAYS))}, got {self.edges!r}")
@@ -301,15 +317,32 @@ class TableSpec:
     @cached_property
     def parents(self) -> tuple[DeclaredParent, ...]:
         """The tables that constraints look into, each declared public or private."""
-        if self.public_parents in (None, {}) and self.private_parents in (None, {}):  # most tables have none
-            return ()
-        from dpdb.engine.parents.declared import declared_parents
+        reached = () if self.unit_path is None else self.unit_path.tables
+        if not reached and self.public_parents in (None, {}) and self.private_parents in (None, {}):
+            return ()  # as most tables
+        from dpdb.engine.parents.declared import DeclaredParent, declared_parents
 
-        return declared_parents(self.public_parents, self.private_parents)
+        declared = declared_parents(self.public_parents, self.private_parents)
+        known = {parent.name.casefold() for parent in declared}
+        beside = (DeclaredParent(name, None, is_public=False) for name in reached if name.casefold() not in known)
+        return (*declared, *beside)
+
+    @cached_property
+    def unit_path(self) -> UnitPath | None:
+        """The keys that lead from the table's rows to their units; None where the units are values of a column."""
+        found = None if self.change.unit is None else unit_path(self.change.unit)
+        if found is None:
+            return None
+        start = found.starting_at(self.table)
+        assert isinstance(start, UnitPath), "else the unit is a column of the table"
+        return start
 
     def with_assumed_parents(self) -> TableSpec:
-        """Return it for what looks at no row of any parent, declared or not."""
-        return replace(self, assumes_parents=True)
+        """Return it for what looks at no row of any parent, declared or not, nor at units beyond them."""
+        change = self.change
+        if self.unit_path is not None:
+            change = ProtectedChange(change.most)
+        return replace(self, assumes_parents=True, change=change)
 
     def __repr__(self) -> str:
         """Name a file and the settings that are given; rows that are held in memory are never shown."""

@@ -302,6 +302,10 @@ def _refuse_other_units(tables: Sequence[PublicTable], columns: ComparedColumns)
         or any(unit.parents and not unit.is_compared for unit in (left, right))
     ):
         raise ParameterError("a comparison does not go with private parents: a unit there moves rows of several tables")
+    if left.path is not None or right.path is not None:
+        raise ParameterError(
+            "a comparison has no unit that is reached through other tables: it compares tables as they are"
+        )
     if left.column is None and right.column is None:
         if left.rows != right.rows:
             raise ParameterError(

@@ -58,6 +58,11 @@ a row of D, and with its own as a row of P, where it orphans its team, which bel
 column (`(company, manager_id) IN employees(company, id)` with company as the unit), D and P lose the same rows and
 the theorem holds. A public table is no private one, so it cannot be its own public parent.
 
+**Units reached through keys** (`dpdb.engine.parents.reached`): u is a column of a view of D, c of the last table of the
+path. The proof there and the one here are of one change, if it takes the same rows of a table that both name: so a rule
+may look into the last table where its `p` is c, and into none of those before it. Of tables that only one of them names
+the other says nothing.
+
 **A row as the unit** is the other way: then at most k children of each key are used, and one row of P decides over no
 more (`dpdb.release.limited_children`).
 """
@@ -75,6 +80,7 @@ from dpdb.predicates import equality_type, type_words
 from dpdb.schema import TableSchema
 
 if TYPE_CHECKING:
+    from dpdb.constraints import UnitPath
     from dpdb.engine import BoundInclusion, KeyPair, Table
     from dpdb.release.limited_children import LimitedChildren
 
@@ -94,12 +100,15 @@ class PrivacyUnit:
         *Private parents* above.
     children : LimitedChildren or None
         The limit of children where a row stays the unit beside private parents; then `rows` is for any release.
+    path : UnitPath or None
+        The keys that lead to the column, where it is one of another table (`dpdb.engine.parents.reached`).
     """
 
     rows: int = 1
     column: str | None = None
     parents: tuple[tuple[str, str], ...] = ()
     children: LimitedChildren | None = None
+    path: UnitPath | None = None
 
     @property
     def max_children(self) -> int | None:
@@ -113,6 +122,12 @@ class PrivacyUnit:
     @property
     def words(self) -> str:
         """The unit in words: what is added or removed between neighbouring tables."""
+        if self.path is not None:
+            beside = "".join(f", and with all rows of {parent} that have it in {name}" for parent, name in self.parents)
+            return (
+                f"one value of {self.column} with all its rows in {self.path.last}, and with the rows that lead to it "
+                f"alone ({self.path.written()}), of which at most {self.rows} are used{beside}"
+            )
         if self.column is not None:
             beside = "".join(f", and with all rows of {parent} that have it in {name}" for parent, name in self.parents)
             return f"one value of {self.column} with all its rows, of which at most {self.rows} are used{beside}"
@@ -125,6 +140,11 @@ class PrivacyUnit:
         """The rows that every number is of, in words, where the unit's limit leaves some out; None for all rows."""
         if self.children is not None:
             return self.children.population
+        if self.path is not None:
+            return (
+                f"rows used, at most {self.rows} of each {self.column} and each key that leads there; a row counts for "
+                "each that it leads to, and is not read if it leads to none"
+            )
         return None if self.column is None else f"rows used, at most {self.rows} of each {self.column}"
 
     @property
@@ -133,6 +153,8 @@ class PrivacyUnit:
         named: dict[str, object] = {} if self.column is None else {"unit": self.column}
         if self.children is not None and self.children.links:
             named = {"max_children": self.children.most}
+        if self.path is not None:
+            named["unit_path"] = self.path.written()
         return {"rows_per_person": self.rows, **named, **({"private_parents": self.parents} if self.parents else {})}
 
     @property
@@ -142,7 +164,8 @@ class PrivacyUnit:
             return self.children.bound
         if self.column is None:
             return None
-        return " and ".join([self.column, *(f"{parent}.{name}" for parent, name in self.parents)])
+        column = self.column if self.path is None else f"{self.column} by {self.path.written()}"
+        return " and ".join([column, *(f"{parent}.{name}" for parent, name in self.parents)])
 
     def estimand(self, words: str) -> str:
         """Add to an estimand that it is of the rows that the unit's limit keeps."""
@@ -150,6 +173,11 @@ class PrivacyUnit:
             return words + self.children.estimand_words
         if self.column is None:
             return words
+        if self.path is not None:
+            return (
+                f"{words}, using at most {self.rows} rows per value of {self.column} and per key that leads there, "
+                "each once for each value that it leads to, and no row that leads to none"
+            )
         return f"{words}, using at most {self.rows} rows per value of {self.column} and none where it is NULL"
 
     @property
@@ -194,7 +222,10 @@ def unit_of_table(asked: PrivacyUnit, table: Table) -> PrivacyUnit:
     UnknownColumnError
         If the table has no such column.
     """
-    unit = asked.in_schema(table.schema)
+    if table.reached is not None:
+        unit = replace(asked, column=table.unit, path=table.reached)
+    else:
+        unit = asked.in_schema(table.schema)
     if unit.children is not None:
         for rule in table.inclusions:
             _refuse_public_self(rule)
@@ -206,6 +237,7 @@ def unit_of_table(asked: PrivacyUnit, table: Table) -> PrivacyUnit:
         if rule.is_public:
             continue
         column = _column_of_unit(rule, unit)
+        _refuse_on_path(rule, column, unit.path)
         if private.setdefault(rule.parent, column) != column:
             raise ParameterError(
                 f"{rule.label}: the unit {unit.column} is compared with {private[rule.parent]!r} and {column!r} of "
@@ -221,6 +253,20 @@ def _refuse_public_self(rule: BoundInclusion) -> None:
             f"{rule.label}: {rule.parent} is the measured table itself, whose rows are private: it cannot be declared "
             "public"
         )
+
+
+def _refuse_on_path(rule: BoundInclusion, column: str, path: UnitPath | None) -> None:
+    """Refuse a rule on a table of the path, unless both say which of its rows leave with a unit, and the same ones.
+
+    See *Units reached through keys*.
+    """
+    if path is None or rule.parent not in path.tables or (rule.parent, column) == (path.last, path.column):
+        return
+    raise ParameterError(
+        f"{rule.label}: {rule.parent} is on the way to the unit {path.unit}, and its rows with a unit's value in "
+        f"{column} may lead to other units; make the rule one of the table that has the unit's column, or measure it "
+        "in a session of its own with another unit"
+    )
 
 
 def _column_of_unit(rule: BoundInclusion, unit: PrivacyUnit) -> str:

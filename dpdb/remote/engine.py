@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpdb.engine import Progress, no_progress
-from dpdb.errors import SourceError
+from dpdb.errors import ParameterError, SourceError
 from dpdb.stopping import if_it_fails
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ class RemoteEngine:
         """Make a table without rows of the schema of one there."""
         from dpdb.engine import described
 
+        _refuse_path(spec)
         if spec.parents:
             raise SourceError("rules across tables of another engine are measured there, and not explained here")
         remote = self._remote(spec, no_progress)
@@ -91,6 +92,7 @@ class RemoteEngine:
 
     def _remote(self, spec: TableSpec, progress: Progress) -> Any:
         kind = _kind_of(spec.source)
+        _refuse_path(spec)
         if spec.csv_schema:
             raise SourceError("a CSV schema applies to files only")
         if spec.delimiter is not None:
@@ -99,6 +101,14 @@ class RemoteEngine:
             raise SourceError("a table name applies to databases, and this source is one table")
         progress("opening the table")
         return kind.open(spec.source, spec.table)
+
+
+def _refuse_path(spec: TableSpec) -> None:
+    if spec.unit_path is not None:
+        raise ParameterError(
+            "unit: a table of another engine has its units in a column of its own; make a view there that joins it "
+            "with the table that has them, or copy the tables to DuckDB or Parquet files"
+        )
 
 
 def scratch_of(source: SourceLike, schema: str | None) -> Scratch:

@@ -25,6 +25,7 @@ from dpdb.predicates import ZONED_NANOSECONDS
 from dpdb.schema import Column, TableSchema, TypeOrigin, comparison_type, free_name
 
 if TYPE_CHECKING:
+    from dpdb.constraints import UnitPath
     from dpdb.sources.cells.faults import Faults
     from dpdb.sources.cells.writing import Writing
     from dpdb.sources.paths import Files
@@ -90,6 +91,31 @@ class Source:
     read_as: str = ""
     reading: str = ""
     is_computed: bool = False
+
+    @property
+    def own(self) -> Source:
+        """The source itself; of a view that joins it with other tables, the one that is measured."""
+        return self
+
+    @property
+    def beside(self) -> Sequence[Beside]:
+        """These other tables."""
+        return ()
+
+    @property
+    def reached(self) -> UnitPath | None:
+        """The keys that lead from its rows through these tables to units, if they do."""
+        return None
+
+
+class Beside(Protocol):
+    """A table that a view joins with the measured one."""
+
+    def is_changed(self) -> bool:
+        """Return whether it has other rows now than when it was opened. Private."""
+
+    def opened_content(self) -> str:
+        """Describe the state of its rows when it was opened. Private."""
 
 
 class Reading(Enum):

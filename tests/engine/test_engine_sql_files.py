@@ -143,6 +143,8 @@ COMMANDS: list[list[str]] = [
     ["exact", "--constraints", FD, "--non-private", "--materialize", "{folder}/graph.duckdb"],
     ["rules", "discover", "--epsilon", "5"],
     ["compare", "{folder}/t.parquet", "--key", "zip", "--epsilon", "1"],
+    ["count", "--unit", "zip -> other.pay, kind", "--max-rows", "1", "--private-parent", "other={folder}/other.parquet",
+     "--epsilon", "1"],
 ]  # fmt: skip
 
 
@@ -158,7 +160,8 @@ def test_each_file_is_run_by_a_command(tmp_path: Path, monkeypatch: pytest.Monke
         return noted(database, query)
 
     monkeypatch.setattr(Database, "_noted", tracing)
-    pq.write_table(TABLE, tmp_path / "t.parquet")
+    for name in ("t", "other"):
+        pq.write_table(TABLE, tmp_path / f"{name}.parquet")
     for command, *options in COMMANDS:
         action = [options.pop(0)] if command == "rules" else []
         words = [word.format(folder=tmp_path) for word in options]

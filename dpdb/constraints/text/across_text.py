@@ -60,14 +60,14 @@ def inclusion(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     if cursor.at(Kind.LPAREN) and cursor.at_word("select", ahead=1):
         from dpdb.constraints.text.conditions import selected  # loads sqlglot
 
-        parent, parent_columns, among = selected(cursor)
+        parent, theirs, among = selected(cursor)
     else:
-        parent, parent_columns = _parent(cursor)
-    if len(parent_columns) != len(columns):
+        parent, theirs = parent_columns(cursor)
+    if len(theirs) != len(columns):
         raise cursor.error(f"as many columns of {parent} as on the left ({len(columns)})", start)
     if len(set(columns)) < len(columns):
         raise cursor.error("each column once on the left", start)
-    return across(cursor, Inclusion(tuple(columns), parent, parent_columns, among))
+    return across(cursor, Inclusion(tuple(columns), parent, theirs, among))
 
 
 def across(cursor: Cursor, rule: Across) -> tuple[DenialConstraint, ...]:
@@ -102,7 +102,7 @@ def _qualified(cursor: Cursor) -> str:
     return cursor.column(before="in")
 
 
-def _parent(cursor: Cursor) -> tuple[str, tuple[str, ...]]:
+def parent_columns(cursor: Cursor) -> tuple[str, tuple[str, ...]]:
     """Take `customers.id`, `customers(id)` or `sales.customers(id, region)`: names of another table, as written."""
     names = cursor.dotted_name(_PARENT)
     if cursor.accept(Kind.LPAREN):

@@ -341,7 +341,7 @@ def bound_inclusion(
             f"a rule of its own, such as {rule.columns[0]} IN {parent.name}.{rule.parent_columns[0]}"
         )
     pairs = tuple(
-        _pair(dc, schema[column], parent.name, parent.schema[parent_column])
+        key_pair(dc.label, schema[column], parent.name, parent.schema[parent_column])
         for column, parent_column in zip(rule.columns, rule.parent_columns, strict=True)
     )
     met = _met(_Conditions(database, dc, schema, parent, members), rule)
@@ -407,11 +407,18 @@ class _Conditions:
         return exp.column(column, table=PARENT_ROW, quoted=True)
 
 
-def _pair(dc: DenialConstraint, column: Column, parent: str, other: Column) -> KeyPair:
+def key_pair(label: str, column: Column, parent: str, other: Column) -> KeyPair:
+    """Return a column and that of a parent which it is compared with; `label` is what messages begin with.
+
+    Raises
+    ------
+    ConstraintTypeError
+        If they have no common type.
+    """
     for each, shown in ((column, repr(column.name)), (other, f"{parent}.{other.name}")):
         if each.type is None:
             raise ConstraintTypeError(
-                f"{dc.label}: column {shown} has type {each.declared_type}, which constraints cannot compare"
+                f"{label}: column {shown} has type {each.declared_type}, which constraints cannot compare"
             )
     assert column.type is not None
     assert other.type is not None
@@ -420,7 +427,7 @@ def _pair(dc: DenialConstraint, column: Column, parent: str, other: Column) -> K
         called = replace(other, name=f"{parent}.{other.name}")
         untyped = [f"; {typing_advice(each)}" for each in (column, called) if each.is_untyped]
         raise ConstraintTypeError(
-            f"{dc.label}: cannot compare {column.name!r} ({column.type}) with {parent}.{other.name} ({other.type})"
+            f"{label}: cannot compare {column.name!r} ({column.type}) with {parent}.{other.name} ({other.type})"
             + "".join(untyped[:1])
         )
     return KeyPair(column.name, column.type, other.name, other.type, kind)

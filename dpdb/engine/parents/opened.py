@@ -144,14 +144,47 @@ class Parents:
         for key, declared in self._declared.items():
             rules = [(dc, rule) for dc in constraints for rule in dc.inclusions if rule.parent.casefold() == key]
             if rules:
-                tables[declared.name] = self._opened(database, declared, rules)
+                tables[declared.name] = self._opened(database, declared, self._rules_columns(declared, rules))
         if tables:
             refuse_second_names(self._declared.values(), partial(are_one_table, self._measured))
         return spelled_as(tables, constraints)
 
-    def _opened(
-        self, database: Database, declared: DeclaredParent, rules: Sequence[tuple[DenialConstraint, Across]]
-    ) -> ParentTable:
+    def on_path(self, database: Database, wanted: Sequence[tuple[str, Sequence[str]]]) -> list[ParentTable]:
+        """Open the tables that lead to a unit, with the columns that are wanted of them.
+
+        Raises
+        ------
+        SourceError, ParameterError
+            If one cannot be opened, is public, is the measured table itself, or is on the path twice.
+        """
+        chosen = [self._declared[name.casefold()] for name, _ in wanted]
+        for place, declared in enumerate(chosen):
+            if declared.is_public:
+                why = "is declared public, and the rows of a unit leave the tables of its path"
+            elif is_measured_table(self._measured, declared):
+                why = "is the measured table itself, whose rows belong to other units, too"
+            elif any(one is declared or are_one_table(self._measured, one, declared) for one in chosen[:place]):
+                why = "is on the path twice: a row would belong to two units"
+            else:
+                continue
+            raise ParameterError(f"unit: {declared.name} {why}")
+
+        def named(names: Sequence[str]) -> Callable[[TableSchema], tuple[str, ...]]:
+            def usable(schema: TableSchema) -> tuple[str, ...]:
+                found = {name.casefold() for name in names}
+                return tuple(name for name in schema.usable if name.casefold() in found) or schema.usable[:1]
+
+            return usable
+
+        return [
+            self._opened(database, declared, named(names)) for declared, (_, names) in zip(chosen, wanted, strict=True)
+        ]
+
+    def _rules_columns(
+        self, declared: DeclaredParent, rules: Sequence[tuple[DenialConstraint, Across]]
+    ) -> Callable[[TableSchema], tuple[str, ...]]:
+        """Return what tells by a parent's schema which columns rules name."""
+
         def named(schema: TableSchema) -> tuple[str, ...]:
             schemas = {declared.name.casefold(): (declared.name, schema)}
             spelled = [rule for dc, _ in rules for rule in resolved(dc, schemas, others=True).inclusions]
@@ -159,6 +192,11 @@ class Parents:
             usable = wanted & set(schema.usable)  # the others are refused where the constraint is bound
             return tuple(sorted(usable)) or (schema.usable or schema.names)[:1]
 
+        return named
+
+    def _opened(
+        self, database: Database, declared: DeclaredParent, named: Callable[[TableSchema], tuple[str, ...]]
+    ) -> ParentTable:
         rows = self._rows
         if declared.is_public and rows is Reading.COMPUTED:
             rows = Reading.ALL

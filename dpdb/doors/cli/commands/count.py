@@ -61,9 +61,12 @@ def run(options: argparse.Namespace) -> None:
 
 def _session(options: argparse.Namespace) -> Session:
     """Open the table; rules matter only to find the rows of a unit in private parents."""
+    from dpdb.constraints import unit_path
     from dpdb.doors.cli.session import one_release, open_session
     from dpdb.settings import NESTED_LOOP_ROWS
 
+    if options.unit is not None and unit_path(options.unit) is not None:  # its parents lead to the unit
+        return open_session(options, budget=one_release(options), constraints=options.constraints or None)
     if not options.private_parent:
         if options.max_children is not None:
             raise ParameterError("--max-children is for rows that refer to a --private-parent")
