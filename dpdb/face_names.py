@@ -296,6 +296,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.suites.session": "Session open",
         "dpdb.suites.sizes_run": "SizesRun sizes_words",
         "dpdb.suites.suite": "Suite SuiteLike SuiteLine load_suite",
+        "dpdb.suites.tables.apart": "PreparedTables TablesApart",
         "dpdb.suites.tables.table_set": "TableSet",
         "dpdb.suites.truth": "ExactCheck",
         "dpdb.suites.worst_run": "WorstRun worst_words",

@@ -18,16 +18,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dpdb.errors import ParameterError
-from dpdb.ledger import Reservation
+from dpdb.ledger import Reservation, SuiteReservation
+from dpdb.predicates import Region
+from dpdb.release.account import SuiteLevel
 from dpdb.stopping import reached
 
 if TYPE_CHECKING:
     from dpdb.engine import Progress, Side
-    from dpdb.release.account import Account
+    from dpdb.release.account import Account, SuiteRun
     from dpdb.release.costs import Charge
     from dpdb.release.statistics import PrivateSlices
 
@@ -120,3 +122,108 @@ class PairOfAccounts:
             if own.answer is None:
                 account.record(own, answer)
                 reached("one side recorded")
+
+
+@dataclass(frozen=True)
+class _ParentsRun:
+    """A run of a suite as an account of a private parent knows it (as far as it opens suites: `SuiteRun`)."""
+
+    charge: Charge
+    spec: str
+    name: None = None
+
+    def make_secret(self) -> str:
+        """Return a constant: the hidden thresholds are in the ledger of the table that is checked."""
+        return "{}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SharedReservation(SuiteReservation):
+    """The receipt of a suite's debit, with those of the debits that private parents' accounts made for it."""
+
+    parents: tuple[tuple[Account, SuiteReservation], ...] = ()
+    held: ExitStack = field(default_factory=ExitStack)
+
+    def close(self) -> None:
+        """Release all locks on the run id. May be called twice."""
+        self.held.close()
+
+
+class SuiteWithParents:
+    """The account of a table whose suites look into private parents, which pay for them, too.
+
+    A row of a parent is protected as a row of the table is (`dpdb.release.limited_children`), by the same epsilon. So
+    the ledger of each parent is debited all that the suite may cost, for every row of the parent, and has the same run
+    id. Levels and hidden thresholds are in the table's own ledger alone. When that has settled the suite, the parents'
+    ledgers settle it at the same cost: what a transcript proves to have been lost bounds the loss of a unit of either
+    table. Until then their debits stay whole, so a process that is killed anywhere has spent too much there, and never
+    too little; the same run id goes on, and settles them.
+
+    Accounts are asked and debited as those of `PairOfAccounts`: all before a row is read, in the order of their names.
+
+    Parameters
+    ----------
+    own
+        The account of the table that is checked.
+    parents
+        Those of the parents.
+
+    Raises
+    ------
+    ParameterError
+        If two of them are one, or they count in different notions.
+    """
+
+    def __init__(self, own: Account, parents: Sequence[Account]) -> None:
+        self._own, self._parents = own, sorted(parents, key=lambda account: account.place or "")
+        places = [account.place for account in (own, *parents) if account.place is not None]
+        if len(set(places)) < len(places):
+            raise ParameterError("a table and its private parents have ledgers of their own, and two of them are one")
+        if any(account.notion is not own.notion for account in parents):
+            raise ParameterError("the ledgers of a table and of its private parents count in one notion")
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what else the table's own account has."""
+        return getattr(self._own, name)
+
+    def of_parents(self, charge: Charge) -> Charge:
+        """Return the charge of a parent's account for a run: for every row."""
+        request = {**charge.request, "looks_into_parent_from": self._own.place}
+        return replace(charge, coverage=Region(), request=request)
+
+    def open_suite(self, run: SuiteRun) -> SuiteReservation:
+        """Debit all accounts, or go on with the run. Errors as of each; if one refuses, nothing is spent."""
+        if run.name is not None:
+            raise ParameterError("a kept suite has one ledger, and this one looks into tables that have their own")
+        theirs = _ParentsRun(self.of_parents(run.charge), run.spec)
+        asked = [(self._own, run.charge), *((account, theirs.charge) for account in self._parents)]
+        for account, charge in asked:
+            account.check_together([charge])
+        with ExitStack() as held:
+            opened: dict[int, SuiteReservation] = {}
+            for account, _ in sorted(asked, key=lambda one: one[0].place or ""):
+                made = account.open_suite(run if account is self._own else theirs)  # type: ignore[arg-type]
+                opened[id(account)] = held.enter_context(closing(made))
+                reached("one table debited")
+            own = opened[id(self._own)]
+            parents = tuple((account, opened[id(account)]) for account in self._parents)
+            if own.answer is not None:
+                self._settle(parents, own.spent, own.answer)
+            return _SharedReservation(**vars(own), parents=parents, held=held.pop_all())
+
+    def end_suite(self, held: SuiteReservation, answer: str, last: SuiteLevel | None = None) -> None:
+        """Keep the answer in the table's own ledger, then in those of the parents, and settle them."""
+        assert isinstance(held, _SharedReservation), "it is that of `open_suite`"
+        self._own.end_suite(held, answer, last)
+        self._settle(held.parents, held.spent, answer)
+
+    def _settle(self, parents: Sequence[tuple[Account, SuiteReservation]], spent: int, answer: str) -> None:
+        for account, own in parents:
+            if own.answer is not None:
+                continue
+            held = own
+            if not own.levels:
+                account.record_level(own, SuiteLevel(1, "{}", spent, ()))
+                held = replace(own, spent=spent)
+            account.end_suite(held, answer)
+            reached("one parent settled")

@@ -203,6 +203,25 @@ class Session(Verbs, Closing):
             ),
         )
 
+    def pay_suites_with(self, parents: Sequence[Session]) -> None:
+        """Let the accounts of private parents pay for suites, too; see `SuiteWithParents`.
+
+        Parameters
+        ----------
+        parents
+            Sessions of these tables, which end after this one.
+        """
+        from dpdb.release.pair import SuiteWithParents  # few tables have them
+
+        self._account = SuiteWithParents(self._account, [parent._account for parent in parents])
+
+    def charge_of_parents(self, charge: Charge) -> Charge:
+        """Return what a suite with this charge costs each of them."""
+        from dpdb.release.pair import SuiteWithParents
+
+        assert isinstance(self._account, SuiteWithParents), "parents pay"
+        return self._account.of_parents(charge)
+
     def prepare(self, ask: Ask, *, who: str | None = None) -> Prepared:
         """Check everything public about a release; the result has its `charge`.
 

@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         SuiteLine as SuiteLine,
         load_suite as load_suite,
     )
+    from dpdb.suites.tables.apart import PreparedTables as PreparedTables, TablesApart as TablesApart
     from dpdb.suites.tables.table_set import TableSet as TableSet
     from dpdb.suites.truth import ExactCheck as ExactCheck
     from dpdb.suites.worst_run import WorstRun as WorstRun, worst_words as worst_words

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpdb.names import aligned, short_names
@@ -124,6 +125,21 @@ def checks_text(results: CheckResults, plan: SuitePlan | None = None) -> str:
     With the suite's plan also what would test to the end what was not.
     """
     return "\n".join([*_verdict_table(results), *_verdict_notes(results, plan)]) + "\n"
+
+
+def tables_text(found: Mapping[str, CheckResults]) -> str:
+    """Return one line a check of several tables, each behind its table's name, and what holds for each table."""
+    from dpdb.suites import cost_words, counts_words
+
+    checks = tuple(
+        replace(check, name=f"{table}: {check.name}") for table, results in found.items() for check in results
+    )
+    first = next(iter(found.values()))
+    lines = [*_verdict_table(replace(first, checks=checks)), f"{counts_words(checks)}."]
+    for table, results in found.items():
+        cost = f"Cost: {cost_words(results.to_dict())}. " if results.epsilon_reserved or results.rho_reserved else ""
+        lines.append(f"{table}: {results.certainty} {cost}Guarantee: {results.guarantee}.")
+    return "\n".join(lines) + "\n"
 
 
 def _verdict_table(results: CheckResults) -> Iterator[str]:

@@ -8,18 +8,19 @@ The tables may be in another engine, too: a schema of PostgreSQL or Spark, or a 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from dpdb.constraints import DenialConstraint, condition_with_members, load_constraints
+from dpdb.constraints import DenialConstraint, UnitPath, condition_with_members, load_constraints, unit_path
 from dpdb.engine import TableSpec
 from dpdb.errors import ForeignRuleError, ParameterError, SourceError
 from dpdb.names import listed_names
-from dpdb.opening import empty_table, open_remote_table, open_set
-from dpdb.schema import TableSchema
+from dpdb.opening import empty_table, is_remote, open_remote_table, open_set
+from dpdb.schema import Column, TableSchema
 from dpdb.suites.counted import RulePlaces
 from dpdb.suites.suite import Suite, SuiteLine, load_suite, moment_of
 
@@ -50,7 +51,9 @@ class Member:
     suite : Suite
         The lines that can be checked, with the table's own spelling of its columns.
     public, private : tuple of str
-        The tables that they look into, as the lines call them.
+        The tables that they look into, as the lines call them; and those that lead to the unit.
+    unit : str or None
+        The column of the table whose values own its rows, or the keys that lead to it; None where tables stand apart.
     """
 
     name: str
@@ -58,6 +61,7 @@ class Member:
     suite: Suite
     public: tuple[str, ...]
     private: tuple[str, ...]
+    unit: str | None = None
 
     @property
     def types(self) -> dict[str, str]:
@@ -145,8 +149,60 @@ class TableFolder:
             raise
 
 
+@dataclass(frozen=True)
+class SetUnit:
+    """The unit of a set of tables: a column that all have, or keys that lead from each to the one that has it.
+
+    Attributes
+    ----------
+    text : str
+    path : UnitPath or None
+    """
+
+    text: str
+    path: UnitPath | None
+
+    @classmethod
+    def of(cls, text: str) -> SetUnit:
+        """Read it. Errors as `unit_path`."""
+        return cls(text, unit_path(text))
+
+    def in_table(self, name: str, schema: TableSchema) -> str | None:
+        """Return the unit of one table: its column, or the keys that lead to it; None if its rows are nobody's."""
+        if self.path is None:
+            return self.text if _has(schema, self.text) else None
+        try:
+            start = self.path.starting_at(name)
+        except ParameterError:
+            return None
+        return start if isinstance(start, str) else start.written()
+
+    def tables_of(self, own: str | None) -> tuple[str, ...]:
+        """Return the tables that lead to the unit from a table with this unit."""
+        path = None if own is None else unit_path(own)
+        return () if path is None else path.tables
+
+    def leaves_with(self, parent: str, column: str) -> bool:
+        """Return whether the rows of a private parent that have a unit's value in a column are its own, or nobody's.
+
+        Then no row of another unit loses one of them when the unit leaves.
+        """
+        if self.path is None:
+            return column.casefold() == self.text.casefold()
+        start = self.path.starting_at(parent)
+        if isinstance(start, str):
+            return column.casefold() == start.casefold()
+        [first, *more] = start.steps
+        ends = [name.casefold() for name in (*first.columns, *first.parent_columns)]
+        return not more and ends == [column.casefold(), start.column.casefold()]
+
+
 def members_of(
-    tables: TableFolder | RemoteTables, suites: Path, unit: str, public: Sequence[str], day: date | str | None
+    tables: TableFolder | RemoteTables,
+    suites: Path,
+    unit: SetUnit | None,
+    public: Sequence[str],
+    day: date | str | None,
 ) -> tuple[list[Member], list[NotChecked]]:
     """Return the tables that are checked, in the order of their names, and the checks that are not run.
 
@@ -157,7 +213,7 @@ def members_of(
     suites
         A folder with a file `T.suite.txt` for each table.
     unit
-        The column whose values own rows in each of them.
+        Whose rows are protected in all of them; None where each table stands for itself.
     public
         Names of the tables that are declared public.
     day
@@ -174,8 +230,12 @@ def members_of(
     files = sorted(path for path in suites.iterdir() if path.name.endswith(_ENDING))
     if not files:
         raise ParameterError(f"{suites} has no file that ends in {_ENDING}")
+    names = [path.name.removesuffix(_ENDING) for path in files]
     choice = _Choice(tables, unit, {name.casefold() for name in public})
-    members = [choice.member(path.name.removesuffix(_ENDING), load_suite(path, date=day)) for path in files]
+    for name in names if unit is None else ():
+        if name.casefold() in choice.public:
+            raise ParameterError(f"{name} has a suite of its own, so its rows are protected: it cannot be public")
+    members = [choice.member(name, load_suite(path, date=day)) for name, path in zip(names, files, strict=True)]
     chosen = [member for member in members if member is not None]
     if not chosen:
         reasons = listed_names([f"{each.name}: {each.reason}" for each in choice.left_out])
@@ -189,21 +249,25 @@ _OF_COLUMNS = "it is about the columns: check the table by itself, which costs n
 class _Choice:
     """Chooses the lines that can be checked."""
 
-    def __init__(self, tables: TableFolder | RemoteTables, unit: str, public: set[str]) -> None:
-        self._tables, self._unit, self._public = tables, unit, public
+    def __init__(self, tables: TableFolder | RemoteTables, unit: SetUnit | None, public: set[str]) -> None:
+        self._tables, self._unit, self.public = tables, unit, public
         self.left_out: list[NotChecked] = []
 
     def member(self, name: str, suite: Suite) -> Member | None:
         """Return a table with the lines of its suite that can be checked; None if there is none."""
         schema = self._tables.schema(name)
-        self.left_out += [NotChecked(check.name, _OF_COLUMNS) for check in suite.schema]
+        columns = suite.schema if self._unit is None else ()  # of a table by itself they are checked
+        self.left_out += [NotChecked(check.name, _OF_COLUMNS) for check in suite.schema if not columns]
         why = f"there is no table {name}" if schema is None else None
-        if schema is not None and not _has(schema, self._unit):
-            why = f"{name} has no column {self._unit}: nobody's rows are added to it or removed with a unit"
+        own = None if self._unit is None or schema is None else self._unit.in_table(name, schema)
+        if schema is not None and self._unit is not None and own is None:
+            lacks = f"has no column {self._unit.text}" if self._unit.path is None else "has no step to the unit"
+            why = f"{name} {lacks}: nobody's rows are added to it or removed with a unit"
         if why is not None or schema is None:
             self.left_out += [NotChecked(line.name, why or "") for line in suite.lines]
             return None
         self._refuse_undeclared(name, schema)
+        schema = self._with_unit(schema, own)
         lines: list[SuiteLine] = []
         parents: dict[str, str] = {}  # as a line calls it, by the name that compares: SQL's names have no case
         for line in suite.lines:
@@ -214,16 +278,27 @@ class _Choice:
                     parents.setdefault(rule.parent.casefold(), rule.parent)
             else:
                 self.left_out.append(NotChecked(line.name, reason))
-        if not lines:
+        if not lines and not columns:
             return None
-        public = tuple(sorted(parents[key] for key in parents if key in self._public))
-        private = tuple(sorted(parents[key] for key in parents if key not in self._public))
-        made = Member(name, schema, Suite(tuple(lines)), public, private)
+        public = tuple(sorted(parents[key] for key in parents if key in self.public))
+        for table in () if self._unit is None else self._unit.tables_of(own):
+            parents.setdefault(table.casefold(), table)
+        private = tuple(sorted(parents[key] for key in parents if key not in self.public))
+        made = Member(name, schema, Suite(tuple(lines), columns), public, private, own)
         asked = [*made.suite.at(moment_of(None), made.types).lines]  # every moment is asked alike
         refused = self._tables.refused(name, asked, made.parents(self._tables))
         self.left_out += [NotChecked(lines[place].name, reason) for place, reason in refused.items()]
         kept = tuple(line for place, line in enumerate(lines) if place not in refused)
-        return replace(made, suite=Suite(kept)) if kept else None
+        return replace(made, suite=Suite(kept, columns)) if kept or columns else None
+
+    def _with_unit(self, schema: TableSchema, own: str | None) -> TableSchema:
+        """Return the columns of a table as it is read: where keys lead to its unit, this is one of them."""
+        path = None if own is None else unit_path(own)
+        last = None if path is None else self._tables.schema(path.last)
+        if path is None or last is None or not _has(last, path.column):
+            return schema
+        [kind] = [each.declared_type for each in last.columns if each.name.casefold() == path.column.casefold()]
+        return TableSchema((*schema.columns, Column(path.unit, kind)))
 
     def _why_not(self, line: SuiteLine, schema: TableSchema) -> str | None:
         """Return why a line cannot be checked; None if it can."""
@@ -245,12 +320,17 @@ class _Choice:
         return None
 
     def _refuse_undeclared(self, name: str, schema: TableSchema) -> None:
-        is_public, is_owned = name.casefold() in self._public, _has(schema, self._unit)
+        if self._unit is None:
+            return
+        is_public, is_owned = name.casefold() in self.public, self._unit.in_table(name, schema) is not None
         if is_public and is_owned:
-            raise ParameterError(f"{name} has the column {self._unit}, so its rows are protected: it cannot be public")
+            raise ParameterError(
+                f"{name} has rows of units ({self._unit.text}), which are protected: it cannot be public"
+            )
         if not is_public and not is_owned:
             raise ParameterError(
-                f"{name} has no column {self._unit}: if everybody may know its keys, declare it: --public-parent {name}"
+                f"{name} has no column {self._unit.text}: if everybody may know its keys, declare it: "
+                f"--public-parent {name}"
             )
 
 
@@ -373,3 +453,18 @@ def _schema_of(table: str | None) -> str | None:
             f"{table!r}: of a set of tables --table is a schema with all its tables: --table 'SCHEMA.*'"
         )
     return schema
+
+
+def folder_of(place: Any, table: str | None, given: Mapping[str, str | None]) -> TableFolder | RemoteTables:
+    """Return where the tables of a set are.
+
+    Parameters
+    ----------
+    place, table, given
+        As of `TableFolder`, or of `RemoteTables` where it is another engine's.
+    """
+    if is_remote(place):
+        return RemoteTables(place, table, given)
+    if table is not None:
+        raise ParameterError("a schema (--table) is for a set of tables in a database server; a file is one set")
+    return TableFolder(os.fspath(place), given)

@@ -25,7 +25,7 @@ from dpdb.engine import ParentFiles, Progress, Table, TableSpec, no_progress, un
 from dpdb.errors import ParameterError
 from dpdb.ledger import SuiteReservation
 from dpdb.names import listed_names
-from dpdb.opening import empty_table, is_remote, open_local_table, open_remote_table
+from dpdb.opening import empty_table, open_local_table, open_remote_table
 from dpdb.predicates import Region
 from dpdb.release import (
     Budget,
@@ -48,7 +48,7 @@ from dpdb.suites.prepare import PlannedOptions
 from dpdb.suites.results import CheckResults
 from dpdb.suites.suite import Suite, day_of, moment_of
 from dpdb.suites.tables.counted_set import CountedSet, OwnedTable, RowsUsed, owned_table
-from dpdb.suites.tables.members import Member, RemoteTables, TableFolder, members_of
+from dpdb.suites.tables.members import Member, RemoteTables, SetUnit, folder_of, members_of
 
 _WHOLE = frozenset(
     f"{sign}{name}" for sign in ("", "U") for name in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
@@ -70,7 +70,9 @@ class TableSet(Closing):
     table : str, optional
         In PostgreSQL ``SCHEMA.*``. Default: the schema in which the user's new tables would be made.
     unit : str
-        The column whose values own the rows of every table; those without it are checked in none.
+        The column whose values own the rows of every table; those without it are checked in none. Or keys that lead to
+        it (``"items.order_id -> orders.id, orders.customer_id -> customers.id"``, with `max_rows`): tables on the way
+        are checked, each by its own part of it.
     max_rows : int, optional
         Of each unit at most so many rows of a table are used, and rows are counted. Default: units are counted of which
         some own rows violate, however many rows they have.
@@ -115,7 +117,11 @@ class TableSet(Closing):
         rows: bool = True,
         **limits: Any,
     ) -> None:
-        self._unit, self._max_rows, self._progress, self._reads_rows = unit, max_rows, progress, rows
+        self._unit, self._max_rows, self._progress, self._reads_rows = SetUnit.of(unit), max_rows, progress, rows
+        if self._unit.path is not None and max_rows is None:
+            raise ParameterError(
+                "a unit that is reached through keys needs max_rows: how many rows of each unit are used (--max-rows)"
+            )
         self._day = day_of(day)
         public = dict(public_parents or {})
         self._limits = limits
@@ -123,12 +129,13 @@ class TableSet(Closing):
         self._closing = ExitStack()
         with ExitStack() as on_error:
             on_error.callback(self.close)
-            self._folder = _tables(place, table, public)
+            self._folder = folder_of(place, table, public)
             self._closing.callback(self._folder.close)
             self._parents = ParentFiles(limits.get("temp_directory"))  # many tables look into the same ones
             self._closing.callback(self._parents.close)
-            self._members, self.not_checked = members_of(self._folder, Path(suites), unit, [*public], day)
-            _refuse_unlike_units(unit, self._members)
+            self._members, self.not_checked = members_of(self._folder, Path(suites), self._unit, [*public], day)
+            if self._unit.path is None:  # else they are values of one column
+                _refuse_unlike_units(unit, self._members)
             self._tables = [(member, *self._opened(member)) for member in self._members]
             self._counted_set = self._at(moment_of(None))
             budget = as_budget(budget)
@@ -144,28 +151,32 @@ class TableSet(Closing):
     def _at(self, now: datetime) -> CountedSet:
         """Return the suites of all tables as of a moment, by which rows are new or old."""
         tables = [
-            (member.name, member.suite, self._counted(member.suite.at(now, member.types), empty, read))
+            (member.name, member.suite, self._counted(member, member.suite.at(now, member.types), empty, read))
             for member, empty, read in self._tables
         ]
         names = listed_names([name for name, *_ in tables])
-        return CountedSet(tables, f"one value of {self._unit} with all its rows in {names}")
+        protects = f"one value of {self._unit.text} with all its rows in {names}"
+        if self._unit.path is not None:
+            unit, last = self._unit.path.unit, self._unit.path.last
+            protects = f"one value of {unit} with all its rows in {last}, and those in {names} that lead to it alone"
+        return CountedSet(tables, protects)
 
     def _opened(self, member: Member) -> tuple[Table, Table]:
         """Open a table; its rules on private parents are of its units' own rows, or are refused."""
         empty, read = self._tables_of(member)
-        sound = unit_of_table(PrivacyUnit(self._max_rows or 1, self._unit), empty)
+        sound = unit_of_table(PrivacyUnit(self._max_rows or 1, member.unit), empty)
         for parent, column in sound.parents:
-            if column.casefold() != self._unit.casefold():
+            if not self._unit.leaves_with(parent, column):
                 raise ParameterError(
-                    f"{member.name}: {self._unit} is compared with {column} of {parent}, whose rows belong to its own "
-                    f"{self._unit}"
+                    f"{member.name}: {sound.column} is compared with {column} of {parent}, whose rows belong to its "
+                    f"own {self._unit.text}"
                 )
         return empty, read
 
-    def _counted(self, suite: Suite, empty: Table, read: Table) -> RowsUsed | OwnedTable:
+    def _counted(self, member: Member, suite: Suite, empty: Table, read: Table) -> RowsUsed | OwnedTable:
         if self._max_rows is None:
-            return owned_table(suite, read, empty, self._unit)
-        known = PrivacyUnit(self._max_rows, unit_column(self._unit, empty.schema))
+            return owned_table(suite, read, empty, self._unit.text)
+        known = replace(unit_of_table(PrivacyUnit(self._max_rows, member.unit), empty), parents=())
         counted = RowsUsed(*(counted_suite(PublicTable(each, known), suite) for each in (read, empty)))
         if counted.counted.needs_graph:
             read.admit(None)
@@ -179,7 +190,7 @@ class TableSet(Closing):
         source, table = self._folder.source(member.name)
         settings: dict[str, Any] = member.parents(self._folder)
         if self._max_rows is not None:
-            settings |= {"unit": self._unit, "max_rows": self._max_rows}
+            settings |= {"unit": member.unit, "max_rows": self._max_rows}
         settings |= self._limits
         spec = TableSpec.of(source, settings, constraints=member.suite.rules, table=table)
         if isinstance(self._folder, RemoteTables):
@@ -213,7 +224,7 @@ class TableSet(Closing):
             read_as=json.dumps([[each.name, t.read_as] for each, t in zip(self._members, tables, strict=True)]),
             reading="".join(table.reading for table in tables),
             opened=json.dumps(states),
-            unit=PrivacyUnit(self._max_rows or 1, f"{self._unit} in a set of tables"),
+            unit=PrivacyUnit(self._max_rows or 1, f"{self._unit.text} in a set of tables"),
         )
 
     # -- runs ---------------------------------------------------------------------------------------------------
@@ -234,7 +245,7 @@ class TableSet(Closing):
         request = {
             "suite": digest,
             "tables": [member.name for member in self._members],
-            "unit": self._unit,
+            "unit": self._unit.text,
             "max_rows": self._max_rows,
             "not_checked": hashlib.sha256("\n".join(each.name for each in self.not_checked).encode()).hexdigest(),
             "public_parents": [table.public_keys for table in self._read],
@@ -281,14 +292,6 @@ class TableSet(Closing):
     def close(self) -> None:
         """Drop the private databases."""
         self._closing.close()
-
-
-def _tables(place: Any, table: str | None, given: Mapping[str, str | None]) -> TableFolder | RemoteTables:
-    if is_remote(place):
-        return RemoteTables(place, table, given)
-    if table is not None:
-        raise ParameterError("a schema (--table) is for a set of tables in a database server; a file is one set")
-    return TableFolder(os.fspath(place), given)
 
 
 def _refuse_unlike_units(unit: str, members: list[Member]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from dpdb.suites import RUN_OPTIONS
 
 if TYPE_CHECKING:
     from dpdb.constraints import WrittenLines
-    from dpdb.suites import CheckResults, Suite, SuitePlan, TableSet
+    from dpdb.suites import CheckResults, Suite, SuitePlan, TablesApart, TableSet
 
 _STEPS = 25  # opening, counting, and a step for each level
 
@@ -128,11 +129,11 @@ def check_tables(options: argparse.Namespace) -> int:
     from dpdb.doors.cli.texts import checks_text, plan_text
     from dpdb.suites import TableSet
 
-    for name in _OF_ONE_TABLE:
-        if getattr(options, name, None) not in (None, []):
-            raise ParameterError(f"--{name.replace('_', '-')} is for one table; {options.suite} has suites of several")
+    if options.unit is None and options.max_rows is None:
+        return check_apart(options)
+    _refuse(options, _OF_ONE_TABLE, f"is for one table; {options.suite} has suites of several")
     if options.unit is None:
-        raise ParameterError("a set of tables needs --unit COLUMN, whose values own rows in all of them")
+        raise ParameterError("--max-rows needs --unit COLUMN, whose values own rows in all tables")
     settings = table_settings(options)
     limits = {name: settings[name] for name in (*LIMITS, "gather_rows") if name in settings}
     with AnswerOutput.of(options) as output:
@@ -167,11 +168,79 @@ def check_tables(options: argparse.Namespace) -> int:
         return results.exit_code
 
 
-def _left_out(tables: TableSet) -> list[dict[str, Any]]:
+def check_apart(options: argparse.Namespace) -> int:
+    """Run the suite of each table by itself, and print all verdicts as one table.
+
+    Each pays from its own ledger, `T.ledger` in the folder that --ledger names. The worst verdict decides the exit
+    code.
+
+    Raises
+    ------
+    ParameterError
+        If an option is given that is of one table.
+    """
+    from dpdb.doors.cli.options import table_settings
+    from dpdb.doors.cli.session import clear_bar, name_run, one_release, running, step_bar
+    from dpdb.doors.cli.texts import plan_text, tables_text
+    from dpdb.suites import TablesApart
+
+    single = [name for name in _OF_ONE_TABLE if name != "max_children"]
+    of_several = f"is for one table; {options.suite} has suites of several"
+    _refuse(options, [*single, "receipt", "keep", "numbers"], of_several)
+    settings = table_settings(options)
+    taken = ("rows_per_person", "max_children", "gather_rows", *LIMITS)
+    own = {name: settings[name] for name in taken if settings.get(name) is not None}
+    with AnswerOutput.of(options) as output:
+        with TablesApart(
+            options.source,
+            options.suite,
+            table=options.table,
+            public_parents=settings["public_parents"],
+            ledgers=options.ledger,
+            budget=one_release(options),
+            day=options.date,
+            progress=step_bar(options, _STEPS_OF_SET),
+            rows=not options.dry_run,
+            **own,
+        ) as tables:
+            asked = asked_values(options, RUN_OPTIONS) | {"who": options.who}
+            prepared = tables.prepare(**{name: value for name, value in asked.items() if name != "day"})
+            clear_bar(options)
+            if options.dry_run:
+                plans = [(name, run) for name, run in prepared.runs.items() if run is not None]
+                texts = [f"{name}:\n{plan_text(run, options.margin)}" for name, run in plans]
+                write_output(_left_out_text(tables) + "\n".join(texts))
+                return 0
+            name_run(options, prepared.run_id)
+            found: dict[str, CheckResults] = {}
+            with running(options, prepared.run_id):
+                try:
+                    found.update(tables.run(prepared))
+                except BaseException:
+                    if found:  # they are paid for
+                        write_output(tables_text(found))
+                    raise
+            left_out = _left_out(tables)
+            text = tables_text(found) + _left_out_text(tables)
+        if options.format == "json":
+            each = {name: results.to_dict() for name, results in found.items()}
+            text = json.dumps({"tables": each, "not_checked": left_out}, indent=2) + "\n"
+        output.show(text, (), run_id=prepared.run_id, checks=[*found.values()])
+        codes = {results.exit_code for results in found.values()}
+        return 1 if 1 in codes else max(codes)
+
+
+def _refuse(options: argparse.Namespace, names: Sequence[str], why: str) -> None:
+    for name in names:
+        if getattr(options, name, None) not in (None, []):
+            raise ParameterError(f"--{name.replace('_', '-')} {why}")
+
+
+def _left_out(tables: TableSet | TablesApart) -> list[dict[str, Any]]:
     return [{"name": each.name, "reason": each.reason} for each in tables.not_checked]
 
 
-def _left_out_text(tables: TableSet) -> str:
+def _left_out_text(tables: TableSet | TablesApart) -> str:
     """Say how many checks are not run, and the commonest reasons."""
     if not tables.not_checked:
         return ""
