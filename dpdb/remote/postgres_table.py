@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -29,7 +28,7 @@ from dpdb.remote.postgres_catalog import (
     total,
 )
 from dpdb.remote.spelling import with_extremes, written_table
-from dpdb.remote.table import RemoteSet
+from dpdb.remote.table import DefinedRows, RemoteSet
 from dpdb.schema import TableSchema
 from dpdb.stopping import if_it_fails
 
@@ -79,25 +78,6 @@ _RELATIONS = "rpvmf"
 """In the catalog: tables, partitioned ones, views, materialized ones, foreign tables."""
 
 
-@dataclass
-class _Beside:
-    """Another table that the queries of one read (implements `dpdb.remote.table.BesideTable`)."""
-
-    description: str
-    place: str
-    columns: TableSchema
-    name: str
-    select: exp.Select
-
-    def schema(self) -> TableSchema:
-        """Names and types."""
-        return self.columns
-
-    def rows(self) -> exp.Table:
-        """Name the rows, which `PostgresTable.ask` defines."""
-        return exp.to_table(self.name)
-
-
 class PostgresTable:
     """A table or view that is asked in a transaction of its own (implements `RemoteTable`).
 
@@ -117,7 +97,7 @@ class PostgresTable:
 
     def __init__(self, connection: Any, place: str, table: str, transaction: PostgresTransaction | None = None) -> None:
         self._lent: dict[str, exp.Query] = {}
-        self._others: list[_Beside] = []
+        self._others: list[DefinedRows] = []
         self.is_fixed = True
         self.description = f"{place}: table {table!r}"
         self._of_set = transaction is not None
@@ -165,12 +145,12 @@ class PostgresTable:
         """Name the rows, which `ask` defines."""
         return _ROWS.copy()
 
-    def beside(self, name: str) -> _Beside:
+    def beside(self, name: str) -> DefinedRows:
         """Find another table of the same schema, or of the one that its name says, in the same transaction."""
         shown = f"{self.description}: table {name!r} beside it"
         with self._transaction.describing():
             place, _, schema, select = self._found(name if "." in name else f"{self._folder}.{name}", shown)
-        self._others.append(_Beside(shown, place, schema, f"beside_{len(self._others)}", select))
+        self._others.append(DefinedRows(shown, place, schema, f"beside_{len(self._others)}", select))
         return self._others[-1]
 
     def ask(self, tree: exp.Expr) -> pa.Table:

@@ -140,10 +140,10 @@ class ClickHouseScratch:
         )
         cells = ",".join(f"({','.join(map(clickhouse_constant, row.values()))})" for row in rows.to_pylist())
         try:
-            self._session.run(f"CREATE TABLE {place} ({kinds}) ENGINE = MergeTree ORDER BY tuple()")
+            self._session.run(f"CREATE TABLE {place} ({kinds}) ENGINE = MergeTree ORDER BY tuple()", changes=True)
             self._made.append(place)
             if cells:
-                self._session.run(f"INSERT INTO {place} VALUES {cells}")
+                self._session.run(f"INSERT INTO {place} VALUES {cells}", changes=True)
         except Exception as error:
             raise _no_table(self._database, error) from None
         return self._address, f"{self._database}.{name}"

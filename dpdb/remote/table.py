@@ -10,6 +10,7 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
@@ -49,6 +50,37 @@ class BesideTable(Protocol):
 
         Reading them is total: text is UTF-8, times lie in the calendar, and what is neither is NULL.
         """
+
+
+@dataclass
+class DefinedRows:
+    """A table whose rows a query defines under a name, in each query that reads them (implements `BesideTable`).
+
+    Attributes
+    ----------
+    description, place : str
+        As of `BesideTable`.
+    columns : TableSchema
+    name : str
+        Under which `select` is defined.
+    select : sqlglot.exp.Select
+    """
+
+    description: str
+    place: str
+    columns: TableSchema
+    name: str
+    select: exp.Select
+
+    def schema(self) -> TableSchema:
+        """Names and types."""
+        return self.columns
+
+    def rows(self) -> exp.Table:
+        """Name the rows, which the query that reads them defines."""
+        from sqlglot import exp
+
+        return exp.to_table(self.name)
 
 
 class RemoteTable(BesideTable, Protocol):

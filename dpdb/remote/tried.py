@@ -57,17 +57,31 @@ def refuse_untried(table: RemoteTable) -> None:
     )
 
 
-def record(path: Path, server: str) -> None:
+def record(path: Path, server: str | None) -> None:
     """Write into a file, a new one or one of its own, that a server has passed.
+
+    Parameters
+    ----------
+    path
+        The file.
+    server
+        As `RemoteTable.server` names it; of None only the file is tried, before a suite runs for long.
 
     Raises
     ------
     SourceError
-        If it cannot be written, or is no such file.
+        If it cannot be written, or is another file: then nothing is changed.
     """
-    lines = [*_lines(path), _line(server)] if path.exists() else [_line(server)]
+    is_new = not (path.is_symlink() or path.exists())
+    lines = [] if is_new else _lines(path)
+    if not all(_is_line(line) for line in lines):
+        raise SourceError(f"{path}: is no record of conformance, and stays as it is; name a new file")
+    if server is not None:
+        lines.append(_line(server))
     try:
         replace_owned(path, "".join(f"{line}\n" for line in dict.fromkeys(lines)))
+        if is_new and not lines:
+            path.unlink()
     except OSError as error:
         raise SourceError(f"{path}: cannot be written: {error.strerror}") from None
 
@@ -83,6 +97,14 @@ def _lines(path: Path) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise SourceError(f"{path}: the record of conformance cannot be read: {reason}") from None
+
+
+def _is_line(line: str) -> bool:
+    try:
+        read = json.loads(line)
+    except ValueError:
+        return False
+    return isinstance(read, dict) and read.keys() == {"passed", "dpdb"}
 
 
 def _line(server: str) -> str:

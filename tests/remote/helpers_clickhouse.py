@@ -20,7 +20,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 import chdb.session
 
-KNOWN = {"database", "session_id", "session_timeout", "wait_end_of_query"}
+KNOWN = {"database", "session_id", "session_timeout", "wait_end_of_query", "async_insert"}
 KNOWN.add("cancel_http_readonly_queries_on_client_close")
 session, lock = chdb.session.Session(sys.argv[1]), threading.Lock()
 session.query("CREATE DATABASE IF NOT EXISTS site ENGINE = Atomic")

@@ -102,8 +102,9 @@ KINDS: dict[str, tuple[str, bool]] = {
     "Decimal(38, 2)": ("DECIMAL(38,2)", False), "Decimal(39, 2)": ("Decimal(39, 2)", True), "Date": ("DATE", True),
     "DateTime": ("TIMESTAMP", True), "DateTime('Asia/Tokyo')": ("TIMESTAMP WITH TIME ZONE", True),
     "DateTime64(3)": ("TIMESTAMP", True), "DateTime64(6, 'UTC')": ("TIMESTAMP WITH TIME ZONE", True),
-    "DateTime64(9)": ("DateTime64(9)", True), "UUID": ("UUID", True), "Int128": ("Int128", True),
-    "Enum8('a' = 1)": ("Enum8('a' = 1)", True), "FixedString(3)": ("FixedString(3)", True), "Float32": ("FLOAT", True),
+    "DateTime64(9)": ("DateTime64(9)", True), "UUID": ("VARCHAR", True), "Int128": ("Int128", True),
+    "LowCardinality(Nullable(Enum16('a, (b)' = 1, '\\'' = -2)))": ("VARCHAR", True), "IPv4": ("IPv4", True),
+    "FixedString(3)": ("FixedString(3)", True), "Float32": ("FLOAT", True),
 }  # fmt: skip
 
 
@@ -116,15 +117,19 @@ def test_types_are_named_as_ours(kind: str) -> None:
 def test_what_a_type_of_ours_lacks_is_null(clickhouse: ClickHouse) -> None:
     """No number, no text, no day of the calendar; and both zeros are one."""
     clickhouse.run(
-        "CREATE TABLE site.lacking (x Float64, s String, u UInt64, t DateTime('Asia/Tokyo'), e Enum8('a' = 1), "
-        "low LowCardinality(String)) ENGINE = MergeTree ORDER BY tuple()",
-        "INSERT INTO site.lacking VALUES (nan, 'a', 18446744073709551615, '2020-01-01 09:00:00', 'a', 'x'), "
-        "(0, '\\xff', 1, '1970-01-01 09:00:00', 'a', ''), (-0., '', 0, '2020-01-01 09:00:01', 'a', 'x')",
+        "CREATE TABLE site.lacking (x Float64, s String, u UInt64, t DateTime('Asia/Tokyo'), "
+        "e Enum8('z' = -1, 'a' = 1), low LowCardinality(String), i UUID, n LowCardinality(Nullable(FixedString(2)))) "
+        "ENGINE = MergeTree ORDER BY tuple()",
+        "INSERT INTO site.lacking VALUES (nan, 'a', 18446744073709551615, '2020-01-01 09:00:00', 'z', 'x', "
+        "'00000000-0000-0000-0000-0000000000AB', 'a'), (0, '\\xff', 1, '1970-01-01 09:00:00', 'a', '', "
+        "'ffffffff-0000-0000-0000-000000000000', NULL), (-0., '', 0, '2020-01-01 09:00:01', 'a', 'x', "
+        "'00000000-0000-0000-ffff-000000000000', 'a')",
     )
     with open_table(clickhouse.address, table="lacking", constraints=["UNIQUE(x)"], gather_rows=9) as there:
         wheres = ["x IS NULL", "x = 0", "s IS NULL", "s = ''", "u >= 18446744073709551615", "low = ''",
+                  "e > 'b'", "e = 'a'", "i = '00000000-0000-0000-0000-0000000000ab'", "i > '01'",
                   "t = TIMESTAMP '2020-01-01 00:00:00'", "year(CAST(t AS DATE)) = 1970"]  # fmt: skip
-        wanted = [1, 2, 1, 1, 1, 1, 1, 1]
+        wanted = [1, 2, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1]
         found = []
         for where in wheres[:-1]:
             found.append(there.count_rows([there.where(where)])[0])

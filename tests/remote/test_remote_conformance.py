@@ -27,7 +27,7 @@ from dpdb.opening import open_table
 from dpdb.owner.conformance.kinds import KINDS, Kind
 from dpdb.owner.conformance.made_tables import POOLS, random_table
 from dpdb.owner.conformance.predicates import extreme_rows
-from dpdb.owner.conformance.suite import LEAST, Conformance, run
+from dpdb.owner.conformance.suite import LEAST, Conformance, run, run_conformance
 from dpdb.remote import record
 from dpdb.remote.tried import refuse_untried
 
@@ -155,6 +155,22 @@ def test_what_nobody_has_tried_releases_nothing_until_its_owner_has(
         pytest.raises(SourceError, match="nobody has tried"),
     ):
         session.dp_count(epsilon=1)
+
+
+@pytest.mark.parametrize("text", ["a private key\n", '{"passed": "x"}\n', "[]\n", "1\n"])
+def test_no_other_file_becomes_a_record(text: str, tmp_path: Path) -> None:
+    """Before the suite runs for long, and whatever else is in the file stays."""
+    other, link = tmp_path / "other", tmp_path / "link"
+    other.write_text(text)
+    other.chmod(0o600)
+    link.symlink_to(tmp_path / "new")
+    for path, said in ((other, "is no record of conformance"), (link, "symbolic link"), (tmp_path / "no/f", "No such")):
+        with pytest.raises(SourceError, match=said):
+            run_conformance("clickhouse://127.0.0.1:1/x", out=path)
+    assert other.read_text() == text
+    assert not (tmp_path / "new").exists()
+    with pytest.raises(SourceError, match="no connection"):
+        run_conformance("clickhouse://127.0.0.1:1/x", out=tmp_path / "new")
 
 
 SERVERS = {

@@ -81,6 +81,8 @@ def run_conformance(
     SourceError
         If it is no other engine, the user may make no table there, or the file cannot be written.
     """
+    if out is not None:
+        record(Path(out), None)
     with closing(scratch_of(source, schema)) as scratch:
         found = run(scratch, range(TABLES), KINDS, 1, predicates=_PREDICATES, progress=progress)
     if out is not None and found.passed:

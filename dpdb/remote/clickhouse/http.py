@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import http.client
 import os
+import re
+import socket
 import ssl
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,6 +26,10 @@ _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 _CONNECTING = 30
 """Seconds; an answer may take as long as it takes."""
 _REFUSED = (401, 403)
+_PORT = re.compile(r"[0-9]{0,5}")
+_HEADER_ENDS = re.compile(r"[\x00-\x1f\x7f]")
+_FAILED, _WHO = "X-ClickHouse-Exception-Code", "X-ClickHouse-Server-Display-Name"
+"""Headers: an error that came after the status was sent, and the name of the server that has answered."""
 _LONGEST_SESSION = 3_600
 """Seconds, the most that servers allow; each query begins them anew."""
 
@@ -68,20 +74,18 @@ class ClickHouseAddress:
         is_secure = _FLAGS.get(options.pop("secure", "false"))
         place = found["host"] or ""
         host, _, port = place.rpartition(":") if _has_port(place) else (place, "", "")
-        if options or is_secure is None or not host or not (port or "0").isdigit() or int(port or 0) > 65_535:
+        user, password, database = (unquote(found[name] or "") for name in ("user", "password", "database"))
+        user = user or os.environ.get("CLICKHOUSE_USER", "") or "default"
+        password = password or os.environ.get("CLICKHOUSE_PASSWORD", "")
+        if _HEADER_ENDS.search(user + password):
+            raise SourceError(f"{SCHEME}://...: a user or password with control characters cannot be sent by HTTP")
+        if options or is_secure is None or not host or not _PORT.fullmatch(port) or int(port or 0) > 65_535:
             raise SourceError(
                 f"{SCHEME}://...: not an address; it is {SCHEME}://USER@HOST:PORT/DATABASE of the HTTP interface (port "
                 f"{_PORTS[False]}), with ?secure=true for TLS (port {_PORTS[True]}), and no other option"
             )
-        user, password, database = (unquote(found[name] or "") for name in ("user", "password", "database"))
-        return cls(
-            host.strip("[]"),
-            int(port) if port else _PORTS[is_secure],
-            is_secure,
-            user or os.environ.get("CLICKHOUSE_USER", "") or "default",
-            password or os.environ.get("CLICKHOUSE_PASSWORD", ""),
-            database or "default",
-        )
+        number = int(port) if port else _PORTS[is_secure]
+        return cls(host.strip("[]"), number, is_secure, user, password, database or "default")
 
     def without_secrets(self, text: str) -> str:
         """Return a text, such as the server's, in which the password is not."""
@@ -107,45 +111,65 @@ class HttpSession:
     def __init__(self, address: ClickHouseAddress) -> None:
         self._address, self._name, self._lock = address, new_name(), Lock()
         self._connection: http.client.HTTPConnection | None = None
+        self._server: str | None = None
 
-    def run(self, text: str) -> bytes:
+    def run(self, text: str, *, changes: bool = False) -> bytes:
         """Run a statement, and return all of its answer.
+
+        Parameters
+        ----------
+        text
+            The statement.
+        changes
+            Whether it writes. Then it is sent once: of a connection that ends nobody knows whether it was run.
 
         Raises
         ------
         ServerError
-            If the server says that it has failed, or there is none.
+            If the server says that it has failed, or there is none, or another one answers than before.
         """
         with self._lock:
             try:
-                status, said = self._posted(text.encode())
-            except (OSError, http.client.HTTPException) as error:
+                status, failed, said = self._posted(text.encode(), changes)
+            except (OSError, ValueError, http.client.HTTPException) as error:  # ValueError: no name of a host
                 self.close()
                 raise ServerError(self._address.without_secrets(f"{type(error).__name__}: {error}")) from None
             except BaseException:
                 self.close()  # of a signal: the server stops what nobody waits for (`_PARAMETERS`)
                 raise
-        if status != http.client.OK:
+        if status != http.client.OK or failed:
             raise ServerError(self._address.without_secrets(f"HTTP {status}: {said.decode(errors='replace')}"))
         return said
 
-    def _posted(self, body: bytes) -> tuple[int, bytes]:
+    def _posted(self, body: bytes, changes: bool) -> tuple[int, bool, bytes]:
         address = self._address
-        headers = {"X-ClickHouse-User": address.user, "Content-Type": "text/plain; charset=UTF-8"}
+        headers: dict[str, str | bytes] = {
+            "X-ClickHouse-User": address.user.encode(),
+            "Content-Type": "text/plain; charset=UTF-8",
+        }
         if address.password:
-            headers["X-ClickHouse-Key"] = address.password
+            headers["X-ClickHouse-Key"] = address.password.encode()
         parameters = {"database": address.database, "session_id": self._name, **_PARAMETERS}
         for _ in range(2):
-            rested, self._connection = self._connection, self._connection or self._connected()
+            rested = self._connection
+            used = self._connection = rested or self._connected()
             try:
-                self._connection.request("POST", "/?" + urlencode(parameters), body, headers)
-                response = self._connection.getresponse()
-                return response.status, response.read()
+                used.request("POST", "/?" + urlencode(parameters), body, headers)
+                response = used.getresponse()
+                self._refuse_another(response.headers.get(_WHO))
+                return response.status, bool(response.headers.get(_FAILED)), response.read()
             except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+                stopped = self._connection is not used  # by a signal
                 self.close()
-                if rested is None:  # else the server ended it meanwhile, before it read the statement
+                if rested is None or stopped or changes:  # else the server ended it meanwhile; it is read again
                     raise
         raise AssertionError("the second connection is new")
+
+    def _refuse_another(self, server: str | None) -> None:
+        """Raise unless it is the server that has answered before: others may have other rows by now."""
+        self._server = self._server or server
+        if server != self._server:
+            raise http.client.HTTPException("behind this address another server answers than before; name one server")
 
     def _connected(self) -> http.client.HTTPConnection:
         host, port = self._address.host, self._address.port
@@ -156,17 +180,25 @@ class HttpSession:
         )
         made.connect()
         made.sock.settimeout(None)
+        made.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # a host that has gone answers never
         return made
 
     def close(self) -> None:
-        """Close the connection; the server forgets the session after an hour. May be called twice."""
+        """Close the connection; the server forgets the session after an hour. May be called twice.
+
+        Another thread may wait for an answer by it: to shut the socket down wakes it, which closing does not.
+        """
         connection, self._connection = self._connection, None
-        if connection is not None:
-            with suppress(Exception):
-                connection.close()
+        if connection is None:
+            return
+        with suppress(Exception):
+            connection.sock.shutdown(socket.SHUT_RDWR)
+        with suppress(Exception):
+            connection.close()
 
 
 _PARAMETERS = {
+    "async_insert": "0",  # what is written is there once its statement has ended
     "session_timeout": str(_LONGEST_SESSION),
     "wait_end_of_query": "1",  # an error in the middle of an answer is an error of it, never a shorter answer
     "cancel_http_readonly_queries_on_client_close": "1",

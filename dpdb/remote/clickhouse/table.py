@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
@@ -19,7 +18,7 @@ from sqlglot import exp
 
 from dpdb.database.database import interruptible
 from dpdb.errors import OWNER_LOG, EngineError, SourceError
-from dpdb.remote.table import RemoteSet
+from dpdb.remote.table import DefinedRows, RemoteSet
 from dpdb.schema import Column, TableSchema
 from dpdb.stopping import if_it_fails
 
@@ -31,13 +30,20 @@ SETTINGS: Mapping[str, str] = {
     "prefer_column_name_to_alias": "1", "aggregate_functions_null_for_empty": "0", "session_timezone": "'UTC'",
     "count_distinct_implementation": "'uniqExact'", "join_default_strictness": "'ALL'", "decimal_check_overflow": "1",
     "cast_string_to_dynamic_use_inference": "0", "asterisk_include_alias_columns": "0", "enable_analyzer": "1",
+    "enable_positional_arguments": "0", "least_greatest_legacy_null_behavior": "0",
+    "cast_string_to_date_time_mode": "'best_effort'", "date_time_overflow_behavior": "'ignore'",
     # All rows, as they are now.
     "final": "1", "limit": "0", "offset": "0", "additional_result_filter": "''", "additional_table_filters": "{}",
     "use_query_cache": "0", "skip_unavailable_shards": "0", "read_overflow_mode": "'throw'",
     "read_overflow_mode_leaf": "'throw'", "group_by_overflow_mode": "'throw'", "sort_overflow_mode": "'throw'",
     "result_overflow_mode": "'throw'", "timeout_overflow_mode": "'throw'", "set_overflow_mode": "'throw'",
     "join_overflow_mode": "'throw'", "transfer_overflow_mode": "'throw'", "distinct_overflow_mode": "'throw'",
+    "timeout_overflow_mode_leaf": "'throw'", "apply_deleted_mask": "1", "apply_patch_parts": "1",
+    "apply_mutations_on_fly": "0", "do_not_merge_across_partitions_select_final": "0", "enable_parallel_replicas": "0",
+    "use_skip_indexes_if_final_exact_mode": "1", "optimize_move_to_prewhere_if_final": "0",
+    "apply_row_policy_after_final": "1", "defer_partition_pruning_after_final": "1",
     # How answers come.
+    "extremes": "0", "describe_include_subcolumns": "0", "output_format_arrow_unsupported_types_as_binary": "1",
     "output_format_arrow_string_as_string": "1", "output_format_arrow_low_cardinality_as_dictionary": "0",
 }  # fmt: skip
 """Each decides what an answer says: the profile of a user may have another value of it."""
@@ -49,6 +55,8 @@ _WHOLE = {
     "Int8": "TINYINT", "Int16": "SMALLINT", "Int32": "INTEGER", "Int64": "BIGINT", "UInt8": "SMALLINT",
     "UInt16": "INTEGER", "UInt32": "BIGINT", "UInt64": "DECIMAL(20, 0)", "Bool": "BOOLEAN",
 }  # fmt: skip
+_TEXTS = re.compile(r"String|UUID|Enum(8|16)\(.*\)")
+"""What is read as text: a UUID in small letters, a value of an enumeration by its name, which so has its order."""
 _FLOATS = {"Float32": "FLOAT", "Float64": "DOUBLE"}
 _OUTER = re.compile(r"(?:LowCardinality|Nullable)\((.*)\)")
 _DECIMAL = re.compile(r"Decimal\((\d+), (\d+)\)")
@@ -61,30 +69,11 @@ _ROWS_AT_ONCE = 100_000
 class Session(Protocol):
     """What runs statements; see `dpdb.remote.clickhouse.http.HttpSession`."""
 
-    def run(self, text: str) -> bytes:
-        """Run a statement, and return its answer. Any exception is a failure."""
+    def run(self, text: str, *, changes: bool = False) -> bytes:
+        """Run a statement, and return its answer; one that changes something only once. Any exception is a failure."""
 
     def close(self) -> None:
         """End it. May be called twice."""
-
-
-@dataclass
-class _Beside:
-    """A table whose rows queries read (implements `dpdb.remote.table.BesideTable`)."""
-
-    description: str
-    place: str
-    columns: TableSchema
-    name: str
-    select: exp.Select
-
-    def schema(self) -> TableSchema:
-        """Names and types."""
-        return self.columns
-
-    def rows(self) -> exp.Table:
-        """Name the rows, which `ClickHouseTable.ask` defines."""
-        return exp.to_table(self.name)
 
 
 class ClickHouseTable:
@@ -105,14 +94,14 @@ class ClickHouseTable:
 
     def __init__(self, session: Session, shown: str, database: str, table: str, *, of_set: bool = False) -> None:
         self._session, self._shown, self._database, self._of_set = session, shown, database, of_set
-        self._others: list[_Beside] = []
+        self._others: list[DefinedRows] = []
         self._lent: set[str] = set()
         self.description = f"{shown}: table {table!r}"
         with if_it_fails(self.close):
             found = self._found(table, self.description, _ROWS.name)
             self.place, self._schema, self._select = found.place, found.columns, found.select
 
-    def _found(self, table: str, shown: str, name: str) -> _Beside:
+    def _found(self, table: str, shown: str, name: str) -> DefinedRows:
         """Find a table, its columns and rows."""
         database, _, own = table.rpartition(".")
         candidates = dict.fromkeys([(self._database, table), (database or self._database, own)])
@@ -137,7 +126,7 @@ class ClickHouseTable:
         if not read:
             raise SourceError(f"{shown}: no column has a type that constraints can compare")
         schema = TableSchema(tuple(column for column, _ in columns))
-        return _Beside(shown, ".".join(place), schema, name, exp.select(*read).from_(there))
+        return DefinedRows(shown, ".".join(place), schema, name, exp.select(*read).from_(there))
 
     def schema(self) -> TableSchema:
         """Names and types."""
@@ -147,7 +136,7 @@ class ClickHouseTable:
         """Name the rows, which `ask` defines."""
         return _ROWS.copy()
 
-    def beside(self, name: str) -> _Beside:
+    def beside(self, name: str) -> DefinedRows:
         """Find another table of the same database, or of the one that its name says."""
         shown = f"{self._shown}: table {name!r} beside it"
         self._others.append(self._found(name, shown, f"beside_{len(self._others)}"))
@@ -173,12 +162,12 @@ class ClickHouseTable:
         """Make a temporary table of the session, of whole numbers, doubles, booleans and texts."""
         kinds = ", ".join(f"{_name(field.name)} Nullable({_LENT[field.type]})" for field in table.schema)
         try:
-            self._session.run(f"CREATE TEMPORARY TABLE {name} ({kinds})")
+            self._session.run(f"CREATE TEMPORARY TABLE {name} ({kinds})", changes=True)
             self._lent.add(name)
             for first in range(0, table.num_rows, _ROWS_AT_ONCE):
                 columns = [each.to_pylist() for each in table.slice(first, _ROWS_AT_ONCE).columns]
                 cells = ",".join(f"({','.join(map(_constant, row))})" for row in zip(*columns, strict=True))
-                self._session.run(f"INSERT INTO {name} VALUES {cells}")
+                self._session.run(f"INSERT INTO {name} VALUES {cells}", changes=True)
         except Exception as error:
             OWNER_LOG.error("%s", error)
             problem = f"{self.description}: the user may make no temporary table; the reason is in the owner's log"
@@ -314,7 +303,7 @@ def declared_column(name: str, kind: str) -> Column:
         return Column(name, "TIMESTAMP WITH TIME ZONE" if moment[2] else "TIMESTAMP")
     if inner in ("Date", "Date32"):
         return Column(name, "DATE")
-    return Column(name, _FLOATS.get(inner, "VARCHAR" if inner == "String" else kind))
+    return Column(name, _FLOATS.get(inner, "VARCHAR" if _TEXTS.fullmatch(inner) else kind))
 
 
 def _total(column: Column, kind: str) -> exp.Expr:
