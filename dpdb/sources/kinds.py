@@ -45,6 +45,7 @@ SOURCES = (
     "objects.duckdb_connection.DuckDBRelation",
     "objects.data_frame.DataFrame",
     "objects.adbc_connection.AdbcConnection",
+    "objects.attached.AttachedDatabase",
     "objects.arrow_stream.ArrowStream",  # the last one: it refuses what is no source
 )
 

@@ -69,7 +69,8 @@ def open_source(
     source
         Path of a Parquet, CSV or JSON-lines file, of a directory or glob of one kind (see `find_files`); of an Arrow,
         Excel, SQLite or DuckDB file; of a table of a lake (see `lake_table`); an address or ``-`` (`fetched_files`);
-        a DuckDB connection or relation; a connection of an ADBC driver or ``adbc:DRIVER:URI``; a pyarrow Table, Dataset
+        a DuckDB connection or relation; a connection of an ADBC driver or ``adbc:DRIVER:URI``;
+        ``ducklake:...`` or ``md:...``; a pyarrow Table, Dataset
         or RecordBatchReader; anything with ``__arrow_c_stream__`` (pandas, Polars). How CSV text is cut into rows is in
         `csv.lines`.
     table : str, optional
@@ -101,7 +102,7 @@ def open_source(
     target = source
     if isinstance(source, (str, os.PathLike)):
         place = os.fspath(source)
-        target = AdbcAddress.parse(place) or _files(place, database, or_text=is_text)
+        target = AdbcAddress.parse(place) or AttachedAddress.parse(place) or _files(place, database, or_text=is_text)
     kind = kind_of(target)
     if mark is not None or writing is not None:
         _refuse_text(kind, target, mark, writing)
@@ -273,16 +274,16 @@ def lake_table(place: str) -> Files | None:
 STANDARD_INPUT = "-"
 
 _FETCHED = re.compile(r"(https?|s3)://", re.IGNORECASE)
-_READ = re.compile(r"(https?://|s3://|iceberg:|adbc:)", re.IGNORECASE)
+_READ = re.compile(r"(https?://|s3://|iceberg:|adbc:|ducklake:|md:|motherduck:)", re.IGNORECASE)
 
 # With one slash, too: that is what pathlib makes of two. What is almost an address may hold a password as well as one.
 _URL = re.compile(
-    r"\s*(?:(?:jdbc:)?([a-z][a-z0-9+.-]+):[/\\]|(md|adbc|jdbc|https?|s3|postgres(?:ql)?|mysql|snowflake):)",
+    r"\s*(?:(?:jdbc:)?([a-z][a-z0-9+.-]+):[/\\]|(adbc|jdbc|https?|s3|postgres(?:ql)?|mysql|snowflake):)",
     re.IGNORECASE,
 )
 _DATABASES = {
     *("postgres", "postgresql", "mysql", "mariadb", "sqlite", "mssql", "sqlserver", "oracle", "snowflake", "bigquery"),
-    *("jdbc", "redshift", "clickhouse", "mongodb", "duckdb", "md", "motherduck"),
+    *("jdbc", "redshift", "clickhouse", "mongodb", "duckdb"),
 }  # fmt: skip
 
 
@@ -336,6 +337,41 @@ class AdbcAddress:
         return None if match is None else cls(match[1].lower(), match[2])
 
 
+_LAKE = re.compile(r"(ducklake|md|motherduck):(.*)", re.DOTALL | re.IGNORECASE)
+_EXTENSIONS: Mapping[str, tuple[str, str]] = {
+    "ducklake": ("DuckLake", "ducklake"), "md": ("MotherDuck", "motherduck"),
+    "motherduck": ("MotherDuck", "motherduck"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False)
+class AttachedAddress:
+    """An address that DuckDB attaches; it may hold secrets.
+
+    Attributes
+    ----------
+    text : str
+        As DuckDB takes it, such as ``ducklake:metadata.ducklake``.
+    title : str
+        Its kind, for messages, which show nothing else of it.
+    extension : str
+        What reads it.
+    """
+
+    text: str
+    title: str
+    extension: str
+
+    @classmethod
+    def parse(cls, place: str) -> Self | None:
+        """Read an address, or return None if it is none; a file of such a name is a file."""
+        match = _LAKE.fullmatch(place)
+        if match is None or Path(place).exists():
+            return None
+        scheme = match[1].lower()
+        return cls(f"{'md' if scheme == 'motherduck' else scheme}:{match[2]}", *_EXTENSIONS[scheme])
+
+
 def keep_standard_input() -> Path:
     """Return a copy of all of standard input, which lives as long as the process.
 
@@ -373,7 +409,7 @@ _WITH_TABLES = ("duckdb", "sqlite", "excel")
 def has_tables(place: str) -> bool:
     """Say whether a table can be named of a source; nothing is fetched, so a file behind an address is one table."""
     if is_address(place):
-        return place.lower().startswith("adbc:")
+        return place.lower().startswith("adbc:") or bool(_LAKE.match(place))
     return place != STANDARD_INPUT and find_files(place, or_text=True).kind in _WITH_TABLES
 
 

@@ -230,7 +230,6 @@ URLS = {
     "postgresql://alice:secret@host/db": "in a DuckDB connection and give that to dpdb.open",
     "MySQL://alice:secret@host/db": "in a DuckDB connection and give that to dpdb.open",
     "jdbc:postgresql://alice:secret@host/db": "in a DuckDB connection and give that to dpdb.open",
-    "md:visits": "in a DuckDB connection and give that to dpdb.open",
     "file:///data/visits.csv": "without file://",
 }
 

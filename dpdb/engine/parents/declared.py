@@ -149,7 +149,7 @@ def _has_tables(source: SourceLike) -> bool:
     """Return whether a source is a database: what has tables by names. Of a file behind an address it has one."""
     target = _local(source)
     if isinstance(target, str):
-        return target.lower().startswith("adbc:")
+        return target.lower().startswith(("adbc:", "ducklake:", "md:", "motherduck:"))
     return type(kind_of(target)).__name__ in _WITH_NAMES
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.database import BATCH_ROWS
@@ -32,7 +34,7 @@ class DuckDBRelation(StreamSource):
             As of `StreamSource.stream`.
         """
         refuse_table_name(type(source).__name__, table)
-        return _run("DuckDB relation", source, rows=rows)
+        return run_relation("DuckDB relation", source, rows=rows)
 
 
 # What an Arrow stream of DuckDB gives as another type, most of it with other values: HUGEINT as decimals of 38 digits,
@@ -40,21 +42,37 @@ class DuckDBRelation(StreamSource):
 _FORGOTTEN = ("HUGEINT", "UHUGEINT", "UUID", "BIT", "TIME WITH TIME ZONE", "INTERVAL")
 
 
-def _run(description: str, relation: duckdb.DuckDBPyRelation, *, rows: bool) -> Stream:
-    """Run a relation, with LIMIT 0 where no rows are wanted.
+def run_relation(description: str, relation: duckdb.DuckDBPyRelation, *, rows: bool) -> Stream:
+    """Run a relation, with LIMIT 0 where no rows are wanted; see `stream_of`."""
+    wanted = relation if rows else relation.limit(0)
 
-    Its stream of rows forgets enumerations, and the types of `_FORGOTTEN`, which so come as texts.
+    def read(shown: str) -> pa.RecordBatchReader:
+        return (wanted.project(shown) if shown else wanted).to_arrow_reader(BATCH_ROWS)
+
+    return stream_of(description, list(zip(relation.columns, map(str, relation.types), strict=True)), read)
+
+
+def stream_of(
+    description: str, columns: Sequence[tuple[str, str]], read: Callable[[str], pa.RecordBatchReader]
+) -> Stream:
+    """Stream what DuckDB reads, which forgets enumerations, and the types of `_FORGOTTEN`, which so come as texts.
+
+    Parameters
+    ----------
+    description
+        For messages.
+    columns
+        Names and DuckDB's types.
+    read
+        Returns the rows of a list of columns in SQL; of all columns for an empty text.
     """
-    refuse_duplicate_names(relation.columns)
-    kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    refuse_duplicate_names([name for name, _ in columns])
+    kinds = dict(columns)
     forgotten = {name for name, kind in kinds.items() if kind in _FORGOTTEN}
     texts = {name: kind for name, kind in kinds.items() if name in forgotten or is_enum(kind)}
+    shown = ", ".join(_shown(name, is_text=name in forgotten) for name in kinds) if forgotten else ""
     with reason_in_log(f"{description}: running its query failed", duckdb.Error):
-        wanted = relation if rows else relation.limit(0)
-        if forgotten:
-            wanted = wanted.project(", ".join(_shown(name, is_text=name in forgotten) for name in kinds))
-        reader = wanted.to_arrow_reader(BATCH_ROWS)
-    return Stream(description, reader, texts=texts)
+        return Stream(description, read(shown), texts=texts)
 
 
 def _shown(name: str, *, is_text: bool) -> str:
@@ -93,7 +111,7 @@ class DuckDBConnection(StreamSource):
         source, table, rows
             As of `StreamSource.stream`.
         """
-        return _run(*_connection_table(source, table), rows=rows)
+        return run_relation(*_connection_table(source, table), rows=rows)
 
 
 def are_of_one_database(one: object, other: object) -> bool:
