@@ -132,8 +132,6 @@ def parse_script(text: str, dialect: str) -> list[exp.Expr | None]:
     ------
     ValueError
         If there is no such dialect.
-    sqlglot.errors.SqlglotError, RecursionError
-        As `parse_duckdb`.
     """
     return _parsed(text, Dialect.get_or_raise(dialect))
 

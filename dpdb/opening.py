@@ -61,18 +61,7 @@ def open_local_table(
     progress: Progress = no_progress,
     **settings: Unpack[TableSettings],
 ) -> LocalTable:
-    """Open a table in our own database, for what only the owner may ask of rows and single conflicts.
-
-    Parameters
-    ----------
-    source, constraints, table, progress, **settings
-        As of `open_table`.
-
-    Raises
-    ------
-    SourceError
-        As `open_table`, and if the table is in another engine.
-    """
+    """Open a table in our own database, for what only the owner may ask of rows and single conflicts."""
     spec = TableSpec.of(source, settings, constraints=constraints, table=table)
     if is_remote(spec.source):
         raise SourceError(
@@ -111,8 +100,6 @@ def open_remote_table(spec: TableSpec, *, rows: bool = True, progress: Progress 
     ----------
     spec
         What is opened; its source is the set, as `open_set` gives it.
-    rows, progress
-        As of `open_table`.
     """
     return _REMOTE.open(spec, Reading.ALL if rows else Reading.COMPUTED, progress)
 
@@ -139,10 +126,6 @@ def declared_table(
     ----------
     schema
         A schema, or column names with SQL types.
-    constraints
-        Its constraints.
-    assumes_parents
-        As of `TableSpec`.
     """
     spec = TableSpec(None, constraints=constraints, assumes_parents=assumes_parents)
     return described("the schema", schema, spec)

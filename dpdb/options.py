@@ -25,7 +25,6 @@ class Option:
 
     Attributes
     ----------
-    kind : str
     letter, words : str
         What stands for the value in the help of a command, and the help itself.
     key : str
@@ -36,10 +35,6 @@ class Option:
         The texts that it may be; any where there are none.
     not_in : tuple of str
         Doors that set it otherwise: commands that name a run, and jobs, whose runs have ids and dates of their own.
-    name : str
-        Of the field.
-    default : object
-        What it is if it is not given.
     """
 
     kind: Kind

@@ -24,8 +24,6 @@ class Threshold:
     ----------
     at
         Where the way changes. Measured or chosen; only tests change it.
-    of
-        What is compared with it.
     below, above
         The way up to it, and the way beyond it.
     agree

@@ -20,7 +20,6 @@ class KernelSource:
 
     Attributes
     ----------
-    function : FunctionType
     for_numba : object, optional
         The same function as numba knows it, once `compiling.dispatcher` has made it.
     """

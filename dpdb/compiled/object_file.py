@@ -88,10 +88,6 @@ def read_object(name: str, made_from: str, places: Iterable[Path] | None = None)
 
     Parameters
     ----------
-    name
-        Name of the file.
-    made_from
-        What the code must have been made from.
     places
         The folders to search, in order; None: `folders()`.
     """
@@ -112,10 +108,6 @@ def write_object(name: str, made_from: str, made: ObjectCode, places: Iterable[P
     ----------
     name
         Name of the file.
-    made_from
-        What the code was made from.
-    made
-        The code.
     places
         The folders to try, in order; None: `folders()`.
 

@@ -59,10 +59,6 @@ def keep(name: str, made_from: str, code: ObjectCode) -> None:
     ----------
     name
         Name of the kernel.
-    made_from
-        What the code was made from.
-    code
-        The intermediate code.
     """
     write_object(name + _SUFFIX, made_from, code, _written_to[-1:])
 

@@ -252,8 +252,6 @@ class Across:
 
     Parameters
     ----------
-    columns
-        The key: columns of the tuple.
     parent
         The name of the other table.
     parent_columns
@@ -514,8 +512,6 @@ class Freshness:
 
         Parameters
         ----------
-        declared_type
-            Of the column.
         now
             The moment of the run, with its zone.
 

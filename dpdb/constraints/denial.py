@@ -327,11 +327,6 @@ class Predicate:
             The sides; at least one is a column.
         op
             The operator between them, in this order.
-
-        Raises
-        ------
-        ParameterError
-            If both sides are constants.
         """
         if isinstance(left, ColumnRef):
             return cls(left, op, right)

@@ -47,8 +47,6 @@ def load_constraints(
         If a line is not a constraint, two have one name, or a file is not UTF-8.
     UnknownColumnError
         If a name cannot be resolved.
-    ParameterError
-        If a file is not found or cannot be read, or there is no constraint at all.
 
     Examples
     --------
@@ -89,8 +87,6 @@ class WrittenLines(NamedTuple):
 
     Parameters
     ----------
-    text
-        What is written.
     path
         The file, for messages; None for a text.
     """
@@ -112,8 +108,6 @@ def load_lines(
 
     Parameters
     ----------
-    written
-        The file or text.
     columns
         The table's columns, to resolve names against; None takes names as they are written.
     day
@@ -129,8 +123,6 @@ def condition_with_members(text: str, columns: Sequence[str] | None = None) -> R
     ----------
     text
         The condition, as it stands behind WHERE of a rule that has been read.
-    columns
-        As of `parse_constraint`.
 
     Raises
     ------

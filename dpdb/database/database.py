@@ -229,8 +229,6 @@ class Database(Closing):
 
         Parameters
         ----------
-        query
-            The query.
         path
             The file to make.
         kind

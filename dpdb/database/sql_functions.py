@@ -68,19 +68,7 @@ def add_function(
 def add_text_function(
     connection: duckdb.DuckDBPyConnection, name: str, function: Callable[..., str], arguments: int
 ) -> None:
-    """Make a Python function of texts, which may be NULL, callable in the connection's database.
-
-    Parameters
-    ----------
-    connection
-        The connection.
-    name
-        The function's name there.
-    function
-        The function.
-    arguments
-        Their number.
-    """
+    """Make a Python function of texts, which may be NULL, callable in the connection's database."""
     connection.create_function(name, function, ["VARCHAR"] * arguments, "VARCHAR", **_EACH_TIME)
 
 

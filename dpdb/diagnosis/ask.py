@@ -148,13 +148,7 @@ class DiagnosisAsk:
 
     @property
     def columns_with_keys(self) -> tuple[tuple[str, tuple[Key, ...]], ...]:
-        """Each column with its keys.
-
-        Raises
-        ------
-        ParameterError
-            If a column has no keys, or keys have no column.
-        """
+        """Each column with its keys."""
         if not isinstance(self.by, (list, tuple)):
             lists: list[Any] = [self.keys]
         else:

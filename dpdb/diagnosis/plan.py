@@ -81,7 +81,6 @@ class DiagnosisPlan:
 
     Attributes
     ----------
-    prepared : PreparedDiagnosis
     rows : int or None
         The public number of rows; None if none was given.
     """

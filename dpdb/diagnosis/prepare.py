@@ -108,8 +108,6 @@ class PreparedDiagnosis:
 
     Attributes
     ----------
-    ask : DiagnosisAsk
-    charge : Charge
     columns : tuple of (str, Slices)
         The columns as the table spells them, each with one slice per key.
     rows : Slices
@@ -118,8 +116,6 @@ class PreparedDiagnosis:
         How the constraints together are counted in a slice; without slices as the first of `each`.
     each : tuple of Counted
         How each constraint is, if rules are asked.
-    shares : Shares
-    table : PublicTable
     """
 
     ask: DiagnosisAsk
@@ -277,8 +273,6 @@ def prepare_diagnosis(
     ----------
     session
         Of the table, with its rules and its account.
-    ask
-        What is to be diagnosed.
     who
         Who asks, as the owner calls him.
     names_run
@@ -431,7 +425,6 @@ def name_worst(scores: Sequence[int], lattice: Lattice, epsilon: int) -> int:
     ----------
     scores : sequence of int
         One per slice, in an order that is public.
-    lattice : Lattice
     epsilon : int
         Nano-epsilon spent.
     """
@@ -502,7 +495,6 @@ class Counted:
 
     Attributes
     ----------
-    rules : tuple of BoundConstraint
     position : int or None
         Of the constraint that is counted alone; None for all together.
     statistic : RuleStatistic or None
@@ -554,11 +546,6 @@ def counted(table: PublicTable, position: int | None, *, in_bits: bool = False) 
     """Return how the constraints of a table, or the one at a position, are counted. Reads no row.
 
     Sensitivity: one more row raises each count by 0 to 1 (tau* has sensitivity exactly 1, and so have decision bits).
-
-    Raises
-    ------
-    ParameterError
-        If decision bits are asked of rules that do not have them.
     """
     rules = tuple(table.bound if position is None else table.bound[position : position + 1])
     statistic = table.opened.exact_statistic(rules, "decision bits" if in_bits else "violations")

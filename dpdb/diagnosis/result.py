@@ -19,8 +19,6 @@ class NamedSlice:
 
     Attributes
     ----------
-    column, key : str
-        The slice.
     lower, upper : float
         Bounds of its rows to delete (of the fractional cover, where that is the diagnosis's statistic: a lower bound of
         the rows to delete, and at least half; of its decisions to clean, in bits), or of what is beyond the expected
@@ -40,7 +38,6 @@ class NamedRule:
 
     Attributes
     ----------
-    rule : str
     lower, upper : float
         Bounds of its rows to delete (or of its fractional cover or decision bits, which is then what rules are compared
         by) beyond those of the rule with the next most.
@@ -72,9 +69,6 @@ class Diagnosis:
         ``"decision bits"``: log2 of the number of maximal consistent subsets.
     expected : str or None
         The share of rows beyond which dirt was counted.
-    epsilon, confidence : float
-    run_id : str
-    guarantee : str
     population : str or None
         The rows that all numbers are of, in words; None for all rows, and in diagnoses of older versions.
     rho : float or None
@@ -228,8 +222,6 @@ def rule_words(rule: str, lower: float, upper: float, statistic: str) -> str:
 
     Parameters
     ----------
-    rule
-        The rule, in words.
     lower, upper
         Bounds of what was counted of it beyond that of the rule with the next most.
     statistic

@@ -94,14 +94,8 @@ def broken_by_owner(
 
     Parameters
     ----------
-    database, rows, where, rules
-        As of `count_broken`.
     owner
         The column whose values own the rows; rows without one are no owner's.
-    told
-        What v_i is.
-    name
-        As of `count_broken`.
     """
     columns = columns_of(rules, where) | {owner}
     with readable(database, rows, columns, name=name) as read:
@@ -186,8 +180,6 @@ def of_owners(
     ----------
     rules, owner, told
         As of `broken_by_owner`; few enough for one query.
-    source, chosen, row
-        As of `of_rows`.
     """
     own = exp.column(owner, table=row, quoted=True)
     known = exp.select(

@@ -169,12 +169,7 @@ class SteppedForm:
 
 @dataclass(frozen=True)
 class KeysForm:
-    """Keys, of which none contains another one over the same rows. Public: from the constraints alone.
-
-    Attributes
-    ----------
-    keys : tuple of GroupForm
-    """
+    """Keys, of which none contains another one over the same rows. Public: from the constraints alone."""
 
     keys: tuple[GroupForm, ...]
 

@@ -47,7 +47,6 @@ class ComparedColumn:
 
     Attributes
     ----------
-    left, right : Column
     kind : str
         The type that it is compared in.
     """
@@ -173,8 +172,6 @@ def write_compared(database: Database, query: exp.Select, path: Path) -> None:
     ----------
     database
         Where the rows can be read.
-    query
-        The query.
     path
         The file, in a private folder.
     """

@@ -35,8 +35,6 @@ class Direction:
 
     Attributes
     ----------
-    groups : int
-        Values of X.
     kept : int
         Rows that may stay under X -> Y: of each value of X those with its most frequent value of Y.
     largest : int
@@ -82,10 +80,6 @@ def count_dependencies(
         Answers a query of one row.
     rows
         Returns a table or subquery without alias that has some columns.
-    columns, pairs
-        What is counted.
-    spread
-        See `pair_counts`.
     """
     return DependencyCounts(
         [values_of(ask(value_counts(rows({name}), name))) for name in columns],

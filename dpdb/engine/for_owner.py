@@ -104,8 +104,6 @@ def kept_values(part: LocalSlice, row: str, ending: str, alias: str) -> KeptValu
 
     Parameters
     ----------
-    part
-        The slice, which has the kept columns.
     row
         SQL of the row's position.
     ending
@@ -279,10 +277,6 @@ def cells_without_value(table: LocalTable, name: str, kind: str, written: str | 
 
     Parameters
     ----------
-    table
-        The table.
-    name
-        The column.
     kind, written
         The type and the format behind it, if there is one.
     most

@@ -70,8 +70,6 @@ class Table(AbstractContextManager["Table"], Protocol):
     ----------
     description : str
         What the user named, for messages and `repr`.
-    schema : TableSchema
-    constraints : tuple of BoundConstraint
     written : tuple of (str, int)
         Every constraint as it was written, equal ones too, and the place of what it says in `constraints`.
     inclusions : tuple of BoundInclusion

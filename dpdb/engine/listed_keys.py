@@ -37,8 +37,6 @@ def listed_keys(database: Database, keys: Sequence[str], column: str, column_typ
     ----------
     keys
         Texts.
-    column, column_type
-        Whose values they are.
 
     Raises
     ------
@@ -101,12 +99,8 @@ def count_keys(
 
     Parameters
     ----------
-    database, source, name
-        As of `count_rows`.
     where
         Which rows are counted; None counts all.
-    column
-        Of the keys.
     keys
         As `listed_keys` returns them.
     """

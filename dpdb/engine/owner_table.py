@@ -77,13 +77,7 @@ class OwnerTable:
 
 
 def sibling(connection: duckdb.DuckDBPyConnection | None) -> duckdb.DuckDBPyConnection:
-    """Return a new cursor of the connection's database.
-
-    Raises
-    ------
-    ParameterError
-        If the connection is closed, or gone.
-    """
+    """Return a new cursor of the connection's database."""
     try:
         if connection is not None:
             return connection.cursor()

@@ -181,8 +181,6 @@ def count_sharing_owners(database: Database, key: GroupForm, owner: str, table: 
     ----------
     database
         Where the table is.
-    key, owner, table
-        As of `sharing_queries`.
     """
     repeating, shared = sharing_queries(key, owner, table)
     return int(database.value(repeating)) + disjoint_pairs(database.stream(shared))
@@ -196,8 +194,6 @@ def sharing_queries(key: GroupForm, owner: str, table: exp.Expr) -> tuple[exp.Se
 
     Parameters
     ----------
-    key
-        See `key_of`.
     owner
         The column whose values own the rows.
     table

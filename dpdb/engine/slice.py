@@ -341,11 +341,6 @@ def explained_constraint(empty: LocalSlice, position: int) -> ExplainedConstrain
     """Explain the self-join of a constraint over two tuples, of a slice of a table without rows.
 
     DuckDB chooses joins by row counts, which are private.
-
-    Parameters
-    ----------
-    position : int
-        Of the constraint.
     """
     members = empty.table(f"member_{position}")
     plan = empty.planned_join([k for k, _ in empty.pairwise].index(position), members)

@@ -65,7 +65,6 @@ class BoundTable(Closing):
 
     Attributes
     ----------
-    database : Database
     rows : Rows
         Whatever reads the table reads these, so that nothing sees more rows of a unit than are accounted for.
     inclusions : tuple of BoundInclusion
@@ -114,11 +113,6 @@ class BoundTable(Closing):
         """Return the columns that cannot be compared of which constraints ask whether they are NULL.
 
         That is read once, as everything else that releases read is when the source is opened.
-
-        Raises
-        ------
-        ConstraintTypeError
-            If it cannot be read here.
         """
         asked = {name: dc for dc in self.constraints for name in dc.constraint.table_columns}
         found = {name: dc for name, dc in asked.items() if source.schema[name].type is None}
@@ -361,11 +355,6 @@ class LocalTable(BoundTable):
     def count_owners(self, owner: str, asked: Sequence[OwnerQuestion]) -> list[int]:
         """Count the owners whose rows violate rules; see `count_owners`. Private.
 
-        Parameters
-        ----------
-        owner, asked
-            As there.
-
         Raises
         ------
         SourceError
@@ -480,13 +469,7 @@ class LocalEngine:
         return True
 
     def open(self, spec: TableSpec, rows: Reading, progress: Progress) -> LocalTable:
-        """Open a source in a database of its own; see `open_table`.
-
-        Parameters
-        ----------
-        spec, rows, progress
-            As of `Engine.open`.
-        """
+        """Open a source in a database of its own; see `open_table`."""
         database = own_database(spec.limits)
         with if_it_fails(database.close):
             progress("opening the table")
@@ -513,8 +496,6 @@ def described(description: str, schema: TableSchema | Mapping[str, str], spec: T
     ----------
     description
         What messages call the table.
-    schema
-        A schema, or SQL types by column name.
     spec
         Constraints, parents and limits; its source is not opened.
     """

@@ -137,11 +137,6 @@ class PublicSizes:
     gather_rows : int, optional
         Of a table in another engine (Spark, PostgreSQL): a guess of the rows in conflict, which come to this machine
         for every measure. It sizes disk space.
-
-    Raises
-    ------
-    ParameterError
-        If a number is not a whole number of at least 1, or `max_group` above 2^32 - 1.
     """
 
     row_bound: int | None = option(None, "whole", "N", "public bound of the number of rows")
@@ -207,9 +202,6 @@ class TableSpec:
         How the conflict graph is held. ``"auto"``: blocks of rows where the rules have them, no edge is listed then.
         ``"table"``: self-joins list every conflict in the table `conflict_edge` of our own database, and its ordered
         scan feeds all statistics of the graph. Both give the same integers; what reads no edges reads none either way.
-    change : ProtectedChange
-    sizes : PublicSizes
-    limits : MachineLimits
     assumes_parents : bool
         Take every parent for a table without rows, for what looks at none. No setting of the owner's.
     parent_files : ParentFiles, optional

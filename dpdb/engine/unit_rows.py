@@ -166,13 +166,7 @@ def kept_rows(schema: TableSchema, unit: str, most: int, rows: exp.Expr, row_has
 
 
 def kept_rows_sql(schema: TableSchema, unit: str, most: int) -> str:
-    """Return the query of the kept rows, for readers.
-
-    Parameters
-    ----------
-    schema, unit, most
-        As of `kept_rows`.
-    """
+    """Return the query of the kept rows, for readers."""
     return kept_rows(schema, unit, most, exp.to_table("source_row")).sql("duckdb", normalize_functions=False)
 
 

@@ -43,13 +43,7 @@ _OPEN_PIPES = re.compile(r"/dev/(stdin|fd/\d+)|/proc/\w+/fd/\d+")
 
 
 def refuse_named_pipe(path: Path, what: str) -> None:
-    """Refuse a FIFO: opening it waits for a writer, maybe for ever.
-
-    Raises
-    ------
-    ParameterError
-        If it is one and no open pipe.
-    """
+    """Refuse a FIFO: opening it waits for a writer, maybe for ever."""
     if path.is_fifo() and not _OPEN_PIPES.fullmatch(str(path)):
         raise ParameterError(f"{path} is a named pipe; write {what} to a file")
 
@@ -60,8 +54,6 @@ def usable(path: object, before: str = "", after: str = "") -> Iterator[None]:
 
     Parameters
     ----------
-    path
-        The file.
     before, after
         Words around the system's.
     """

@@ -20,10 +20,6 @@ def open_file(path: Path, flags: int, mode: int = 0o600) -> int:
 
     Parameters
     ----------
-    path
-        The file.
-    flags
-        As of `os.open`.
     mode
         Permissions of a file that is made.
     """
@@ -63,8 +59,6 @@ def make_folder(prefix: str, suffix: str, parent: Path) -> Path:
 
     Parameters
     ----------
-    prefix, suffix
-        Of its name.
     parent
         Existing folder in which it is made.
     """

@@ -43,11 +43,6 @@ class WorkFolder(Closing):
         Existing folder in which it is made. Default: the system's for temporary files.
     prefix, suffix
         Of its name. Folders of the same form that dead processes of the same user left in `parent` are removed.
-
-    Raises
-    ------
-    OSError
-        If it cannot be made.
     """
 
     def __init__(self, parent: str | os.PathLike[str] | None = None, prefix: str = _PREFIX, suffix: str = "") -> None:

@@ -96,10 +96,6 @@ def open_owned(
 
     Parameters
     ----------
-    path
-        The file.
-    flags
-        As of `os.open`.
     owner
         User id of the trusted owner besides this user and root. Default: none.
     check
@@ -139,8 +135,6 @@ def replace_owned(path: Path, text: str, owner: int | None = None) -> None:
 
     Parameters
     ----------
-    path
-        The file.
     text
         Its new text.
     owner
@@ -236,8 +230,6 @@ class FileLock(Closing):
 
     Raises
     ------
-    TimeoutError
-        Another process keeps it for more than `wait` seconds.
     OSError
         The file cannot be made, or belongs to another user.
     """

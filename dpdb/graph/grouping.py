@@ -35,8 +35,6 @@ def looked_up(table: Codes, places: NDArray[np.signedinteger[Any]], out: Codes |
 
     Parameters
     ----------
-    table
-        The values.
     places
         Indices into the table; -1 is its last entry.
     out : optional

@@ -28,10 +28,8 @@ class Books:
 
     Attributes
     ----------
-    file : LedgerFile
     state : LedgerState
         The state of the file, as far as it was read.
-    head : LedgerHead
     binding : LedgerBinding
         Of the ledger to its table.
 

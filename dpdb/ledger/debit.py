@@ -122,8 +122,6 @@ def write_debit(
 
     Parameters
     ----------
-    books
-        The books of the ledger.
     stored
         The text of the rows that are charged.
     charge
@@ -169,12 +167,8 @@ def record(books: Books, reservation: Reservation, answer: str) -> None:
 
     Parameters
     ----------
-    books
-        The books of the ledger.
     reservation
         The debit that is answered.
-    answer
-        The text of the answer.
     """
     reached("drawn")
     with books.file.debited(), books.act():
@@ -199,8 +193,6 @@ def earlier_try(
     ----------
     books
         The books of the ledger.
-    run_id
-        Name of the run.
     asked
         Its request and analyst; with a recorded, hence paid, answer nothing else is compared.
     charged
@@ -238,13 +230,7 @@ def earlier_try(
 
 
 def used_by_another(run_id: str) -> RunIdError:
-    """Return the refusal of a run id that is another asker's; it does not say whose.
-
-    Parameters
-    ----------
-    run_id
-        Name of the run.
-    """
+    """Return the refusal of a run id that is another asker's; it does not say whose."""
     return RunIdError(f"run id {run_id!r} was used under another name (--who, who=); run ids are one asker's")
 
 
@@ -257,10 +243,6 @@ def settle(books: Books, run: int | str, charge: int) -> None:
 
     Parameters
     ----------
-    books
-        The books of the ledger.
-    run
-        Number of the debit, or its run id.
     charge
         In units of epsilon, at least 0; at most what was debited.
     """
@@ -305,10 +287,6 @@ def settlement_rows(state: LedgerState, charges: Sequence[tuple[EntryLine, int]]
 
     Parameters
     ----------
-    state
-        The ledger.
-    charges
-        Debits, each with its settled charge.
     place
         The place of the first row among all lines of the ledger.
     """
@@ -355,8 +333,6 @@ def refuse_suite(books: Books, entry: int) -> None:
     ----------
     books
         The books of the ledger, inside a transaction.
-    entry
-        Number of the debit.
     """
     if entry in books.state.suites.by_entry:
         raise LedgerError(

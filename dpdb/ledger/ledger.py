@@ -68,8 +68,6 @@ class Ledger(OwnerActs):
 
         Raises
         ------
-        ParameterError
-            The notion does not exist, or a number or period is not usable.
         LedgerError
             The file exists or cannot be made.
         """

@@ -121,8 +121,6 @@ class LedgerAnalysts(LedgerReading):
 
         Raises
         ------
-        ParameterError
-            A name, role, number or time is not usable.
         LedgerError
             The ledger cannot be used or was retired.
         """

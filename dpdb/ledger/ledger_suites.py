@@ -61,8 +61,6 @@ class LedgerSuites(LedgerAnalysts):
             JSON object, public: rules, limits, levels, shares. Other runs of the suite must have the same.
         make_secret
             Draws the hidden thresholds, as text. Called once in the life of a suite.
-        run_id
-            The name of this run.
         name
             To keep the suite under; None for one run.
         analyst, label, rule_set
@@ -154,10 +152,5 @@ class LedgerSuites(LedgerAnalysts):
             As of `record_level`; `spent` is what the suite finally costs.
         answer
             JSON object of what is published; only afterwards may it be.
-
-        Raises
-        ------
-        LedgerError
-            As `record_level`.
         """
         end_and_close(self._books, run, Level(level, text, spent, tuple(failed)), answer)

@@ -38,8 +38,6 @@ class RefusedError(Exception):
     ----------
     decision
         Against the total, or against the allowance.
-    window
-        The allowance that refused.
     is_rationed
         Whether an analyst with rights of his own was refused, who is told of nobody else's releases.
     """
@@ -55,8 +53,6 @@ class RefusedError(Exception):
 
         Parameters
         ----------
-        state
-            The ledger that refused.
         predicate
             The rows that the refused release covers.
         charge
@@ -114,7 +110,6 @@ class Limits:
 
     Parameters
     ----------
-    state : LedgerState
     clock : datetime
         The time of the machine's clock.
     index : OverlapIndex
@@ -152,12 +147,8 @@ class Limits:
 
         Raises
         ------
-        RefusedError
-            Some row may collect more.
         BudgetExceededError
             The analyst's quota or cap does not suffice.
-        LedgerError
-            The ledger is full.
         """
         self._ration(predicate, charge, deadline)
         state = self._state
@@ -232,7 +223,6 @@ class Window(Counted):
 
     Attributes
     ----------
-    period : Period
     clock : datetime
         The time of the machine's clock.
     now : datetime
@@ -347,8 +337,6 @@ def check_together(
 
     Raises
     ------
-    BudgetExceededError
-        One of them is refused, alone or with those before it.
     LedgerError
         The ledger is full or was retired.
     """

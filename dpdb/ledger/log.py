@@ -165,12 +165,8 @@ class LedgerLog:
 
         Parameters
         ----------
-        run_id
-            Name of the run.
         suite
             Name of its kept suite: then the debit is the suite's, and comes with the run.
-        release_id
-            Of a release.
         """
         self._books.refresh()
         state = self._books.state
@@ -217,8 +213,6 @@ class LedgerLog:
 
         Parameters
         ----------
-        number
-            The number of the debit.
         size
             How many lines.
         run
@@ -329,11 +323,6 @@ def leaf_text(key: bytes, kind: str, line: Mapping[str, object]) -> str:
 
 def leaf(key: bytes, kind: str, line: Mapping[str, object]) -> bytes:
     """Return the hash of a line.
-
-    Parameters
-    ----------
-    key, kind, line
-        As for `leaf_text`.
 
     Examples
     --------

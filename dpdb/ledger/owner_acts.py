@@ -41,8 +41,6 @@ class SuiteActs(LedgerSuites):
 
         Parameters
         ----------
-        name
-            The name of the kept suite.
         check
             Name of the failed check. Each limit of a line with two has the line's name and its severity in brackets;
             the line's name alone stands for those that have failed, which are re-armed one after the other.
@@ -58,8 +56,6 @@ class SuiteActs(LedgerSuites):
             The new debit does not fit; nothing was spent.
         LedgerError
             There is no such suite, it was closed, or the check has not failed since it was armed; nothing was spent.
-        ParameterError
-            A charge is given for two limits, or it or a name is not usable.
         """
         self._books.refresh()
         checks = _failed_limits(_found(self._books, name), check)
@@ -211,8 +207,6 @@ class OwnerActs(SuiteActs):
 
         Raises
         ------
-        ParameterError
-            It is not more than the present total, or a number or name is not usable.
         LedgerError
             The ledger cannot be used or was retired.
         """
@@ -276,8 +270,6 @@ class OwnerActs(SuiteActs):
 
         Raises
         ------
-        ParameterError
-            A period, number or name is not usable, or there is no such allowance to end.
         LedgerError
             The ledger cannot be used or was retired.
         """
@@ -298,8 +290,6 @@ def first_allowance(terms: Terms, text: str, epsilon: Number) -> tuple[object, .
 
     Parameters
     ----------
-    terms
-        The terms of the new ledger.
     text
         The period, as `parse_period` reads it.
     epsilon

@@ -53,8 +53,6 @@ def quota_refusal(state: LedgerState, own: Counted, charge: int, upper: int) -> 
 
     Parameters
     ----------
-    state
-        The ledger that refused.
     own
         The analyst's own debits.
     charge
@@ -99,7 +97,6 @@ class Counted:
 
     Parameters
     ----------
-    state : LedgerState
     units : int
         The most that they may cost.
     sequential : int

@@ -98,8 +98,6 @@ class LedgerReading(Closing):
             The marks of the table and its rows.
         request
             JSON object of the request.
-        run_id
-            Name of the run.
         analyst
             Who asks; None for the owner.
         """

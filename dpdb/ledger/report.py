@@ -116,8 +116,6 @@ def epsilon_at(summary: LedgerSummary, entries: Sequence[LedgerEntry], delta: fl
 
     Parameters
     ----------
-    summary
-        Of a pure ledger.
     entries
         All its debits.
     delta
@@ -210,8 +208,6 @@ def recorded_answers(state: LedgerState, release_id: str | None, run_id: str | N
 
     Parameters
     ----------
-    state
-        The ledger as it was read.
     release_id
         Only the answer with this release; None for any.
     run_id
@@ -259,11 +255,6 @@ def tight_epsilon(epsilons: Sequence[float], delta: float) -> float:
 
     Each release is taken for the worst mechanism with its epsilon, randomized response (Kairouz, Oh, Viswanath 2015),
     so the answer holds for every mechanism.
-
-    Raises
-    ------
-    ParameterError
-        dp-accounting is not installed, or an epsilon or `delta` is out of range.
     """
     _check(epsilons, delta)
     found = _modules()

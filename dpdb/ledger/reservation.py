@@ -49,10 +49,6 @@ class SuiteReservation(Reservation):
 
     Parameters
     ----------
-    suite
-        Number of the suite.
-    run_id
-        Name of this run.
     name
         The name of a kept suite; None for another.
     secret

@@ -89,10 +89,6 @@ def open_suite(
 
     Parameters
     ----------
-    books
-        The books of the ledger.
-    opened
-        What it is opened with.
     source
         The marks of the table and its rows.
     asked
@@ -301,17 +297,7 @@ def _reserved(books: Books, suite: KnownSuite) -> int:
 
 @unbroken()
 def record_level(books: Books, run: SuiteReservation, level: Level) -> None:
-    """Record what a run has found at a level; see `Ledger.record_level`.
-
-    Parameters
-    ----------
-    books
-        The books of the ledger.
-    run
-        The run.
-    level
-        What it has found.
-    """
+    """Record what a run has found at a level; see `Ledger.record_level`."""
     if isinstance(level.number, bool) or not isinstance(level.number, int) or level.number < 1:
         raise ParameterError(f"a level is a whole number from 1 on, got {level.number!r}")
     if isinstance(level.spent, bool) or not isinstance(level.spent, int):
@@ -378,12 +364,6 @@ def end_suite(books: Books, run: SuiteReservation, answer: str, charge: int | No
 
     Parameters
     ----------
-    books
-        The books of the ledger.
-    run
-        The run.
-    answer
-        The text of its answer.
     charge
         What the suite finally costs; None for what its levels cost.
     """
@@ -420,14 +400,8 @@ def end_and_close(books: Books, run: SuiteReservation, level: Level, answer: str
 
     Parameters
     ----------
-    books
-        The books of the ledger.
-    run
-        The run.
     level
         What all that is left has bought.
-    answer
-        The text of its answer.
     """
     reached("level drawn")
     with books.file.debited(UNSETTLED):
@@ -493,8 +467,6 @@ def insert_act(books: Books, suite: KnownSuite, act: tuple[str, str, int | None]
     ----------
     books
         The books of the ledger.
-    suite
-        The suite.
     act
         Its kind, its detail and the debit that it made.
     place
@@ -565,8 +537,6 @@ def suite_history(books: Books, number: int) -> list[RecordedLevel | RecordedRea
     ----------
     books
         The books of the ledger.
-    number
-        The number of the suite.
     """
     known = books.state.suites.known
     if not 0 < number <= len(known):

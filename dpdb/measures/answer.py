@@ -100,8 +100,6 @@ class Answer:
         published instead of this one; None elsewhere.
     draw_share : float or None
         The part of 1 - confidence that this number gets in that case.
-    theta_limits : bool or None
-        See `dpdb.measures.mechanism`.
     most_deletions : float or None
         Of a verdict that no conflict is shown: with probability at least `confidence`, at most so many rows have to be
         deleted before the table is consistent.
@@ -232,7 +230,6 @@ class ProjectedStatistic:
         Why it gives no upper bound.
     monotone : bool
         Whether one more row never lowers the value.
-    estimand : str
     bounds : function of (statistics, theta) to two integers, or None
         Lower and upper bound of the exact value that are known without a scan.
     """
@@ -313,10 +310,6 @@ def noisy_answer(
 
     Parameters
     ----------
-    statistic
-        The statistic to release.
-    statistics
-        Where it is read.
     theta
         The public theta.
     epsilon

@@ -89,8 +89,6 @@ def noisy_differences(
     ----------
     numbers
         Exact.
-    estimands
-        What each of them is.
     sensitivity
         By how much one unit changes the sum of their absolute differences (`sensitivity_of`).
     epsilon

@@ -28,10 +28,6 @@ def with_estimate(answer: Answer, mechanism: Mechanism, beta: float) -> Answer:
 
     Parameters
     ----------
-    answer
-        The released answer.
-    mechanism
-        The mechanism that released it.
     beta
         Probability that the interval misses the estimand, at most.
     """

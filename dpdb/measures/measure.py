@@ -23,7 +23,6 @@ class Counted:
         Its name in calls and in a `Release`.
     counts : str
         ``"rows"``, ``"pairs of rows"``, ``"bits"`` or ``"verdict"``.
-    words : Words
     per_row : str
         What a rate counts.
     """
@@ -55,8 +54,6 @@ class Measure(Counted):
 
     Attributes
     ----------
-    mechanisms : tuple of Mechanism
-        All mechanisms that release it.
     default : str
         Name of the mechanism that is used if the call names none.
     truth : function of GraphStatistics to number
@@ -68,8 +65,6 @@ class Measure(Counted):
     weight : int or None
         Its part of epsilon in `all`, whose measures are fixed, so that a new one changes nobody's noise; None: it is
         not in `all`. See `dpdb.release.measure_part`.
-    rate_weight : int or None
-        The same for rates.
     most_per_row : float or None
         What a rate is at most; None if the measure has no rate, because it is no share of the rows.
     """
@@ -109,13 +104,7 @@ class Measure(Counted):
         return {mechanism.name: mechanism for mechanism in self.mechanisms}
 
     def mechanism(self, wanted: str | None = None) -> Mechanism:
-        """Return a mechanism by its name, or the default.
-
-        Raises
-        ------
-        ParameterError
-            If there is none of that name.
-        """
+        """Return a mechanism by its name, or the default."""
         found = self.by_name.get(self.default if wanted is None else wanted)
         if found is None:
             raise ParameterError(f"unknown mechanism {wanted!r} of {self.name}{nearest_words(wanted, self.by_name)}")

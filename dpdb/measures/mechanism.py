@@ -118,8 +118,6 @@ class Run:
 
         Parameters
         ----------
-        exact
-            The number.
         sensitivity
             How much one unit changes it, at most; whoever calls has the proof.
         estimand
@@ -140,8 +138,6 @@ class Mechanism:
 
     Attributes
     ----------
-    name : str
-    answer : function of Run to Answer
     cap_weight, answer_weight : int
         How epsilon is shared between the degree cap and `answer`; cap weight 0 means that it needs no cap.
     answer_share : Fraction
@@ -232,8 +228,6 @@ def read_together(statistics: GraphStatistics, cap: DegreeCap, spending: Iterabl
     ----------
     statistics
         The statistics to prepare.
-    cap
-        The released degree cap.
     spending
         Each mechanism with its nano-epsilon, without the cap's.
     """

@@ -31,26 +31,14 @@ def all_measures() -> tuple[Measure, ...]:
 
 
 def measure_named(name: str) -> Measure:
-    """Return a measure.
-
-    Raises
-    ------
-    ParameterError
-        If it does not exist.
-    """
+    """Return a measure."""
     if name not in NAMES:
         raise ParameterError(f"unknown measure {name!r}{nearest_words(name, [*NAMES, 'all'])}")
     return _registered(name)
 
 
 def measures_named(name: str, *, rate: bool = False) -> tuple[Measure, ...]:
-    """Return the measures that a name stands for: one, or for ``"all"`` those of `TOGETHER`, of rates with a share.
-
-    Raises
-    ------
-    ParameterError
-        If the measure does not exist or has no rate.
-    """
+    """Return the measures that a name stands for: one, or for ``"all"`` those of `TOGETHER`, of rates with a share."""
     if name == "all":
         together = map(_registered, TOGETHER)
         return tuple(measure for measure in together if measure.rate_weight is not None or not rate)

@@ -213,8 +213,6 @@ class QuerySearch:
 
     Parameters
     ----------
-    problem, graph
-        The problem and its query graph.
     best
         A value to beat, with the problem's constant.
     """

@@ -41,8 +41,6 @@ class IndexRows:
 
     Parameters
     ----------
-    boxes, weights
-        The boxes and all of their weight.
     uppers
         Per box the bound of the decision that allowed its query's newest addition; None where there was none.
     """
@@ -92,10 +90,6 @@ class IndexRows:
 
         Parameters
         ----------
-        box
-            The box.
-        weight
-            Its weight.
         upper
             The bound on what a point inside it collects with this weight; None where no decision has proven one.
         """
@@ -114,10 +108,6 @@ class IndexRows:
         ----------
         row
             The row's number.
-        box
-            Its box.
-        weight
-            The weight to add.
         upper
             The bound on what a point inside the box collects with this weight; None where no decision has proven one.
         """

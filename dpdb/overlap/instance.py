@@ -31,8 +31,6 @@ class Attribute:
 
     Parameters
     ----------
-    name
-        Name of the attribute.
     codes
         Per row the pattern it has on this attribute, -1 for every atom.
     patterns
@@ -221,8 +219,6 @@ class IntervalTable:
 
     Parameters
     ----------
-    atoms
-        Number of atoms.
     start, stop
         Intervals of atoms `start <= atom < stop`, none of them empty; those of one set are disjoint.
     owner

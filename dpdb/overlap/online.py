@@ -175,11 +175,6 @@ class OverlapIndex:
             Its charge, an integer of at least 0.
         upper
             The bound of the decision that allowed it, made with nothing added in between; None when there was none.
-
-        Raises
-        ------
-        ParameterError
-            The weight is not a non-negative integer, or the total becomes too large.
         """
         _check(weight)
         if self._rows.total + weight > MOST_WEIGHT:

@@ -81,8 +81,6 @@ def overlap_report(
         Integer charges, one per query; ones by default.
     types
         SQL types of the columns, by name: a condition is bound to them as `where` of a release is.
-    method, deadline
-        As for `maximum_overlap`.
 
     Raises
     ------
@@ -143,8 +141,6 @@ def counted_rows(line: str, columns: Table) -> Region:
 
     Raises
     ------
-    PredicateError
-        The text is neither a condition nor a query.
     UnknownColumnError
         A column does not exist.
     """

@@ -68,11 +68,6 @@ def maximum_overlap(
     -------
     Bound
         `lower <= overlap <= upper` always; `upper` is what may be charged.
-
-    Raises
-    ------
-    ParameterError
-        An unknown method, unusable weights, or too many queries for `hypergraph`.
     """
     if method not in METHODS:
         raise ParameterError(f"method {method!r} is not known; use one of {', '.join(METHODS)}")

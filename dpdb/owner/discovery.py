@@ -81,11 +81,6 @@ def candidates_of(table: Table, columns: Sequence[str] | None = None) -> Candida
     ----------
     columns
         The columns that are paired; None for all whose values can be grouped.
-
-    Raises
-    ------
-    ParameterError
-        If a column is unknown or cannot be used, or they are fewer than two or too many.
     """
     names = table.schema.names
     wanted = names if columns is None else _known(columns, names)
@@ -149,13 +144,7 @@ def scores(counts: DependencyCounts) -> tuple[list[int], list[int]]:
 
 
 def keys_named(top: int) -> int:
-    """Return how many keys are named beside `top` dependencies.
-
-    Raises
-    ------
-    ParameterError
-        If `top` is out of range.
-    """
+    """Return how many keys are named beside `top` dependencies."""
     if isinstance(top, bool) or not isinstance(top, int) or not 1 <= top <= _MOST_NAMES:
         raise ParameterError(f"top must be a whole number from 1 to {_MOST_NAMES}")  # it may be too long to print
     return -(-top // _DEPENDENCIES_PER_KEY)
@@ -302,7 +291,6 @@ class ExactScore:
 
     Attributes
     ----------
-    rule : str
     rows : int
         Rows in which its columns have values.
     g3 : int
@@ -361,12 +349,8 @@ def exact_dependencies(
 
     Parameters
     ----------
-    top, columns
-        As `Session.discover`.
     non_private : bool
         Must be True: the owner states that exact values may be shown.
-    **settings
-        As `Session`.
 
     Raises
     ------

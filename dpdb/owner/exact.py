@@ -84,8 +84,6 @@ def exact_measures(
     ParameterError
         Without `non_private`, if a file exists or has another ending, a measure is unknown, or if rows are to be
         written and a unit leaves some out.
-    DpdbError
-        As `Session`.
     """
     if non_private is not True:
         raise ParameterError(
@@ -307,12 +305,10 @@ class ExactMeasures:
 
     Attributes
     ----------
-    rows : int
     self_conflicts : int
         Rows that violate a single-tuple constraint; they count once in each measure and leave the graph.
     values : dict of str to number
         The fields of the requested measures.
-    max_degree : int
     reasons : dict
         For each field that is None or not proved: why.
     by_constraint : tuple of RuleMeasures, optional
@@ -365,8 +361,6 @@ class RuleMeasures:
 
     Attributes
     ----------
-    constraint : str
-        As it was written.
     violations : int
         Pairs of rows that violate it; of a constraint over one tuple, rows.
     measured : ExactMeasures, optional

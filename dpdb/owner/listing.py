@@ -73,13 +73,7 @@ def _as_held(part: LocalSlice, query: str, held: set[str]) -> str:
 
 @dataclass(frozen=True)
 class Listing:
-    """New files, each .csv, .parquet or .duckdb, and the columns that they show of each row.
-
-    Raises
-    ------
-    ParameterError
-        If a file has another ending, or columns are named and no file is.
-    """
+    """New files, each .csv, .parquet or .duckdb, and the columns that they show of each row."""
 
     violations: str | Path | None = None
     repair_rows: str | Path | None = None
@@ -149,11 +143,6 @@ class Listing:
             True for each row of the graph that is in the vertex cover, in the order of `source_rows`; or None.
         progress
             Gets the name of the step.
-
-        Raises
-        ------
-        ParameterError
-            If there is no cover, because the graph has too many conflicts.
         """
         if self.repair_rows is None:
             return

@@ -99,8 +99,6 @@ class ProposedSchema:
 
     Attributes
     ----------
-    source : str
-    columns : tuple of ProposedColumn
     faults : Faults or None
         What was not read with the declarations of `cells`.
     cells : dict of str to str
@@ -163,11 +161,6 @@ def propose_schema(
         Table or view of a DuckDB file or connection.
     **settings
         As `dpdb.open`; of a `csv_schema` only what it says of all cells (``*``) counts, so that no column has a type.
-
-    Raises
-    ------
-    SourceError
-        As `dpdb.opening.open_table`.
     """
     members = member_names(source)
     given = settings.get("csv_schema") or {}

@@ -37,7 +37,6 @@ class ExpectedError:
 
     Attributes
     ----------
-    measure, mechanism : str
     default : bool
         Whether it is the measure's default mechanism.
     epsilon : float
@@ -193,7 +192,6 @@ class Plan:
     ----------
     rows : int
         Number of rows of the synthetic table.
-    error_rate, epsilon : float
     seed : int
         Repeats the synthetic table; the noise of the releases is fresh in every call of `plan`.
     distinct : dict
@@ -206,7 +204,6 @@ class Plan:
         The three measures released together (``measure="all"``) at `epsilon` in total.
     skipped : dict
         ``"measure mechanism"`` -> why it was not simulated.
-    target : float or None
     smallest_epsilon : dict
         With a target: measure -> the smallest epsilon of a short ladder at which the default mechanism, alone, has a
         relative error of at most `target` in 90% of the releases; None if it is above the ladder.

@@ -90,15 +90,8 @@ def domain_of(column: str, sql_type: str, constraints: Iterable[DenialConstraint
     ----------
     column
         The column's name.
-    sql_type
-        Its SQL type.
     constraints
         The table's constraints; only comparisons of this column with a constant matter.
-
-    Raises
-    ------
-    ParameterError
-        If the constraints leave no value.
     """
     kind = _kind(sql_type)
     if pa.types.is_boolean(kind):

@@ -38,10 +38,6 @@ class ColumnCodes:
 
     Parameters
     ----------
-    rows : int
-    families : Families
-    levels : sequence of sequence of Level
-        The levels of each family.
     most : mapping of str to int
         Largest number of values of a column, whatever a key needs; other columns have no limit.
 
@@ -49,8 +45,6 @@ class ColumnCodes:
     ----------
     codes : dict
         Column -> int64 codes from 0, shape `(rows,)`; filled by `draw`.
-    count : dict
-        Column -> number of its codes.
     """
 
     def __init__(
@@ -240,8 +234,6 @@ class Families:
         Family -> (columns of other families, the column that is a random function of them).
     falling : frozenset of str
         Columns whose values fall where their family's number rises.
-    constant : frozenset of str
-        Columns with one value.
     notes : tuple of str
         In words, the constraints that the table satisfies in a stricter form.
     """
@@ -395,8 +387,6 @@ def levels_of(
 
     Parameters
     ----------
-    families
-        The families of columns, with their dependencies.
     domains
         The domain of each column; its size bounds the column's number of values.
     distinct

@@ -95,8 +95,6 @@ class Types(Protocol):
 
         Parameters
         ----------
-        column
-            The column that is compared.
         operator
             The operator of the comparison.
         value

@@ -63,13 +63,7 @@ _OTHER_NAMES = {"isodate": "iso_date", "date": "iso_date", "phone": "e164", "pho
 
 
 def known_format(said: str) -> str:
-    """Return the format of a name, in which case, spaces and punctuation do not count.
-
-    Raises
-    ------
-    PredicateError
-        If there is none.
-    """
+    """Return the format of a name, in which case, spaces and punctuation do not count."""
     plain = "".join(character for character in said.lower() if character.isalnum())
     name = _OTHER_NAMES.get(plain, plain)
     if name not in FORMATS:
@@ -83,15 +77,8 @@ def refuse_pattern(pattern: str, problem_of: Callable[[str], str | None]) -> Non
 
     Parameters
     ----------
-    pattern
-        A text.
     problem_of
         Says why an engine reads no expression in it; None if it does.
-
-    Raises
-    ------
-    PredicateError
-        If it does not, or the text is too long.
     """
     if len(pattern) > LONGEST_PATTERN:
         raise PredicateError(f"where: a regular expression has at most {LONGEST_PATTERN} characters")

@@ -58,8 +58,6 @@ class Arithmetic:
         One of ``+ - * / // %``.
     left_as, right_as : str
         The types in which the engine takes both sides.
-    type : str
-        Of the result.
     """
 
     sign: str

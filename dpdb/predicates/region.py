@@ -273,8 +273,6 @@ def intersection(parts: Sequence[list[Box]], limit: int, too_many: Callable[[], 
     ----------
     parts
         The unions to intersect; none stands for all rows.
-    limit, too_many
-        As for `union`.
     """
     if len(parts) <= 1:
         return parts[0] if parts else EVERYTHING
@@ -336,8 +334,6 @@ def covered_groups(tree: Node, column: Column, keys: Sequence[Literal]) -> Regio
     ----------
     tree
         The predicate, as a bound tree.
-    column
-        The column of the groups.
     keys
         One value of the column's type for each group.
     """

@@ -87,8 +87,6 @@ def in_type(operand: exp.Expr, current: str, wanted: str) -> exp.Expr:
     ----------
     operand
         The SQL of a value.
-    current
-        The type that it has.
     wanted
         The type to compare it in.
     """
@@ -267,11 +265,6 @@ def parse(text: str) -> exp.Expr:
     read another row (`a > (SELECT avg(a) ...)` breaks every sensitivity proof), fail on a private value, or differ
     between two readings. The second half, `dpdb.predicates.bind`, takes the tree node by node; no text of the user
     reaches SQL.
-
-    Raises
-    ------
-    PredicateError
-        If it is no text, cannot be encoded, is too large, or is not one SQL condition.
     """
     if not isinstance(text, str) or not text.strip():
         raise PredicateError("where: expected a predicate such as \"state = 'CA'\"")

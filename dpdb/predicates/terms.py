@@ -78,11 +78,6 @@ def arithmetic(sign: str, left: Term, right: Term) -> Arithmetic:
         The sign between the operands, such as ``+``.
     left, right
         The operands, in this order.
-
-    Raises
-    ------
-    PredicateError
-        If the types have no such arithmetic.
     """
     kinds = _numbers(sign, left.type, right.type) or _times(sign, left.type, right.type)
     if kinds is not None:
@@ -306,12 +301,8 @@ def text_problem(words: str, kind: str, value: LiteralValue) -> str | None:
 
     Parameters
     ----------
-    words
-        What is compared, as it is written.
     kind
         Its type.
-    value
-        What it is compared with.
     """
     if equality_type(kind) != "VARCHAR" or (isinstance(value, str) and not isinstance(value, Moment)):
         return None

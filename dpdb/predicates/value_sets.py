@@ -112,8 +112,6 @@ class ValueSet:
 
         Parameters
         ----------
-        low, high
-            The ends.
         closed_low, closed_high
             Whether the end itself belongs to the set.
         """

@@ -39,19 +39,12 @@ def parse_amount(value: float | int | str | Decimal, name: str, unit: int, large
 
     Parameters
     ----------
-    value : number or str
-        The number as it was given.
     name : str
         Name of the number, for messages.
     unit : int
         How many parts 1 has; a power of ten.
     largest : int
         The largest number allowed.
-
-    Raises
-    ------
-    ParameterError
-        If it is not a positive finite number of at least one part and at most `largest`.
     """
     if isinstance(value, int) and not isinstance(value, bool) and value > largest:
         raise ParameterError(f"{name} must be at most {largest}")  # the number may be too long to print

@@ -114,8 +114,6 @@ def discrete_laplaces(count: int, sensitivity: int, epsilon: int) -> list[int]:
 
     Parameters
     ----------
-    count : int
-        How many draws.
     sensitivity : int
         By how much one row changes at most what the noise will hide.
     epsilon : int

@@ -86,8 +86,6 @@ def paper_exponential_mechanism(
     ----------
     statistics : sequence of int
         f(G_theta) of each candidate.
-    candidates : sequence of int
-        The thetas.
     low, high : int
         Least and greatest change of f(G_theta) by one more row, for every candidate.
     answer_epsilon : int

@@ -21,9 +21,6 @@ class LedgerTree(Closing):
 
     Attributes
     ----------
-    ledger : LedgerReading
-    log : LedgerLog
-    tree : Tree
     origin : str
         The name of the log in checkpoints.
     """
@@ -74,13 +71,7 @@ class LedgerTree(Closing):
     def found(
         self, *, run_id: str | None = None, suite: str | None = None, release_id: str | None = None
     ) -> tuple[int, str | None]:
-        """Return the debit of a run or of a release, and the run if it is one of a kept `suite`.
-
-        Raises
-        ------
-        LedgerError
-            There is none.
-        """
+        """Return the debit of a run or of a release, and the run if it is one of a kept `suite`."""
         self.refresh()
         found = self.log.debit_of(run_id=run_id, suite=suite, release_id=release_id)
         if found is None:
@@ -94,8 +85,6 @@ class LedgerTree(Closing):
 
         Parameters
         ----------
-        number
-            Of the debit.
         run
             Of a kept suite, the run that is meant.
         size
@@ -110,11 +99,6 @@ class LedgerTree(Closing):
 
 class Issuer(LedgerTree):
     """Opens a ledger and signs receipts about its debits.
-
-    Parameters
-    ----------
-    ledger : path
-    key : SigningKey
 
     Raises
     ------
@@ -160,8 +144,6 @@ class Issuer(LedgerTree):
 
         Parameters
         ----------
-        number
-            Of the debit.
         run
             Of a kept suite, the run that is meant.
         after

@@ -44,8 +44,6 @@ class SigningKey:
     ----------
     path : Path
         Its file.
-    name : str
-    seed : bytes
     earlier : tuple of str
         The public keys that it follows: those that were lost or retired.
     """
@@ -86,11 +84,6 @@ def new_key_file(path: Path, name: str, earlier: tuple[str, ...] = ()) -> NoteKe
         Of the key: a word without plus.
     earlier
         The public keys that it follows, as words.
-
-    Raises
-    ------
-    ParameterError
-        A file exists or cannot be made, or a name or key is not usable.
     """
     seed = new_seed()
     key = NoteKey(name, public_of(seed))
@@ -185,13 +178,7 @@ class _Signed:
 
 @contextmanager
 def signing(key: SigningKey) -> Iterator[_Signed]:
-    """Hold a key: one process at a time signs with it, and knows what it has signed.
-
-    Raises
-    ------
-    ParameterError
-        What it has signed cannot be read or kept.
-    """
+    """Hold a key: one process at a time signs with it, and knows what it has signed."""
     with usable(f"{key.path}-signed", after="; it remembers what the key has signed"):
         held = open_owned(key.path, os.O_RDONLY)
         try:

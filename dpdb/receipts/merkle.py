@@ -130,14 +130,10 @@ def verify_inclusion(index: int, size: int, leaf: bytes, proof: Sequence[bytes],
     ----------
     index
         Counted from 0.
-    size
-        Number of leaves of the tree.
     leaf
         Hash of the leaf.
     proof
         Hashes, from the bottom up.
-    root
-        Of the tree.
     """
     if not 0 <= index < size or any(len(node) != _BYTES for node in (leaf, root, *proof)):
         return False
@@ -151,8 +147,6 @@ def verify_consistency(first: int, second: int, first_root: bytes, second_root: 
     ----------
     first, second
         Numbers of leaves of the earlier and of the later tree.
-    first_root, second_root
-        Their roots.
     proof
         Hashes, from the bottom up; none for trees of one size, and for an earlier one without leaves.
     """

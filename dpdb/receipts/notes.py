@@ -140,17 +140,10 @@ def open_note(
 
     Parameters
     ----------
-    note
-        The note.
     keys
         The known keys.
     verify
         Whether a signature of a key is valid for a text; by default that of `sign_note`.
-
-    Raises
-    ------
-    NoteError
-        It is malformed, or a signature of a known key is not valid.
     """
     text, signatures = _parsed(note)
     known = {(key.name, key.id): key for key in keys}
@@ -252,13 +245,7 @@ def sign_checkpoint(checkpoint: Checkpoint, seed: bytes, public: bytes) -> str:
 
 
 def open_checkpoint(note: str, publics: list[bytes]) -> Checkpoint:
-    """Return the checkpoint of a note that one of some keys has signed, as the log's.
-
-    Raises
-    ------
-    NoteError
-        It is malformed, or none of the keys has signed it.
-    """
+    """Return the checkpoint of a note that one of some keys has signed, as the log's."""
     origin = note.partition("\n")[0]
     text, verified, _ = open_note(note, [NoteKey(origin, public) for public in publics])
     if not verified:

@@ -35,7 +35,6 @@ class Receipt:
 
     Attributes
     ----------
-    statement : dict
     checkpoint : Checkpoint
         The log when it was signed.
     earlier : tuple of Checkpoint
@@ -75,11 +74,6 @@ def open_receipt(line: bytes, keys: Sequence[NoteKey]) -> Receipt:
         A line of a file of receipts, without its end.
     keys
         The public keys of those who may sign.
-
-    Raises
-    ------
-    ReceiptError
-        Something does not hold.
     """
     try:
         found = json.loads(line)
@@ -167,8 +161,6 @@ class ReceiptFile(Closing):
 
     Parameters
     ----------
-    path
-        The file.
     key
         The private key.
     ledger
@@ -176,8 +168,6 @@ class ReceiptFile(Closing):
 
     Raises
     ------
-    ParameterError
-        Key or file is missing or not usable.
     LedgerError
         The ledger cannot be used; `RollbackError` if it has not what the key has signed, or what the file holds.
     """

@@ -77,11 +77,6 @@ def accepted_keys(found: object, publics: Mapping[str, bytes]) -> tuple[str, byt
         The envelope, as read from JSON.
     publics
         Public keys by name.
-
-    Raises
-    ------
-    EnvelopeError
-        It is malformed.
     """
     if not isinstance(found, dict) or not isinstance(found.get("signatures"), list) or not found["signatures"]:
         raise EnvelopeError("it is no envelope of DSSE")
@@ -133,8 +128,6 @@ def stated(
 
     Parameters
     ----------
-    log
-        The log.
     debit
         As the log states it at some size.
     origin
@@ -157,8 +150,6 @@ def claims(log: LedgerLog, debit: LoggedDebit) -> dict[str, Any]:
 
     Parameters
     ----------
-    log
-        The log.
     debit
         As the log states it at some size.
     """

@@ -286,8 +286,6 @@ def audit_ledger(tree: LedgerTree, refused: list[str], undecided: list[str], fou
 
     Parameters
     ----------
-    tree
-        The ledger, read.
     refused, undecided, found
         Get what does not hold, what could not be shown, and what holds.
     """

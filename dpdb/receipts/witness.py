@@ -119,13 +119,7 @@ class WitnessFile:
         return checkpoint
 
     def keep_receipts(self, receipts: Iterable[Receipt]) -> list[Checkpoint]:
-        """Keep the newest checkpoint of each log that receipts are of.
-
-        Raises
-        ------
-        RollbackError
-            Receipts are not shown to be of the log that is kept.
-        """
+        """Keep the newest checkpoint of each log that receipts are of."""
         receipts = list(receipts)
         newest: dict[str, Receipt] = {}
         for receipt in sorted(receipts, key=lambda one: one.checkpoint.size):

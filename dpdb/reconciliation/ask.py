@@ -32,11 +32,6 @@ class ComparisonAsk:
         Of the bounds of each number.
     run_id, label : str, optional
         As of a release.
-
-    Raises
-    ------
-    ParameterError
-        If a value is out of range, or there is no key.
     """
 
     key: str | Sequence[str] = option(MISSING, "text", "C,C", "columns that name a key, as one line of CSV")

@@ -63,7 +63,6 @@ class PreparedComparison:
 
     Attributes
     ----------
-    ask : ComparisonAsk
     columns : ComparedColumns
         What is compared, in which types.
     tables : (PublicTable, PublicTable)

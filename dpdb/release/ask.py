@@ -252,25 +252,13 @@ class Ask:
 
 
 def refuse_unpriced(epsilon: object) -> None:
-    """Refuse a release without a cost: who forgets one would spend what the door happens to take.
-
-    Raises
-    ------
-    ParameterError
-        If epsilon is None.
-    """
+    """Refuse a release without a cost: who forgets one would spend what the door happens to take."""
     if epsilon is None:
         raise ParameterError("what a release costs is never a default: give epsilon, or rho on a zcdp ledger")
 
 
 def checked_keys(by: object, keys: object) -> tuple[Key, ...] | None:
-    """Return the keys of slices; None without slices.
-
-    Raises
-    ------
-    ParameterError
-        If one of them is given without the other, or is none.
-    """
+    """Return the keys of slices; None without slices."""
     if by is None and keys is None:
         return None
     if by is None or keys is None:
@@ -414,13 +402,7 @@ class PublicTheta:
 
 
 def parse_theta(theta: int | PublicTheta | None) -> PublicTheta | None:
-    """Check a theta from the options of a release.
-
-    Raises
-    ------
-    ParameterError
-        If it is no whole number, or out of range.
-    """
+    """Check a theta from the options of a release."""
     if theta is None or isinstance(theta, PublicTheta):
         return theta
     if not is_degree(theta):

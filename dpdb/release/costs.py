@@ -60,8 +60,6 @@ class Charge:
     ------
     PredicateError
         If it covers no row: a ledger would take it for nothing, so no account is ever asked.
-    ParameterError
-        If `who` is no name that a ledger keeps.
     """
 
     parts: tuple[int, ...]
@@ -140,7 +138,6 @@ class Cost:
 
     Attributes
     ----------
-    notion : Notion
     units : int
         Whole units of the notion, which add up.
     """
@@ -193,8 +190,6 @@ def pure_units(notion: Notion, parts: Iterable[int], rows: int) -> int:
 
     Parameters
     ----------
-    notion
-        The notion of the ledger.
     parts
         Nano-epsilon of each part, for the unit.
     rows
@@ -214,7 +209,6 @@ class Risk:
 
     Attributes
     ----------
-    epsilon : float
     odds_factor : float
         By how much the odds that the person's row is in the table change at most: exp(epsilon).
     attacker_accuracy : float

@@ -83,11 +83,6 @@ def explain(
         of a gdp one, `Charge.in_each_notion`), ``charged`` (for which rows a ledger charges it:
         in words, as disjoint boxes of values per column, and in notes what was not understood),
         ``offers`` (what else may be asked on a table of so many rows, in words).
-
-    Raises
-    ------
-    DpdbError
-        As `Session`.
     """
     if ask.counts_rows:
         raise ParameterError("only releases of measures are explained; a count reads no conflict")

@@ -78,7 +78,6 @@ class Link:
 
     Attributes
     ----------
-    key : ChildKey
     rule : Inclusion
         Its columns in one order.
     is_measured : bool

@@ -44,9 +44,6 @@ class ListedCounts(Counting):
 
     Attributes
     ----------
-    predicate : WherePredicate or None
-        Of all keys.
-    column : Column
     keys : tuple of str
         Texts of different values of the column.
     """

@@ -66,12 +66,8 @@ class MeasurePart(Part):
         Nano-epsilon, or pico-rho, of the call that goes to this part.
     per_row : int
         What the mechanisms spend per row: `charged` divided by the rows that one unit changes, of rho by their square.
-    confidence : float
-    max_degree : int or None
     rate : bool
         Whether the measures are divided by a private count of the slice's rows.
-    rules : tuple of BoundConstraint
-        The constraints of the graph.
     position : int or None
         Of the constraint that is measured alone; None for all constraints together.
     predicate : WherePredicate or None
@@ -223,13 +219,7 @@ class MeasurePart(Part):
         return f"{said}; {why_no_decisions(self.rules, table.schema)}"
 
     def fitted(self, schema: TableSchema) -> MeasurePart:
-        """Return the same part with `by_rule` for as many class histograms as constraints and schema make.
-
-        Raises
-        ------
-        ParameterError
-            If a constraint has none, or a rate is asked.
-        """
+        """Return the same part with `by_rule` for as many class histograms as constraints and schema make."""
         if not self.by_rule:
             return self
         for name, mechanism in self.measures:

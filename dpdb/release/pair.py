@@ -165,13 +165,6 @@ class SuiteWithParents:
     ----------
     own
         The account of the table that is checked.
-    parents
-        Those of the parents.
-
-    Raises
-    ------
-    ParameterError
-        If two of them are one, or they count in different notions.
     """
 
     def __init__(self, own: Account, parents: Sequence[Account]) -> None:

@@ -61,7 +61,6 @@ class PublicTable:
     ----------
     opened : Table
         Its schema and constraints are public; it reads literals as values of the columns' types, and no row.
-    unit : PrivacyUnit
     max_group : int or None
         How many rows the owner declares the largest group to have.
     """
@@ -140,14 +139,11 @@ class Prepared:
 
     Attributes
     ----------
-    ask : Ask
     charge : Charge
         What it costs, for which rows. Its `request` is the identity of the release: two asks whose requests are equal
         are one release, and a ledger gives a run its recorded answer for the same request only.
     parts : tuple of Part
         In the order of the answers: of measures for each slice, for each conflict graph; of a count one.
-    slices : Slices
-    table : PublicTable
     """
 
     ask: Ask
@@ -361,8 +357,6 @@ def parse_slices(table: Table, where: str | None, by: str | None, keys: Sequence
     PredicateError
         As `parse_where`, and if `where` selects no row whatever the table holds: nothing is free, and for nothing there
         is nothing to release.
-    UnknownColumnError
-        As `parse_where`.
     """
     base = None if where is None else table.where(where)
     tree = TRUE if base is None else base.tree

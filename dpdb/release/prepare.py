@@ -166,10 +166,6 @@ def measure_part(
 
     Parameters
     ----------
-    ask
-        An ask of measures.
-    rules
-        The constraints of the conflict graph.
     rows_per_person
         The number that epsilon is divided by for each row; see `PrivacyUnit.divisor`.
     charged

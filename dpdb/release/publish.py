@@ -30,13 +30,7 @@ _OUT_OF_MEMORY = (
 
 
 def publish(account: Account, charge: Charge, load: Callable[[], object], draw: Callable[[], Releases]) -> Releases:
-    """Make the releases of one call as `publish_answer` makes an answer, or return the recorded ones of its run.
-
-    Parameters
-    ----------
-    account, charge, load, draw
-        As of `publish_answer`.
-    """
+    """Make the releases of one call as `publish_answer` makes an answer, or return the recorded ones of its run."""
 
     def draw_text() -> str:
         return json.dumps([release.to_dict() for release in draw()])

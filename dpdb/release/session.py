@@ -524,11 +524,6 @@ def refuse_other_settings(settings: Iterable[str], options: Iterable[str]) -> No
         The names that are left once the options of a call are taken out.
     options
         The names of these, for the message.
-
-    Raises
-    ------
-    ParameterError
-        If there is such a setting.
     """
     of_session = (*SETTINGS, "budget", "ledger", "rows", "progress")
     for name in settings:

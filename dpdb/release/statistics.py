@@ -90,7 +90,6 @@ class CountedStatistics:
 
     Parameters
     ----------
-    table : Table
     predicate : WherePredicate or None
         The slice; None is the whole table.
     position : int or None
@@ -135,7 +134,6 @@ class SliceStatistics:
 
     Parameters
     ----------
-    slice_ : Slice
     counted : CountedStatistics, optional
         What is counted of the same rows without their graph, for rules with a closed form.
     """
@@ -416,7 +414,6 @@ class RuleStatistics:
 
     Parameters
     ----------
-    self_conflicts : int
     tables : sequence of pyarrow.Table
         As `dpdb.engine.Table.class_histograms` returns them.
     """

@@ -19,8 +19,6 @@ def parts_of_address(text: str, schemes: Sequence[str], better: str) -> Mapping[
 
     Parameters
     ----------
-    text
-        The address.
     schemes
         What it may begin with.
     better

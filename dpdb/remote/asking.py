@@ -51,8 +51,6 @@ class Asking:
     ----------
     database : Database
         Our own, for rows that have come.
-    table : RemoteTable
-    spelling : ForeignSpelling
     rows : exp.Expr
         For a FROM clause: those that are used, at most k of each unit.
     schema : TableSchema
@@ -151,8 +149,6 @@ def fetched(
 
     Parameters
     ----------
-    name : str
-        Of the table.
     columns : sequence of str
         Of the remote table, the first ones of each answer.
     beside : sequence of Column
@@ -224,15 +220,7 @@ def numbered(values: Iterable[exp.Expr]) -> exp.Select:
 
 
 def in_queries(schema: TableSchema, read: Sequence[Iterable[str]]) -> Iterator[list[int]]:
-    """Part questions, by the columns that each reads, into those that one query asks.
-
-    Parameters
-    ----------
-    schema
-        Of the table.
-    read
-        The names of each question.
-    """
+    """Part questions, by the columns that each reads, into those that one query asks."""
     part: list[int] = []
     joined: set[str] = set()
     for place, asked in enumerate(read):

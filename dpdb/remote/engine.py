@@ -39,13 +39,7 @@ class RemoteEngine:
         return bool(_kind_of(source).takes_table)
 
     def open(self, spec: TableSpec, rows: Reading, progress: Progress) -> GatheredTable:
-        """Open a table there, and let all its rows be read once if they are wanted.
-
-        Parameters
-        ----------
-        spec, rows, progress
-            As of `dpdb.engine.Engine.open`.
-        """
+        """Open a table there, and let all its rows be read once if they are wanted."""
         from dpdb.engine import own_database
         from dpdb.remote.opened import GatheredTable
         from dpdb.sources import Reading
@@ -120,11 +114,6 @@ def scratch_of(source: SourceLike, schema: str | None) -> Scratch:
         As of a table there, without the table.
     schema
         Of a database. Default: that of the connection.
-
-    Raises
-    ------
-    SourceError
-        If it is no other engine, or cannot be reached.
     """
     kind = _kind_of(source)
     if kind is None or not hasattr(kind, "scratch"):

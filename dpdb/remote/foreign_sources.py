@@ -164,13 +164,7 @@ class ClickHouseSource:
         return isinstance(source, str) and source.startswith(_CLICKHOUSE)
 
     def open(self, source: str, table: str | None) -> ClickHouseTable:
-        """Connect, and find the table.
-
-        Raises
-        ------
-        SourceError
-            If there is no server, no such table or none is named, or the user is refused.
-        """
+        """Connect, and find the table."""
         from dpdb.remote.clickhouse.http import ClickHouseAddress, connected
         from dpdb.remote.clickhouse.table import ClickHouseTable
 
@@ -235,13 +229,7 @@ class SparkSource:
             return SparkTable(frame_at(session, name), source, name, stop=session.stop if is_ours else None)
 
     def open_set(self, source: Any, schema: str | None) -> SparkSet:
-        """Open the schema or folder that a text names; see `SparkSet`.
-
-        Raises
-        ------
-        SourceError
-            If there is none, no Spark, or no session can be made.
-        """
+        """Open the schema or folder that a text names; see `SparkSet`."""
         from dpdb.remote.spark import SparkSet
 
         if not isinstance(source, str) or schema is not None:

@@ -164,12 +164,8 @@ def order_join(dc: BoundConstraint, shape: BlockShape, alias: str) -> Join:
 
     Parameters
     ----------
-    dc
-        The constraint.
     shape
         Its columns that must be equal, and the two that are ordered.
-    alias
-        Name of the joined extremes.
     """
     order = shape.order
     assert order is not None

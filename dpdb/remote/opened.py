@@ -286,13 +286,7 @@ class GatheredTable(BoundTable):
         return []
 
     def count_owners(self, owner: str, asked: Sequence[OwnerQuestion]) -> list[int]:
-        """Count the owners whose rows violate rules there, by aggregates; see `count_owners`. Private.
-
-        Parameters
-        ----------
-        owner, asked
-            As there.
-        """
+        """Count the owners whose rows violate rules there, by aggregates; see `count_owners`. Private."""
         self._progress("counting owners there")
         return count_owners(self._asking, owner, asked)
 

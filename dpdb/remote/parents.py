@@ -94,8 +94,6 @@ def join_across(
         Selects from the rows.
     rows
         The rows themselves.
-    schema
-        Their columns.
     columns
         What is asked of them.
 

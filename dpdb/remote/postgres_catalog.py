@@ -201,8 +201,6 @@ def declared_column(name: str, kind: str, required: bool, readable: bool) -> Col
 
     Parameters
     ----------
-    name
-        The column's name.
     kind
         Its type in PostgreSQL's words.
     required

@@ -47,8 +47,6 @@ class SparkTable:
 
     Parameters
     ----------
-    place
-        The name of the table, where it has one.
     stop
         Ends the session, if it was made for this table.
     located

@@ -35,8 +35,6 @@ class BesideTable(Protocol):
     ----------
     description : str
         For messages.
-    place : str
-        Its name.
     """
 
     description: str
@@ -58,12 +56,8 @@ class DefinedRows:
 
     Attributes
     ----------
-    description, place : str
-        As of `BesideTable`.
-    columns : TableSchema
     name : str
         Under which `select` is defined.
-    select : sqlglot.exp.Select
     """
 
     description: str

@@ -175,7 +175,6 @@ class Thinned:
 
     Attributes
     ----------
-    partners : Partners
     row_hash, is_open : str
         Free names: of a column of the tuples, a hash of the whole row; and of what is said of the rows that come.
     lent : mapping of position to exp.Table

@@ -39,13 +39,7 @@ def trying_out() -> Iterator[None]:
 
 
 def refuse_untried(table: RemoteTable) -> None:
-    """Refuse to release numbers of an engine that nobody has tried.
-
-    Raises
-    ------
-    SourceError
-        If that is so, or the record cannot be trusted.
-    """
+    """Refuse to release numbers of an engine that nobody has tried."""
     if _trying.get():
         return
     server = table.server()
@@ -62,8 +56,6 @@ def record(path: Path, server: str | None) -> None:
 
     Parameters
     ----------
-    path
-        The file.
     server
         As `RemoteTable.server` names it; of None only the file is tried, before a suite runs for long.
 

@@ -32,8 +32,6 @@ def plain_condition(text: str, line: str) -> str:
     ----------
     text
         The condition as its file has it, with its comments.
-    line
-        The same on one line.
     """
     has_comment = "--" in line or "/*" in line
     if not has_comment and _reads(line):

@@ -30,8 +30,6 @@ class DiscoveredRules:
         What all names together cost.
     unit : str
         What neighbouring tables differ by.
-    guarantee : str
-    run_id : str or None
     rho : float or None
         What all names together cost on a zcdp ledger, where each costs an eighth of the square of its epsilon.
     """
@@ -107,8 +105,6 @@ def why_no_name(name: str, names: Sequence[str]) -> str | None:
 
     Parameters
     ----------
-    name
-        The column.
     names
         All columns of the table.
     """

@@ -227,8 +227,6 @@ class TableRules:
             Returns what is counted, such as `row_count` or `freshness(updated_at) < 2 days`, with each limit.
         where
             Returns the condition of the rows that are counted.
-        origin, options, note, name
-            As for `take`.
         """
 
         def rules() -> list[ImportedRule]:
@@ -264,8 +262,6 @@ class TableRules:
         ----------
         write
             Returns each line about the columns, as `schema has (id)`, with its limit; empty for `fail above 0`.
-        origin, options, name
-            As for `take`.
         """
 
         def rules() -> list[ImportedRule]:

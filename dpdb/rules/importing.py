@@ -31,13 +31,7 @@ _SEVERAL = (Mapping, list, tuple, set)
 
 
 def text_of(path: Path) -> str:
-    """Read a file.
-
-    Raises
-    ------
-    ParameterError
-        If it cannot be read, is larger than 16 MiB or is not UTF-8.
-    """
+    """Read a file."""
     try:
         content = bounded_bytes(path, _LARGEST, "a file of rules")
     except OSError as error:
@@ -273,8 +267,6 @@ def import_dqd(
         The version of OMOP's common data model, such as ``5.4``.
     today
         What GETDATE() stands for; without it the checks about today are left out.
-    used_rows
-        As of `import_rules`.
 
     Returns
     -------

@@ -89,7 +89,6 @@ class Allowed:
     ----------
     bounds : tuple of Bound
         At most one that warns and one that fails; none for a check that tolerates nothing.
-    counted : Counted
     percent : bool
         Whether the bounds are shares.
     words : str or None
@@ -165,13 +164,7 @@ def number(said: object) -> Fraction | None:
 
 
 def _above(said: object, *, percent: bool) -> Fraction:
-    """Return the largest amount that is not above a number.
-
-    Raises
-    ------
-    ParameterError
-        If it is no number, or every amount is above it.
-    """
+    """Return the largest amount that is not above a number."""
     value = _any_number(said)
     if value < 0:
         raise ParameterError(ASKS_FOR_DIRT)
@@ -179,13 +172,7 @@ def _above(said: object, *, percent: bool) -> Fraction:
 
 
 def _reaching(said: object, *, percent: bool) -> Fraction:
-    """Return the largest amount that is below a number: of shares, the next one that a limit can have.
-
-    Raises
-    ------
-    ParameterError
-        If it is no number, or no amount is below it.
-    """
+    """Return the largest amount that is below a number: of shares, the next one that a limit can have."""
     value = _any_number(said)
     if value <= 0:
         raise ParameterError(ASKS_FOR_DIRT)
@@ -203,11 +190,6 @@ def largest_met(sign: str, said: object, *, percent: bool = False) -> Fraction:
         The number that it compares with.
     percent
         Whether amounts are percentages; else they are whole numbers.
-
-    Raises
-    ------
-    ParameterError
-        If it is no number, or amounts meet the comparison of which smaller ones do not.
 
     Returns
     -------
@@ -249,13 +231,7 @@ class RowRange(NamedTuple):
     most: int | None = None
 
     def limits(self, severity: Severity) -> list[str]:
-        """Return the limits as a suite has them, one for each line; no table has more rows than a limit may be.
-
-        Raises
-        ------
-        ParameterError
-            If every number of rows is allowed, or none.
-        """
+        """Return the limits as a suite has them, one for each line; no table has more rows than a limit may be."""
         fewest = self.fewest if self.fewest is not None and self.fewest > 0 else None
         if self.most is not None and self.most < max(fewest or 0, 0):
             raise ParameterError("it allows no number of rows")
@@ -281,13 +257,7 @@ class RowRange(NamedTuple):
 
 
 def rows_compared(sign: str, said: object) -> RowRange:
-    """Return the numbers of rows that are as a comparison says, such as `>` 0.
-
-    Raises
-    ------
-    ParameterError
-        If they are no range.
-    """
+    """Return the numbers of rows that are as a comparison says, such as `>` 0."""
     value = _number(said)
     if sign in {"!=", "<>"} and value == 0:
         return RowRange(1)

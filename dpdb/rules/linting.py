@@ -80,11 +80,6 @@ def lint(
         The table's columns, to resolve names; None takes names as they are written.
     table
         A table, opened without constraints.
-
-    Raises
-    ------
-    ConstraintSyntaxError, UnknownColumnError, ParameterError
-        As `load_constraints` does.
     """
     rules = load_constraints(constraints, columns if table is None else table.schema.names)
     twins = list(_duplicates(rules))

@@ -56,13 +56,7 @@ class Options:
         return next((self.get(name) for name in names if name in self._said), None)
 
     def need(self, name: str) -> Any:
-        """Read an option that has to be there.
-
-        Raises
-        ------
-        ParameterError
-            If it is not.
-        """
+        """Read an option that has to be there."""
         if name not in self._said:
             raise ParameterError(f"the option {name!r} is missing")
         return self.get(name)
@@ -72,17 +66,8 @@ class Options:
 
         Parameters
         ----------
-        name
-            The option.
         otherwise
             The default, which is also one of the words.
-        *others
-            The other words.
-
-        Raises
-        ------
-        ParameterError
-            If it is another.
         """
         word = self.get(name, otherwise)
         if word not in (otherwise, *others):
@@ -90,13 +75,7 @@ class Options:
         return str(word)
 
     def flag(self, name: str, otherwise: bool = False) -> bool:
-        """Read an option that is true or false.
-
-        Raises
-        ------
-        ParameterError
-            If it is neither.
-        """
+        """Read an option that is true or false."""
         value = self.get(name, otherwise)
         if not isinstance(value, bool):
             raise ParameterError(f"{name}: {value!r} is neither true nor false")
@@ -111,8 +90,6 @@ class Options:
 
         Parameters
         ----------
-        name
-            The option.
         silent
             Names of its options without influence on which rows fail.
         defaults
@@ -174,13 +151,7 @@ def single(value: object) -> tuple[str, object, list[str]]:
 
 
 def identifier(said: object) -> str:
-    """Read a column's name as SQL writes it, in quotes or not.
-
-    Raises
-    ------
-    ParameterError
-        If it is another expression.
-    """
+    """Read a column's name as SQL writes it, in quotes or not."""
     text = said.strip() if isinstance(said, str) else ""
     if re.fullmatch(r"[^\W\d]\w*", text):
         return text
@@ -211,11 +182,6 @@ def like(name: str, sign: str, pattern: object) -> str:
         The operator, such as `LIKE` or `NOT LIKE`.
     pattern
         The pattern, which becomes a quoted text.
-
-    Raises
-    ------
-    ParameterError
-        If databases differ in what the pattern means.
     """
     for character in r"[\^" if isinstance(pattern, str) else "":
         if character in str(pattern):
@@ -232,13 +198,6 @@ def regex(name: str, pattern: object, *, inside: bool = True) -> str:
         The column, as SQL writes it.
     pattern
         The regular expression, which becomes a quoted text.
-    inside
-        Whether it is to be found.
-
-    Raises
-    ------
-    ParameterError
-        If the pattern is no text.
     """
     if not isinstance(pattern, str):
         raise ParameterError("a regular expression is a text")
@@ -247,13 +206,7 @@ def regex(name: str, pattern: object, *, inside: bool = True) -> str:
 
 
 def listed(values: object, quote: bool) -> str:
-    """Write a list of values, as text or as SQL.
-
-    Raises
-    ------
-    ParameterError
-        If it is empty.
-    """
+    """Write a list of values, as text or as SQL."""
     written = [value(str(item)) if quote and value(item) else raw(item) for item in sequence(values)]
     if not written:
         raise ParameterError("the list of values is empty")

@@ -18,13 +18,7 @@ _SIGNS: dict[type[ast.cmpop], str] = {
 
 
 def pandas_condition(text: str) -> str:
-    """Return a condition of pandas as SQL.
-
-    Raises
-    ------
-    ParameterError
-        If it is more than comparisons of columns and constants.
-    """
+    """Return a condition of pandas as SQL."""
     parts = _QUOTED.split(text.strip())
     parts[::2] = [part.replace("&", " and ").replace("|", " or ") for part in parts[::2]]  # as pandas itself does
     try:

@@ -42,13 +42,7 @@ def column_name(name: object) -> str:
 
 
 def value(item: object) -> str:
-    """Write a number, truth value, date or text.
-
-    Raises
-    ------
-    ParameterError
-        If it is none of these.
-    """
+    """Write a number, truth value, date or text."""
     if isinstance(item, bool):
         return "TRUE" if item else "FALSE"
     if isinstance(item, (int, float, Decimal)) and isfinite(item):
@@ -129,11 +123,6 @@ def keyed_with_nulls(columns: Sequence[object], where: object = None, *, also_al
         Condition on the rows that the key is about; None for all rows.
     also_all_missing
         Whether two rows in which all columns are NULL violate the key, too.
-
-    Raises
-    ------
-    ParameterError
-        If there are no columns, or more than four.
     """
     names = [column_name(column) for column in columns]
     if len(names) > _MOST_NULLABLE:
@@ -167,11 +156,6 @@ def found_in(columns: Sequence[object], parent: str, targets: Sequence[object], 
         Names of the other table's columns, one for each of `columns`.
     where
         Condition on the referring rows; None for all rows.
-
-    Raises
-    ------
-    ParameterError
-        If the columns of the other table are not named, or are not as many.
     """
     table = ".".join(map(column_name, parent.split(".")))
     if not targets:
@@ -191,8 +175,6 @@ def looked_up(condition: str, parent: str, keys: Mapping[str, str], where: objec
     ----------
     condition
         With the other table's name before its columns.
-    parent
-        The other table.
     keys
         The other table's column of each column of the key.
     where

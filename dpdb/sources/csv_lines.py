@@ -75,8 +75,6 @@ class CsvLines:
 
     Parameters
     ----------
-    delimiter, end : bytes
-        One byte each.
     columns : int
         Cells of a row.
     line : int
@@ -118,13 +116,7 @@ class CsvLines:
         return self._parted(text, end)
 
     def last(self, text: bytes) -> bytes:
-        """Return the rows of a text that nothing follows.
-
-        Raises
-        ------
-        UnreadableError
-            If it ends within quotes.
-        """
+        """Return the rows of a text that nothing follows."""
         rows, rest = self.split(text + self.end if text else text)
         if rest:
             raise UnreadableError(f"line {self.line}: a quote opens here or later that is never closed")
@@ -269,8 +261,6 @@ def told_delimiter(path: str, header: bytes) -> bytes:
 
     Parameters
     ----------
-    path
-        The file.
     header
         Its header line, without what stands in quotes.
     """

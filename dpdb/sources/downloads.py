@@ -24,13 +24,7 @@ _PLAIN = "%/?:@!$&'()*+,;=~[]"  # what an address may hold as it is; the rest is
 
 
 def download(address: str, folder: Path) -> tuple[str, Path]:
-    """Download a file; return the address as it may be shown and the copy.
-
-    Raises
-    ------
-    SourceError
-        If the server does not give the file, or not all of it.
-    """
+    """Download a file; return the address as it may be shown and the copy."""
     parts, shown = _read(address)
     asked = parts._replace(
         netloc=parts.netloc.rpartition("@")[2],

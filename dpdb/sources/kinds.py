@@ -72,8 +72,6 @@ class FileSource(ABC):
 
     Attributes
     ----------
-    kind : str
-        As in `Files.kind`.
     title, endings : str
         Its name in messages, and the endings of file names where these tell the kind.
     known_by_name : bool
@@ -112,8 +110,6 @@ class FileSource(ABC):
         ----------
         database
             Where the source is to be readable.
-        files
-            The files of the source.
         wanted
             What the owner has said of the table, and which rows are wanted.
         """
@@ -127,8 +123,6 @@ class FileSource(ABC):
             Where the source is readable.
         source
             What `describe` has returned.
-        files, wanted
-            As of `describe`.
         """
         del wanted
         try:
@@ -141,11 +135,6 @@ class FileSource(ABC):
 
     def mended(self, database: Database, source: Source, files: Files) -> Source:
         """Copy files that our database does not read, where that is no damage; most kinds know no such thing.
-
-        Parameters
-        ----------
-        database, source, files
-            As of `read`.
 
         Raises
         ------
@@ -160,13 +149,7 @@ class FileSource(ABC):
         return isinstance(target, Files) and target.kind == self.kind
 
     def open(self, database: Database, target: Files, wanted: Wanted) -> Source:
-        """Describe the files, then read or copy them unless no row is wanted; see `open_source`.
-
-        Parameters
-        ----------
-        database, target, wanted
-            As of `SourceKind.open`.
-        """
+        """Describe the files, then read or copy them unless no row is wanted; see `open_source`."""
         state = None if wanted.rows is Reading.NONE else target.settled_state()
         found = self._described(database, target, wanted)
         if wanted.rows is Reading.NONE:
@@ -211,8 +194,6 @@ def with_presence(database: Database, source: Source, names: Sequence[str]) -> S
     ----------
     database
         Where the source is readable.
-    source
-        The source.
     names
         Its nested columns that are asked for; that is read here, so that no release fails on it.
 

@@ -84,8 +84,6 @@ def open_source(
     delimiter : str, optional
         The character at which CSV text is cut, see `parse_delimiter`; a file of any other name that is of no known kind
         is CSV text, too. Without it, see `told_delimiter`.
-    likely_delimiter : str, optional
-        See `Wanted`.
 
     Raises
     ------
@@ -145,13 +143,7 @@ def _files(place: str, database: Database, *, or_text: bool) -> Files:
 
 
 def declared_schema(database: Database, types: Mapping[str, str]) -> TableSchema:
-    """Build the schema of a table that is only declared: column names with SQL types.
-
-    Raises
-    ------
-    SourceError
-        If a type is not a SQL type, there is no column, or two have one name.
-    """
+    """Build the schema of a table that is only declared: column names with SQL types."""
     columns = []
     for name, told in _written(types, None)[0].items():
         declared, _ = type_and_format(told)
@@ -423,8 +415,6 @@ def fetched_files(place: str, folder: Path, *, or_text: bool = False) -> Files:
         folder of objects.
     folder : Path
         A private one, which lives as long as the table is open.
-    or_text : bool
-        See `find_files`.
 
     Raises
     ------

@@ -41,8 +41,6 @@ class Files:
 
     Attributes
     ----------
-    kind : str
-        See `FileSource.kind`.
     place : str
         The path as the user wrote it, for messages.
     paths : tuple of str
@@ -215,8 +213,6 @@ def refuse_logs(place: str, root: Path, paths: Iterable[str]) -> None:
         What messages call the source.
     root
         Folder below which the files were found.
-    paths
-        The files.
     """
     folders = {root}
     for path in paths:
@@ -253,13 +249,7 @@ def _log_refused(place: str, name: str, log: str) -> SourceError:
 def partitions(
     place: str, root: Path, paths: Iterable[str]
 ) -> tuple[tuple[str, ...], tuple[tuple[str | None, ...], ...]]:
-    """Read the keys in names of folders below `root`, the same for all files, and each file's values of them.
-
-    Parameters
-    ----------
-    place, root, paths
-        As of `refuse_logs`.
-    """
+    """Read the keys in names of folders below `root`, the same for all files, and each file's values of them."""
     found = [[(pair[1], _value(pair[2])) for pair in _key_values(root, path)] for path in paths]
     keys = [tuple(key for key, _ in pairs) for pairs in found]
     if len(set(keys)) > 1:

@@ -171,12 +171,8 @@ def scanned(database: Database, description: str, scan: exp.Expr) -> Source:
 
     Parameters
     ----------
-    database
-        Where the table can be read.
     description
         What messages call the source.
-    scan
-        The table expression.
     """
     described = database.describe(exp.select("*").from_(scan))
     return Source(description, TableSchema(tuple(Column(name, kind) for name, kind in described)), scan)
@@ -363,8 +359,6 @@ def choose_table(
     ----------
     description
         What messages call the source.
-    found
-        The tables that it has.
     wanted
         The name that was given, with or without a schema; None for the only table.
     preferred
@@ -424,8 +418,6 @@ def needed(module: str, extra: str, place: str) -> Any:
 
     Parameters
     ----------
-    module
-        Its name.
     extra
         The extra of dpdb that installs it.
     place

@@ -103,13 +103,7 @@ class StreamSource(ABC):
         """
 
     def open(self, database: Database, target: Any, wanted: Wanted) -> Source:
-        """Copy the stream; see `copied_stream`.
-
-        Parameters
-        ----------
-        database, target, wanted
-            As of `SourceKind.open`.
-        """
+        """Copy the stream; see `copied_stream`."""
         if wanted.types:
             raise SourceError(f"a schema applies to columns without a type: {UNTYPED}")
         rows = wanted.rows is not Reading.NONE
@@ -125,13 +119,7 @@ def without_batches(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
 
 
 def copied_stream(database: Database, stream: Stream) -> Source:
-    """Copy a stream; columns of types that DuckDB does not read at all stay in the schema under Arrow's name.
-
-    Raises
-    ------
-    SourceError
-        If there is no column that dpdb can compare, two have one name, or reading fails.
-    """
+    """Copy a stream; columns of types that DuckDB does not read at all stay in the schema under Arrow's name."""
     columns = stream.reader.schema
     if not columns.names:
         raise SourceError(f"{stream.description}: the table has no columns")

@@ -63,8 +63,6 @@ def check_columns(session: Session, suite: Suite) -> CheckResults:
     ----------
     session
         Of the table.
-    suite
-        Of no other check.
     """
     return public_results(judged_schema(suite.schema, session.public.opened.schema))
 

@@ -38,10 +38,8 @@ class CheckedLimit:
     ----------
     line : int
         Place of the line in the suite.
-    limit : Limit
     name : str
         Of the line; with the severity where the line has two limits. No other limit of the suite has it.
-    tested : Tested
     population : str or None
         The rows that are counted, in words; None for all rows, and for units.
     rows : int or None
@@ -107,10 +105,8 @@ class CountedSuite:
 
     Attributes
     ----------
-    suite : Suite
     limits : tuple of CheckedLimit
         In the order of the file; of a line with two limits both, as written.
-    table : PublicTable
     """
 
     suite: Suite
@@ -210,8 +206,6 @@ class CountedSuite:
 
         Parameters
         ----------
-        slices
-            Of that table.
         predicates
             Of the run's slices.
         """
@@ -311,13 +305,7 @@ class RulePlaces:
         self._exact = {each.canonical(): place for place, each in enumerate(constraints)}
 
     def of(self, line: SuiteLine) -> int:
-        """Return the place of a line's rule.
-
-        Raises
-        ------
-        ParameterError
-            If the table does not have it.
-        """
+        """Return the place of a line's rule."""
         found = self.find(line)
         if found is None:
             raise ParameterError(
@@ -470,8 +458,6 @@ def as_tested(line: SuiteLine, limit: Limit, unit: int, high: Fraction, *, halve
 
     Parameters
     ----------
-    line
-        Of the limit.
     limit
         One of the line's.
     unit

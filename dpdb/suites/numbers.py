@@ -151,8 +151,6 @@ def numbers_level(
     ----------
     plan, names
         The suite, and the names of its tests by slice.
-    drawn
-        The numbers.
     before
         The states after the levels.
     reading

@@ -72,8 +72,6 @@ def surely_found(plan: SuitePlan, test: int, rows: int | Fraction, *, others_dec
 
     Parameters
     ----------
-    plan : SuitePlan
-        The suite.
     test : int
         The place of one of the checks.
     rows : int or Fraction
@@ -99,19 +97,12 @@ def epsilon_for(tests: Sequence[Tested], rows: int | Fraction, confidence: Decim
 
     Parameters
     ----------
-    tests : sequence of Tested
-        The suite.
     rows : int or Fraction
         The margin wished for.
     confidence : Decimal or Fraction
         For all verdicts together.
     **options
         Further ones of `plan_suite`, but for `certain`: the margins are the same for both.
-
-    Raises
-    ------
-    ParameterError
-        If no epsilon would do.
     """
 
     def suffices(epsilon: int) -> bool:
@@ -181,7 +172,6 @@ def plan_words(plan: SuitePlan, margin: int | None = None) -> list[str]:
 
     Parameters
     ----------
-    plan : SuitePlan
     margin : int, optional
         Rows that a verdict may be off: also say the smallest epsilon for that.
     """
@@ -196,22 +186,12 @@ def planned_words(
 
     Parameters
     ----------
-    suite : Suite
     epsilon : number
         To reserve.
     rows : int
         A guess of the number of rows.
     runs : int
         How often a kept suite will run.
-    certain : str
-        As of `plan_suite`.
-    margin : int, optional
-        As of `plan_words`.
-
-    Raises
-    ------
-    ParameterError
-        As `plan_suite`, or without rows.
     """
     if rows < 1:
         raise ParameterError(f"rows: a suite is planned for at least one row, got {rows}")

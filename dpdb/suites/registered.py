@@ -82,8 +82,6 @@ class RegisteredSuite:
     ----------
     name
         By which they know it.
-    written
-        The suite as it was read when it was registered.
     session
         Of its table, under its rules; of rules about a date, under those of any. It is the caller's to close.
     """
@@ -103,8 +101,6 @@ class RegisteredSuite:
         ------
         ParameterError
             If it is about a date and none is given, or the text is none.
-        DpdbError
-            As `load_suite`.
         """
         if date not in self._days:
             suite = dated_suite(self.name, self._written, date, self.session.public.opened.schema.names)

@@ -27,8 +27,6 @@ class SchemaCheck:
     ----------
     name : str
         As the file names it, else its text.
-    line : SchemaLine
-    severity : str
     text : str
         The line without name and limit.
     number : int

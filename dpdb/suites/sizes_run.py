@@ -25,12 +25,7 @@ from dpdb.suites.results import result_of
 
 @dataclass(frozen=True)
 class SizesRun(OpenRun):
-    """A run of numbers (implements `dpdb.release.account.SuiteRun`); `plan` has its tests as levels would.
-
-    Attributes
-    ----------
-    sizes : SizesPlan
-    """
+    """A run of numbers (implements `dpdb.release.account.SuiteRun`); `plan` has its tests as levels would."""
 
     sizes: SizesPlan = field(kw_only=True)
 

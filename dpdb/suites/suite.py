@@ -145,8 +145,6 @@ def load_suite(
         If a line is no check, or two have one name.
     UnknownColumnError
         If a name cannot be resolved.
-    ParameterError
-        If a file is not found or cannot be read, or there is no check at all.
     """
     day = day_of(date)
     written = source if isinstance(source, WrittenLines) else written_lines(source)

@@ -31,7 +31,6 @@ class ExactCheck:
         `value` of `rows`; None without rows.
     limit : str
         As a suite's file has it.
-    severity : str
     key : str or None
         The slice, if there are several.
     """

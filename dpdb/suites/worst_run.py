@@ -22,12 +22,7 @@ from dpdb.suites.results import result_of
 
 @dataclass(frozen=True)
 class WorstRun(OpenRun):
-    """A run in rho (implements `dpdb.release.account.SuiteRun`); `plan` has its tests as a pure ledger would.
-
-    Attributes
-    ----------
-    worst : WorstPlan
-    """
+    """A run in rho (implements `dpdb.release.account.SuiteRun`); `plan` has its tests as a pure ledger would."""
 
     worst: WorstPlan = field(kw_only=True)
 

@@ -89,8 +89,6 @@ def check_across(cursor: Cursor, tuples: TupleNames, parent: ParentColumns, *, i
 
     Parameters
     ----------
-    cursor
-        At the condition.
     tuples
         The tuple names of the constraint.
     parent

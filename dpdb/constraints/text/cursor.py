@@ -30,8 +30,6 @@ class Cursor:
 
     Parameters
     ----------
-    source
-        The text.
     names
         The table's columns, or None to take every column name as it is written.
 

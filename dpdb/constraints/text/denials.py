@@ -98,8 +98,6 @@ def conjunction(
         At the first predicate.
     tuples
         The tuple names of the constraint.
-    parse
-        Takes one predicate from the cursor.
     """
     comparisons = [parse(cursor, tuples)]
     while cursor.at(Kind.AND) or cursor.at_word("and"):

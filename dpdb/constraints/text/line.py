@@ -34,12 +34,9 @@ class ConstraintLine:
         The line's text, for messages.
     constraints : tuple of DenialConstraint
         Its rules, each with its own text; none for `row_count` and lines about the columns.
-    name : str or None
-        Its name, if it has one.
     where : str or None
         The condition of `row_count` or freshness, as SQL; so of a rule with a limit that is a share of the rows it
         selects.
-    statistic : str
     limits : tuple of Limit
         As written, empty without limits.
     text : str
@@ -73,8 +70,6 @@ def read_line(cursor: Cursor, day: date | None = None) -> ConstraintLine:
 
     Parameters
     ----------
-    cursor
-        Of the whole line.
     day
         What `{date}` stands for; without one only the WHERE of `row_count` may have it, which then is not read.
 
@@ -344,11 +339,6 @@ class Limit:
         that the rule's WHERE selects.
     used
         Whether it says that it is of the rows used, as it must where a unit's limit leaves some rows of the table out.
-
-    Raises
-    ------
-    ParameterError
-        If the amount is none of these.
     """
 
     severity: Literal["warn", "fail"]

@@ -124,12 +124,8 @@ def not_of_parent(cursor: Cursor, parent: Sequence[str], token: Token) -> Constr
 
     Parameters
     ----------
-    cursor
-        In the text.
     parent
         The parts of the name behind FROM.
-    token
-        Where the column is.
     """
     return cursor.error(f"a column of {'.'.join(parent)}, as all inside (SELECT ...) are", token)
 

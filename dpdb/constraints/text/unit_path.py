@@ -27,8 +27,6 @@ class KeyStep:
     ----------
     table : str or None
         The table that it starts from; None for the measured one.
-    columns : tuple of str
-        Its key there.
     parent : str
         The table that it leads to.
     parent_columns : tuple of str
@@ -52,7 +50,6 @@ class UnitPath:
 
     Attributes
     ----------
-    steps : tuple of KeyStep
     column : str
         The column of the last step's table.
     """
@@ -91,11 +88,6 @@ class UnitPath:
         ----------
         table
             As the caller names it; None for a table without a name, which is that of the first step.
-
-        Raises
-        ------
-        ParameterError
-            If no step starts from it.
         """
         first = self.steps[0]
         if table is None or (first.table is None and not self._starts_at(table)):
@@ -134,13 +126,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def unit_path(text: str) -> UnitPath | None:
-    """Return the path that a unit is reached by; None for a text without an arrow, which is the name of a column.
-
-    Raises
-    ------
-    ParameterError
-        If it has an arrow and is no path.
-    """
+    """Return the path that a unit is reached by; None for a text without an arrow, which is the name of a column."""
     if "->" not in text:
         return None
     cursor = Cursor(Source(text), None)

@@ -114,19 +114,10 @@ def write_junit(path: str | Path, job: str, run_id: str, outcomes: Sequence[Outc
     ----------
     path
         The file, which is replaced if it exists.
-    job
-        The job's name.
-    run_id
-        The run's name.
     outcomes
         The published releases of the run, with their gates.
     error
         Message of the error that ended the run; None without one.
-
-    Raises
-    ------
-    ParameterError
-        If it cannot be written.
     """
     cases = [_run_case(job, error), *_gate_cases(job, outcomes), *_check_cases(job, outcomes)]
     failures = sum(case.find("failure") is not None for case in cases)

@@ -477,8 +477,6 @@ def named_files(option: str, given: Iterable[str], *, needs_file: bool = True) -
     ----------
     option
         Name of the option, for messages.
-    given
-        Its values.
     needs_file
         Whether a name alone is refused; else its file is empty.
     """

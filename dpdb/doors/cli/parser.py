@@ -160,8 +160,6 @@ def with_defaults(parser: Parser, given: Sequence[str], every: Callable[[], Pars
     ----------
     parser
         Knows at least the given command.
-    given
-        The words of the command line.
     every
         Makes the parser of all commands, for the names that the file may use.
 
@@ -330,13 +328,7 @@ class SettingsFile(NamedTuple):
 
 
 def settings_file(name: str, *, found: bool) -> SettingsFile:
-    """Read the file that the caller named, or that was found.
-
-    Raises
-    ------
-    ParameterError
-        It cannot be read, is too long, or was only found and may be somebody else's.
-    """
+    """Read the file that the caller named, or that was found."""
     from dpdb.files.bounded_file import toml_values
 
     try:

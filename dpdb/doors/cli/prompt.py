@@ -42,8 +42,6 @@ def run_prompt(
 
     Parameters
     ----------
-    front_end
-        Answers the statements.
     read
         Shows the prompt's text and reads a line.
     ledger

@@ -41,13 +41,7 @@ def run_session(options: argparse.Namespace, steps: int, **own: Any) -> Session:
 
 
 def asked(options: argparse.Namespace, function: str) -> Ask:
-    """Return the request of a command to `dp_inconsistency` or `dp_count`.
-
-    Raises
-    ------
-    ParameterError
-        As for `Ask`.
-    """
+    """Return the request of a command to `dp_inconsistency` or `dp_count`."""
     if options.epsilon is None and options.rho is None:  # as `Ask`, in the words of the command line
         raise ParameterError("what a release costs is never a default: give --epsilon, or --rho on a zcdp ledger")
     given = {name: value for name, value in vars(options).items() if name in OPTIONS}

@@ -29,8 +29,6 @@ def answer_statements(front_end: FrontEnd, statements: Sequence[str], options: a
 
     Parameters
     ----------
-    front_end
-        Checks and runs the statements.
     statements
         At least one statement.
     options

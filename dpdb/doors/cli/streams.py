@@ -42,13 +42,7 @@ def output_is_closed() -> bool:
 
 
 def read_input(most: int) -> str:
-    """Read all of standard input, which may have at most `most` characters.
-
-    Raises
-    ------
-    ParameterError
-        If it is closed, is not UTF-8 text or is longer.
-    """
+    """Read all of standard input, which may have at most `most` characters."""
     from dpdb.errors import ParameterError
 
     if sys.stdin is None or sys.stdin.closed:
@@ -92,8 +86,6 @@ def show(text: str) -> None:
     ------
     BrokenPipeError
         If its reader has gone.
-    EngineError
-        If it cannot be written.
     """
     from dpdb.errors import EngineError
 

@@ -152,13 +152,7 @@ class Memo:
         return self._answers.get(transaction, {}).get(call)
 
     def reserve(self, transaction: int) -> None:
-        """Make room for one more answer of the transaction, before anything is spent.
-
-        Raises
-        ------
-        ParameterError
-            If the transaction alone fills the memo.
-        """
+        """Make room for one more answer of the transaction, before anything is spent."""
         if len(self._answers.get(transaction, ())) >= self._capacity:
             raise ParameterError(f"one transaction may make at most {self._capacity:,} releases; split it")
         if transaction in self._answers:
@@ -171,10 +165,6 @@ class Memo:
 
         Parameters
         ----------
-        transaction
-            Number of the transaction.
-        call
-            The call that was answered.
         rows
             The answer, one row for each release.
         """

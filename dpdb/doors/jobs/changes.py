@@ -41,8 +41,6 @@ def earlier_run(
     ----------
     rows
         Of the table of verdicts, with times in UTC.
-    job, suite, run_id
-        Of this run.
     at
         Its day and its time.
     """

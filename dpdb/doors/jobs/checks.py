@@ -46,10 +46,6 @@ def check_run(job: Job, run_id: str, *, new_epoch: bool) -> None:
 
     Parameters
     ----------
-    job
-        The job.
-    run_id
-        Name of the run.
     new_epoch
         Whether the run may open an epoch; refused unless the job file allows new epochs.
     """
@@ -75,8 +71,6 @@ def job_sessions(
     ----------
     job
         The job of this run, its placeholders filled.
-    run_id
-        Name of the run.
     progress
         Gets the name of each long step.
     rows
@@ -155,8 +149,6 @@ def job_charges(job: Job, session: Session, run_id: str) -> list[Charge]:
         The job of this run, its placeholders filled and its thetas found.
     session
         The session of `job_sessions`.
-    run_id
-        Name of the run.
     """
     charges = []
     for release in job.releases:
@@ -227,8 +219,6 @@ def with_kept_thetas(job: Job, session: Session, ledger: Ledger, run_id: str) ->
         Prepares the releases, to know whether they have a theta and what they request.
     ledger
         The job's ledger.
-    run_id
-        Name of the run.
 
     Raises
     ------

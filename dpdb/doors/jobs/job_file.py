@@ -47,7 +47,6 @@ class JobRelease:
 
     Attributes
     ----------
-    name : str
     ask : Ask
         The request, without the run id.
     gates : tuple of Gate
@@ -155,8 +154,6 @@ def filled_job(job: Job, run_id: str, date: datetime | None) -> Job:
     ----------
     job
         The job as its file has it.
-    run_id
-        Name of the run.
     date
         The date of the run's data; by default the date in the run id. A literal has its day, in UTC.
 
@@ -199,10 +196,6 @@ def ledger_run(job: Job, run_id: str, release: JobRelease | JobCheck | JobDiagno
 
     Parameters
     ----------
-    job
-        The job.
-    run_id
-        Name of the run.
     release
         The release, one of the job's.
     """
@@ -210,17 +203,7 @@ def ledger_run(job: Job, run_id: str, release: JobRelease | JobCheck | JobDiagno
 
 
 def ledger_ask(job: Job, run_id: str, release: JobRelease) -> Ask:
-    """Return the request of a release of a run, under the release's run id in the ledger.
-
-    Parameters
-    ----------
-    job
-        The job.
-    run_id
-        Name of the run.
-    release
-        The release, one of the job's.
-    """
+    """Return the request of a release of a run, under the release's run id in the ledger."""
     return replace(release.ask, run_id=ledger_run(job, run_id, release))
 
 
@@ -328,10 +311,6 @@ def read_check(path: Path, values: Mapping[str, Any], place: str) -> JobCheck:
 
     Parameters
     ----------
-    path
-        The job file.
-    values
-        The table.
     place
         Where it stands, for messages.
     """

@@ -131,13 +131,7 @@ def date_in(run_id: str) -> datetime | None:
 
 
 def parse_date(text: str) -> datetime:
-    """Read a date that the caller states.
-
-    Raises
-    ------
-    ParameterError
-        The text is no date.
-    """
+    """Read a date that the caller states."""
     found = date_in(text) if _DATE.fullmatch(text) else None
     if found is None:
         raise ParameterError(f"--date {text!r}: expected a date or time such as 2026-11-21 or 2026-11-21T06:00Z")

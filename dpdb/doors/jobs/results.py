@@ -169,11 +169,6 @@ def result_table(rows: Iterable[ResultRow]) -> pa.Table:
 def read_results(path: str | Path, table: str | None = None) -> Results:
     """Read a results table: a DuckDB file, a folder of Parquet files, or one Parquet file. Opens no private source.
 
-    Raises
-    ------
-    ParameterError
-        There is no results table at `path`, or a column is missing.
-
     Examples
     --------
     >>> import shutil, tempfile
@@ -254,7 +249,6 @@ class VerdictRow:
         Number of the check in its suite, from 1.
     day : date
         The day of the run's data; that of the run, if its run id names none.
-    check : CheckResult
     where : str or None
         The rows that were checked.
     confidence, epsilon_reserved, epsilon, guarantee, rho_reserved, rho

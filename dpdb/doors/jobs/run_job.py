@@ -100,8 +100,6 @@ def run_job(
     BudgetExceededError
         The releases would exceed the ledger's budget together, and nothing was spent; or another process has spent
         in between, and the message says which releases are published.
-    EngineError
-        As `Session.dp_inconsistency`.
     """
     check_run(job, run_id, new_epoch=new_epoch)
     date = date or date_in(run_id)
@@ -301,7 +299,6 @@ def run(
 
     Parameters
     ----------
-    job : Job or path of a job file
     run_id : str, optional
         Name of the run; by default today's date in UTC.
     date : datetime, optional

@@ -35,7 +35,6 @@ class StoredRows:
 
     Attributes
     ----------
-    schema : pyarrow.Schema
     key : tuple of str
         Columns by which a row is known. The first three name what is appended at once: all of it or nothing.
     distinct : tuple of str
@@ -113,11 +112,6 @@ def read_beside(path: Path, table: str | None, stored: StoredRows) -> list[dict[
     ----------
     path, table, stored
         As of `open_stored`; `path` may also be one Parquet file of results, which has none beside it.
-
-    Raises
-    ------
-    ParameterError
-        It is no such table.
     """
     if path.is_file() and path.suffix == ".parquet":
         return []

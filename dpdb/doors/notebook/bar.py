@@ -20,8 +20,6 @@ def bar_words(done: int, steps: int, step: str) -> str:
     ----------
     done
         Number of steps that the bar shows as done.
-    steps
-        Number of all steps.
     step
         Name of the current step.
     """

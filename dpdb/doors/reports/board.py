@@ -66,7 +66,6 @@ class Line:
 
     Attributes
     ----------
-    rows : tuple of (VerdictRow or None)
     short : str
         The name of the check and its slice, cut where it is long; no other line of the board has it.
     """
@@ -204,12 +203,7 @@ _MOST = 30
 
 @dataclass(frozen=True)
 class Named:
-    """The rows of the last run of one diagnosis; at least one.
-
-    Attributes
-    ----------
-    found : tuple of DiagnosisRow
-    """
+    """The rows of the last run of one diagnosis; at least one."""
 
     found: tuple[DiagnosisRow, ...]
 

@@ -116,8 +116,6 @@ class Filters:
 
     Parameters
     ----------
-    series
-        All series of the page.
     jobs
         All tables of the page, also those without series.
     """

@@ -39,7 +39,6 @@ class Site:
     ----------
     name : str
         Its file's name without ending.
-    checks : tuple of CheckResult
     releases : tuple of mapping
         As `Release.to_dict` gives them.
     """
@@ -74,15 +73,12 @@ class Total:
     ----------
     what : str
         The measure, with the estimand.
-    sites : tuple of str
-        The sites that have it.
     value : float
         The sum of their noisy numbers, before any was raised to 0.
     lower, upper : float
         The true sum lies between these with `confidence`; a sum of counts is not below 0. It is the sum of the sites'
         own numbers, not that of a table of all their rows. Of `repair` it is that of the fewest rows to delete, of
         which a fractional cover is at least half: its upper end counts twice.
-    confidence : float
     """
 
     what: str
@@ -94,13 +90,7 @@ class Total:
 
 
 def read_sites(paths: Sequence[str | Path]) -> list[Site]:
-    """Read the files of some sites.
-
-    Raises
-    ------
-    ParameterError
-        If a file cannot be read or has neither verdicts nor numbers, or two sites have one name.
-    """
+    """Read the files of some sites."""
     sites = [_read(Path(path)) for path in paths]
     names = [site.name for site in sites]
     twice = sorted({name for name in names if names.count(name) > 1})

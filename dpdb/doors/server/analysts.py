@@ -92,8 +92,6 @@ def add_analyst(
     ----------
     configuration
         Of the server.
-    name
-        As for `Ledger.grant`.
     expires
         When the access ends.
     is_agent
@@ -163,7 +161,6 @@ class Directory:
 
     Parameters
     ----------
-    ledgers : mapping of table to path
     shared : function, optional
         Adds digests of ended tokens to those that other servers have seen, and returns them all; see `Audit.ended`.
 

@@ -38,13 +38,7 @@ _MINUTE = 60.0
 
 
 class Audit:
-    """An open audit file; threads and processes may share it.
-
-    Raises
-    ------
-    ParameterError
-        The file cannot be used, or others may read it.
-    """
+    """An open audit file; threads and processes may share it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -99,8 +93,6 @@ class Audit:
 
         Parameters
         ----------
-        number
-            Of the line.
         outcome
             `answered`, or the kind of refusal or failure.
         epsilon
@@ -115,13 +107,7 @@ class Audit:
             )
 
     def ended(self, seen: Collection[str]) -> set[str]:
-        """Return the digests of all tokens that a server has seen end, after adding those that this one has seen.
-
-        Raises
-        ------
-        UnauditedError
-            The file cannot be read, or not be written where one is new.
-        """
+        """Return the digests of all tokens that a server has seen end, after adding those that this one has seen."""
         with self._lock:
             try:
                 known = {token for (token,) in self._connection.execute("SELECT token FROM ended").fetchall()}

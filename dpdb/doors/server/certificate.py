@@ -32,13 +32,7 @@ class Served(NamedTuple):
 
 
 class Certificate:
-    """The certificate of a server that runs; a renewed one is taken, one that has expired is told of.
-
-    Raises
-    ------
-    ParameterError
-        As `server_context`.
-    """
+    """The certificate of a server that runs; a renewed one is taken, one that has expired is told of."""
 
     def __init__(self, certificate: Path, key: Path) -> None:
         self._files = certificate, key

@@ -81,8 +81,6 @@ class TlsListener:
     ----------
     listener : socket.socket
         Bound, and listening.
-    tls : Certificate
-        Of the server.
     connection : function to asyncio.Protocol
         Makes the protocol of a connection whose handshake is done.
     per_address, in_all : int

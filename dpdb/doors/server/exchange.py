@@ -176,13 +176,7 @@ _SCHEMAS: Mapping[Any, Mapping[str, Any]] = {
 
 
 def checked_fields(found: object, known: Mapping[str, Any], *needed: str) -> dict[str, Any]:
-    """Return the fields of an object whose keys are known, each of its type; `needed` must be there.
-
-    Raises
-    ------
-    RefusedError
-        They are not so.
-    """
+    """Return the fields of an object whose keys are known, each of its type; `needed` must be there."""
     if not isinstance(found, dict):
         raise RefusedError(Refusal("bad_request", "the body is no JSON object"))
     for key, value in found.items():
@@ -205,8 +199,6 @@ def fields_schema(
     ----------
     known
         The fields with their types.
-    needed
-        Those that must be there.
     described
         What the schema says of some fields beside their types.
     """

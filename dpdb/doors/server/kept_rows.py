@@ -41,13 +41,7 @@ class KeptRows:
 
     @contextmanager
     def room(self, name: str, most: int) -> Iterator[Callable[[Held, int], Held]]:
-        """Keep room for a result while the block lasts; gives a function that holds it, see `hold`.
-
-        Raises
-        ------
-        KeptRowsError
-            The analyst, or all together, hold too much.
-        """
+        """Keep room for a result while the block lasts; gives a function that holds it, see `hold`."""
         with self._lock:
             self._refuse_more(name, most)
             if self._held.total() >= self._in_all:

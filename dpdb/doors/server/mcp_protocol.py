@@ -43,7 +43,6 @@ def mcp_server(tools: Tools, asker_of: Callable[[Any], Awaitable[Asker | None]])
 
     Parameters
     ----------
-    tools : Tools
     asker_of : callable
         Tells who makes the request of a context of `mcp`; None for a stranger.
     """
@@ -133,10 +132,8 @@ class McpOverHttp:
 
         Parameters
         ----------
-        asker : Asker
         scope : mapping
             Of the request, as ASGI has it.
-        body : bytes
         """
         body = body.removeprefix(_BOM)
         if body.lstrip()[:1] == b"[" and dict(scope["headers"]).get(_VERSION, _LISTS.encode()) == _LISTS.encode():

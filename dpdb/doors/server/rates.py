@@ -90,10 +90,6 @@ class Slots:
     A place is the lock of one byte of the file, which stays empty: the system lets go of what a server held that was
     killed. Budgets do not depend on it.
 
-    Parameters
-    ----------
-    path : path
-
     Raises
     ------
     ParameterError
@@ -141,7 +137,6 @@ class Line:
 
     Parameters
     ----------
-    slots : Slots
     at_once, most : int
         Statements of one analyst that run, and that wait.
     seconds : float

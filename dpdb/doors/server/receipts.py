@@ -91,17 +91,10 @@ class Receipts:
 
         Whoever names the root of these lines was shown them, by another process perhaps: no other root is right.
 
-        Parameters
-        ----------
-        seen
-            What it has shown.
-
         Raises
         ------
         RollbackError
             It does not have it.
-        ParameterError
-            There is no such log.
         """
         with self._lock:
             own = [issuer for issuer in self._shown if issuer.origin == seen.origin]
@@ -123,11 +116,6 @@ class Receipts:
             Kinds, `run` or `release`, with names.
         seen
             What an earlier receipt has shown: the new ones are shown to follow it.
-
-        Raises
-        ------
-        ParameterError
-            One of them is none of his.
         """
         if not self._shown:
             raise ParameterError("this server signs no receipts: its owner has given it no receipt_key")
@@ -183,7 +171,6 @@ class ReceiptDesk:
 
     Parameters
     ----------
-    receipts : Receipts
     told : callable
         Runs work in a thread; its errors become refusals.
     ended : callable

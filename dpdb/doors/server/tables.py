@@ -20,18 +20,13 @@ class OpenTable(Closing):
 
     Parameters
     ----------
-    served : ServedTable
-    public : PublicTables
     seconds : float
         For the SQL of one statement.
 
     Attributes
     ----------
-    name : str
     columns : tuple of (str, str)
         Names and types, which are public.
-    front_end : FrontEnd
-    suites : mapping of name to RegisteredSuite
 
     Raises
     ------

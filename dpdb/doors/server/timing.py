@@ -27,8 +27,6 @@ def grid_point(elapsed: float, first: float) -> float:
     ----------
     elapsed
         Seconds.
-    first
-        The first point.
 
     Examples
     --------

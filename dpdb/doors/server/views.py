@@ -103,13 +103,7 @@ def owner_board(configuration: Configuration, directory: Directory) -> list[dict
 
 
 def jobs_report(configuration: Configuration, directory: Directory, table: str) -> str:
-    """Return the report on the results of a table's jobs, as `dpdb report` writes it, with what its ledger says now.
-
-    Raises
-    ------
-    ParameterError
-        There is no such table, or no results of it.
-    """
+    """Return the report on the results of a table's jobs, as `dpdb report` writes it, with what its ledger says now."""
     from dpdb.doors.jobs.results import read_results
     from dpdb.doors.reports import report_page
 
@@ -159,13 +153,7 @@ def _suite(suite: RecordedSuite, notion: Notion) -> dict[str, Any]:
 
 
 def revoke_known(configuration: Configuration, directory: Directory, name: str, who: str) -> None:
-    """Withdraw an analyst's access in every ledger, as the owner `who`.
-
-    Raises
-    ------
-    ParameterError
-        No ledger knows the analyst.
-    """
+    """Withdraw an analyst's access in every ledger, as the owner `who`."""
     with directory.reading() as ledgers:
         known = any(ledger.analyst(name) is not None for ledger in ledgers.values())
     if not known:

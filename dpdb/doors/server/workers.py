@@ -23,13 +23,7 @@ Found = TypeVar("Found")
 
 
 class Shares:
-    """Places for each name, taken in the order in which they were asked for; used in one event loop.
-
-    Parameters
-    ----------
-    each : int
-        Places of one name.
-    """
+    """Places for each name, taken in the order in which they were asked for; used in one event loop."""
 
     def __init__(self, each: int) -> None:
         self._each = each
@@ -84,12 +78,7 @@ class Shares:
 
 
 class Turns:
-    """Which messages or requests of each analyst are taken on now; used in one event loop.
-
-    Parameters
-    ----------
-    shares : Shares
-    """
+    """Which messages or requests of each analyst are taken on now; used in one event loop."""
 
     def __init__(self, shares: Shares) -> None:
         self._shares = shares
@@ -138,8 +127,6 @@ class Workers:
             The analyst's.
         work
             The function: one piece of work.
-        *arguments
-            Of the function.
         """
         async with self._shares.one(name):
             working = asyncio.get_running_loop().run_in_executor(self.pool, partial(work, *arguments))

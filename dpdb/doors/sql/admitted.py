@@ -69,7 +69,6 @@ class PlannedCall:
     ----------
     table : str
         The name of the table that will hold its answer.
-    ask : Ask, SuiteAsk or DiagnosisAsk
     charge : Charge
         What is debited at once, unless it is free.
     is_free : bool
@@ -149,7 +148,6 @@ class Result:
 
     Attributes
     ----------
-    table : pyarrow.Table
     releases : tuple of Release
         The releases of the statement, in the order of the text.
     checks : tuple of CheckResults
@@ -181,8 +179,6 @@ class Planner:
     ----------
     session : Session
         Of the same table and account, opened with ``rows=False``.
-    suites : mapping of str to RegisteredSuite
-        The same suites, with such sessions.
     """
 
     session: Session

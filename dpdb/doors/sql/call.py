@@ -84,8 +84,6 @@ def read_call(node: exp.Expr, table: str, suites: Collection[str] = ()) -> Ask |
 
     Parameters
     ----------
-    node : exp.Expr
-        The call.
     table : str
         The private table's public name.
     suites : collection of str

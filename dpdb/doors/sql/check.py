@@ -157,17 +157,10 @@ def check_statement(tree: exp.Expr, private: str, public: Collection[str]) -> li
 
     Parameters
     ----------
-    tree : exp.Expr
-        The statement.
     private : str
         The private table's public name, which a statement may not read.
     public : collection of str
         The public tables, as `folded` names.
-
-    Raises
-    ------
-    StatementRefusedError
-        At the first part that is not known to be harmless.
     """
     if not isinstance(tree, _QUERIES):
         raise refused(tree, "is not a query: write SELECT ... FROM ...", "syntax")

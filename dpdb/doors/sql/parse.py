@@ -139,13 +139,7 @@ class Part(str):
 
 
 def split_statements(text: str, dialect: Spoken = "duckdb") -> list[Part]:
-    """Split a script at its semicolons; parts with nothing but comments are left out.
-
-    Raises
-    ------
-    StatementRefusedError
-        If the script has more than 1 MiB or 1,000 statements.
-    """
+    """Split a script at its semicolons; parts with nothing but comments are left out."""
     if len(text) > MOST_SCRIPT:
         raise StatementRefusedError(f"a script has at most {MOST_SCRIPT >> 20} MiB; split it")
     parts, rest, empty = _split(text, dialect)
@@ -198,13 +192,7 @@ def placed(error: StatementRefusedError, text: str) -> StatementRefusedError:
 
 
 def parse_statement(text: str, dialect: Spoken = "duckdb") -> Statement:
-    """Parse one statement, in the SQL of a dialect.
-
-    Raises
-    ------
-    StatementRefusedError
-        If the text is not one statement, cannot be parsed, or is of a kind that is not run.
-    """
+    """Parse one statement, in the SQL of a dialect."""
     _refuse_size_and_encoding(text)
     finished, rest, empty = _split(text, dialect)
     parts = finished if empty else [*finished, rest]

@@ -132,7 +132,6 @@ class Template:
 
     Parameters
     ----------
-    text : str
     dialect : str
         In whose SQL it is written, and is written again.
     columns : mapping of str to ParameterType, optional
@@ -184,8 +183,6 @@ class Template:
 
         Parameters
         ----------
-        types
-            Of the parameters.
         table, suite
             That such releases may ask of.
         """
@@ -221,7 +218,6 @@ class _Place(NamedTuple):
 
     Attributes
     ----------
-    node : exp.Expr
     in_call : bool
         Whether it is an argument of a release, or part of one.
     kind : str or None

@@ -42,18 +42,7 @@ class AssumedParents:
     """Stands in for `Parents`: each parent has the columns that rules name, in the types of the measured table."""
 
     def found(self, database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema) -> FoundParents:
-        """Return the constraints as they are, and for each parent a table without rows.
-
-        Parameters
-        ----------
-        database, constraints, schema
-            As of `ParentsOfTable.found`.
-
-        Raises
-        ------
-        ParameterError
-            If a rule has a condition on rows of a parent, or is a part of one.
-        """
+        """Return the constraints as they are, and for each parent a table without rows."""
         from dpdb.engine.parents.opened import ParentTable
 
         columns: dict[str, dict[str, Column]] = {}
@@ -166,11 +155,6 @@ class RulesAcross:
             The condition, for messages.
         said
             What it says.
-
-        Raises
-        ------
-        PredicateError
-            If it is not allowed, or no constraint has one of its members.
         """
         known = {_folded(member): name for member, name in self.members.items()}
         missing = [member for member in said.members if _folded(member) not in known]
@@ -287,8 +271,6 @@ class BoundInclusion:
         The owner's word on the parent.
     is_measured : bool
         Whether the parent is the measured table itself.
-    pairs : tuple of KeyPair
-    met : MetRow
     """
 
     label: str
@@ -408,13 +390,7 @@ class _Conditions:
 
 
 def key_pair(label: str, column: Column, parent: str, other: Column) -> KeyPair:
-    """Return a column and that of a parent which it is compared with; `label` is what messages begin with.
-
-    Raises
-    ------
-    ConstraintTypeError
-        If they have no common type.
-    """
+    """Return a column and that of a parent which it is compared with; `label` is what messages begin with."""
     for each, shown in ((column, repr(column.name)), (other, f"{parent}.{other.name}")):
         if each.type is None:
             raise ConstraintTypeError(

@@ -59,8 +59,6 @@ def readable(database: Database, rows: Rows, columns: set[str], *, name: str) ->
         Where the rows can be read.
     rows
         The rows of the source.
-    columns
-        All that will be read, by name.
     name
         Of a table that the rows are copied to where a join does not tell what rules say of parents.
     """
@@ -97,8 +95,6 @@ class _Grouped:
         Of a rule that has the key; the measured columns may differ.
     met : dict
         Names of aggregates, by the text of the condition on the parent alone.
-    conditions : dict
-        These conditions, by that name.
     columns : set of str
         Those of conditions on both.
     table, places : str, list of str

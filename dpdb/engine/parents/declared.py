@@ -44,13 +44,7 @@ class DeclaredParent:
 
 
 def declared_parents(public: ParentsLike | None, private: ParentsLike | None) -> tuple[DeclaredParent, ...]:
-    """Read the owner's words: every parent is public or private, and called by one name.
-
-    Raises
-    ------
-    ParameterError
-        If a name is no text, or is used twice.
-    """
+    """Read the owner's words: every parent is public or private, and called by one name."""
     found = [*_declared(public, is_public=True), *_declared(private, is_public=False)]
     names = [parent.name.casefold() for parent in found]
     for parent in found:
@@ -84,13 +78,7 @@ class MeasuredSource:
 
 
 def table_beside(measured: MeasuredSource, declared: DeclaredParent) -> tuple[SourceLike, str | None]:
-    """Return the source of a parent and the name of its table there, where a source has tables.
-
-    Raises
-    ------
-    ParameterError
-        If it is to lie beside the measured table, whose source has no others.
-    """
+    """Return the source of a parent and the name of its table there, where a source has tables."""
     source, table = _place(measured, declared)
     if table is None and declared.source is None:
         raise ParameterError(
@@ -112,15 +100,7 @@ def is_measured_table(measured: MeasuredSource, declared: DeclaredParent) -> boo
 
 
 def are_one_table(measured: MeasuredSource, one: DeclaredParent, other: DeclaredParent) -> bool:
-    """Return whether two parents are one table; a view or a copy is a table of its own here, too.
-
-    Parameters
-    ----------
-    measured
-        The source of the measured table.
-    one, other
-        Two parents as they were declared.
-    """
+    """Return whether two parents are one table; a view or a copy is a table of its own here, too."""
     (mine, name), (theirs, called) = _place(measured, one), _place(measured, other)
     return _same_source(mine, theirs) and (name is None or called is None or same_name(name, called))
 
@@ -189,9 +169,6 @@ class WrittenParent:
 
     Attributes
     ----------
-    path : Path
-    columns : tuple of str
-        Those that it has.
     source : Source
         What it was opened as; nothing is read of it any more.
     opened : str

@@ -126,11 +126,6 @@ class Parents:
     def found(self, database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema) -> FoundParents:
         """Return the constraints with parents and their columns as these are spelled, and the parents by name.
 
-        Parameters
-        ----------
-        database, constraints, schema
-            As of `ParentsOfTable.found`.
-
         Raises
         ------
         SourceError, ParameterError, UnknownColumnError
@@ -250,8 +245,6 @@ def refuse_undeclared(dc: DenialConstraint, rule: Across, declared: Iterable[str
     ----------
     dc
         The constraint that has the rule, for the message.
-    rule
-        The rule, which names the parent.
     declared
         Names of the declared parents, in lower case.
     """

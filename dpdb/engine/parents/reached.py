@@ -79,8 +79,6 @@ class ReachedRows(Source):
         The measured table.
     keys : UnitPath
         The path, as the tables spell it.
-    tables : tuple of ParentTable
-        Those of the path.
     """
 
     origin: Source | None = None
@@ -122,8 +120,6 @@ def reached_rows(database: Database, source: Source, asked: UnitPath, parents: P
 
     Raises
     ------
-    ParameterError
-        If the path is none for which the theorem holds, or two columns have no common type.
     SourceError, UnknownColumnError
         If a table cannot be opened, or lacks a column.
     """

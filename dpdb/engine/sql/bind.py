@@ -144,8 +144,6 @@ def bind(
     ----------
     database
         Its casts type the constants.
-    constraints
-        The constraints to type.
     schema
         Columns and types of the table.
 

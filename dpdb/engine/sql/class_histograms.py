@@ -164,13 +164,7 @@ def class_histogram(histogram: ClassHistogram, rows: exp.Expr, conditions: Seque
 
 
 def histogram_rows(histogram: ClassHistogram, rows: exp.Expr, conditions: Sequence[exp.Expr] = ()) -> exp.Select:
-    """Query the rows that are in a group; it lacks what to select.
-
-    Parameters
-    ----------
-    histogram, rows, conditions
-        As of `class_histogram`.
-    """
+    """Query the rows that are in a group; it lacks what to select."""
     return class_rows(rows, _known(histogram), histogram.conditions, conditions)
 
 
@@ -207,15 +201,7 @@ def _conditions(known: Iterable[str], met: Iterable[BoundPredicate], conditions:
 def self_conflict_count(
     constraints: Sequence[BoundConstraint], rows: exp.Expr, conditions: Sequence[exp.Expr] = ()
 ) -> exp.Select:
-    """Return the query of how many rows violate a constraint on one tuple. Private.
-
-    Parameters
-    ----------
-    constraints
-        Constraints on one tuple.
-    rows, conditions
-        As of `class_histogram`.
-    """
+    """Return the query of how many rows violate a constraint on one tuple. Private."""
     alone = exp.paren(self_conflict(constraints, CLASS_ROWS))
     return class_rows(rows, (), (), [*conditions, alone]).select(exp.Count(this=exp.Star()))
 

@@ -137,8 +137,6 @@ class CodedRows:
         ----------
         target
             The table to make.
-        rank
-            Name of its column of ranks.
         columns
             Columns of the rows that it has.
         coded

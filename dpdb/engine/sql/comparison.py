@@ -76,8 +76,6 @@ def pattern_problem(database: Database, pattern: str) -> str | None:
     ----------
     database
         Its RE2 compiles the pattern, over no row of any table.
-    pattern
-        The text.
     """
     asked = exp.RegexpLike(this=exp.Literal.string(""), expression=exp.Literal.string(pattern))
     if database.value(exp.select(exp.Anonymous(this="TRY", expressions=[asked]))) is not None:
@@ -309,8 +307,6 @@ def untyped_problem(column: Column, value: LiteralValue | None = None, *, ordere
 
     Parameters
     ----------
-    value
-        What the column is compared with, if it is a literal.
     ordered : bool
         Whether the comparison is ``<``, ``>``, ``<=``, ``>=`` or BETWEEN.
     """

@@ -118,8 +118,6 @@ def nested_counts(form: SteppedForm, rows: exp.Expr, conditions: Sequence[exp.Ex
     ----------
     form
         Whose steps are `EACH` and `BEST` alone, and leave no row out (`SteppedForm.is_nested`).
-    rows, conditions
-        As of `decision_counts`.
     """
     alias = {name: f"c{place}" for place, name in enumerate(form.parting)}
     chosen = class_rows(rows, form.known, form.conditions, conditions)

@@ -210,12 +210,8 @@ class ComputedColumn(Column):
 
     Attributes
     ----------
-    tree : Term or Node
-        What it is.
     value : exp.Expr
         That as SQL over unqualified columns.
-    sources : tuple of str
-        Those columns.
     text_of : tuple of Column
         Where it is text: the columns whose text it is made of.
     """
@@ -265,8 +261,6 @@ def with_computed_columns(
         Columns and types of the table, those of members among them.
     orphans
         Types a rule across tables as a column that says whether a row is an orphan.
-    members
-        The names of the columns of members.
 
     Raises
     ------
@@ -328,8 +322,6 @@ def typed_condition(text: str, types: TableTypes, of_what: str) -> Node:
 
     Parameters
     ----------
-    text, types
-        As of `parse_condition`.
     of_what
         What it is a condition of, for messages.
 
@@ -428,7 +420,6 @@ class AcrossColumn(Column):
     ----------
     keys : exp.Expr
         A table expression of the parent's columns that rules name, in our own database. Private where the parent is.
-    pairs : tuple of KeyPair
     met : MetRow
         Which rows of the parent with the row's key make it one, or save it from being one.
     """

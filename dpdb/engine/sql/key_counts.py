@@ -19,8 +19,6 @@ def sharing_rows(form: KeysForm, rows: exp.Expr, conditions: Sequence[exp.Expr] 
 
     Parameters
     ----------
-    form
-        The keys.
     rows
         A table or subquery without alias.
     conditions

@@ -144,8 +144,6 @@ def stepped_count(form: SteppedForm, rows: exp.Expr, conditions: Sequence[exp.Ex
     ----------
     form
         Without a matching.
-    rows, conditions
-        As of `dpdb.engine.sql.rule_counts.group_count`.
     """
     goes = sum_of(_SIZE - _STAY)
     found = exp.select(exp.alias_(exp.func("coalesce", goes, exp.convert(0)), "goes"))
@@ -161,8 +159,6 @@ def matching_edges(form: SteppedForm, rows: exp.Expr, conditions: Sequence[exp.E
     ----------
     form
         With a matching.
-    rows, conditions
-        As of `dpdb.engine.sql.rule_counts.group_count`.
     """
     place = [step.kind for step in form.steps].index(StepKind.MATCH)
     stepped, step = _Stepped(form), form.steps[place]

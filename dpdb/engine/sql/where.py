@@ -57,8 +57,6 @@ def parse_where(database: Database, text: str, schema: TableSchema) -> WherePred
 
     Raises
     ------
-    PredicateError
-        If anything but the grammar's predicates occurs, or a literal does not fit its column.
     UnknownColumnError
         If a column does not exist; the message has the nearest name.
     """
@@ -105,13 +103,7 @@ class TableTypes:
         return Column(column.name, PRESENCE) if self._tests_nested and column.type is None else self.column(name)
 
     def check(self, column: Column, operator: Operator, value: LiteralValue | None) -> None:
-        """Refuse what text that nobody has declared does not bear.
-
-        Parameters
-        ----------
-        column, operator, value
-            As of `dpdb.predicates.bind.Types.check`.
-        """
+        """Refuse what text that nobody has declared does not bear."""
         problem = untyped_problem(self._schema[column.name], value, ordered=operator.is_order)
         if problem is not None:
             raise PredicateError(f"where: {problem}")
@@ -145,8 +137,6 @@ def comparable_column(wanted: str, schema: TableSchema, context: str) -> Column:
     ------
     UnknownColumnError
         If there is no such column; the message has the nearest name.
-    PredicateError
-        If its values cannot be compared.
     """
     column = schema[resolve_column(wanted, schema, context)]
     if column.type is None:
@@ -163,8 +153,6 @@ def unit_column(wanted: str, schema: TableSchema) -> str:
     ------
     UnknownColumnError
         If there is no such column.
-    ParameterError
-        If its values cannot be compared.
     """
     column = schema[resolve_column(wanted, schema, "unit")]
     if column.type is None:
@@ -177,11 +165,6 @@ def unit_column(wanted: str, schema: TableSchema) -> str:
 
 def resolve_column(wanted: str, schema: TableSchema, context: str) -> str:
     """Return the schema's spelling of a column name.
-
-    Parameters
-    ----------
-    wanted, schema, context
-        As of `comparable_column`.
 
     Raises
     ------

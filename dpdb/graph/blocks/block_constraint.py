@@ -51,7 +51,6 @@ class BlockConstraint:
         y is another class than x.
     group : int32
         Number of the row's group, -1 if and only if the row conflicts with none through this constraint.
-    group_count : int
     x, y : int32
         The class (y is x), the two classes, or the two order positions.
     minority : bool
@@ -115,8 +114,6 @@ def all_of_rows(constraints: dict[int, BlockConstraint], rows: NDArray[np.int64]
     ----------
     constraints
         The constraints by their positions; emptied.
-    rows
-        As for `BlockConstraint.of_rows`.
     """
     positions = list(constraints)
     group, x = (np.empty((len(positions), rows.size), np.int32) for _ in range(2))

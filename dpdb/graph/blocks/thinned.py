@@ -64,11 +64,6 @@ class CertifiedCover:
     ----------
     value : int
         2 tau*, the maximum matching of the bipartite double cover. Private.
-
-    Raises
-    ------
-    UncertifiedError
-        If it is not proved.
     """
 
     __slots__ = ("_value",)

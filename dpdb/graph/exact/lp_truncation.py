@@ -54,11 +54,6 @@ class PackingProgram:
 
         Weak duality: every price y >= 0 per node bounds the optimum by the sum of capacity y plus the sum of upper
         max(0, 1 - y_u - y_v). A feasible solution that reaches such a bound is optimal.
-
-        Raises
-        ------
-        ArithmeticError
-            If the solution is not feasible or the bound is not reached.
         """
         feasible = (
             (doubled >= 0).all()

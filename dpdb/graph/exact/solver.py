@@ -173,7 +173,6 @@ class Solution:
         False if the time limit came first.
     solved : bool
         Whether `x` is optimal as far as HiGHS can tell.
-    message : str
     x, prices : float64, optional
         A solution; for a linear program, the dual values of its rows.
     lower : float, optional

@@ -329,12 +329,8 @@ def gather(blocks: Blocks, j: Number, e: int, rows: Ints, chunk: Chunk) -> None:
 
     Parameters
     ----------
-    blocks
-        All constraints.
     j
         The constraint whose codes are copied.
-    e
-        The part of the chunk to fill.
     rows
         The rows, at most `CHUNK`.
     chunk
@@ -366,8 +362,6 @@ def mark(blocks: Blocks, j: Number, a: Number, group: Ints, x: Ints, y: Ints, hi
         Codes of the other rows at constraint j, shape `(rows,)`; y is read if j is ordered or has two classes.
     hit
         The bits of the other rows, shape `(rows,)`; added to.
-    bit
-        The bit to set.
     """
     group_a, x_a, y_a = blocks.group[j, a], blocks.x[j, a], np.int32(0)
     if blocks.ordered[j] or blocks.both[j]:

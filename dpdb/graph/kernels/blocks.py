@@ -94,7 +94,6 @@ class Remaining(NamedTuple):
     some : uint8 (constraints, groups + 1)
         Has the bit if there are any; 0 at -1, which stands for no group. It fits in a cache where counts do not, and
         most rows read nothing else. May have other bits for other kinds of visits.
-    bit : int
     """
 
     rows: Ints
@@ -108,7 +107,6 @@ def violates(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
 
     Parameters
     ----------
-    blocks : Blocks
     k : int
         The constraint.
     u, v : int
@@ -123,7 +121,6 @@ def conflict(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
 
     Parameters
     ----------
-    blocks : Blocks
     k : int
         The constraint.
     u, v : int
@@ -170,7 +167,6 @@ def fill_edges(
 
     Parameters
     ----------
-    blocks : Blocks
     row, k, place : int
         Row, constraint and list index to start from (-1: the first index of the row's list).
     u, v : uint32 (size,)
@@ -223,8 +219,6 @@ def next_kept(present: Present, k: int, listed: Ints, gone: NDArray[np.bool_], p
         The places that have left; updated.
     k
         The constraint.
-    listed
-        Its list.
     gone
         Whether a row is gone.
     place, end
@@ -273,8 +267,6 @@ def leave(blocks: Blocks, row: Number, remaining: Remaining) -> None:
 
     Parameters
     ----------
-    blocks : Blocks
-    row : int
     remaining : Remaining
         The counts; a group whose count reaches 0 loses its bit.
     """
@@ -318,7 +310,6 @@ def look_ahead_from(blocks: Blocks, row: Number, remaining: Remaining, ahead: Ah
 
     Parameters
     ----------
-    blocks : Blocks
     row : int
         The first row to look up.
     remaining : Remaining
@@ -461,7 +452,6 @@ def match_greedily(
 
     Parameters
     ----------
-    blocks : Blocks
     cover : bool (rows,)
         Whether a row is in the vertex cover.
     longs, shorts
@@ -510,7 +500,6 @@ def find_paths(
 
     Parameters
     ----------
-    blocks : Blocks
     longs, shorts
         The places in `members` and `short` whose rows are not visited.
     left : Remaining

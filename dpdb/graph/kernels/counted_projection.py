@@ -361,10 +361,8 @@ def is_minority(blocks: Blocks, k: Number, row: Number) -> bool:
 
     Parameters
     ----------
-    blocks : Blocks
     k : int
         The constraint.
-    row : int
     """
     return bool(blocks.group[k, row] >= 0 and blocks.place[k, row] < 0)
 

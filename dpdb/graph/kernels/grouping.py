@@ -82,8 +82,6 @@ def look_up(table: Codes, places: NDArray[Any], found: Codes, first: int, last: 
 
     Parameters
     ----------
-    table
-        The values.
     places
         Indices into the table, from its end where they are negative.
     found

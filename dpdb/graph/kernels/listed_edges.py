@@ -115,8 +115,6 @@ def sort_adjacency(
 
     Parameters
     ----------
-    offsets, neighbours
-        Adjacency lists.
     cursor
         The next free place of each list in `out`, a copy of `offsets[:-1]` before the first range; advanced.
     out

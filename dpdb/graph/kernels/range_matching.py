@@ -57,7 +57,6 @@ def fill_present(ranges: Ranges, present: NDArray[np.bool_], trees: Ints, state:
 
     Parameters
     ----------
-    ranges : Ranges
     present : bool (rows,)
         Whether a row is present.
     trees : int32 (constraints, 2, 2 rows)

@@ -217,13 +217,7 @@ class LedgerFile:
             raise
 
     def truncate_log(self) -> None:
-        """Empty the write-ahead log, so that no older state of a page stays in it; outside a transaction.
-
-        Raises
-        ------
-        LedgerError
-            Other processes read the ledger all the time, or the disk failed.
-        """
+        """Empty the write-ahead log, so that no older state of a page stays in it; outside a transaction."""
         self._check_unmoved()
         end = time.monotonic() + _EMPTYING_SECONDS
         while self.rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]:
@@ -327,11 +321,6 @@ class RunLock(FileLock):
     """An exclusive lock on a run id of a ledger, held until `close` or the end of the process, however it ends.
 
     With `kind` ``suite``, a lock on a kept suite by its name: its runs come one after another.
-
-    Raises
-    ------
-    LedgerError
-        Another process keeps it for more than `wait` seconds.
     """
 
     def __init__(self, file: LedgerFile, run_id: str, wait: float, kind: str = "run") -> None:

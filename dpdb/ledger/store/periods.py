@@ -71,11 +71,6 @@ class Period:
 def parse_period(text: str) -> Period:
     """Read a period.
 
-    Raises
-    ------
-    ParameterError
-        The text is no period.
-
     Examples
     --------
     >>> parse_period("30d").words, parse_period("month").words

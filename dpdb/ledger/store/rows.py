@@ -120,8 +120,6 @@ class EpochLines:
         ----------
         predicates
             The stored predicate of each debit.
-        charges
-            The charge of each debit.
         uppers
             The bound that the decision on each debit has proven, or `UNKNOWN`.
         """

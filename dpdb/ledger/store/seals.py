@@ -60,7 +60,6 @@ class SealedFile:
 
     Attributes
     ----------
-    file : LedgerFile
     key : bytes
         The ledger's own key, once its terms are read.
     places : list of int
@@ -79,7 +78,6 @@ class Chain(Generic[Line]):
 
     Parameters
     ----------
-    sealed : SealedFile
     table : str
         Its name, which is the kind of line in the seals.
     kind : type
@@ -259,7 +257,5 @@ def mark(key: bytes, kind: str, text: str) -> bytes:
         The ledger's own key.
     kind
         The name that keeps marks of different things apart.
-    text
-        The text to mark.
     """
     return hmac.digest(key, f"{kind}\0{text}".encode(), hashlib.sha256)

@@ -42,21 +42,14 @@ class LedgerState:
 
     Attributes
     ----------
-    file : LedgerFile
-    terms : Terms
-    epochs : list of Epoch
     runs : dict of str to int
         The entry of every run id.
-    debits, answers : Chain
-    chains : list of Chain
-        All of them.
     sequential : int
         Sum of all charges, as settled.
     acts : Acts
         The owner's acts since the ledger was made.
     settlements : Settlements
         The real cost of answered debits.
-    suites : Suites
     analysts : Analysts
         Whom the owner has given rights.
     asked_by : dict of str to list of int
@@ -162,13 +155,7 @@ class LedgerState:
         return str(rows[0][0]) if rows else None
 
     def read(self) -> None:
-        """Read everything new; call it inside a transaction.
-
-        Raises
-        ------
-        LedgerError
-            A line does not agree with its seal, or is of a kind that this version does not know.
-        """
+        """Read everything new; call it inside a transaction."""
         try:
             self._read_terms()
             self._refuse_going_back()
@@ -235,12 +222,6 @@ class LedgerState:
 
         Parameters
         ----------
-        number
-            Number of the entry that is answered.
-        answered
-            When it was answered.
-        answer
-            The text of the answer.
         debit
             Seal and place of an entry that was inserted in the same transaction, just before; None of an earlier one.
         """
@@ -312,8 +293,6 @@ def insert(file: LedgerFile, table: str, row: tuple[object, ...]) -> None:
     ----------
     file
         The ledger's file, inside a transaction.
-    table
-        Name of the table.
     row
         Values of all its columns, in their order.
     """

@@ -59,14 +59,12 @@ class KnownSuite:
 
     Attributes
     ----------
-    line : SuiteLine
     runs : dict of str to dict of int to int
         Per run, per recorded level the number of its line.
     askers : dict of str to str or None
         Per run, who asked for it; None for the owner.
     newest : SuiteAnswerLine or None
         What was recorded last.
-    acts : list of SuiteActLine
     """
 
     line: SuiteLine
@@ -108,7 +106,6 @@ class Suites:
 
     Attributes
     ----------
-    known : list of KnownSuite
     named : dict of str to KnownSuite
         The kept ones, open or closed.
     by_entry : dict of int to KnownSuite

@@ -49,7 +49,6 @@ class Marginal:
 
     Attributes
     ----------
-    statistic : ProjectedStatistic
     cap, select, answer : int
         Shares of epsilon, in percent.
     price : Fraction
@@ -124,10 +123,6 @@ def gem_answer(
 
     Parameters
     ----------
-    statistic
-        The statistic to release.
-    statistics
-        Where it is read.
     cap
         The public cap.
     epsilons

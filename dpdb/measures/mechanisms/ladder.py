@@ -46,7 +46,6 @@ class Rungs:
 
     Attributes
     ----------
-    count : int
     reach, step : Fraction
         The greatest rung is `reach` times the cap; each other rung is the next greater one divided by `step`.
     least : int
@@ -75,8 +74,6 @@ class Rungs:
 
         Parameters
         ----------
-        rung
-            The theta of the rung.
         theta
             The chosen theta.
         size : function of theta to int
@@ -268,7 +265,6 @@ class Ladder:
 
     Attributes
     ----------
-    statistic : ProjectedStatistic
     cap : int
         Share of epsilon for the degree cap, in percent.
     tiers : tuple of (int, Settings)
@@ -428,8 +424,6 @@ class Bracket:
     ----------
     low, high : int
         The number is at least `low` and at most `high`. Private, like the number.
-    compute : function to int
-        The number itself.
     """
 
     low: int

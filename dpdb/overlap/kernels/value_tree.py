@@ -307,8 +307,6 @@ def open_child(
     ----------
     node, kept
         As `narrow` left them.
-    side
-        The side.
     order, values : int64 (atoms of the side,)
         The atoms by their places in the node's `atoms`, and what a child is worth at most, which falls.
     at

@@ -12,7 +12,6 @@ class Kind:
 
     Attributes
     ----------
-    name : str
     rules : tuple of str
         With {g}, {a}, {b} for the columns.
     pairs : str

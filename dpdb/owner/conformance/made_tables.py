@@ -50,7 +50,6 @@ class Question:
 
     Attributes
     ----------
-    rows : pyarrow.Table
     names : tuple of str
         Of the columns that kinds call g, a and b.
     wheres : tuple of str

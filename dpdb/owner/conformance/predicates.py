@@ -154,8 +154,6 @@ def compared_predicates(
 
     Parameters
     ----------
-    rows
-        As they are read there.
     remote, table
         What opens them there.
     seed, most

@@ -103,8 +103,6 @@ def run(
 
     Parameters
     ----------
-    scratch
-        Where they are made.
     seeds, kinds, parts
         The tables, the rules that each is asked for, and how many slices each has.
     predicates
@@ -177,17 +175,7 @@ def _told(kind: Kind, question: Question, where: str, what: str) -> str:
 
 
 def answered(opened: OpenTable, question: Question, number: int) -> Found:
-    """Return what an engine says of a part, under the constraints of the table.
-
-    Parameters
-    ----------
-    opened
-        The table.
-    question
-        Of which it is.
-    number
-        Of the part.
-    """
+    """Return what an engine says of a part, under the constraints of the table."""
     rules, where = opened.constraints, opened.where(question.wheres[number])
     repair, check = (opened.exact_statistic(rules, reversed_go=go) for go in (False, True))
     part = opened.slice(where)
@@ -243,8 +231,6 @@ def rehearsed(empty: OpenTable, question: Question) -> None:
     ----------
     empty
         The table without rows.
-    question
-        Of which it is.
     """
     slices, where = PrivateSlices(empty), empty.where(question.wheres[0])
     try:

@@ -80,8 +80,6 @@ def rnoise(
 
     Parameters
     ----------
-    table : pyarrow.Table
-        Not changed.
     constraints : sequence of DenialConstraint
         Only their columns matter.
     alpha : float
@@ -169,8 +167,6 @@ def conoise(
     ----------
     table : pyarrow.Table
         Not changed.
-    constraints : sequence of DenialConstraint
-        The constraints to violate.
     iterations : int
         At least 1.
     seed : int, optional

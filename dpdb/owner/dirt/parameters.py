@@ -26,17 +26,10 @@ def check_real(name: str, value: object, *, low: float, high: float = math.inf, 
     ----------
     name
         The parameter's name, for the message.
-    value
-        The number to check.
     low, high
         The least and the largest number allowed; by default no largest one.
     above_low
         Whether `low` itself is refused.
-
-    Raises
-    ------
-    ParameterError
-        If `value` is something else.
     """
     usable = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     number = float(value) if usable else math.nan  # type: ignore[arg-type]

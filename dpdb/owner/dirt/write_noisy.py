@@ -163,8 +163,6 @@ def write_noisy(
     ----------
     source, table, **settings
         See `dpdb.engine.TableSpec`. Only read.
-    constraints : path, text, list of texts or of `DenialConstraint`
-        See `load_constraints`.
     out : path
         Ends in ``.parquet``, ``.csv`` or ``.duckdb``; a DuckDB file gets one table, named `table` or ``data``.
         Appears only when complete.

@@ -35,11 +35,8 @@ class Change:
         Of the unclamped values; above 0 where the later one is larger.
     lower, upper : float
         With probability at least `confidence`, over both noises, the statistic rose by so much; below 0 it fell.
-    confidence : float
     quantity : str
         What is counted, as in `Release`.
-    earlier_id, later_id : str
-        The releases.
 
     Examples
     --------

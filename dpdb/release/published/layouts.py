@@ -197,11 +197,6 @@ def draw_releases(releases: Sequence[ReleaseFields], axes: Any = None) -> Any:
     ----------
     axes : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure, which a notebook shows.
-
-    Raises
-    ------
-    ParameterError
-        If matplotlib is not installed, there is no release, or they count different things.
     """
     quantities = {quantity_words(release) for release in releases}
     if len(quantities) != 1:

@@ -160,13 +160,7 @@ def _joined(first: tuple[Any, ...], second: tuple[Any, ...]) -> Any:
 
 
 def recorded_releases(answer: str) -> Releases:
-    """Return the releases of an answer that a ledger has recorded, without fields of later versions.
-
-    Raises
-    ------
-    LedgerError
-        If no session wrote the answer.
-    """
+    """Return the releases of an answer that a ledger has recorded, without fields of later versions."""
     known = {field.name for field in fields(Release)}
     try:
         return Releases(

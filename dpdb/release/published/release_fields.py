@@ -42,10 +42,8 @@ class ReleaseFields:
         With probability at least `confidence`, over the noise, what is measured lies between them: the estimand, and
         of `repair` by a cover the fewest rows to delete (`fractional`: from tau* to 2 tau*, so `upper` is twice the
         upper end of tau*). `upper` is None where no valid upper bound exists.
-    confidence : float
     epsilon : float or None
         Privacy cost of this release; None if it is paid in rho.
-    mechanism : str
     theta : int or None
         Projection threshold, itself released privately.
     noise_scale : float

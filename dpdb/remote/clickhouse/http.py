@@ -101,12 +101,7 @@ class ServerError(Exception):
 
 
 class HttpSession:
-    """A session: what it makes for itself, temporary tables, ends with it.
-
-    Parameters
-    ----------
-    address : ClickHouseAddress
-    """
+    """A session: what it makes for itself, temporary tables, ends with it."""
 
     def __init__(self, address: ClickHouseAddress) -> None:
         self._address, self._name, self._lock = address, new_name(), Lock()
@@ -118,8 +113,6 @@ class HttpSession:
 
         Parameters
         ----------
-        text
-            The statement.
         changes
             Whether it writes. Then it is sent once: of a connection that ends nobody knows whether it was run.
 
@@ -206,13 +199,7 @@ _PARAMETERS = {
 
 
 def connected(address: ClickHouseAddress) -> HttpSession:
-    """Connect, and ask for nothing.
-
-    Raises
-    ------
-    SourceError
-        If there is no server, or it refuses the user.
-    """
+    """Connect, and ask for nothing."""
     session = HttpSession(address)
     try:
         session.run("SELECT 1")

@@ -285,8 +285,6 @@ def declared_column(name: str, kind: str) -> Column:
 
     Parameters
     ----------
-    name
-        The column's name.
     kind
         Its type in ClickHouse's words.
     """

@@ -409,13 +409,7 @@ _NOT_IN_NAMES = {
 
 
 def allowed_failures(test: str, options: Options, config: Options) -> Allowed:
-    """Read the settings of a test: it warns by `warn_if`, and fails by `error_if` unless its severity is `warn`.
-
-    Raises
-    ------
-    ParameterError
-        If it passes by other numbers than all up to a largest one.
-    """
+    """Read the settings of a test: it warns by `warn_if`, and fails by `error_if` unless its severity is `warn`."""
     words = ", ".join(filter(None, [options.notes(*SETTINGS), config.notes(*SETTINGS)]))
     said = {name: config.shown(name) if options.shown(name) is None else options.shown(name) for name in SETTINGS}
     names: dict[Severity, str] = {"warn": "warn_if", "fail": "error_if"}

@@ -42,13 +42,7 @@ def limits_of_rows(name: str, options: Options, allowed: Allowed) -> list[str]:
 
 
 def severity_of_one(allowed: Allowed) -> Severity:
-    """Return what the failure of a test is that has one or none.
-
-    Raises
-    ------
-    ParameterError
-        If it tolerates some.
-    """
+    """Return what the failure of a test is that has one or none."""
     if any(bound.amount != 0 for bound in allowed.bounds):
         raise ParameterError("its failures are no rows")
     return "fail" if any(bound.severity == "fail" for bound in allowed.bounds) else "warn"
@@ -127,8 +121,6 @@ def between_values(term: str, options: Options, where: str | None, *, strict: bo
 
     Parameters
     ----------
-    term
-        As SQL writes it.
     options
         Of the test.
     where

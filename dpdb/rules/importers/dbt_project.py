@@ -38,8 +38,6 @@ def import_project(
 
     Parameters
     ----------
-    folder
-        Of the project.
     found
         Gets the rules and the tests that are left out.
     text_of, document_of
@@ -72,13 +70,7 @@ def import_project(
 
 
 def _files(folder: Path) -> list[Path]:
-    """Return the project's files of YAML and SQL in the order of their names.
-
-    Raises
-    ------
-    ParameterError
-        If the folder has too many files to be a project.
-    """
+    """Return the project's files of YAML and SQL in the order of their names."""
     files: list[Path] = []
     seen = 0
     for place, folders, names in os.walk(folder):
@@ -171,13 +163,7 @@ def _singular(name: str, text: str, found: Found, config: Mapping[str, Any]) -> 
 
 
 def _filled(text: str) -> _Filled:
-    """Fill in `{{ ref('orders') }}` and `{{ source('shop', 'orders') }}`, and take `{{ config(..) }}` out.
-
-    Raises
-    ------
-    ParameterError
-        If it has other templates, which only dbt fills in.
-    """
+    """Fill in `{{ ref('orders') }}` and `{{ source('shop', 'orders') }}`, and take `{{ config(..) }}` out."""
     config: dict[str, Any] = {}
 
     def configured(said: re.Match[str]) -> str:

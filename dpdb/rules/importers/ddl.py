@@ -221,13 +221,7 @@ def _names(parts: Sequence[exp.Expr] | None) -> list[str]:
 
 
 def _columns(parts: Sequence[exp.Expr] | None) -> list[str]:
-    """Return the names of columns.
-
-    Raises
-    ------
-    ParameterError
-        If there are none, or if one is another expression.
-    """
+    """Return the names of columns."""
     plain = [part.this if isinstance(part, exp.Ordered) else part for part in parts or []]
     if not plain or not all(isinstance(part, (exp.Column, exp.Identifier)) for part in plain):
         raise ParameterError("it is over expressions")

@@ -30,8 +30,6 @@ def statements_of(text: str, dialect: str) -> Iterator[exp.Expr | str | None]:
 
     Parameters
     ----------
-    text
-        The script.
     dialect
         The SQL dialect of the text, by sqlglot's names.
 

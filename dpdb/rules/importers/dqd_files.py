@@ -49,19 +49,12 @@ def read_check_files(
 
     Parameters
     ----------
-    folder
-        Where they are.
     version
         Such as ``5.4``.
     text_of
         Reads a file.
     checks
         The checks of each file, which has a column and a threshold for each.
-
-    Raises
-    ------
-    ParameterError
-        If the version is unknown, or a file is missing, is no CSV or lacks a column.
     """
     if version not in _VERSIONS:
         raise ParameterError(f"cdm {version!r} is none of the versions whose checks dpdb knows: {', '.join(_VERSIONS)}")
@@ -126,11 +119,6 @@ def limit_term(said: str, datatype: str, today: date | None, *, next_day: bool =
         What GETDATE() stands for.
     next_day
         Whether a day stands for the one after it.
-
-    Raises
-    ------
-    ParameterError
-        If it is none of these, or is counted from today and no day is given.
     """
     text = said.replace(" ", "")
     ahead = timedelta(days=1 if next_day else 0)

@@ -38,13 +38,6 @@ def no_failing_rows(query: object, table: str, where: str | None = None, *, coun
         The table's name.
     where
         The rows that the check is about besides; None for all.
-    counted
-        As of `failing_rows`.
-
-    Raises
-    ------
-    ParameterError
-        If it is another query, or about another table.
     """
     if not isinstance(query, str):
         raise ParameterError(f"{query!r} is no query")
@@ -72,11 +65,6 @@ def failing_rows(query: str, dialect: str = "postgres", *, counted: bool = False
         By sqlglot's names.
     counted
         Whether it is to return their number, `SELECT count(*) ..`, instead of the rows.
-
-    Raises
-    ------
-    ParameterError
-        If it is another query.
     """
     try:
         statements = [each for each in parse_script(query, dialect) if each is not None]

@@ -47,13 +47,7 @@ def _written(seconds: int) -> str:
 
 
 def age_of(count: object, unit: object) -> int:
-    """Return an age in seconds: 2 and `day`.
-
-    Raises
-    ------
-    ParameterError
-        If it is none, or of months or years, which are of no length.
-    """
+    """Return an age in seconds: 2 and `day`."""
     value, name = number(count), str(unit).lower().removesuffix("s")
     if value is None or name not in _UNITS or (value * _UNITS[name]).denominator != 1:
         raise ParameterError(f"{count} {unit} is no age in seconds, minutes, hours, days or weeks")

@@ -421,10 +421,6 @@ def allowed_by_mostly(name: str, options: Options, severity: Severity) -> Allowe
 
     Parameters
     ----------
-    name
-        Of the expectation.
-    options
-        Its own.
     severity
         Of its failures.
     """

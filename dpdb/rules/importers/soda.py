@@ -107,13 +107,7 @@ class _Table:
         self._configured = mapping(file.get(f"configurations for {name}"))
 
     def where(self) -> str | None:
-        """Return the condition of the part of the table.
-
-        Raises
-        ------
-        ParameterError
-            If the file does not state it.
-        """
+        """Return the condition of the part of the table."""
         if self.part is None:
             return None
         if list(self._filter) != ["where"]:

@@ -62,11 +62,6 @@ def threshold_of_metric(match: re.Match[str] | None, options: Options, *, among:
         Those of the check, of which `warn` and `fail` are read.
     among
         Whether the check looks at some of the rows, of which its percentages are then.
-
-    Raises
-    ------
-    ParameterError
-        If it is no largest number.
     """
     metric, percent, rest = "", False, ""
     if match is not None:
@@ -187,13 +182,7 @@ def _bound(said: Mapping[str, Any], percent: bool) -> Bound:
 
 
 def largest_allowed(compared: Mapping[str, Any], *, percent: bool) -> Fraction:
-    """Return the largest number that meets a comparison such as `must be less than: 5`; none tolerates nothing.
-
-    Raises
-    ------
-    ParameterError
-        If it is no largest number.
-    """
+    """Return the largest number that meets a comparison such as `must be less than: 5`; none tolerates nothing."""
     if not compared:
         return _ZERO
     if len(compared) > 1:

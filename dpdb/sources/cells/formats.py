@@ -108,8 +108,6 @@ def as_written(text: exp.Expr, kind: str, written: str) -> exp.Expr:
         The cell, whose tree is copied.
     kind
         Its type, whose format has no problem.
-    written
-        The format.
     """
     bare = _called("trim", text.copy(), " \t")
     if kind == "BOOLEAN":

@@ -45,7 +45,6 @@ class Writing:
     ----------
     encoding : str
         Python's name of it; empty where nothing is declared.
-    delimiter : str, optional
     quote, escape, comment : str
         Empty for none.
     header : int

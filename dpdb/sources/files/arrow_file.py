@@ -28,13 +28,7 @@ class ArrowFile(CopiedFile):
 
     @contextmanager
     def reader(self, files: Files) -> Iterator[pa.RecordBatchReader]:
-        """Open the file; see `CopiedFile`.
-
-        Parameters
-        ----------
-        files
-            As of `CopiedFile.reader`.
-        """
+        """Open the file; see `CopiedFile`."""
         errors = (pa.ArrowException, OSError, UnicodeDecodeError)  # the last: names that are not UTF-8
         with reason_in_log(f"{files.place}: is cut short or damaged", *errors), pa.memory_map(files.paths[0]) as file:
             head = file.read(len(_FILE))

@@ -56,8 +56,6 @@ class CellFiles(FileSource):
         ----------
         files
             The files of the source.
-        schema
-            Its columns.
         wanted
             What the owner has said of the table: its name, types, delimiter.
         faults
@@ -70,13 +68,7 @@ class CellFiles(FileSource):
         """
 
     def read(self, database: Database, source: Source, files: Files, wanted: Wanted) -> Source:
-        """Copy the rows, in the types of their columns.
-
-        Parameters
-        ----------
-        database, source, files, wanted
-            As of `FileSource.read`.
-        """
+        """Copy the rows, in the types of their columns."""
         faults = Faults()
         refusals: list[SourceError] = []
         kinds = {c.name: c.declared_type for c in source.schema.columns if not c.is_untyped and c.type is not None}
@@ -187,14 +179,8 @@ def declared_source(
     ----------
     database
         Its parser reads the types.
-    files
-        The files.
-    names
-        The columns.
     wanted
         What the owner has said of the table.
-    read_as
-        As in `Source`.
     written
         What a ledger must know of how all cells are written. Default: what is declared.
     """

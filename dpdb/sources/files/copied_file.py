@@ -36,35 +36,17 @@ class CopiedFile(FileSource):
         """
 
     def unread(self, schema: pa.Schema) -> frozenset[str]:  # noqa: ARG002
-        """Return the columns of which `reader` gives no values, by their types alone.
-
-        Parameters
-        ----------
-        schema
-            The columns of the file.
-        """
+        """Return the columns of which `reader` gives no values, by their types alone."""
         return frozenset()
 
     def describe(self, database: Database, files: Files, wanted: Wanted) -> Source:
-        """Read the schema; see `FileSource`.
-
-        Parameters
-        ----------
-        database, files, wanted
-            As of `FileSource.describe`.
-        """
+        """Read the schema; see `FileSource`."""
         self._refuse(database, files, wanted)
         with self.reader(files) as reader:
             return copied_stream(database, self._stream(files, without_batches(reader)))
 
     def open(self, database: Database, target: Files, wanted: Wanted) -> Source:
-        """Copy the file; see `open_source`.
-
-        Parameters
-        ----------
-        database, target, wanted
-            As of `SourceKind.open`.
-        """
+        """Copy the file; see `open_source`."""
         if wanted.rows is Reading.NONE or (wanted.rows is Reading.COMPUTED and target.path is not None):
             found = self.describe(database, target, wanted)
             return found if wanted.rows is Reading.NONE else replace(found, path=target.path, state=target.state())

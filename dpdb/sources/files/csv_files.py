@@ -75,8 +75,6 @@ def csv_batches(
 
     Parameters
     ----------
-    columns : FileColumns
-        See `csv_columns`.
     faults : Faults
         Counts what becomes NULL by the rule for bad lines.
 
@@ -200,25 +198,13 @@ class CsvFiles(CellFiles):
         return named_delimiter(path) is not None
 
     def describe(self, database: Database, files: Files, wanted: Wanted) -> Source:
-        """Read the header lines; see `FileSource`.
-
-        Parameters
-        ----------
-        database, files, wanted
-            As of `FileSource.describe`.
-        """
+        """Read the header lines; see `FileSource`."""
         refuse_table_name(files.place, wanted.table)
         named = csv_columns(files, wanted)
         names = (*named.own, *named.folders)
         return declared_source(database, files, names, wanted, read_as=named.read_as, written=named.written)
 
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
-        """Read all rows by the rule of `lines`; see `CellFiles`.
-
-        Parameters
-        ----------
-        files, schema, wanted, faults
-            As of `CellFiles.batches`.
-        """
+        """Read all rows by the rule of `lines`; see `CellFiles`."""
         del schema
         return csv_batches(files, csv_columns(files, wanted), faults, wanted)

@@ -37,8 +37,6 @@ class Begun:
     ----------
     names : tuple of str
         Its columns.
-    delimiter, end : bytes
-        One byte each.
     next_line : int
         Number of the line with which the rows begin.
     """
@@ -72,15 +70,8 @@ def begun(files: Files, path: str, wanted: Wanted) -> Iterator[Begun]:
     ----------
     files
         The files of the source.
-    path
-        The one that is opened.
     wanted
         What the owner has said of the table.
-
-    Raises
-    ------
-    SourceError
-        If the lines before the rows cannot be read, or name no column.
     """
     writing = wanted.writing or AS_USUAL
     with opened(path) as raw:
@@ -164,13 +155,7 @@ def _header_row(text: bytes, writing: Writing) -> tuple[bytes, bytes, bytes, int
 
 
 def _without(comment: bytes, end: bytes, blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Give a text without the lines that begin so; what is left are the lines that it has without them.
-
-    Raises
-    ------
-    UnreadableError
-        If a line is too long to be a row.
-    """
+    """Give a text without the lines that begin so; what is left are the lines that it has without them."""
     pattern = re.compile(rb"(?:\A|(?<=" + end + b"))" + re.escape(comment) + b"[^" + end + b"]*+(?:" + end + rb"|\Z)")
     rest = b""
     for block in chain(blocks, [b""]):

@@ -29,13 +29,7 @@ class _Decoded:
         self._stream, self._begin, self._place, self._ended = stream, begin, place, False
 
     def read(self, size: int) -> bytes:
-        """Return some bytes, none at the end.
-
-        Raises
-        ------
-        SourceError
-            If bytes of UTF-16 are no pairs at the end.
-        """
+        """Return some bytes, none at the end."""
         while not self._ended:
             block, self._begin = self._begin or self._stream.read(size), b""
             self._ended = not block
@@ -55,20 +49,11 @@ def decoded(stream: BinaryIO, encoding: str, place: str, *, has_header: bool) ->
 
     Parameters
     ----------
-    stream
-        At its beginning.
-    encoding
-        As `Writing` has it.
     place
         What messages call the source.
     has_header
         Whether the text begins with a public line. Else its first bytes are those of a row, and decide nothing unless
         the encoding is declared.
-
-    Raises
-    ------
-    SourceError
-        If UTF-16 is declared and no mark says in which order its bytes are.
     """
     begin = stream.read(2)
     marked = _MARKS.get(begin)

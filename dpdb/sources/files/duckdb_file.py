@@ -28,26 +28,14 @@ class DuckDBFile(FileSource):
         return head[8:12] == b"DUCK"
 
     def describe(self, database: Database, files: Files, wanted: Wanted) -> Source:
-        """Attach the file and choose its table; see `FileSource`.
-
-        Parameters
-        ----------
-        database, files, wanted
-            As of `FileSource.describe`.
-        """
+        """Attach the file and choose its table; see `FileSource`."""
         declared_types(database, files.place, (), wanted.types)
         scan, is_computed = _attach(database, files, wanted.table)
         found = _with_nullability(database, scanned(database, files.place, scan), scan)
         return replace(found, is_computed=is_computed)
 
     def open(self, database: Database, target: Files, wanted: Wanted) -> Source:
-        """Open the table, and forget the file's names after a view was copied: its macro ``hash`` is not dpdb's.
-
-        Parameters
-        ----------
-        database, target, wanted
-            As of `SourceKind.open`.
-        """
+        """Open the table, and forget the file's names after a view was copied: its macro ``hash`` is not dpdb's."""
         found = super().open(database, target, wanted)
         database.execute("RESET search_path")
         return found

@@ -41,25 +41,13 @@ class ExcelFile(CellFiles):
         return path.lower().endswith(_ENDINGS)
 
     def describe(self, database: Database, files: Files, wanted: Wanted) -> Source:
-        """Read the first row; see `FileSource`.
-
-        Parameters
-        ----------
-        database, files, wanted
-            As of `FileSource.describe`.
-        """
+        """Read the first row; see `FileSource`."""
         with _reading(files, wanted.table) as (names, _, _):
             pass
         return declared_source(database, files, names, wanted)
 
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
-        """Read the rows below the first one; see `CellFiles`.
-
-        Parameters
-        ----------
-        files, schema, wanted, faults
-            As of `CellFiles.batches`.
-        """
+        """Read the rows below the first one; see `CellFiles`."""
         faults.begin(files.place)
         with _reading(files, wanted.table) as (names, left, found):
             cells = (row[left : left + len(names)] for row in found)

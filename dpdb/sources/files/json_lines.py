@@ -44,13 +44,7 @@ class JsonLines(CellFiles):
         return without_compression(path).endswith(_ENDINGS)
 
     def describe(self, database: Database, files: Files, wanted: Wanted) -> Source:
-        """Take the columns that the owner declares; see `FileSource`.
-
-        Parameters
-        ----------
-        database, files, wanted
-            As of `FileSource.describe`.
-        """
+        """Take the columns that the owner declares; see `FileSource`."""
         refuse_table_name(files.place, wanted.table)
         if not wanted.types:
             raise SourceError(
@@ -61,13 +55,7 @@ class JsonLines(CellFiles):
         return declared_source(database, files, names, wanted)
 
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
-        """Read all lines; see `CellFiles`.
-
-        Parameters
-        ----------
-        files, schema, wanted, faults
-            As of `CellFiles.batches`.
-        """
+        """Read all lines; see `CellFiles`."""
         members = _members(files, wanted)
         for path, partition in zip(files.paths, files.partitions, strict=True):
             own = faults.begin(files.name_of(path))

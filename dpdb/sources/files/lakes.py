@@ -35,13 +35,7 @@ class Lake(StreamSource):
         return isinstance(target, Files) and target.kind == self.kind
 
     def stream(self, source: Any, table: str | None, *, rows: bool) -> Stream:
-        """Read the table as it is now; see `StreamSource`.
-
-        Parameters
-        ----------
-        source, table, rows
-            As of `StreamSource.stream`.
-        """
+        """Read the table as it is now; see `StreamSource`."""
         del rows
         refuse_table_name(source.place, table)
         with reason_in_log(f"{source.place}: {self.library} cannot read it", Exception):

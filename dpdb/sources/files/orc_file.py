@@ -24,24 +24,12 @@ class OrcFile(CopiedFile):
         return head.startswith(b"ORC") and any(byte < ord(" ") and byte not in b"\t\r\n" for byte in head)
 
     def unread(self, schema: pa.Schema) -> frozenset[str]:
-        """Leave out columns with timestamps; see `with_moments`.
-
-        Parameters
-        ----------
-        schema
-            As of `CopiedFile.unread`.
-        """
+        """Leave out columns with timestamps; see `with_moments`."""
         return with_moments(schema)
 
     @contextmanager
     def reader(self, files: Files) -> Iterator[pa.RecordBatchReader]:
-        """Open the file; see `CopiedFile`.
-
-        Parameters
-        ----------
-        files
-            As of `CopiedFile.reader`.
-        """
+        """Open the file; see `CopiedFile`."""
         errors = (pa.ArrowException, OSError, UnicodeDecodeError)  # the last: names that are not UTF-8
         with reason_in_log(f"{files.place}: is cut short or damaged", *errors), stripes(files.paths[0]) as reader:
             yield reader

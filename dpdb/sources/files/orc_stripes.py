@@ -101,8 +101,6 @@ def serve(path: str, memory: int) -> None:
 
     Parameters
     ----------
-    path
-        The file.
     memory
         Bytes of memory that this process may take.
     """

@@ -47,13 +47,7 @@ class ParquetFiles(FileSource):
         return path.lower().endswith(".parquet")
 
     def describe(self, database: Database, files: Files, wanted: Wanted) -> Source:
-        """Read the files' columns; see `FileSource`.
-
-        Parameters
-        ----------
-        database, files, wanted
-            As of `FileSource.describe`.
-        """
+        """Read the files' columns; see `FileSource`."""
         refuse_table_name(files.place, wanted.table)
         named = parquet_columns(database, files)
         kinds = declared_types(database, files.place, named.folders, wanted.types)
@@ -67,13 +61,7 @@ class ParquetFiles(FileSource):
         )
 
     def mended(self, database: Database, source: Source, files: Files) -> Source:
-        """Copy files of which some text is no UTF-8, with NULL in its place; see `FileSource`.
-
-        Parameters
-        ----------
-        database, source, files
-            As of `FileSource.mended`.
-        """
+        """Copy files of which some text is no UTF-8, with NULL in its place; see `FileSource`."""
         from dpdb.sources.files.parquet_text import copied_with_nulls
 
         return copied_with_nulls(database, source, files)
@@ -99,8 +87,6 @@ def parquet_scan(
 
     Parameters
     ----------
-    files
-        The files to scan.
     names
         Names of their own columns, and of those that folders name.
     types

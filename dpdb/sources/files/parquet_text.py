@@ -37,8 +37,6 @@ def copied_with_nulls(database: Database, source: Source, files: Files) -> Sourc
         Where the source is readable.
     source
         The scan of the files.
-    files
-        The files.
 
     Raises
     ------

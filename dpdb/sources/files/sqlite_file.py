@@ -76,13 +76,7 @@ class SQLiteFile(CellFiles):
         return head.startswith(b"SQLite forma")
 
     def describe(self, database: Database, files: Files, wanted: Wanted) -> Source:
-        """Read the columns that the table declares; see `FileSource`.
-
-        Parameters
-        ----------
-        database, files, wanted
-            As of `FileSource.describe`.
-        """
+        """Read the columns that the table declares; see `FileSource`."""
         with _reading(files) as connection:
             table, _ = _table(connection, files.place, wanted.table)
             found = [
@@ -100,13 +94,7 @@ class SQLiteFile(CellFiles):
         return Source(files.place, schema, without_rows(schema), reading=read)
 
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
-        """Read the table as texts; see `CellFiles`.
-
-        Parameters
-        ----------
-        files, schema, wanted, faults
-            As of `CellFiles.batches`.
-        """
+        """Read the table as texts; see `CellFiles`."""
         own = faults.begin(files.place)
         with _reading(files) as connection:
             table, is_view = _table(connection, files.place, wanted.table)

@@ -24,13 +24,7 @@ class AdbcConnection(StreamSource):
         return isinstance(target, AdbcAddress) or "adbc_driver_manager.dbapi" in kinds
 
     def stream(self, source: Any, table: str | None, *, rows: bool) -> Stream:
-        """Read the table; see `StreamSource`.
-
-        Parameters
-        ----------
-        source, table, rows
-            As of `StreamSource.stream`.
-        """
+        """Read the table; see `StreamSource`."""
         description = f"ADBC driver {source.driver!r}" if isinstance(source, AdbcAddress) else "ADBC connection"
         if table is None:
             raise SourceError(f"{description}: name the table with table=")

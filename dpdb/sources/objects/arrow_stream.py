@@ -22,13 +22,7 @@ class ArrowStream(StreamSource):
         return True
 
     def stream(self, source: Any, table: str | None, *, rows: bool) -> Stream:
-        """Start the stream, or take the schema of the object; see `StreamSource`.
-
-        Parameters
-        ----------
-        source, table, rows
-            As of `StreamSource.stream`.
-        """
+        """Start the stream, or take the schema of the object; see `StreamSource`."""
         kind = type(source).__name__
         refuse_table_name(kind, table)
         columns = None if rows else getattr(source, "schema", None)
@@ -47,13 +41,7 @@ def _enums_of_polars(source: Any) -> dict[str, str]:
 
 
 def arrow_stream(source: Any, kind: str) -> pa.RecordBatchReader:
-    """Start the stream of an object; nobody has checked its batches.
-
-    Raises
-    ------
-    SourceError
-        If the object offers no Arrow stream.
-    """
+    """Start the stream of an object; nobody has checked its batches."""
     if isinstance(source, pa.RecordBatchReader):
         return source
     if hasattr(source, "scanner"):  # pyarrow.dataset.Dataset

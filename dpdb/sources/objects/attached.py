@@ -36,13 +36,7 @@ class AttachedDatabase(StreamSource):
         return isinstance(target, AttachedAddress)
 
     def stream(self, source: Any, table: str | None, *, rows: bool) -> Stream:
-        """Read the table as it is now; see `StreamSource`.
-
-        Parameters
-        ----------
-        source, table, rows
-            As of `StreamSource.stream`.
-        """
+        """Read the table as it is now; see `StreamSource`."""
         assert isinstance(source, AttachedAddress)
         connection = _attached(source)
         with reason_in_log(f"{source.title}: its tables cannot be listed", duckdb.Error):

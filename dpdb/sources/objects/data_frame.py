@@ -23,13 +23,7 @@ class DataFrame(StreamSource):
         return "pandas" in sys.modules and isinstance(target, sys.modules["pandas"].DataFrame)
 
     def stream(self, source: Any, table: str | None, *, rows: bool) -> Stream:
-        """Convert the frame, or its first zero rows; see `StreamSource`.
-
-        Parameters
-        ----------
-        source, table, rows
-            As of `StreamSource.stream`.
-        """
+        """Convert the frame, or its first zero rows; see `StreamSource`."""
         kind = type(source).__name__
         refuse_table_name(kind, table)
         frame, objects = _with_text_for_objects(source if rows else source.iloc[:0])

@@ -26,13 +26,7 @@ class DuckDBRelation(StreamSource):
         return isinstance(target, duckdb.DuckDBPyRelation)
 
     def stream(self, source: Any, table: str | None, *, rows: bool) -> Stream:
-        """Run the relation; see `StreamSource`.
-
-        Parameters
-        ----------
-        source, table, rows
-            As of `StreamSource.stream`.
-        """
+        """Run the relation; see `StreamSource`."""
         refuse_table_name(type(source).__name__, table)
         return run_relation("DuckDB relation", source, rows=rows)
 
@@ -104,13 +98,7 @@ class DuckDBConnection(StreamSource):
         return isinstance(target, duckdb.DuckDBPyConnection)
 
     def stream(self, source: Any, table: str | None, *, rows: bool) -> Stream:
-        """Read the table; see `StreamSource`.
-
-        Parameters
-        ----------
-        source, table, rows
-            As of `StreamSource.stream`.
-        """
+        """Read the table; see `StreamSource`."""
         return run_relation(*_connection_table(source, table), rows=rows)
 
 

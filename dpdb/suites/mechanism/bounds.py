@@ -108,8 +108,6 @@ def rows_beyond(tested: Tested, lower: Fraction | None, upper: Fraction | None) 
 
     Parameters
     ----------
-    tested
-        What is tested.
     lower, upper
         The bounds of its statistic, in rows.
     """
@@ -187,8 +185,6 @@ def fewest_rows(
 
     Parameters
     ----------
-    tested
-        What is tested.
     lower, upper
         Bounds of its statistic, in rows.
     """
@@ -242,8 +238,6 @@ def in_rows(
 
     Parameters
     ----------
-    tested
-        What is tested.
     lattice
         Steps per row.
     lower, upper
@@ -290,8 +284,6 @@ def repeated_reach(level: float, number: int, log_chance: float) -> int:
     ----------
     level : float
         Rate of nu per step.
-    number : int
-        K.
     log_chance : float
         ln(1 / beta).
     """

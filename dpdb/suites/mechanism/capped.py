@@ -323,13 +323,7 @@ class Numbers:
 
     @classmethod
     def from_json(cls, text: str) -> Numbers:
-        """Return what was recorded.
-
-        Raises
-        ------
-        ParameterError
-            If the text is no record of numbers.
-        """
+        """Return what was recorded."""
         try:
             record = json.loads(text)
             lost = record["lost"]
@@ -359,7 +353,6 @@ def draw_numbers(
 
     Parameters
     ----------
-    plan : CappedPlan
     sums : CappedSums
         Private.
     cells : sequence of (int, int)
@@ -453,8 +446,6 @@ def less_share(
         What was drawn.
     of
         The bounds of f.
-    rate
-        p.
     rows
         The place of n among `numbers.rows`.
     sign

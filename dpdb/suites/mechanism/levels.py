@@ -60,8 +60,6 @@ def run_level(
 
     Parameters
     ----------
-    plan : SuitePlan
-        How the suite is tested.
     secret : str
         What `draw_secret` drew when the suite was opened.
     record : int

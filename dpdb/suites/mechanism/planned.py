@@ -71,8 +71,6 @@ def plan_suite(
         Whether units own rows, in any slice.
     apart : bool
         Whether numbers follow only where they are bought; the levels then have all of the doubt.
-    shares : ShareRows
-        What shares are of.
 
     Raises
     ------

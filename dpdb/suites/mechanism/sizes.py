@@ -62,7 +62,6 @@ class SizesPlan:
         How many slices.
     amount : int
         Nano-epsilon or pico-rho of all draws.
-    confidence : Fraction
     certain : str
         Which verdict is certain: `fail` or `pass`.
     paid : str
@@ -133,13 +132,7 @@ class SizesPlan:
 
 
 def plan_sizes(plan: SizesPlan) -> SizesPlan:
-    """Return the plan, with what is tested where a pass shall be certain.
-
-    Raises
-    ------
-    ParameterError
-        If the amount is too small to be split, or a limit cannot be met by a certain pass.
-    """
+    """Return the plan, with what is tested where a pass shall be certain."""
     plan.drawn.refuse_too_small()
     if plan.certain == "fail":
         return plan

@@ -44,13 +44,7 @@ class LevelVerdicts:
 
     @classmethod
     def from_json(cls, text: str) -> LevelVerdicts:
-        """Return what was recorded.
-
-        Raises
-        ------
-        ParameterError
-            If the text is no record of a level.
-        """
+        """Return what was recorded."""
         try:
             record = json.loads(text)
             rings = {int(test): int(gap) for test, gap in record["rings"].items()}
@@ -91,8 +85,6 @@ class Numbered:
 
     Attributes
     ----------
-    plan : CappedPlan
-    numbers : Numbers
     places : dict of int to int
         By statistic, the place of its number.
     rows : dict of int to int
@@ -221,12 +213,6 @@ class SuiteState:
 
         Parameters
         ----------
-        plan
-            Of the suite.
-        drawn
-            The numbers.
-        key
-            Of this state.
         is_other
             Whether they are of another reading of the rows than the levels: then a quiet level bounds no number.
         """
@@ -285,18 +271,11 @@ class SuiteState:
 
         Parameters
         ----------
-        plan : SuitePlan
-            Of the suite.
         test : int
             Its place in the suite.
         own : int
             Nano-epsilon of its own for the next ring; 0: what the suite has left. Where it could not pay a ring at the
             last level it is added to what the suite has left.
-
-        Raises
-        ------
-        ParameterError
-            If the test did not fail.
         """
         if self.rings[test] is None:
             raise ParameterError("only a check that failed can be re-armed")
@@ -349,13 +328,6 @@ def refuse_small_epsilon(spec: str, epsilon: int) -> None:
     ----------
     spec : str
         With which the suite was opened (`RecordedSuite.spec`).
-    epsilon : int
-        For the re-arm.
-
-    Raises
-    ------
-    ParameterError
-        If a ring at the last level costs more.
     """
     mechanism = json.loads(spec).get("mechanism")
     most = 0 if mechanism is None else mechanism["levels"][-1]  # others may keep suites of their own in a ledger

@@ -125,13 +125,7 @@ class WorstPlan:
 
 
 def plan_worst_first(tests: Sequence[Tested], rho: int, confidence: Fraction, *, keys: int = 1) -> WorstPlan:
-    """Return how a suite is tested in rho. A run in which all passes costs a quarter, in however many lists.
-
-    Raises
-    ------
-    ParameterError
-        If a limit is not on the lattice, or rho is too small.
-    """
+    """Return how a suite is tested in rho. A run in which all passes costs a quarter, in however many lists."""
     lattice = steps_per_row(tests)
     lists = banks_of(tests, lattice)
     last = rho // (_LAST * len(lists))
@@ -172,13 +166,7 @@ class Step:
 
     @classmethod
     def from_json(cls, text: str) -> Step:
-        """Return what was recorded.
-
-        Raises
-        ------
-        ParameterError
-            If the text is no record of a step.
-        """
+        """Return what was recorded."""
         try:
             record = json.loads(text)
             return cls(**{name: int(({"reading": 1} | record)[name]) for name in cls.__dataclass_fields__})
@@ -257,7 +245,6 @@ def draw_step(plan: WorstPlan, statistics: Sequence[int], state: WorstState, key
 
     Parameters
     ----------
-    plan : WorstPlan
     statistics : sequence of int
         By test, in steps of the lattice, not negated. Private.
     state : WorstState

@@ -55,16 +55,9 @@ class TablesApart(Closing):
         As of `dpdb.suites.TableSet`. Tables that rules look into are private unless they are declared public.
     ledgers : path, optional
         The folder that has `T.ledger` for each table T that is checked, and for each of their private parents.
-    budget : number, optional
-        Of each table, where there are no ledgers.
     **settings
         Settings of each table: what is protected (`rows_per_person`; `max_children` where it has private parents), and
         limits of the private databases.
-
-    Attributes
-    ----------
-    not_checked : list of NotChecked
-        As of `TableSet`.
 
     Raises
     ------
@@ -143,8 +136,6 @@ class TablesApart(Closing):
 
         Parameters
         ----------
-        run_id
-            Of the whole run.
         **options
             The other fields of `dpdb.suites.ask.RunOptions`, for each suite; none is kept, and there are no slices.
 

@@ -105,8 +105,6 @@ class OwnedTable:
 
     Attributes
     ----------
-    suite : Suite
-    limits : tuple of CheckedLimit
     opened, empty : Table
         The table, and one of its schema without rows.
     unit : str

@@ -47,7 +47,6 @@ class Member:
     ----------
     name : str
         As its suite file is called.
-    schema : TableSchema
     suite : Suite
         The lines that can be checked, with the table's own spelling of its columns.
     public, private : tuple of str
@@ -81,8 +80,6 @@ class TableFolder:
 
     Parameters
     ----------
-    place
-        The folder or file.
     given
         Sources of tables that are elsewhere, by name.
     """
@@ -151,13 +148,7 @@ class TableFolder:
 
 @dataclass(frozen=True)
 class SetUnit:
-    """The unit of a set of tables: a column that all have, or keys that lead from each to the one that has it.
-
-    Attributes
-    ----------
-    text : str
-    path : UnitPath or None
-    """
+    """The unit of a set of tables: a column that all have, or keys that lead from each to the one that has it."""
 
     text: str
     path: UnitPath | None
@@ -208,8 +199,6 @@ def members_of(
 
     Parameters
     ----------
-    tables
-        Where the tables are.
     suites
         A folder with a file `T.suite.txt` for each table.
     unit
@@ -354,8 +343,6 @@ class RemoteTables:
 
     Parameters
     ----------
-    place, table
-        As of `open_set`.
     given
         The public parents, which lie in the same place.
     """
@@ -410,10 +397,6 @@ class RemoteTables:
 
         Parameters
         ----------
-        name
-            The table.
-        lines
-            Of its suite.
         parents
             Its `public_parents` and `private_parents`.
         """

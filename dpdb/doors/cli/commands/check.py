@@ -117,13 +117,7 @@ _MOST_REASONS = 5
 
 
 def check_tables(options: argparse.Namespace) -> int:
-    """Run the suites of all tables as one, print the verdicts, and tell by the exit code whether a check failed.
-
-    Raises
-    ------
-    ParameterError
-        If an option is given that is of one table, or no unit.
-    """
+    """Run the suites of all tables as one, print the verdicts, and tell by the exit code whether a check failed."""
     from dpdb.doors.cli.options import table_settings
     from dpdb.doors.cli.session import clear_bar, name_run, one_release, running, step_bar
     from dpdb.doors.cli.texts import checks_text, plan_text

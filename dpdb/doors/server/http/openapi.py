@@ -71,8 +71,6 @@ class ApiRoute(NamedTuple):
         The schema of the answer, or the media type of a text.
     known
         The fields of the body with their types, as `checked_fields` takes them; None of one that is not read so.
-    needed
-        Those that must be there.
     parameters
         Names of headers and parameters that it reads.
     """

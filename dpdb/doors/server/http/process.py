@@ -50,8 +50,6 @@ def serve(configuration: Configuration, say: Callable[[str], None]) -> None:
 
     Parameters
     ----------
-    configuration
-        As it was read.
     say
         Tells the owner, in a line, where it listens and that it stops.
 

@@ -54,12 +54,6 @@ _ENDED = WireError("57P01", "the connection ends: the server stops, or others ca
 class Connection:
     """One client.
 
-    Parameters
-    ----------
-    server : PostgresListener
-    client : socket.socket
-    address : str
-
     Attributes
     ----------
     key : tuple of int
@@ -328,10 +322,6 @@ class PostgresListener:
         Bound.
     tls : Certificate or None
         With one, nobody is answered without TLS.
-
-    Attributes
-    ----------
-    is_closing : bool
     """
 
     def __init__(self, desk: Desk, listener: socket.socket, tls: Certificate | None) -> None:

@@ -83,13 +83,7 @@ class Portal:
 
 
 class Conversation:
-    """Answers the messages of one connection, one after the other.
-
-    Parameters
-    ----------
-    statements : Statements
-    client : Client
-    """
+    """Answers the messages of one connection, one after the other."""
 
     def __init__(self, statements: Statements, client: Client) -> None:
         self._statements, self._client = statements, client
@@ -108,13 +102,7 @@ class Conversation:
         self._client.write(message(b"Z", self._statements.settings.state))
 
     async def answer(self, kind: bytes, body: bytes) -> None:
-        """Answer a message.
-
-        Raises
-        ------
-        WireError
-            The connection ends.
-        """
+        """Answer a message."""
         if kind == b"Q":
             if not self._skips:  # as PostgreSQL: behind an error nothing runs before Sync
                 await self._told(self._simple, Reading(body))

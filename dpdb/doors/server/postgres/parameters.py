@@ -46,11 +46,6 @@ def read_value(content: bytes | None, oid: int, form: int) -> Value:
         Its type.
     form
         0 for text, 1 for binary.
-
-    Raises
-    ------
-    WireError
-        It is no value of its type, or of a type that is not known in binary.
     """
     if content is None:
         return None

@@ -41,7 +41,6 @@ class Scram:
         What the client has chosen.
     end_point : bytes or None
         The hash of the server's certificate, as `tls-server-end-point` has it, where the client was offered -PLUS.
-    keys : LoginKeys
 
     Raises
     ------

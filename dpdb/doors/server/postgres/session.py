@@ -96,7 +96,6 @@ class Settings:
 
     Parameters
     ----------
-    analyst : str
     given : mapping
         What the client has named on connecting.
 
@@ -131,13 +130,7 @@ class Settings:
         return {**FIXED, **{name: self._values[name] for name in named}}
 
     def answer(self, text: str) -> tuple[str, pa.Table | None] | None:
-        """Answer a bare statement about the session: its tag, and rows; None of any other statement.
-
-        Raises
-        ------
-        WireError
-            It cannot be done.
-        """
+        """Answer a bare statement about the session: its tag, and rows; None of any other statement."""
         verb = verb_of(text)
         if verb in _REFUSED:
             raise WireError("0A000", _REFUSED[verb])

@@ -181,11 +181,8 @@ class Statements:
 
     Parameters
     ----------
-    desk : Desk
-    asker : Asker
     database : str
         As the client named it.
-    settings : Settings
     holds : function
         Says whether the analyst still has the token by which he has logged in.
     may_read : function
@@ -263,8 +260,6 @@ class Statements:
 
         Parameters
         ----------
-        text
-            The statement.
         about
             As `Prepared` has it, where that is known.
 
@@ -322,15 +317,8 @@ class Statements:
 
         Parameters
         ----------
-        prepared
-            The statement.
         bound
             With its values, where they are known.
-
-        Raises
-        ------
-        WireError, RefusedError
-            As `run`.
         """
         if prepared.about == "nothing":
             return None

@@ -190,11 +190,6 @@ def encoded(table: pa.Table, columns: Sequence[Column], formats: Sequence[int]) 
         As the client was told.
     formats
         For each column 0 for text, 1 for binary.
-
-    Raises
-    ------
-    WireError
-        The result has other columns than the client was told.
     """
     if [one.type for one in columns] != [one.type for one in columns_of(table.schema)]:
         raise WireError("0A000", "the result has other columns than its description; its releases are in the history")

@@ -36,7 +36,6 @@ class WireError(Exception):
         One of PostgreSQL's.
     message : str
         One line.
-    hint : str, optional
     is_final : bool
         Whether the connection ends.
     """

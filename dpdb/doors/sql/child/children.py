@@ -72,8 +72,6 @@ class Child:
         ----------
         kind
             One byte, see `messages`.
-        content
-            The content of the message.
         until
             Deadline on the monotonic clock, in seconds.
         """

@@ -43,17 +43,11 @@ def send(stream: socket.socket, kind: bytes, content: bytes | memoryview, *, unt
     ----------
     stream
         The socket to the other side.
-    kind
-        One byte.
-    content
-        The content of the message.
     until
         Deadline on the monotonic clock, in seconds; None for no deadline.
 
     Raises
     ------
-    ClosedError
-        If the other side has gone.
     TimeoutError
         If it has not taken everything at the deadline.
     """

@@ -30,10 +30,6 @@ _ATTACHED = "public"
 class PublicTables(Closing):
     """Public tables by name. May be used by several threads at once; `open_again` by one of them at a time.
 
-    Parameters
-    ----------
-    tables : mapping of name to path
-
     Attributes
     ----------
     names : frozenset of str

@@ -56,8 +56,6 @@ class RemoteDatabase:
     public : PublicTables, or mapping of name to path
         Parquet and CSV files of the owner's choice that statements may read by name. Given as `PublicTables`, they may
         be others' too: who has opened them closes them.
-    limits : Limits
-        The limits of each statement.
 
     Attributes
     ----------
@@ -166,13 +164,7 @@ class RemoteStatement:
         self._before_spending(messages.PASSED)
 
     def show(self) -> pa.Table:
-        """Return the query plan or the columns of the query.
-
-        Raises
-        ------
-        StatementRefusedError
-            As `rehearse`.
-        """
+        """Return the query plan or the columns of the query."""
         return read_result(self._before_spending(messages.RESULT), self._limits)
 
     def run(self, answers: Mapping[str, pa.Table]) -> pa.Table:
@@ -260,13 +252,7 @@ _DAMAGE = (
 
 
 def read_result(content: bytes | bytearray, limits: Limits) -> pa.Table:
-    """Read an Arrow stream.
-
-    Raises
-    ------
-    StatementFailedError
-        If it is damaged, or holds more rows or values than `limits` say.
-    """
+    """Read an Arrow stream."""
     try:
         _refuse_odd_messages(content)
         table = pa.ipc.open_stream(content).read_all().replace_schema_metadata()

@@ -24,15 +24,7 @@ _Act = Callable[["Ledger", argparse.Namespace], None]
 
 
 def act(actions: Any, name: str, do: _Act, text: str, example: str) -> Parser:
-    """Make the action of an owner's act on a ledger, which prints the ledger's summary afterwards.
-
-    Parameters
-    ----------
-    actions, name, text, example
-        As of `command`.
-    do
-        Does the act.
-    """
+    """Make the action of an owner's act on a ledger, which prints the ledger's summary afterwards."""
     parser = command(actions, name, partial(_done, do), text, example)
     ledger_option(parser)
     return parser

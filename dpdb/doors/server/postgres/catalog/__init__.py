@@ -63,7 +63,6 @@ async def answer(text: str, desk: Desk, analyst: Analyst, database: str) -> pa.T
         One statement, without a semicolon.
     desk : Desk
         Whose tables it shows.
-    analyst : Analyst
     database : str
         As the client has called it.
 

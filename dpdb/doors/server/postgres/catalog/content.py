@@ -156,7 +156,6 @@ class Content:
 
     Attributes
     ----------
-    tables : sequence of Shown
     own, oids : dict of str to int
         The oids of these tables, and of the relations of the catalog, by name.
     """

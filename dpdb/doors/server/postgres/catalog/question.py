@@ -52,13 +52,7 @@ def parsed(text: str) -> exp.Expr | None:
 
 
 def query_of(text: str) -> exp.Query | None:
-    """Return a statement that asks the catalog and nothing else, as its tree; None of any other.
-
-    Raises
-    ------
-    StatementRefusedError
-        It asks the catalog and for something else as well.
-    """
+    """Return a statement that asks the catalog and nothing else, as its tree; None of any other."""
     tree = parsed(text)
     if not isinstance(tree, exp.Query):
         return None

@@ -57,7 +57,6 @@ class Rewritten:
 
     Attributes
     ----------
-    sql : str
     relations : set of str
         The relations that it reads.
     functions : set of str
@@ -76,13 +75,7 @@ class Rewritten:
 
 
 def rewritten(tree: exp.Query, content: Content) -> Rewritten:
-    """Rewrite a query.
-
-    Raises
-    ------
-    StatementRefusedError
-        At what is not known.
-    """
+    """Rewrite a query."""
     found = Rewritten()
     found.kinds = result_kinds(tree, {one for table in tree.find_all(exp.Table) if (one := relation_of(table))})
     found.hidden = HIDDEN.keys() & {column.name.lower() for column in tree.find_all(exp.Column)}
