@@ -295,6 +295,21 @@ def test_codes(served: Server) -> None:
     assert served.site.spent() == before
 
 
+def test_tables_of_another_database_are_none(served: Server) -> None:
+    """As PostgreSQL says it, of statements that are sent at once, prepared, of a cursor or explained."""
+    others = ["x.public.states", '"Visits".public.states', 'VISITS2."public"."states"', "x.pg_catalog.pg_class"]
+    with client(served) as wire:
+        for table in others:
+            for head in ("", "EXPLAIN ", "DECLARE c CURSOR WITH HOLD FOR "):
+                assert codes(wire.query(f"{head}SELECT * FROM {table}")) == ["0A000"], (head, table)
+            wire.send(parse(f"SELECT * FROM {table} LIMIT $1") + packed(b"S"))
+            assert codes(wire.until(b"Z")) == ["0A000"], table
+        found = wire.query("SELECT x.public.states.people FROM public.states")
+        assert error_of(found[0])["M"] == 'cross-database references are not implemented: "x.public.states.people"'
+        for table in ("visits.public.states", "VISITS.public.states", '"visits"."public"."states"'):
+            assert not codes(wire.query(f"SELECT * FROM {table}")), table
+
+
 @pytest.mark.heavy(family="spending")
 def test_a_cursor_is_paid_once_and_hands_out_its_rows_in_order(served: Server) -> None:
     text = "SELECT value, s FROM dp_count('visits', 0.01), unnest([1, 2, 3, 4, 5]) AS u(s)"

@@ -16,6 +16,7 @@ import pyarrow as pa
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from dpdb.bounded_parser import parse_postgres
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.exchange import Answer, Asker
 from dpdb.doors.server.postgres import catalog
@@ -33,6 +34,10 @@ from dpdb.errors import StatementRefusedError
 _CASTS = {
     "oid": 26, "oid[]": 1028, "_oid": 1028, "text[]": 1009, "int": 23, "bigint": 20, "smallint": 21, "name[]": 1003,
 }  # fmt: skip
+
+
+_THREE_PARTS = re.compile(r"\.\s*(?:\"[^\"]*\"|\w+)\s*\.")
+_EXPLAIN = re.compile(r"\s*explain\b", re.IGNORECASE)
 
 
 @dataclass
@@ -122,6 +127,27 @@ def _catalog_tree(text: str) -> tuple[exp.Expr, list[int]]:
 _MOST_DESCRIBED = 5_000  # columns, of statements that are kept as described
 _TREE = 256  # bytes that a parsed statement takes for each of its characters
 Found = TypeVar("Found")
+
+
+def _refuse_other_databases(text: str, database: str) -> None:
+    """Refuse what names a table of another database than the connection's, as PostgreSQL does."""
+    if not _THREE_PARTS.search(text):
+        return
+    try:
+        trees = parse_postgres(_EXPLAIN.sub("", text))
+    except Exception:  # whoever reads the statement says what is wrong with it
+        return
+    for node in (node for tree in trees if tree is not None for node in tree.find_all(exp.Table, exp.Column)):
+        named = node.args.get("catalog")
+        if named is not None and (named.name if named.args.get("quoted") else named.name.lower()) != database:
+            parts = [node.args.get(part) for part in ("catalog", "db", "table", "this")]
+            words = ".".join(part.name for part in parts if isinstance(part, exp.Expr))
+            raise WireError("0A000", f'cross-database references are not implemented: "{words}"')
+
+
+def _is_catalog(text: str, database: str) -> bool:
+    _refuse_other_databases(text, database)
+    return catalog.is_about(text)
 
 
 def _refuse_several(text: str) -> None:
@@ -373,9 +399,9 @@ class Statements:
         self._described.clear()
 
     async def is_catalog(self, text: str) -> bool:
-        """Return whether a statement is about the catalog."""
+        """Return whether a statement is about the catalog; refuse one about another database's."""
         self.refuse_much(len(text))
-        return await self.working(catalog.is_about, text)
+        return await self.working(_is_catalog, text, self._database)
 
     def refuse_much(self, size: int) -> None:
         """Raise `WireError` where an analyst has had too many characters read or written in this minute."""
