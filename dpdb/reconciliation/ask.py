@@ -27,7 +27,7 @@ class ComparisonAsk:
     where : str, optional
         Predicate over columns of the key alone: the keys that are compared.
     epsilon : number
-        Privacy cost of all numbers together, for either table.
+        Privacy cost of all numbers together, for either table. It is never a default.
     confidence : float
         Of the bounds of each number.
     run_id, label : str, optional
@@ -38,7 +38,7 @@ class ComparisonAsk:
     columns: str | Sequence[str] | None = option(None, "text", "C,C", "columns to compare (all that both tables have)")
     each_column: bool = option(False, "flag", words="a number for each compared column, too")
     where: str | None = option(None, "text", "SQL", "predicate over the key's columns: the keys to compare")
-    epsilon: Epsilon = option(1, "amount", "E", "privacy cost of all numbers, for either table")
+    epsilon: Epsilon | None = option(None, "amount", "E", "privacy cost of all numbers, for either table")
     confidence: float = option(0.95, "number", "C", "of the bounds (.95)", is_harmless=True)
     run_id: str | None = option(
         None, "text", "ID", "name of this run: asked again, the ledgers give its answer", not_in=("commands",)
@@ -75,6 +75,8 @@ class ComparisonAsk:
     @property
     def charged(self) -> int:
         """Nano-epsilon to debit on either side."""
+        if self.epsilon is None:
+            raise ParameterError("what a comparison costs is never a default: give epsilon")
         return parse_epsilon(self.epsilon)
 
 

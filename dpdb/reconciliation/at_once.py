@@ -31,7 +31,7 @@ def compare(
     left: SourceLike | Session,
     right: SourceLike | Session,
     key: str | Sequence[str],
-    epsilon: Epsilon = 1,
+    epsilon: Epsilon | None = None,
     **settings: Any,
 ) -> Releases:
     """Count the keys on which two tables do not agree, under differential privacy for both.

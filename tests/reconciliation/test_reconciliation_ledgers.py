@@ -91,6 +91,13 @@ def test_a_side_that_cannot_pay_spends_nothing_on_either(folder: Path, poor: str
     assert (spent(folder), noise.draws) == (before, 0)
 
 
+def test_a_comparison_has_no_cost_that_nobody_named(folder: Path) -> None:
+    sides = {f"{side}_ledger": folder / side / "t.ledger" for side in SIDES}
+    with pytest.raises(ParameterError, match="what a comparison costs is never a default: give epsilon"):
+        dpdb.compare(*(folder / side / "t.parquet" for side in SIDES), "id", **sides)
+    assert spent(folder) == [0, 0]
+
+
 def test_one_ledger_does_not_count_for_both_tables(folder: Path) -> None:
     """Nor its copy, nor the same table on both sides under it; two ledgers of one table each pay."""
     ledger, right = folder / "left" / "t.ledger", folder / "right" / "t.ledger"

@@ -139,7 +139,7 @@ def test_every_pair_of_types_is_refused_or_compared_exactly(part: int) -> None:
             sides = [connection.table("l"), connection.table("r")]
             if not is_compared(one, other) or has_no_exact_type(one, other):
                 with pytest.raises(ParameterError, match=r"columns: 'v' is .* on the left and .* on the right"):
-                    dpdb.compare(*sides, "k")
+                    dpdb.compare(*sides, "k", 1)
                 continue
             expected = counted_apart(
                 *(
@@ -210,7 +210,7 @@ def test_untyped_text_is_text_and_is_refused_beside_numbers_with_the_remedy(tmp_
     duckdb.sql("SELECT * FROM (VALUES (1, 'x'), (2, 'y'), (3, NULL)) AS t (id, a)").write_parquet(str(typed))
     refusal = r"key: 'id' is VARCHAR on the left and INTEGER .*'1' is not 1.*--left-schema 'id INTEGER'"
     with pytest.raises(ParameterError, match=refusal):
-        dpdb.compare(text, typed, "id")
+        dpdb.compare(text, typed, "id", 1)
     with replaced_noise(StubNoise()):
         found = dpdb.compare(text, typed, "id", 5, left_csv_schema={"id": "INTEGER"})
         assert [release.value for release in found] == [0, 0, 0]
