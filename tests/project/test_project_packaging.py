@@ -167,7 +167,7 @@ def test_sql_runs_in_one_class_and_random_numbers_come_from_one_module() -> None
         if "duckdb" in modules:
             ours = ("__init__.py", "database.py", "interruptible.py")
             in_the_owners_connection = (
-                "duckdb_connection.py", "owner_table.py", "sql_functions.py",
+                "attached.py", "duckdb_connection.py", "owner_table.py", "sql_functions.py",
             )  # fmt: skip
             of_analysts = ("worker.py",)
             assert path.name in ours + in_the_owners_connection + of_analysts, path
