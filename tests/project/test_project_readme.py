@@ -124,3 +124,28 @@ def test_the_changelog_begins_with_this_version() -> None:
 
     first = re.findall(r"^## (\S+)", (ROOT / "dpdb" / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[0]
     assert first == __version__
+
+
+def words_of_sentences(text: str) -> list[int]:
+    """The number of words of each sentence outside of code, tables and headings, from the shortest on.
+
+    What stands in code is one word. A colon ends a sentence before a capital letter, a semicolon never does.
+    """
+    text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    text = re.sub(r"^(    .*|\|.*|#.*|---.*)$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "X", text))
+    parts = [" ".join(part.split()) for part in re.split(r"\n\s*\n|\n(?=[-*] |\d+\. )", text)]
+    sentences = [one for part in parts for one in re.split(r"(?<=[.!?:])\s+(?=[A-Z\"(*])", part)]
+    counts = (len(re.findall(r"[A-Za-z][\w'-]*|\d[\d,.]*", one)) for one in sentences)
+    return sorted(count for count in counts if count > 2)
+
+
+def test_documents_have_short_sentences() -> None:
+    """16 words in the mean, and nine of ten at most 30: of all pages together; the mean of each is at most 20."""
+    assert words_of_sentences("One, two: three. `four five` six seven eight; nine ten!\n\n| a | b |") == [3, 6]
+    found = {document: words_of_sentences(document.read_text(encoding="utf-8")) for document in DOCUMENTS}
+    counts = sorted(count for one in found.values() for count in one)
+    assert sum(counts) / len(counts) <= 16
+    assert counts[len(counts) * 9 // 10] <= 30
+    means = {document.name: sum(one) / len(one) for document, one in found.items()}
+    assert {name: mean for name, mean in means.items() if mean > 20} == {}

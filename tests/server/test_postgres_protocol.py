@@ -565,13 +565,13 @@ def test_statements_of_an_analyst_wait_for_one_another(served: Server) -> None:
     """Two at once: a third waits for one of them, also where it comes over another door, and is then answered."""
     site = served.site
     with client(served) as one, client(served) as two, client(served) as three:
-        before, slow = site.spent(), rows(17, "count(*)")
+        before, slow = site.spent(), rows(19, "count(*)")
         for wire in (one, two):
             wire.send(packed(b"Q", f"{slow}\0".encode()))
-        time.sleep(0.4)
+        time.sleep(0.3)
         with ThreadPoolExecutor(2) as pool:
             waiting = [pool.submit(three.query, PAID), pool.submit(server_status, served)]
-            time.sleep(0.4)
+            time.sleep(0.3)
             assert not any(each.done() for each in waiting)
             assert site.spent() == before
             for wire in (one, two):
