@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import copy
 import json
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from inside import state_of
 from ledger_model import Line, Model
 from simulated_disk import SimulatedDisk
 from simulated_world import Actor, Killed, ViolationError, World, require
+from text_reader import parse_where
 
 from dpdb import stopping as steps
 from dpdb.errors import BudgetExceededError, LedgerError, ParameterError
 from dpdb.ledger import Ledger, SourceMark
-
-sys.path.append(str(Path(__file__).parents[1]))  # for `ledger_lives` as a script
-
-from text_reader import parse_where
 
 LEDGER = "t.ledger"
 FILES = [LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm", f"{LEDGER}-journal"]

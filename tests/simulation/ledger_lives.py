@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+sys.path.append(str(Path(__file__).parents[1]))  # as a script
+
 import analyst_actors
 import ledger_actors
 import server_actors

@@ -59,6 +59,8 @@ def granted(life: Life, name: str, token: str) -> None:
 class Inline:
     """Stands for a pool of threads."""
 
+    _threads = ()
+
     def __init__(self, *_: object) -> None:
         pass
 
@@ -119,7 +121,9 @@ class Table:
         self._life, self._generation = life, life.generation
         self._ledger = Ledger.open(life.path)
         self.suites: dict[str, Any] = {}
-        self.front_end = SimpleNamespace(of_analyst=lambda who: SimpleNamespace(admitted=self._admitted(who)))
+        self.front_end = SimpleNamespace(
+            of_analyst=lambda who: SimpleNamespace(admitted=self._admitted(who)), close=lambda: None
+        )
 
     def in_use(self) -> AbstractContextManager[None]:
         return nullcontext()
