@@ -59,12 +59,13 @@ def test_releases_through_every_door(
 ) -> None:
     address = postgres.address_of("analyst").replace("analyst@", "analyst:sesame%251@")
     ledger = tmp_path / "people.ledger"
-    Ledger.create(ledger, epsilon=2000).close()
+    Ledger.create(ledger, epsilon=3000).close()
     with dpdb.open(address, table=people, constraints=RULES, ledger=ledger, gather_rows=10) as session:
         for release in session.dp_inconsistency("all", 100, by="city", keys=["a", "b"]):
             assert release.where in ("city = 'a'", "city = 'b'")
         assert session.dp_count(epsilon=100, where="zip = 1").value == 3
-        assert session.dp_inconsistency("repair", 100, rate=True).value == pytest.approx(2 / 6, abs=0.2)
+        # Rows 2 and 6, and one of 3 and 4, of 6. Noise moves the number of rows, for 5% of epsilon, with 4e-9.
+        assert session.dp_inconsistency("repair", 400, rate=True).value == pytest.approx(3 / 6)
         print(session)
     source = [address, "--table", people]
     options = ["--constraints", "zip -> city", "--gather-rows", "10", "--ledger", str(ledger)]

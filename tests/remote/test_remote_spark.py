@@ -156,12 +156,13 @@ def test_releases_through_every_door(
     spark: Any, table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ledger = tmp_path / "people.ledger"
-    Ledger.create(ledger, epsilon=1000).close()
+    Ledger.create(ledger, epsilon=2000).close()
     with dpdb.open(spark.table("people"), constraints=RULES, ledger=ledger, gather_rows=10) as session:
         for release in session.dp_inconsistency("all", 100, by="city", keys=["a", "b"]):
             assert release.where in ("city = 'a'", "city = 'b'")
         assert session.dp_count(epsilon=100, where="zip = 1").value == 3
-        assert session.dp_inconsistency("repair", 100, rate=True).value == pytest.approx(2 / 6, abs=0.2)
+        # Rows 2 and 6, and one of 3 and 4, of 6. Noise moves the number of rows, for 5% of epsilon, with 4e-9.
+        assert session.dp_inconsistency("repair", 400, rate=True).value == pytest.approx(3 / 6)
     options = ["--constraints", "zip -> city", "--gather-rows", "10", "--ledger", str(ledger)]
     for _ in range(2):
         assert main(["measure", table, *options, "--measure", "repair", "--epsilon", "100", "--run-id", "d"]) == 0
