@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
@@ -133,11 +134,21 @@ def _of_postgres(connection: psycopg.Connection, text: str) -> tuple[list[str], 
     return names, rows
 
 
+_INNER = re.compile(r"\b(?:as|of)_pg_|\bmacro\b", re.IGNORECASE)
+"""Names under which we compute what is PostgreSQL's: nobody who asks should meet them."""
+
+
+def _without_inner_names(shown: str, text: str) -> str:
+    assert not _INNER.search(shown), (text, shown)
+    return shown
+
+
 def _of_us(door: FrontEnd, text: str) -> tuple[list[str], Rows] | str:
     try:
         table = door.run(text, "postgres").table
     except DpdbError as error:
-        return str(error)
+        return _without_inner_names(str(error), text)
+    _without_inner_names(" ".join(table.schema.names), text)
     columns = columns_of(table.schema)
     values = encoded(table, columns, [0] * len(columns))
     kinds = [column.type.oid in NUMBERS for column in columns]

@@ -19,7 +19,8 @@ from dpdb.doors.sql.postgres_rows import compared_by_column, is_row, rows_among
 from dpdb.errors import StatementRefusedError
 
 _PREFIX = "as_pg_"
-_INNER = re.compile(rf"\b(?:{_PREFIX}|of_pg_)(\w+)")
+_INNER = re.compile(rf"\b(?:{_PREFIX}|of_pg_)(\w+?)(?:_sure)?\b")
+_FORMS = re.compile(r"(?:Binder Error: )?Macro \"?(\w+)\"?\(\) does not support the supplied arguments.*", re.DOTALL)
 _MOST_SIZE = 200_000  # of the statement with its macros written out
 # What PostgreSQL has as numeric, and DuckDB as a double.
 _UNSURE = (exp.Div, exp.Avg, exp.Pow, exp.Sqrt, exp.Exp, exp.Ln, exp.Log, exp.Extract, exp.Stddev, exp.StddevPop,
@@ -27,8 +28,8 @@ _UNSURE = (exp.Div, exp.Avg, exp.Pow, exp.Sqrt, exp.Exp, exp.Ln, exp.Log, exp.Ex
 
 
 def without_inner_names(message: str) -> str:
-    """Return a message with the names of functions as the statement has them."""
-    return _INNER.sub(r"\1", message)
+    """Return a message with the names of functions as the statement has them, and without forms of ours."""
+    return _FORMS.sub(r"\1() does not take arguments of these types: add explicit casts", _INNER.sub(r"\1", message))
 
 
 def compute_as_postgres(tree: exp.Expr) -> str:
