@@ -20,7 +20,10 @@ from dpdb.errors import StatementRefusedError
 
 _PREFIX = "as_pg_"
 _INNER = re.compile(rf"\b(?:{_PREFIX}|of_pg_)(\w+?)(?:_sure)?\b")
-_FORMS = re.compile(r"(?:Binder Error: )?Macro \"?(\w+)\"?\(\) does not support the supplied arguments.*", re.DOTALL)
+_FORMS = re.compile(
+    r"(?:Binder Error: )?Macro \"?(\w+)\"?\(\) (?:does not support|has multiple overloads).*?(?=; nothing was spent|$)",
+    re.DOTALL,
+)
 _MOST_SIZE = 200_000  # of the statement with its macros written out
 # What PostgreSQL has as numeric, and DuckDB as a double.
 _UNSURE = (exp.Div, exp.Avg, exp.Pow, exp.Sqrt, exp.Exp, exp.Ln, exp.Log, exp.Extract, exp.Stddev, exp.StddevPop,
