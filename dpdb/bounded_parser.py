@@ -74,29 +74,34 @@ class _Bounded(Parser):
         return node
 
     def _parse_unary(self) -> exp.Expr | None:
-        is_plus = self._curr is not None and self._curr.token_type == TokenType.PLUS
-        node: exp.Expr | None = super()._parse_unary()
-        if is_plus and node is not None:  # the parser forgets the sign, which hides the name of what is behind it
-            node.meta["called"] = "?column?"
-        return node
+        """Read as the parser does (not through it: a frame more at each level of parentheses is a level less).
 
-    def _parse_type(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
-        """Read `DATE '2020-01-31'::TEXT` as SQL does: the date first, which then is cast."""
+        It forgets the sign `+`, which hides the name of what is behind it.
+        """
         first = self._curr.token_type if self._curr else None
-        node: exp.Expr | None = super()._parse_type(*args, **kwargs)
-        if isinstance(node, exp.Cast) and first not in _NO_TYPES and type(node.this) is exp.Cast:
-            inner: Any = node.this
-            while type(inner.this) is exp.Cast:
-                inner = inner.this
-            if isinstance(inner.this, exp.Literal):
-                chain = node.this.pop()
-                node.set("this", inner.this.pop())
-                inner.set("this", node)
-                return chain
+        if not self._match_set(self.UNARY_PARSERS):
+            return _cast_last(first, self._parse_type())
+        node: exp.Expr | None = self.UNARY_PARSERS[self._prev.token_type](self)
+        if first == TokenType.PLUS and node is not None:
+            node.meta["called"] = "?column?"
         return node
 
     def _warn_unsupported(self) -> None:
         """Do nothing: callers refuse unknown nodes, and a log would show the text to others."""
+
+
+def _cast_last(first: TokenType | None, node: exp.Expr | None) -> exp.Expr | None:
+    """Return `DATE '2020-01-31'::TEXT` as SQL reads it: the date first, which then is cast."""
+    if isinstance(node, exp.Cast) and first not in _NO_TYPES and type(node.this) is exp.Cast:
+        inner: Any = node.this
+        while type(inner.this) is exp.Cast:
+            inner = inner.this
+        if isinstance(inner.this, exp.Literal):
+            chain: exp.Expr = node.this.pop()
+            node.set("this", inner.this.pop())
+            inner.set("this", node)
+            return chain
+    return node
 
 
 @cache
