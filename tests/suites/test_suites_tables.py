@@ -316,7 +316,11 @@ def test_a_duckdb_file_is_a_set_and_the_command_says_what_is_not_checked(
     ("options", "suites", "said"),
     [
         ({"public_parents": {}}, {}, "declare it: --public-parent kind"),
-        ({"public_parents": {"kind": None, "person": None}}, {}, "person has rows of units (person_id), which are protected: it cannot be public"),
+        (
+            {"public_parents": {"kind": None, "person": None}},
+            {},
+            "person has rows of units (person_id), which are protected",
+        ),
         ({"unit": "nobody"}, {}, "no check of"),
         ({}, {"visit": "visit_id IN person.person_id\n"}, "the unit must be a column of the rule's key"),
         ({}, {"visit": "person_id IN person.born\n"}, "person_id is compared with born of person"),
