@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pty
+import select
 import shutil
+import signal
 import subprocess
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -67,6 +71,57 @@ def test_psql(wire: Server, charged: Callable[[int], None]) -> None:
     assert "(5 rows)" in done.stdout
     assert done.stderr.count("NOTICE:") == 1
     charged(4)
+
+
+def completed(server: Server, typed: str) -> str:
+    """What psql shows in a terminal after the tabulator was pressed twice behind what was typed."""
+    if shutil.which("psql") is None:
+        pytest.skip("psql is not installed")
+    given = {f"PG{key.upper()}": str(value) for key, value in place(server).items()} | {"PGDATABASE": "visits"}
+    child, terminal = pty.fork()
+    if not child:
+        os.execvpe("psql", ["psql", "-X", "-q"], os.environ | given | {"TERM": "dumb"})
+    try:
+        shown = b""
+        for keys, wanted in ((b"", b"=> "), (typed.encode() + b"\t\t", None)):
+            os.write(terminal, keys)
+            until = time.monotonic() + (20 if wanted else 3)
+            while time.monotonic() < until and (wanted is None or wanted not in shown):
+                if select.select([terminal], [], [], 0.2)[0]:
+                    shown += os.read(terminal, 65536)
+        return shown.decode(errors="replace").rpartition("=> ")[2]
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(terminal)
+
+
+@pytest.mark.heavy(family="clients")
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("SELECT * FROM sta", "SELECT * FROM states"),
+        ("SELECT * FROM states WHERE peo", "SELECT * FROM states WHERE people"),
+        ("\\d sta", "\\d states"),
+        ("SET datest", "SET datestyle TO"),
+        ("\\df dp_cou", "\\df dp_count"),
+    ],
+)
+def test_psql_completes(wire: Server, charged: Callable[[int], None], typed: str, shown: str) -> None:
+    assert shown.lower() in completed(wire, typed).lower()
+    charged(0)
+
+
+@pytest.mark.heavy(family="clients")
+def test_patterns_over_the_catalog_have_the_backslash_as_escape(wire: Server) -> None:
+    """As drivers write names of tables in them (`st\\_x`)."""
+    with psycopg.connect(**place(wire), dbname="visits") as connection:
+        for sign in ("LIKE", "ILIKE", "OPERATOR(pg_catalog.~~)"):
+            query = f"SELECT proname FROM pg_proc WHERE proname {sign} %s ORDER BY 1"
+            assert connection.execute(query, [r"dp\_cou%"]).fetchall() == [("dp_count",)]
+            assert connection.execute(query, [r"dp\%cou%"]).fetchall() == []
+        query = "SELECT proname FROM pg_proc WHERE proname LIKE 'dp!_cou%' ESCAPE '!' AND proname NOT LIKE E'x\\\\_%'"
+        assert connection.execute(query).fetchall() == [("dp_count",)]
 
 
 @pytest.mark.heavy(family="clients")

@@ -59,12 +59,22 @@ SETTINGS: Mapping[str, str] = {
     **FIXED, **_KNOWN, "block_size": "8192", "array_nulls": "on", "max_function_args": "100",
 }  # fmt: skip
 """All settings as they are to begin with, for the catalog, too."""
+_INTERNAL = (
+    "server_version", "server_version_num", "server_encoding", "integer_datetimes", "in_hot_standby", "is_superuser",
+    "max_identifier_length", "max_function_args", "max_index_keys", "block_size", "lc_collate", "lc_ctype",
+)  # fmt: skip
+_OF_SERVER = ("max_connections", "wal_level", "ssl")
 _WORDS = {
     "names": "client_encoding", "time zone": "TimeZone", "timezone": "TimeZone", "datestyle": "DateStyle",
     "intervalstyle": "IntervalStyle", "transaction isolation level": "transaction_isolation",
 }  # fmt: skip
 _MOST_VALUE = 1_000
 _IGNORED = ("TimeZone",)  # times that have a zone are sent with it
+
+
+def context_of(setting: str) -> str:
+    """Return who may set a setting, as PostgreSQL tells it: `user` for all that SET takes there."""
+    return "internal" if setting in _INTERNAL else "postmaster" if setting in _OF_SERVER else "user"
 
 
 def bare(text: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from dpdb.doors.server.postgres.session import SETTINGS
+from dpdb.doors.server.postgres.session import SETTINGS, context_of
 from dpdb.doors.sql.call import RELEASES
 from dpdb.errors import StatementRefusedError
 
@@ -342,7 +342,7 @@ def rows_of(content: Content, analyst: str, database: str) -> dict[str, Iterable
         ],
         "pg_tablespace": [{"oid": 1663, "spcname": "pg_default", "spcowner": _OWNER}],
         "pg_settings": [
-            {"name": name, "setting": value, "category": "", "vartype": "string", "context": "internal",
+            {"name": name, "setting": value, "category": "", "vartype": "string", "context": context_of(name),
              "source": "default", "boot_val": value, "reset_val": value} for name, value in SETTINGS.items()
         ],
         "pg_tables": [

@@ -202,10 +202,14 @@ class _Rewriter:
     def _operator(self, node: exp.Operator) -> exp.Expr:
         sign = str(node.args["operator"]).rpartition(".")[2].strip()
         if sign in _OPERATORS:
-            return self._compared(_OPERATORS[sign](this=node.this, expression=node.expression))
+            return _escaped(self._compared(_OPERATORS[sign](this=node.this, expression=node.expression)))
         if sign in _NEGATED:
-            return exp.not_(_NEGATED[sign](this=node.this, expression=node.expression))
+            return exp.not_(_escaped(_NEGATED[sign](this=node.this, expression=node.expression)))
         raise StatementRefusedError(f"the catalog here has no operator {sign}")
+
+    def _like(self, node: exp.Like | exp.ILike) -> exp.Expr:
+        found = self._compared(node) if isinstance(node, exp.Like) else node
+        return found if isinstance(node.parent, exp.Escape) else _escaped(found)
 
     def _compared(self, node: exp.Expr) -> exp.Expr:
         """Rewrite comparisons with any or all values of an array, and of functions with 0, which stands for none."""
@@ -355,6 +359,13 @@ def _select(_rewriter: _Rewriter, node: exp.Select) -> exp.Expr:
     return node
 
 
+def _escaped(node: exp.Expr) -> exp.Expr:
+    """Return LIKE with the escape that it has where none is named: a backslash."""
+    if not isinstance(node, (exp.Like, exp.ILike)):
+        return node
+    return exp.Escape(this=node.copy(), expression=exp.Literal.string("\\"))
+
+
 _CHANGES: Mapping[type[exp.Expr], Callable[[_Rewriter, Any], exp.Expr]] = {
     exp.Table: _Rewriter._table,
     exp.Select: _select,
@@ -366,7 +377,8 @@ _CHANGES: Mapping[type[exp.Expr], Callable[[_Rewriter, Any], exp.Expr]] = {
     exp.Cast: _Rewriter._cast,
     exp.Div: _Rewriter._divided,
     exp.Substring: _Rewriter._matched,
-    **dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.GT, exp.LTE, exp.GTE, exp.Like, exp.RegexpLike), _Rewriter._compared),
+    **dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.GT, exp.LTE, exp.GTE, exp.RegexpLike), _Rewriter._compared),
+    **dict.fromkeys((exp.Like, exp.ILike), _Rewriter._like),
     **dict.fromkeys(TYPED, _Rewriter._typed),
     **dict.fromkeys(CLOCK, _Rewriter._clock),
 }
