@@ -159,6 +159,8 @@ def _test_here(root: Path, said: Path, files: Sequence[str], seconds: int, optio
         os.chdir(root)
         sys.path.insert(0, str(root))
         os.environ["PYTHONPATH"] = str(root)  # of processes that tests start
+        # Code that is kept is known by its second and size, which a mutant and the next one may share.
+        sys.dont_write_bytecode, os.environ["PYTHONDONTWRITEBYTECODE"] = True, "1"
         import pytest
 
         code = int(pytest.main(["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--tb=no", *options, *files]))
