@@ -450,7 +450,7 @@ def test_memory_over_requests_connections_and_kept_rows(
     """
     names = [f"a{number}" for number in range(8)]
     rights = {name: {"quota": 1, "most_per_statement": 1} for name in names}
-    settings = {"kept_mib_per_analyst": 256 if connections > 10 else 70, "kept_mib": 1_024}
+    settings = {"kept_mib_per_analyst": 256 if connections > 16 else 70, "kept_mib": 1_024}
     most: list[int] = []
     refused = set()
     with Server(make_site(tmp_path, analysts=rights, settings=settings, postgres=True)) as server:
