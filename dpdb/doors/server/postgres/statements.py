@@ -16,7 +16,6 @@ import pyarrow as pa
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from dpdb.bounded_parser import parse_postgres
 from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.exchange import Answer, Asker
 from dpdb.doors.server.postgres import catalog
@@ -133,11 +132,8 @@ def _refuse_other_databases(text: str, database: str) -> None:
     """Refuse what names a table of another database than the connection's, as PostgreSQL does."""
     if not _THREE_PARTS.search(text):
         return
-    try:
-        trees = parse_postgres(_EXPLAIN.sub("", text))
-    except Exception:  # whoever reads the statement says what is wrong with it
-        return
-    for node in (node for tree in trees if tree is not None for node in tree.find_all(exp.Table, exp.Column)):
+    tree = catalog.parsed(_EXPLAIN.sub("", text))
+    for node in () if tree is None else tree.find_all(exp.Table, exp.Column):  # who reads it says why it cannot be read
         named = node.args.get("catalog")
         if named is not None and (named.name if named.args.get("quoted") else named.name.lower()) != database:
             parts = [node.args.get(part) for part in ("catalog", "db", "table", "this")]
