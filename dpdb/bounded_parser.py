@@ -46,6 +46,9 @@ _CONDITIONS: dict[str, Callable[[list[exp.Expr]], exp.Expr]] = {
 }
 
 
+UNNAMED = "?column?"
+"""The name that PostgreSQL gives a column whose expression gives it none; in `meta`, that it gives none."""
+
 # What a cast may begin with that is no name of a type.
 _NO_TYPES = (TokenType.STRING, TokenType.NUMBER, TokenType.L_PAREN, TokenType.VAR)
 
@@ -83,7 +86,7 @@ class _Bounded(Parser):
             return _cast_last(first, self._parse_type())
         node: exp.Expr | None = self.UNARY_PARSERS[self._prev.token_type](self)
         if first == TokenType.PLUS and node is not None:
-            node.meta["called"] = "?column?"
+            node.meta["called"] = UNNAMED
         return node
 
     def _warn_unsupported(self) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
-UNNAMED = "?column?"
+from dpdb.bounded_parser import UNNAMED
+
 # What is called without parentheses, or in a way of its own; of other functions the name that was written is kept.
 _CALLED: Mapping[type[exp.Expr], str] = {
     exp.Exists: "exists", exp.StrPosition: "position", exp.GroupConcat: "string_agg", exp.Array: "array",
