@@ -112,7 +112,7 @@ class TablesApart(Closing):
         key = name.casefold()
         if key not in self._sessions:
             source, table = self._folder.source(name)
-            alone = {key: value for key, value in self._settings.items() if key != "max_children"}
+            alone = {setting: value for setting, value in self._settings.items() if setting != "max_children"}
             self._open(name, TableSpec.of(source, alone, table=table))
         return key
 
