@@ -87,7 +87,7 @@ def refuse_pattern(pattern: str, problem_of: Callable[[str], str | None]) -> Non
 
 
 _TOKEN = re.compile(
-    r"\\Q(?P<quoted>.*?)(?:\\E|\Z)|(?P<script>\\[pP](?:\{[^}]*\}|.))|\\."
+    r"\\Q(?P<quoted>.*?)(?:\\E|\Z)|(?P<script>\\[pP](?:\{[^}]*\}|.))|\\x\{[^}]*\}|\\."
     r"|(?P<listed>\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\])|(?P<open>\()|(?P<close>\))"
     r"|\{(?P<least>\d+)(?:,(?P<most>\d*))?\}|.",
     re.DOTALL,

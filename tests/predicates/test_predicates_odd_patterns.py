@@ -19,6 +19,7 @@ PATTERNS = [
     "(?i)k", "(?i)ß", "(?i)s", "(?i)i", "(?i:İ)", "\\pN", "\\p{Greek}", "\\p{L}", "\\PL", "[[:alpha:]]", "[[:word:]]",
     "\\d", "\\w", "\\b", "\\Bx", "(?s).", ".", "^$", "$", "\\z", "\\Z", "\\A", "(?m)^$", "\\C", "\\X", "(?P<n>a)",
     "(?<n>a)", "(?=a)", "(a)\\1", "a**", "a++", "a*+", "[z-a]", "\\x{10ffff}", "\\x{110000}", "\\u00e9", "\\Q.\\E",
+    "\\x{40000}",
     "a|", "|a", "()", "(?:)", "[^\\n]", "[^a]", "x{5,2}", "x{,3}", "{", "}", "]", "\\", "[", "(", ")", "\\p{Klingon}",
     "\\pX", "(?x)a b", "(?U)a+", "\\07", "\\8", "\\0", "\\n", "(" * 300 + "a" + ")" * 300, "(?i)" + "x" * 900,
     "(x+x+)+y", "(.*)(.*)(.*)[^x]", "'", '"', ";--",
@@ -44,7 +45,8 @@ def test_odd_patterns_are_refused_or_count_as_the_engine_does(form: str) -> None
                 ).fetchone() or [None]
             except duckdb.Error:
                 refused += 1
-                with pytest.raises(PredicateError, match=r"no regular expression|repeats large classes"):
+                said = "repeats large classes" if pattern == "(\\pL{1000})" else "no regular expression"
+                with pytest.raises(PredicateError, match=said):
                     opened.where(form.format(written))
                 continue
             assert opened.count_rows([opened.where(form.format(written))]) == [expected], pattern
