@@ -66,7 +66,10 @@ CASES = [
     (", date => '2026-11-01', by => 'state', keys => 'CA'", r"cannot be group_keys: write a list such as"),
     (", date => '2026-11-01', where => 'none > 3'", "there is no column 'none'"),
     (", date => 20261101", "cannot be date: write text in single quotes"),
-    (", day => '2026-11-01'", r"names no parameter.*there are: suite, epsilon.*group_keys, date, within, rho, .*now\)"),
+    (
+        ", day => '2026-11-01'",
+        r"names no parameter.*there are: suite, epsilon.*group_keys, date, within, rho, sizes, now\)",
+    ),
 ]
 
 

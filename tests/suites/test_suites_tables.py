@@ -319,7 +319,7 @@ def test_a_duckdb_file_is_a_set_and_the_command_says_what_is_not_checked(
         (
             {"public_parents": {"kind": None, "person": None}},
             {},
-            "person has rows of units (person_id), which are protected",
+            "person has rows of units (person_id), which are protected: it cannot be public",
         ),
         ({"unit": "nobody"}, {}, "no check of"),
         ({}, {"visit": "visit_id IN person.person_id\n"}, "the unit must be a column of the rule's key"),
