@@ -155,14 +155,28 @@ def test_a_worker_is_under_its_limits(remote: RemoteDatabase) -> None:
     assert isinstance(running.outcome(), DpdbError)
 
 
+def sessions_may_step_back() -> bool:
+    """Whether a session of this system's may let other sessions have the processors first."""
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as process:
+        group = Path(f"/proc/{process.pid}/autogroup")
+        for _ in range(20):  # the system takes ten wishes a second, from everybody together
+            with suppress(OSError):
+                group.write_text("5")
+                break
+            time.sleep(0.1)
+        taken = group.exists() and group.read_text().endswith("nice 5\n")
+        process.kill()
+    return taken
+
+
 @linux
 def test_a_long_statement_steps_behind_short_ones(remote: RemoteDatabase) -> None:
     """In its session, and among sessions where the system shares processors so."""
     running = rehearsing(remote)
     worker = busy_worker_of(zygote_of(remote))
     wait_for(lambda: os.getpriority(os.PRIO_PROCESS, worker) == 5)
-    group = Path(f"/proc/{worker}/autogroup")
-    assert not group.exists() or group.read_text().endswith("nice 5\n")
+    if sessions_may_step_back():
+        wait_for(lambda: Path(f"/proc/{worker}/autogroup").read_text().endswith("nice 5\n"))
     assert os.getpriority(os.PRIO_PROCESS, zygote_of(remote)) == os.getpriority(os.PRIO_PROCESS, 0)
     remote.close()
     assert isinstance(running.outcome(), DpdbError)

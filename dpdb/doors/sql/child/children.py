@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -44,6 +45,7 @@ _FIRST_SECONDS = 30.0
 _NEXT_SECONDS = 5.0
 _END_SECONDS = 2.0
 _SHORT_SECONDS, _BEHIND = 0.25, 5  # a statement that runs longer gets this niceness
+_PAUSES = (0.0, 0.1, 0.2)  # seconds before each wish for it
 _MOST_LOGGED = 4_096
 _NONE = "no process can be started to run statements; the reason is in the owner's log"
 
@@ -86,10 +88,18 @@ class Child:
 
     def _step_back(self) -> None:
         """Let short statements, and the server itself, have the processors first."""
+        # Where the system shares processors among sessions first, as Linux does: the process has one of its own. The
+        # system takes ten such wishes a second at most, from everybody together, and says "again" to more.
+        for pause in _PAUSES:
+            with suppress(OSError):
+                time.sleep(pause)
+                try:
+                    Path(f"/proc/{self._process}/autogroup").write_text(str(_BEHIND))
+                except BlockingIOError:
+                    continue
+            break
         with suppress(OSError):
             os.setpriority(os.PRIO_PGRP, self._process, _BEHIND)
-            # Where the system shares processors among sessions first, as Linux does: the process has one of its own.
-            Path(f"/proc/{self._process}/autogroup").write_text(str(_BEHIND))
 
     def end(self) -> bool:
         """Kill the process; return whether it is known to be gone. May be called twice."""
