@@ -5,10 +5,10 @@ and that twentieth. What runs is printed first, how many cases wait for `--cases
 
 Lists of cases inside a test go through `fifth` or `twentieth`. A parametrized test is marked `heavy`, or
 `heavy(of=20)`: its cases are dealt out in an order that mixes the parameters, and at least one of them runs. Tests of
-one file marked `heavy(family="...")` with one name are cases of one family: the tests of a file that take long are
-"long" (the only such one of its file: "alone", one family over all files), those about what is spent "spending", those
-about what others may know "privacy", so that one of each runs. Of the files whose tests start Spark one runs these,
-which is printed at the end.
+one file marked `heavy(family="...")` with one name are cases of one family: those about what is spent are "spending",
+those about what others may know "privacy", so that one of each runs. Tests that take long are "long", one family over
+all files of a folder ("alone": over all folders), so that a fifth of them runs. Of the files whose tests start Spark
+one runs these, which is printed at the end.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ __all__ = ["CHOICES", "choose", "examples", "fifth", "file_of_spark", "leave_out
 FIFTH = 5
 TWENTIETH = 20
 ALONE = "alone"
-"""The family of the tests that are the one long test of their file: one family over all files."""
+"""The family of long tests that is one over all files."""
+LONG = "long"
+"""The family of long tests that is one over the files of a folder."""
 CHOICES = ("commit", "all", *map(str, range(TWENTIETH)))
 WITHOUT_GIT = "0" * 40
 
@@ -118,7 +120,8 @@ def leave_out(items: list[pytest.Item]) -> list[pytest.Item]:
         if marker := item.get_closest_marker("heavy"):
             file, _, test = item.nodeid.partition("[")[0].partition("::")
             family, of = marker.kwargs.get("family", test), marker.kwargs.get("of", FIFTH)
-            name = family if family == ALONE else f"{file}::{family}"
+            home = {ALONE: "", LONG: str(Path(file).parent)}.get(family, file)
+            name = f"{home}::{family}"
             families[name, of].append(item)
     left = _of_other_files(items)
     for (name, of), cases in families.items():

@@ -95,6 +95,7 @@ def test_a_run_id_is_of_one_name(visits: Path, ledger: Path, capsys: pytest.Capt
     assert "\ncount " in run(capsys, *count, "--who", "ana", "--label", "another")[0]
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_release_killed_between_debit_and_answer_stands_in_the_history(
     visits: Path, ledger: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

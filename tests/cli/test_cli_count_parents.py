@@ -46,6 +46,7 @@ def test_the_same_unit_as_that_of_a_measure(unit: list[str], capsys: pytest.Capt
     assert spent() == 2
 
 
+@pytest.mark.heavy(family="privacy")
 def test_rules_of_a_settings_file_do_not_matter_without_private_parents() -> None:
     Path("dpdb.toml").write_text('constraints = ["customer_id IN customers.id", "not(t1.id != t2.customer_id)"]\n')
     assert main(["count", "orders.parquet", "--epsilon", "1"]) == 0

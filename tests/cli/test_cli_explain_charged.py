@@ -61,6 +61,7 @@ def test_charged_rows_in_words(where: str | None, rows: str, notes: list[str], s
     assert (charged["rows"], charged["notes"], charged["every_row"]) == (rows, notes, rows == "every row")
 
 
+@pytest.mark.heavy(family="spending")
 def test_groups_are_charged_together_and_boxes_are_per_column(source: str) -> None:
     explained = explain(source, FD, Ask("all", where="age = 1 OR zip < '3'", by="city", keys=["x", "y"], epsilon=1))
     words = "(city = 'x' or city = 'y')"
@@ -71,6 +72,7 @@ def test_groups_are_charged_together_and_boxes_are_per_column(source: str) -> No
     assert {name for box in boxes for name in box} == {"age", "zip", "city"}
 
 
+@pytest.mark.heavy(family="spending")
 def test_the_ledger_charges_what_explain_says(source: str, tmp_path: Path) -> None:
     path = tmp_path / "t.ledger"
     Ledger.create(path, 5).close()

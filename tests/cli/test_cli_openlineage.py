@@ -108,6 +108,7 @@ def test_the_event_says_what_the_verdicts_say(folder: Path, capsys: pytest.Captu
     assert {name: value for name, value in facet.items() if name not in FACET} == shown
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_run_that_is_answered_again_has_its_id_and_pays_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

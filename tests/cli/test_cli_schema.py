@@ -87,6 +87,7 @@ def test_the_text_says_that_it_is_not_private(table: Path, capsys: pytest.Captur
     assert "word" not in out.split("--schema")[1]
 
 
+@pytest.mark.heavy(family="long")
 def test_lines_that_are_bad_are_told_to_the_owner(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "t.csv").write_bytes(b"a,b\n1,2\n3\n4,5,6\n\xe9,1\n\xc3\xa9,2\n\xc3\xa9,3\n")
     assert main(["schema", str(tmp_path / "t.csv")]) == 0

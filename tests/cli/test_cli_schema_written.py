@@ -54,6 +54,7 @@ FILES: dict[str, tuple[bytes, str | None, dict[str, str], list[tuple[Any, ...]]]
 }  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", FILES)
 def test_the_proposal_reads_the_file(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     content, cells, types, rows = FILES[name]
@@ -79,6 +80,7 @@ def columns(content: str, path: Path, capsys: pytest.CaptureFixture[str]) -> dic
     return {column["name"]: column for column in json.loads(capsys.readouterr().out)["columns"]}
 
 
+@pytest.mark.heavy(family="long")
 def test_cells_that_do_not_fit_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = [
         "day;n;m",
@@ -96,6 +98,7 @@ def test_cells_that_do_not_fit_are_shown(tmp_path: Path, capsys: pytest.CaptureF
     assert "'31.02.2025'" in capsys.readouterr().out
 
 
+@pytest.mark.heavy(family="long")
 def test_what_can_be_read_in_two_ways_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = columns("a;b;c;d\n01/02/2025;1,234;1.234;1,5\n", tmp_path / "t.csv", capsys)
     assert [found[name]["type"] for name in "abcd"] == ["VARCHAR", "VARCHAR", "VARCHAR", "DOUBLE '1.234,5'"]
@@ -104,6 +107,7 @@ def test_what_can_be_read_in_two_ways_is_asked(tmp_path: Path, capsys: pytest.Ca
     assert found["c"]["note"] == "all cells are DOUBLE, and DOUBLE '1.234,5', too: say which"
 
 
+@pytest.mark.heavy(family="long")
 def test_a_file_of_a_schema_is_one_line_where_it_is_none(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a\n1\n")
     (tmp_path / "x.toml").write_text("[schema]\na = 1\n")
@@ -115,6 +119,7 @@ def test_a_file_of_a_schema_is_one_line_where_it_is_none(tmp_path: Path) -> None
     assert (tmp_path / "x.toml").read_text() == "[schema]\na = 1\n"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("said", ["header none", "header  NONE, nulls '-'", "nulls 'header none', header 'none'"])
 def test_columns_that_no_line_names_are_those_of_the_schema(
     said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -36,6 +36,7 @@ def test_what_is_about_the_table_as_a_whole_is_refused(text: str) -> None:
         parse_constraint(text)
 
 
+@pytest.mark.heavy(family="privacy")
 def test_one_row_changes_the_count_by_at_most_one() -> None:
     """All tables of up to two rows of four values: the rule holds where the least value does, NULL aside."""
     values, counts = [None, 1, 2, 3], {}

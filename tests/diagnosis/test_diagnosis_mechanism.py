@@ -120,7 +120,7 @@ def neighbours(count: int, seed: int):
         yield rows, [*rows, dice.choice(ROWS)]
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="loss")
 @pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("cases", [12, pytest.param(400, marks=pytest.mark.slow)])
 def test_the_whole_loss_is_at_most_epsilon(monkeypatch, rules, cases):
@@ -143,7 +143,7 @@ def test_the_whole_loss_is_at_most_epsilon(monkeypatch, rules, cases):
     assert worst > 0.5  # else nothing was tested
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(family="loss")
 @pytest.mark.parametrize("cases", [16, pytest.param(400, marks=pytest.mark.slow)])
 def test_the_whole_loss_in_bits_is_at_most_epsilon(monkeypatch, cases):
     """Decisions to clean: of slices of one column and two, beside a rule on one row, and of rules beside rules."""
@@ -167,6 +167,7 @@ def test_the_whole_loss_in_bits_is_at_most_epsilon(monkeypatch, cases):
     assert worst > 0.4  # else nothing was tested: two columns have halves of epsilon
 
 
+@pytest.mark.heavy(family="long")
 def test_slices_attain_epsilon_whatever_their_number(monkeypatch):
     """One dirty row more: exactly epsilon. A mutant with epsilon / m per key would spend less, one per key times m."""
     base = [(0, 0, "a", "x"), (0, 0, "a", "x")]
@@ -245,6 +246,7 @@ def test_one_noise_decides_an_outcome_and_moves_by_the_range():
     assert worst_move(name_rule) == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_the_plain_gap_is_caught():
     """The difference of the noisy counts, 0 for ties that go by index: some outcomes are lost on a neighbour."""
 

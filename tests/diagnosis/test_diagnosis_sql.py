@@ -59,6 +59,7 @@ def test_several_columns_and_rules(door: FrontEnd) -> None:
     assert row["rank"] is None
 
 
+@pytest.mark.heavy(family="spending")
 def test_the_same_call_twice_is_one_release_and_explain_costs_nothing(door: FrontEnd) -> None:
     shown = door.run(f"EXPLAIN SELECT * FROM {ONE}").table.to_pylist()
     assert shown[0]["explain_value"] == "epsilon 1 by 1 release"

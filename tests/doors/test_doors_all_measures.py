@@ -43,6 +43,7 @@ def job_of(rule: str, measures: tuple[str, ...], results: str) -> str:
     return text + "".join(RELEASE.format(measure=measure, epsilon=CERTAIN) for measure in measures)
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize(
     ("rule", "measures"), [(RULE, ("maximal_consistency", "drastic")), (KEY, ("maximal_consistency", "problematic"))]
 )
@@ -111,6 +112,7 @@ def test_a_breakdown_has_the_verdict_of_each_rule() -> None:
     assert f"Each of the 2 {ALONE}" in said
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("measure", "rule", "noise", "reads"),
     [

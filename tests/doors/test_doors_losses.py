@@ -76,6 +76,7 @@ def identified(cases: list[tuple[Mutant, str]]) -> list[str]:
 SOME = twentieth(QUICK)
 
 
+@pytest.mark.heavy(family="privacy")
 @pytest.mark.parametrize(("mutant", "name"), SOME, ids=identified(SOME))
 def test_a_loss_that_is_not_paid_for_is_caught(
     mutant: Mutant, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

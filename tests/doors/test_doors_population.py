@@ -90,6 +90,7 @@ def says(text: str) -> None:
     assert "number of rows  " not in text
 
 
+@pytest.mark.heavy(family="long")
 def test_numbers_in_python_name_their_rows(folder: Path) -> None:
     rows, to_delete = truths(folder)
     rules = load_suite(SUITE).rules
@@ -127,6 +128,7 @@ def test_numbers_in_python_name_their_rows(folder: Path) -> None:
     assert dpdb.diagnosis.Diagnosis.from_dict(json.loads(where.to_json())) == where
 
 
+@pytest.mark.heavy(family="long")
 def test_commands_name_their_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows, to_delete = truths(folder)
     source, rules = str(folder / "orders.parquet"), ["--constraints", str(folder / "rules.txt")]
@@ -193,6 +195,7 @@ epsilon = 100
 """
 
 
+@pytest.mark.heavy(family="long")
 def test_jobs_name_their_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """On the page, in JUnit's file, in the message of an alert, in the results, and in the history."""
     rows, to_delete = truths(folder)
@@ -225,6 +228,7 @@ def test_jobs_name_their_rows(folder: Path, capsys: pytest.CaptureFixture[str]) 
     says(message_of("orders", "2026-11-20", "fail", lines))
 
 
+@pytest.mark.heavy(family="long")
 def test_a_server_names_its_rows_to_programs_and_models(folder: Path) -> None:
     rows, _ = truths(folder)
     Ledger.create(folder / "served.ledger", 1000).close()
@@ -264,6 +268,7 @@ def test_a_server_names_its_rows_to_programs_and_models(folder: Path) -> None:
 # -- limits -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("line", "written"),
     [
@@ -322,6 +327,7 @@ def test_limits_beside_private_parents_with_few_children_are_of_used_rows(folder
         assert (session.dp_count(1).value, session.dp_count(1).population) == (10_010, None)
 
 
+@pytest.mark.heavy(family="long")
 def test_sets_of_tables_say_it_where_rows_are_counted(folder: Path, tmp_path: Path) -> None:
     for name in ("tables", "suites"):
         (tmp_path / name).mkdir()

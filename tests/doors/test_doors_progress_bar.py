@@ -42,6 +42,7 @@ def outputs(monkeypatch: pytest.MonkeyPatch) -> list[Shown]:
     return outputs
 
 
+@pytest.mark.heavy(family="long")
 def test_one_line_of_text_names_the_steps_and_is_full_after_each_release(outputs: list[Shown]) -> None:
     with dpdb.open(ROWS, constraints="zip -> city", progress=dpdb.progress_bar()) as session:
         session.dp_inconsistency("repair", epsilon=1)

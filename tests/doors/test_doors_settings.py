@@ -172,6 +172,7 @@ CALLS = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("function", CALLS)
 def test_no_door_takes_a_cost_that_nobody_named(function: str) -> None:
     """On the command line `tests/cli`, in jobs `tests/jobs`; HTTP, MCP and PostgreSQL ask the front end."""

@@ -40,6 +40,7 @@ def holds(found: dict[str, float]) -> bool:
     return {name: abs(number - TRUTH[name]) < 60 for name, number in found.items()} == dict.fromkeys(TRUTH, True)
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("folder")
 def test_a_job_writes_the_numbers_and_its_junit_has_them_in_words() -> None:
     Path("job.toml").write_text(
@@ -75,6 +76,7 @@ def test_sql_of_a_connection_and_of_the_command() -> None:
         assert registration.spent("visits") <= 2
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("folder")
 def test_the_sql_command_and_a_kept_suite(capsys: pytest.CaptureFixture[str]) -> None:
     told = ["sql", "t.parquet", "--suite", "nightly=suite.txt", "--ledger", "t.ledger", "--constraints", "suite.txt"]

@@ -53,6 +53,7 @@ def charge() -> float:
         return ledger.history()[-1].charge
 
 
+@pytest.mark.heavy
 def test_commands_say_what_checks_cost_in_the_ledgers_unit(notion: str, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["check", "t.parquet", "s.txt", "--ledger", "t.ledger", "--run-id", "one"]
     if notion == "gdp":
@@ -94,6 +95,7 @@ def test_a_suite_that_is_not_finished_is_listed_in_the_ledgers_unit(
     assert f": {UNITS[notion]} {MOST[notion]} reserved, " in capsys.readouterr().out
 
 
+@pytest.mark.heavy
 def test_jobs_results_reports_and_receipts_do_so_too(notion: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["receipts", "key", "../keys/t.key"]) == 0
     capsys.readouterr()
@@ -127,6 +129,7 @@ def test_jobs_results_reports_and_receipts_do_so_too(notion: str, capsys: pytest
     assert f"{of} " in capsys.readouterr().out
 
 
+@pytest.mark.heavy
 def test_a_job_may_reserve_rho(notion: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("j.toml").write_text(JOB.replace("epsilon = 1", "rho = 0.25").replace("receipt", "# receipt"))
     code = main(["run", "j.toml", "--run-id", "one"])

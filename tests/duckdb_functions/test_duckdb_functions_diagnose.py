@@ -51,6 +51,7 @@ def test_mistakes_cost_nothing(
     assert (noise.draws, registration.spent("visits")) == (0, 0)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_statement_diagnoses_once(registration: dpdb.Registration) -> None:
     for free in (f"DESCRIBE FROM {NAMED}", f"EXPLAIN FROM {NAMED}"):
         registration.execute(free)

@@ -304,6 +304,7 @@ def test_nothing_is_written_into_the_file(tmp_path: Path) -> None:
             assert registration.execute("FROM dp_count('visits', epsilon := 1)").num_rows == 1
 
 
+@pytest.mark.heavy(family="privacy")
 def test_a_process_that_closes_nothing_ends_quietly() -> None:
     program = (
         f"import duckdb, dpdb; con = duckdb.connect(); con.execute('''{VISITS}'''); cur = con.cursor();"

@@ -49,6 +49,7 @@ def opened(rows):
     return open_table(table, constraints="\n".join(RULES), public_parents={"parents": parents})
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("where", [None, "b = 3", "s IS NOT NULL"])
 @pytest.mark.parametrize("count", [0, 1, 60])
 def test_rows_by_how_many_rules_they_break(count, where, monkeypatch):
@@ -65,6 +66,7 @@ def test_rows_by_how_many_rules_they_break(count, where, monkeypatch):
             assert (dict(found.tops), [*found.counts]) == (expected[0], expected[1] or [{}] * len(RULES))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("told", ["rows", "any"])
 @pytest.mark.parametrize("count", [0, 1, 60])
 def test_owners_by_how_many_rules_they_break_over_slices(count, told, monkeypatch):

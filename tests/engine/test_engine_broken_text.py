@@ -137,6 +137,7 @@ def test_arrow_duckdb_and_python_agree_which_bytes_are_text(tmp_path: Path) -> N
         assert [text for text, _ in rows] == [right(cell) for cell in cells]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("door", ["Arrow", "Parquet", "folder"])
 def test_one_row_anywhere_changes_no_other_row_and_no_answer(door: str, tmp_path: Path) -> None:
     cells = [b"a", b"a", b"b", None, b"b", b"c"]

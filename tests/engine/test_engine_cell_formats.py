@@ -60,6 +60,7 @@ def by_python(text: str, kind: str, pattern: str) -> Any:
     return found.date() if kind == "DATE" else found.time() if kind == "TIME" else found
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_dates_and_times_are_read_as_by_python(pattern: str) -> None:
     kind, rng = PATTERNS[pattern], random.Random(pattern)
@@ -120,6 +121,7 @@ REFUSED = {
 }  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("kind", "written"), REFUSED)
 def test_formats_that_lose_something_or_mean_nothing_are_refused(kind: str, written: str, tmp_path: Path) -> None:
     assert REFUSED[kind, written] in str(format_problem(kind, written))
@@ -177,6 +179,7 @@ def expected(path: Path) -> tuple[int, int]:
     return sum(ordered is None for ordered, _ in pairs), sum(ordered > shipped for ordered, shipped in known)
 
 
+@pytest.mark.heavy(family="long")
 def test_every_door_takes_them(orders: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lost, broken = expected(orders)
     assert lost > 0 < broken
@@ -206,6 +209,7 @@ def test_every_door_takes_them(orders: Path, tmp_path: Path, capsys: pytest.Capt
     assert capsys.readouterr().out.splitlines()[-1].startswith(str(gifts))
 
 
+@pytest.mark.heavy(family="spending")
 def test_they_are_part_of_the_rows_that_a_ledger_knows(orders: Path, tmp_path: Path) -> None:
     for append_only in (False, True):
         ledger = tmp_path / f"{append_only}.ledger"
@@ -228,6 +232,7 @@ def test_they_are_part_of_the_rows_that_a_ledger_knows(orders: Path, tmp_path: P
         dpdb.open(orders, csv_schema=other, ledger=unit, unit="total", max_rows=1)
 
 
+@pytest.mark.heavy(family="long")
 def test_other_sources_of_text_take_them(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text('{"a": "04.03.2025"}\n{"a": "2025-03-04"}\n')
     (tmp_path / "a=04.03.2025").mkdir()

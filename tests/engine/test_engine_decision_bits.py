@@ -45,6 +45,7 @@ def _log2(count: int) -> Fraction:
     return digits
 
 
+@pytest.mark.heavy(family="long")
 def test_a_factor_of_one_to_two_is_at_most_a_bit() -> None:
     rng = random.Random(8)
     for _ in range(3_000):
@@ -252,7 +253,7 @@ def found_sharing(folder: Path, name: str, tables: Sequence[Sequence[Row]]) -> l
         return [one for [one] in counted(table, [statistic], range(len(tables)))]
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(of=10)
 @pytest.mark.parametrize("most", [3, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", KEYS)
 def test_rows_that_share_a_key_are_those_in_conflict_and_one_row_changes_them_by_one_for_each_key(
@@ -272,6 +273,7 @@ def test_rows_that_share_a_key_are_those_in_conflict_and_one_row_changes_them_by
     assert (min(changes), max(changes)) == (0, most_of_all)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("rules", "kind"),
     [

@@ -81,6 +81,7 @@ def compare(kind: str, texts: list[str]) -> int:
     return sum(one is not None for one in found)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", KINDS)
 def test_cells_are_read_as_by_a_reader_written_apart(kind: str) -> None:
     rng = random.Random(kind)

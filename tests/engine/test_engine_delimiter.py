@@ -131,6 +131,7 @@ def test_a_ledger_knows_rows_that_are_cut_elsewhere_as_others(tmp_path: Path) ->
         session.dp_count(epsilon=0.1)
 
 
+@pytest.mark.heavy(family="spending")
 @pytest.mark.parametrize(("named", "given"), [("t.csv", ";"), ("t.tsv", None)])
 def test_an_append_only_ledger_is_of_rows_that_are_cut_at_one_delimiter(
     tmp_path: Path, named: str, given: str | None
@@ -236,7 +237,7 @@ def test_standard_input_is_cut_there() -> None:
     assert "problematic            3" in found.stdout
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(of=20)
 @pytest.mark.parametrize("mark", [*",;|\t^~:#*\x01\x1f"])
 @pytest.mark.parametrize("form", ["plain", "quoted", "lone quotes"])
 def test_schema_proposes_where_text_is_cut(mark: str, form: str, tmp_path: Path) -> None:
@@ -259,6 +260,7 @@ def test_schema_proposes_where_text_is_cut(mark: str, form: str, tmp_path: Path)
         assert [rule.violations for rule in found.by_constraint or ()] == [1, 1]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "text", ["a:b\n1\n2\n3\n", "when\n10:30\n11:00\n", "a^\n1^2\n", "a b\n1 2\n3 4\n", "mail\nx@y\nz@w\n"]
 )

@@ -373,6 +373,7 @@ def test_declarations_decide_and_rows_do_not(tmp_path: Path) -> None:
             assert found is None or table.count_all(None, [found]) == [1]
 
 
+@pytest.mark.heavy(family="long")
 def test_many_rules_are_counted_in_one_call_as_each_alone(tmp_path: Path) -> None:
     """Of the same rows, with and without conditions of one row, in the order in which they are asked."""
     shape, rng = Shape("many", (), 4, fd([], 0)), random.Random(9)

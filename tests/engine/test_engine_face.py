@@ -42,6 +42,7 @@ PAST_THE_FACE = {
 BEHIND = ("engine", "sources", "remote", "database", "opening.py")
 
 
+@pytest.mark.heavy(family="long")
 def test_other_rooms_import_the_face_only() -> None:
     found: dict[str, set[str]] = {}
     for path in ROOT.rglob("*.py"):

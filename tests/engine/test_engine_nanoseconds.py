@@ -72,6 +72,7 @@ def table(path: Path, columns: dict[str, tuple[str, list[int]]]) -> Path:
     return path
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("left", "right"), [(a, b) for a, b in product(TICKS, TICKS) if a in NANO or b in NANO])
 def test_moments_of_any_two_types_compare_as_their_counts(left: str, right: str, tmp_path: Path) -> None:
     pairs = list(product(values(left), values(right)))
@@ -86,6 +87,7 @@ def test_moments_of_any_two_types_compare_as_their_counts(left: str, right: str,
         assert found.problematic == expected[asked.index(sign)]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", NANO)
 def test_rows_compare_with_their_nanoseconds(kind: str, tmp_path: Path) -> None:
     counts = [*values(kind), *values(kind)[:4]]
@@ -110,6 +112,7 @@ def test_rows_compare_with_their_nanoseconds(kind: str, tmp_path: Path) -> None:
         assert found.minimal_inconsistency == pairs, rule
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", NANO)
 def test_literals_and_what_is_charged_for_them_have_the_nanoseconds(kind: str, tmp_path: Path) -> None:
     counts = values(kind)

@@ -126,6 +126,7 @@ def test_a_field_of_a_column_is_refused_with_the_remedy() -> None:
         dpdb.open(TABLE, constraints="s.a -> id")
 
 
+@pytest.mark.heavy(family="long")
 def test_what_cannot_be_read_is_refused_when_the_table_is_opened(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(

@@ -53,6 +53,7 @@ WORDS = [
 ]
 
 
+@pytest.mark.heavy(family="long")
 def test_each_column_and_file_is_told_in_words(
     folder: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -110,6 +111,7 @@ NO_ROW: dict[str, tuple[str, bytes]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", NO_ROW)
 def test_a_file_of_which_no_line_is_a_row_is_refused(name: str, tmp_path: Path) -> None:
     file, text = NO_ROW[name]
@@ -132,6 +134,7 @@ def test_it_is_refused_in_a_folder_too(folder: Path) -> None:
     assert "c.csv" not in str(caught.value)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("file", ["t.csv", "t.jsonl", "t.jsonl blank"])
 def test_an_empty_file_is_a_table_of_no_rows(file: str, tmp_path: Path) -> None:
     path = tmp_path / file.removesuffix(" blank")

@@ -47,6 +47,7 @@ def test_two_columns_of_one_type(database: Database, kind: str, data: st.DataObj
     check(database, data.draw(questions(kinds=[kind, kind])))
 
 
+@pytest.mark.heavy(family="privacy")
 @settings(DEFAULT, max_examples=15)
 @given(questions(), st.data())
 def test_degree_bound_changes_by_its_sensitivity_at_most(

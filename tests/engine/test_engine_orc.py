@@ -49,6 +49,7 @@ def answers(path: Path) -> list[int]:
         return [*table.count_rows(conditions), table.slice().node_count]
 
 
+@pytest.mark.heavy(family="long")
 def test_no_moment_decides_whether_the_other_rows_are_read(tmp_path: Path) -> None:
     """pyarrow refuses the stripe of a moment that its nanoseconds cannot hold."""
     assert answers(with_moment(tmp_path, PLAIN)) == [3, 2, 1, 2, 3]
@@ -59,6 +60,7 @@ def test_no_moment_decides_whether_the_other_rows_are_read(tmp_path: Path) -> No
         assert answers(path) == [3, 2, 1, 2, 3]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("moment", [PLAIN, LATE])
 @pytest.mark.parametrize("name", ["at", "zoned", "listed", "inside", "mapped"])
 def test_columns_with_moments_are_refused_by_their_type(name: str, moment: datetime, tmp_path: Path) -> None:
@@ -77,6 +79,7 @@ def test_a_file_of_moments_alone_has_nothing_to_compare(tmp_path: Path) -> None:
 FORMS = ({}, {"n": [1]}, {"n": pa.array([], "int64")}, {"t": ["ORC"] * 5}, {"d": [0.5] * 9, "b": [True] * 9})
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("columns", FORMS)
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_files_are_told_from_texts_that_begin_alike(columns: dict[str, Any], compression: str, tmp_path: Path) -> None:
@@ -159,6 +162,7 @@ def bear_damage(compression: str, seeds: range, folder: Path) -> dict[str, int]:
     return found
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_damage_is_refused_or_read(compression: str, tmp_path: Path) -> None:
     found = bear_damage(compression, range(4), tmp_path)

@@ -62,6 +62,7 @@ def test_shuffled_rows_give_the_same_edge_sequence(database: Database, question:
     check_shuffled(database, question, seed)
 
 
+@pytest.mark.heavy(family="privacy")
 @DEFAULT
 @given(questions(), st.integers(0, 11))
 def test_one_row_leaves_the_order_of_the_others(database: Database, question: Question, at: int) -> None:
@@ -104,6 +105,7 @@ def test_equal_rows_are_interchangeable(database: Database) -> None:
     assert first == run(database, Table(types, rows[::-1]), dcs).edges
 
 
+@pytest.mark.heavy(family="long")
 def test_duplicates_lie_beside_each_other(database: Database) -> None:
     rows = [(k % 5, k % 2) for k in range(40)]
     table = Table({"a": "BIGINT", "b": "BIGINT"}, rows)

@@ -122,6 +122,7 @@ def test_the_comparison_sees_a_key_that_is_not_compared(monkeypatch: pytest.Monk
         assert table.count_owners("owner", [*table.constraints]) != in_sql(tables, "count(DISTINCT owner)")
 
 
+@pytest.mark.heavy(family="privacy")
 def test_the_comparison_sees_one_row_of_a_repeated_key_taken_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     tables = some_tables(random.Random(3))
     real = by_key._Joins.value
@@ -147,6 +148,7 @@ def test_keys_whose_spellings_are_equal_are_looked_for_by_exists() -> None:
         assert table.count_owners("owner", [*table.constraints]) == [1, 2]
 
 
+@pytest.mark.heavy(family="long")
 def test_tables_that_share_files_open_a_parent_once_for_each_choice_of_columns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -133,6 +133,7 @@ def test_the_exported_edges_are_complete_ordered_and_small(tmp_path: pytest.Temp
     assert [p.name for p in path.parent.iterdir()] == ["edges.duckdb"]
 
 
+@pytest.mark.heavy(family="long")
 def test_columns_called_like_the_helper_columns_change_nothing() -> None:
     """A column x that is compared with another column keeps its values beside the composite rank."""
     table = pa.table(

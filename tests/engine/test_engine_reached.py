@@ -136,6 +136,7 @@ def check_instances(cases: Sequence[Instance], tmp_path: Path) -> tuple[int, dic
     return pairs, largest
 
 
+@pytest.mark.heavy(family="privacy")
 def test_a_unit_that_leaves_takes_at_most_k_rows_and_changes_no_other(tmp_path: Path) -> None:
     cases = random.Random(1).sample([*instances()], 600)
     assert check_instances(cases, tmp_path)[1] == {1: 1, 2: 2, 3: 3}

@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import random
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import sqlglot
+from case_share import fifth
 from sqlglot import exp
 
 from dpdb.database import Database, filled, sql_file
@@ -148,6 +150,7 @@ COMMANDS: list[list[str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.heavy(family="long")
 def test_each_file_is_run_by_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: set[str] = set()
     noted = Database._noted
@@ -181,8 +184,8 @@ TAKEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("seeds", [range(40), pytest.param(range(40, 600), marks=pytest.mark.slow)])
-def test_columns_may_be_called_as_what_queries_count(seeds: range) -> None:
+@pytest.mark.parametrize("seeds", [fifth(range(40)), pytest.param(range(40, 600), marks=pytest.mark.slow)])
+def test_columns_may_be_called_as_what_queries_count(seeds: Sequence[int]) -> None:
     for seed in seeds:
         rng = random.Random(seed)
         key, value, other = rng.sample(TAKEN, 3)

@@ -99,6 +99,7 @@ BORNE: dict[str, int] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("source", SOURCES)
 def test_text_beside_a_number_is_refused_with_the_cast(source: str, tmp_path: Path) -> None:
     rows = SOURCES[source](tmp_path)

@@ -309,6 +309,7 @@ def test_what_is_accepted_also_runs(database: Database, terms: int, word: str) -
     assert len(run(database, table, list(parse_constraint("UNIQUE(a)")), where).edges) == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_long_lists_run(database: Database) -> None:
     table = Table({"a": "BIGINT"}, [(4998,), (4998,), (5001,)])
     where = parse_where(database, f"a IN ({', '.join(map(str, range(4600, 5000)))})", table.schema())

@@ -158,6 +158,7 @@ def one_line_more(seed: int, path: Path) -> str:
     return ("row" if any(new[at]) else "row of NULLs") if more else "no row"
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("blocks")
 def test_one_line_more_changes_no_other_row(tmp_path: Path) -> None:
     seen = [one_line_more(seed, tmp_path / "x.csv") for seed in fifth(range(1_000))]
@@ -217,6 +218,7 @@ FILES: dict[str, tuple[bytes, dict[str, str], list[Row]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("compressed", [False, True])
 def test_files_as_programs_write_them(name: str, compressed: bool, tmp_path: Path) -> None:
@@ -300,6 +302,7 @@ ALL_CELLS = "encoding windows-1252, delimiter ';', quote single, header 2, nulls
 AMOUNT = "DECIMAL(9,2) '1.234,5'"
 
 
+@pytest.mark.heavy(family="long")
 def test_every_door_takes_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

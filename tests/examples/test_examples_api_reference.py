@@ -30,6 +30,7 @@ def shown(reference: Path, module: str) -> set[str]:
     return set(re.findall(r'<(?:section|div) id="([\w.]+)"', page))
 
 
+@pytest.mark.heavy(family="long")
 def test_every_public_name_is_there_and_documented(reference: Path) -> None:
     for module in runpy.run_path(str(SCRIPT))["MODULES"]:
         names = set(import_module(module).__all__)

@@ -30,6 +30,7 @@ def steps(bits: float) -> float:
     return math.floor(bits * 10**6) / 10**6
 
 
+@pytest.mark.heavy(family="long")
 def test_each_rule_has_the_rows_that_it_can(
     example: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

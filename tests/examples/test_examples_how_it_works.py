@@ -32,6 +32,7 @@ def words(svg: str) -> list[str]:
     return [re.sub(r"\d[\d,.]*", "N", text) if re.search("about|sure", text) else text for text in texts]
 
 
+@pytest.mark.heavy(family="long")
 def test_the_picture_is_drawn_from_a_run(example: ModuleType) -> None:
     assert words(example.picture(example.boxes())) == words(PICTURE.read_text(encoding="utf-8"))
 
@@ -45,6 +46,7 @@ def test_the_picture_can_be_read_on_light_and_dark_pages() -> None:
     assert all((ROOT / "sql" / f"{name}.sql").is_file() for name in named)
 
 
+@pytest.mark.heavy(family="long")
 def test_the_queries_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (command,) = re.findall(r"^    dpdb (exact .*)$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
     monkeypatch.chdir(ROOT)
@@ -78,6 +80,7 @@ def test_the_front_page_is_one_screen_of_short_sentences() -> None:
     assert sum(lengths) / len(lengths) <= 16
 
 
+@pytest.mark.heavy(family="long")
 def test_the_front_page_shows_what_the_demo_says(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo"]) == 0
     out, told = capsys.readouterr()

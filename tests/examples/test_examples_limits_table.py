@@ -23,6 +23,7 @@ def example(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return limits_table
 
 
+@pytest.mark.heavy(family="privacy")
 def test_it_shows_the_exact_loss_beside_what_is_announced(
     example: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

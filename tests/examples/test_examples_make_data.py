@@ -40,6 +40,7 @@ def folder(make_data: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> P
     return made
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("table", TABLES)
 def test_a_made_table_keeps_its_rules(table: str, folder: Path) -> None:
     rules, rows = TABLES[table]

@@ -59,6 +59,7 @@ def test_every_way_finds_what_lies_far_beyond_its_limit(comparison: ModuleType, 
     assert {row.count("|") for row in [head, *rows]} == {11}
 
 
+@pytest.mark.heavy(family="spending")
 def test_costs_and_bounds_are_printed(comparison: ModuleType, tmp_path: Path) -> None:
     rows = {row.split(" | ")[0][2:]: row.strip("| ").split(" | ") for row in comparison.compare(_options(tmp_path))[4:]}
     assert 0.25 <= float(rows["dpdb check"][5]) <= 1

@@ -140,6 +140,7 @@ LOOKS = (
 )
 
 
+@pytest.mark.heavy(family="long")
 def test_lines_have_looks_of_their_own_and_legends_fit(tmp_path: Path) -> None:
     """Nine grey lines shared four markers, and a legend of Figure 5 was cut on both sides."""
     if importlib.util.find_spec("matplotlib") is None:

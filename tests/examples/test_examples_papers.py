@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "examples" / "manual" / "papers.md").read_text(encoding="utf-8")
 VERDICTS = ("confirmed", "refuted", "not done")
@@ -65,6 +67,7 @@ PROGRAM = (
 )
 
 
+@pytest.mark.heavy(family="long")
 def test_what_no_chance_decides_is_as_the_programs_say(tmp_path: Path) -> None:
     """Sentences and verdicts of their statements stand on the page, and no others of them."""
     folder = str(ROOT / "examples" / "inconsistency_paper")

@@ -15,6 +15,7 @@ from dpdb.ledger import Ledger
 PAGE = Path(__file__).resolve().parents[2] / "examples" / "manual" / "parents.md"
 
 
+@pytest.mark.heavy(family="long")
 def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with duckdb.connect(str(tmp_path / "shop.duckdb")) as database:
         database.execute("CREATE TABLE customers AS SELECT i AS id FROM range(300) t(i)")

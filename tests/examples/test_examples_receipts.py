@@ -10,6 +10,7 @@ import pytest
 SHOWN = Path(__file__).parents[2] / "examples" / "receipts" / "shown.py"
 
 
+@pytest.mark.heavy(family="long")
 def test_receipts_of_a_job_verify_elsewhere_and_a_rollback_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 import dpdb
 from dpdb.ledger import Ledger
@@ -77,6 +78,7 @@ def asked(session: dpdb.Session, method: str, options: Mapping[str, Any]) -> dic
     }
 
 
+@pytest.mark.heavy(family="long")
 def test_requests_are_kept_as_they_were(tmp_path: Path) -> None:
     found = []
     for words, options in SESSIONS.items():

@@ -89,6 +89,7 @@ def test_a_tau_below_one_is_refused(tau):
 # -- sensitivity ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("nodes", [2, 3, 4])
 def test_sensitivity_on_every_labelled_graph(nodes):
     possible, taus = list(combinations(range(nodes), 2)), list(range(1, nodes + 1))

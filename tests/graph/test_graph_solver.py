@@ -68,6 +68,7 @@ def test_control_c_ends_the_child() -> None:
     assert not child.runs
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_child_that_was_killed_is_an_error_once() -> None:
     child = start_solver()
     assert child is not None

@@ -62,6 +62,7 @@ def test_the_run_before_is_the_last_of_the_same_suite_and_no_later_day() -> None
     assert earlier_run(rows[2:], "j", "s", **asked) is None  # type: ignore[arg-type]
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("results", ["results", "results.duckdb"])
 def test_a_suite_of_each_day_fails_on_its_day_and_recovers(
     results: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -199,6 +199,7 @@ def test_a_job_opens_its_source_once(
     capsys.readouterr()
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_plan_with_checks_spends_nothing_and_says_what_is_due(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = sorted(job.parent.iterdir())
     assert run(job, "2026-11-20", "--dry-run") == 0

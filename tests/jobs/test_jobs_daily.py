@@ -56,6 +56,7 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().err
 
 
+@pytest.mark.heavy(family="long")
 def test_days_of_an_append_only_table_cost_one_epsilon_for_ever(
     daily: Path, capsys: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
 ) -> None:

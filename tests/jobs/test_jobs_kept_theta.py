@@ -102,6 +102,7 @@ def test_a_retry_asks_for_what_it_asked_for(keeps: Path) -> None:
         assert ledger.summary().spent == 3
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_run_that_was_killed_after_its_debit_keeps_too(keeps: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its request has the theta; meanwhile another run of the job may have come to another one."""
 

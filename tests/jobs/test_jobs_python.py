@@ -16,6 +16,7 @@ from dpdb.release import Gate, check_gates
 HOSTILE = "<script>alert(1)"
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_plan_prints_as_the_command_does_and_spends_nothing(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     planned = dpdb.jobs.plan(job, "monday")
     assert main(["run", str(job), "--run-id", "monday", "--dry-run"]) == 0
@@ -29,6 +30,7 @@ def test_a_plan_prints_as_the_command_does_and_spends_nothing(job: Path, capsys:
     assert "nothing was spent" in html
 
 
+@pytest.mark.heavy(family="long")
 def test_a_run_publishes_once_and_shows_its_gates(job: Path) -> None:
     first = dpdb.jobs.run(job, "monday")
     again = dpdb.jobs.run(dpdb.jobs.load_job(job), "monday")
@@ -63,6 +65,7 @@ def test_what_a_job_asks_is_escaped(job: Path) -> None:
         assert "&lt;script&gt;" in html
 
 
+@pytest.mark.heavy(family="long")
 def test_errors_are_those_of_the_command(job: Path) -> None:
     job.write_text(job.read_text().replace("epsilon = 0.3", "epsilon = 30"))
     with pytest.raises(dpdb.BudgetExceededError, match="do not fit the budget together"):

@@ -192,6 +192,7 @@ def test_a_clock_that_says_no_time_is_refused(year: int, path: Path, clock: Movi
         assert spend(path, tenths) is fits
 
 
+@pytest.mark.heavy(family="spending")
 def test_with_a_clock_that_jumps_no_window_of_ledger_time_has_more_than_its_allowance(
     path: Path, clock: MovingClock
 ) -> None:
@@ -221,6 +222,7 @@ def test_with_a_clock_that_jumps_no_window_of_ledger_time_has_more_than_its_allo
         assert found.upper <= 10
 
 
+@pytest.mark.heavy(family="spending")
 def test_processes_at_once_never_spend_more_than_an_allowance(tmp_path: Path) -> None:
     path = tmp_path / "shared.ledger"
     with Ledger.create(path, 1) as ledger:

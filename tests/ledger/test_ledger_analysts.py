@@ -198,6 +198,7 @@ def spend_all(task: tuple[str, str]) -> int:
     return allowed
 
 
+@pytest.mark.heavy(family="long")
 def test_analysts_in_many_processes_stay_below_quota_and_total(tmp_path: Path) -> None:
     path = tmp_path / "ledger"
     names = [f"a{number}" for number in range(6)]

@@ -71,6 +71,7 @@ def test_a_total_is_kept_to_the_last_unit(ledger: Ledger) -> None:
         take("a = 1", 1)
 
 
+@pytest.mark.heavy(family="long")
 def test_the_remaining_of_a_refusal_is_never_too_much(tmp_path: Path) -> None:
     """What a refusal says is left can be spent at once."""
     predicates, weights = box_workload(150, 2, 1, 0.7, seed=3)

@@ -152,6 +152,7 @@ def test_a_changed_line_is_noticed(change: str, used: Path) -> None:
         Ledger.open(used)
 
 
+@pytest.mark.heavy(family="spending")
 def test_damaged_bytes_never_pass_for_less_spent(used: Path) -> None:
     """Overwrite every part of the file in turn: an error, or exactly what was spent."""
     whole = used.read_bytes()

@@ -60,6 +60,7 @@ def test_it_is_shown_and_nothing_is_written(
     assert not list(temporary.iterdir())
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("read_only")
 def test_a_write_ahead_log_that_was_left_is_read(table: Path, tmp_path: Path) -> None:
     path = tmp_path / "t.ledger"
@@ -114,6 +115,7 @@ def owners_log() -> Any:
     logger.removeHandler(handler)
 
 
+@pytest.mark.heavy(family="spending")
 def test_the_owner_hears_of_a_second_ledger_for_the_same_rows(
     table: Path, tmp_path: Path, owners_log: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

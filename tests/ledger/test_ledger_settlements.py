@@ -161,6 +161,7 @@ def test_an_old_copy_without_the_settlement_is_refused(path: Path, tmp_path: Pat
         Ledger.open(path)
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_settlement_killed_at_any_step_is_made_once(path: Path) -> None:
     done = drive("settlements", path, 9)
     assert done["killed"] >= 15

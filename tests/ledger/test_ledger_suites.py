@@ -431,6 +431,7 @@ def test_a_retired_ledger_forgets_the_secrets_of_its_suites(path: Path, ledger: 
     assert ledger.spent_units() == 8 * TENTH
 
 
+@pytest.mark.heavy(family="long")
 def test_no_page_keeps_a_forgotten_secret(tmp_path: Path) -> None:
     """Secrets of many sizes, beside others that stay, closed in another order than they were opened."""
     path = tmp_path / "many.ledger"
@@ -456,7 +457,7 @@ def test_a_suite_killed_at_any_step_is_finished_with_its_secret(number: int, tmp
     print(f"{done['kills']} kills over {number} suites")
 
 
-@pytest.mark.heavy(family="spending")
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("number", [4, pytest.param(70, marks=pytest.mark.slow)])
 def test_a_kept_suite_killed_at_any_step_goes_on(number: int, tmp_path: Path) -> None:
     """Its opening, its runs (of two processes), re-armed checks and its closing."""

@@ -17,6 +17,7 @@ SOURCE = SourceMark("table", "content")
 TENTH = 10**8
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_joint_check_says_what_the_debits_will(tmp_path: Path) -> None:
     predicates, weights = box_workload(90, 2, 1, 0.7, seed=4)
     releases = [(p, int(w) * 10**6) for p, w in zip(predicates, weights, strict=True)]

@@ -61,6 +61,7 @@ def test_slices_rates_and_each_rule_have_it() -> None:
         assert session.dp_inconsistency("repair", CERTAIN, mechanism="fractional").mechanism == "fractional"
 
 
+@pytest.mark.heavy(family="long")
 def test_exact_shows_the_same_number() -> None:
     exact = exact_measures(TABLE, [FD, CHECK], non_private=True, by_constraint=True, measures=["repair"])
     assert (exact.repair_lower, exact.repair_upper, exact.reasons) == (4, 4, {})

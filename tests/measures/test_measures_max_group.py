@@ -102,6 +102,7 @@ def test_a_wrong_declaration_costs_the_upper_end_and_no_privacy(measure: str) ->
     assert 0.7 < worst <= 1
 
 
+@pytest.mark.heavy(family="long")
 def test_it_goes_through_every_door_and_is_never_checked() -> None:
     table = pa.table({"a": ["x"] * 9, "b": ["1", *["2"] * 8]})
     with dpdb.open(table, constraints="a -> b", max_group=3) as session:  # wrong: the group has 9 rows

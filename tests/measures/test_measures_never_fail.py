@@ -48,6 +48,7 @@ def session():
         yield opened
 
 
+@pytest.mark.heavy(family="long")
 @usually
 @given(graphs(), epsilons, st.integers(1, 5))
 def test_all_never_fails(session, graph, epsilon, rows_per_person):

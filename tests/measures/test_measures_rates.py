@@ -218,6 +218,7 @@ def caught(pair, measure, trials, epsilon=EPSILON):
         return is_caught(*samplers, EPSILON, trials, trials // 4)
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("pair", fifth(["hub", "self-conflict", "first row"]))
 def test_the_published_numbers_on_neighbouring_tables(pair):
     assert not caught(pair, "repair", 600)
@@ -230,6 +231,7 @@ def test_the_published_numbers_on_every_pair(measure, pair):
     assert not caught(pair, measure, 3_000)
 
 
+@pytest.mark.heavy(family="long")
 def test_an_epsilon_that_is_too_large_is_caught():
     assert caught("hub", "repair", 600, epsilon=4 * EPSILON)
 

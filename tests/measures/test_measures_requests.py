@@ -97,6 +97,7 @@ def worst_joint_loss(epsilon):
     )
 
 
+@pytest.mark.heavy(family="privacy")
 def test_joint_loss_of_all_is_exactly_epsilon_at_most():
     """8 graphs x (3 removals + 1 self-conflict), and hubs; every path; the three releases together."""
     # A choice among thetas of a small graph loses less than its share.

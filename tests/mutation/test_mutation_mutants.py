@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from mutants import mutants
 
 SOURCE = '''
@@ -59,6 +60,7 @@ TREE = {
 }
 
 
+@pytest.mark.heavy(family="long")
 def test_the_runner_says_what_became_of_each(tmp_path: Path) -> None:
     for name, text in TREE.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -127,6 +127,7 @@ def boxes_of(rows: Sequence[Sequence[tuple[int, int]]]) -> list[Box]:
     ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(8))
 def test_what_is_collected_inside_a_box_is_bounded_whatever_is_left_out_as_cold(
     seed: int, monkeypatch: pytest.MonkeyPatch

@@ -74,6 +74,7 @@ PARTS = (
 )  # fmt: skip
 
 
+@pytest.mark.heavy(family="long")
 def test_what_duckdb_selects_is_covered() -> None:
     """Beside parts that releases refuse, in every pair of parts."""
     rows = list(product(*VALUES))

@@ -108,6 +108,7 @@ class After(Deadline):
         return self.looks < 0
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("patience", [0, 1000])
 @pytest.mark.parametrize("looks", [*range(12), 20, 40])
 def test_a_search_that_is_interrupted_at_any_look_keeps_a_bound(
@@ -174,6 +175,7 @@ def of_parts(seed: int) -> tuple[list[Region], list[int], int]:
     )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("search", ["both", "queries", "values"])
 @pytest.mark.parametrize("seed", range(8))
 def test_a_poor_first_point_changes_no_answer(seed: int, search: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,6 +193,7 @@ def test_a_poor_first_point_changes_no_answer(seed: int, search: str, monkeypatc
     assert (bound.lower, bound.upper) == (truth, truth)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(6))
 def test_without_time_no_more_is_charged_than_the_colouring(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     regions, weights, truth = of_parts(seed)

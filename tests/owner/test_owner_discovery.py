@@ -189,6 +189,7 @@ def test_noise_covers_the_rows_of_a_unit(change: dict[str, object], k: int) -> N
         assert list(noise.asked[-1][0][:2]) == [0, 100 - 300]
 
 
+@pytest.mark.heavy(family="privacy")
 def test_neighbouring_scores_of_a_unit_stay_within_its_range() -> None:
     """Random tables of units, with and without one: through the rows that are used, epsilon 1, k = 2."""
     rng = random.Random(1)

@@ -129,6 +129,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Discovery:
     return found
 
 
+@pytest.mark.heavy(family="privacy")
 @pytest.mark.parametrize("pairs", [PAIRS, EVERY_PAIR])
 def test_a_discovery_in_rho_loses_at_most_its_charge(run: Discovery, pairs: Sequence[tuple[Tiny, Tiny]]) -> None:
     """From rows to names: two dependencies of six and a key of three, for every small table and one row more."""

@@ -110,6 +110,7 @@ def worst_peeling(low: int, high: int) -> Fraction | float:
     return worst
 
 
+@pytest.mark.heavy(family="privacy")
 def test_peeling_loses_the_sum_of_its_shares_and_hardly_less():
     """Shares of 3/5 of epsilon each are 12 steps of 2: with a range of 3, 4 steps a unit; 24 together."""
     worst = worst_peeling(-2, 1)
@@ -174,6 +175,7 @@ def names(answer: str) -> str:
     return json.dumps([found["dependencies"], found["keys"]])
 
 
+@pytest.mark.heavy(family="privacy")
 @pytest.mark.parametrize("pairs", [PAIRS, EVERY_PAIR])
 def test_discovery_loses_at_most_epsilon(run, counts, pairs):
     """Two dependencies of six and a key of three."""

@@ -21,6 +21,7 @@ def found(request) -> tuple[int, dict[Tiny, tuple[list[int], list[int]]], list[i
     return most, {table: scores(counts) for table, counts in counted(most + 1).items()}, expected
 
 
+@pytest.mark.heavy(family="long")
 def test_scores_are_those_of_the_theory(found):
     _, scored, _ = found
     assert {table: scores_by_hand(table) for table in scored} == scored

@@ -199,6 +199,7 @@ def test_the_error_of_repair_is_that_of_its_noise():
     assert found.lower_held > 0.8  # 0.975 expected
 
 
+@pytest.mark.heavy(family="privacy")
 def test_at_a_huge_epsilon_what_loses_nothing_has_no_error():
     """Noise of scale 1e-3 and less is 0 but with probability exp(-1000)."""
     planned = small(epsilon=100_000, max_degree=399)
@@ -221,6 +222,7 @@ def test_the_truth_is_that_of_the_synthetic_table():
     }
 
 
+@pytest.mark.heavy(family="long")
 def test_a_target_names_the_smallest_epsilon_of_the_ladder():
     """A target that every release meets, and one that means no noise in 18 of 20 releases at epsilon 10: the noise of
     `bound` has a scale of at least 2, so that happens with probability below 190 (1 / 4)^18 < 1e-8."""

@@ -102,6 +102,7 @@ def test_large_expressions_are_refused_before_they_are_compiled(pattern: str, da
         assert time.process_time() - began < 0.1
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("pattern", SMALL)
 def test_others_are_taken_and_compiled_in_little_time(pattern: str, database: Database) -> None:
     assert len(pattern) <= LONGEST_PATTERN

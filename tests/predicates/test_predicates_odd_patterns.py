@@ -5,6 +5,7 @@ from __future__ import annotations
 import duckdb
 import pyarrow as pa
 import pytest
+from case_share import fifth, of_all
 
 from dpdb.errors import PredicateError
 from dpdb.opening import open_local_table
@@ -31,13 +32,14 @@ FORMS = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("form", FORMS)
 def test_odd_patterns_are_refused_or_count_as_the_engine_does(form: str) -> None:
     table = pa.table({"s": pa.array(TEXTS, pa.string())})
-    refused = 0
+    patterns, refused = fifth(PATTERNS), 0
     with duckdb.connect() as connection, open_local_table(table) as opened:
         connection.register("t", table)
-        for pattern in PATTERNS:
+        for pattern in patterns:
             written = pattern.replace("'", "''")
             try:
                 [expected] = connection.execute(
@@ -50,4 +52,4 @@ def test_odd_patterns_are_refused_or_count_as_the_engine_does(form: str) -> None
                     opened.where(form.format(written))
                 continue
             assert opened.count_rows([opened.where(form.format(written))]) == [expected], pattern
-    assert len(PATTERNS) > 3 * refused > 30
+    assert of_all(10) < refused < 0.6 * len(patterns)  # many of both

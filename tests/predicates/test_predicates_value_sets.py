@@ -40,6 +40,7 @@ def test_algebra_is_membership(one: ValueSet, two: ValueSet) -> None:
     assert one & two == two & one
 
 
+@pytest.mark.heavy(family="long")
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.tuples(sets, sets), min_size=1, max_size=4))
 def test_a_union_is_split_into_disjoint_boxes(made: list[tuple[ValueSet, ValueSet]]) -> None:

@@ -82,6 +82,7 @@ def failures(picks: list[int], probabilities: list[float]) -> int:
     return sum(not is_plausible(picks.count(i), len(picks), p, ALPHA) for i, p in enumerate(probabilities))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("scores", "trials"),
     [

@@ -1,6 +1,7 @@
 """One module draws noise, only through OpenDP; no other random numbers decide a release."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ OUTSIDE = {  # beside these: what is drawn there is a secret of its own, or noth
 }  # fmt: skip
 
 
+@cache
 def imported(tree: ast.AST) -> set[str]:
     """Dotted names that a module imports."""
     names = set()
@@ -47,6 +49,7 @@ def random_uses(tree: ast.AST) -> set[str]:
     return found
 
 
+@cache
 def parsed(path: Path) -> ast.AST:
     return ast.parse(path.read_text(encoding="utf-8"))
 

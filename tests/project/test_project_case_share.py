@@ -88,6 +88,20 @@ def test_the_long_test_of_a_file_is_a_case_of_a_family_over_all_files(monkeypatc
     assert sorted(ran) == sorted(f"{file}.py::long" for file in range(10))
 
 
+def test_the_long_tests_of_a_folder_are_one_family(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fifth of them runs, not one of each file, and all of them over five commits."""
+    ran = []
+    for chosen in range(case_share.FIFTH):
+        monkeypatch.setattr(case_share, "_chosen", [chosen])
+        kept = [Item(f"{folder}/{file}.py::t", case_share.FIFTH) for folder in ("a", "b") for file in range(10)]
+        for item in kept:
+            item.mark = pytest.mark.heavy(family=case_share.LONG).mark
+        case_share.leave_out(kept)
+        assert [item.nodeid[0] for item in kept].count("a") == 2 == len(kept) - 2
+        ran += [item.nodeid for item in kept]
+    assert sorted(ran) == sorted(f"{folder}/{file}.py::t" for folder in ("a", "b") for file in range(10))
+
+
 def test_one_file_runs_its_tests_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     ran = set()
     for chosen in range(case_share.TWENTIETH):

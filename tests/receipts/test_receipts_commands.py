@@ -104,6 +104,7 @@ def test_answers_without_releases_have_receipts(kept: Kept, command: str, capsys
     assert "2 of 2 charges derived again" in capsys.readouterr().out
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_run_killed_between_debit_and_receipt_has_its_receipt_afterwards(kept: Kept) -> None:
     """Killed at each step of the debit and the record; asked again it has one receipt, and paid once."""
     for number, step in enumerate(("reserved", "drawn", "recorded"), 1):

@@ -80,6 +80,7 @@ def test_the_value_and_the_predicate_of_a_receipt_are_not_guessed(
     assert salts[count["release_id"]] not in text
 
 
+@pytest.mark.heavy(family="long")
 def test_verdicts_and_diagnoses_have_salts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "books").mkdir()
     ledger = tmp_path / "books" / "t.ledger"

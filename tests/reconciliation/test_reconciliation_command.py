@@ -30,6 +30,7 @@ def run(*options: str) -> int:
         return main(["compare", *sides, "--epsilon", "5", *options])
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("gate", "code", "words"), [
     ("missing_right=39", 1, "missing_right = 40 > 39"), ("missing_right=40", 5, "not shown"),
     ("missing_right=50", 0, ""), ("differ=9", 1, "differ = 10 > 9"), ("missing_left=5", 0, ""),
@@ -58,6 +59,7 @@ def test_it_says_in_words_what_each_number_is(capsys: pytest.CaptureFixture[str]
     assert "a table without a ledger" in err
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("options", "words"), [
     (["--columns", "b"], "left table: there is no column 'b'"), (["--key", ""], "key must name at least one column"),
     (["--epsilon", "0"], "epsilon"), (["--unit", "id"], "go together"), (["--where", "a = 'x'"], "no column of the"),

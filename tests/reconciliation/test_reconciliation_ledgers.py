@@ -50,6 +50,7 @@ def spent(folder: Path) -> list[float]:
     return found
 
 
+@pytest.mark.heavy(family="spending")
 def test_both_ledgers_pay_once_and_keep_the_answer(folder: Path) -> None:
     with replaced_noise(StubNoise()):
         first = compared(folder, run_id="x")

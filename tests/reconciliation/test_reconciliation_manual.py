@@ -33,6 +33,7 @@ def without_numbers(text: str) -> list[str]:
     return [re.sub(r" +", " ", numbers.sub("N", line)) for line in text.splitlines()]
 
 
+@pytest.mark.heavy(family="long")
 def test_its_commands_print_what_it_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -55,6 +56,7 @@ def test_its_commands_print_what_it_shows(
     assert exact == [truth[0][:3], truth[1]]
 
 
+@pytest.mark.heavy(family="long")
 def test_its_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     for statement in blocks("sql").split(";")[:-1]:

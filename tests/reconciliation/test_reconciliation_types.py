@@ -14,6 +14,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from case_share import fifth
 from stub_noise import StubNoise
 
 import dpdb
@@ -132,7 +133,7 @@ def values_of(connection: duckdb.DuckDBPyConnection, kinds: tuple[str, str], rng
 @pytest.mark.parametrize("part", range(20))
 def test_every_pair_of_types_is_refused_or_compared_exactly(part: int) -> None:
     rng = random.Random(part)
-    for one, other in PAIRS[part::20]:
+    for one, other in fifth(PAIRS[part::20]):
         with duckdb.connect() as connection:
             connection.execute("SET timezone = 'America/New_York'")
             values_of(connection, (one, other), rng)
@@ -156,7 +157,7 @@ def test_every_pair_of_types_is_refused_or_compared_exactly(part: int) -> None:
 @pytest.mark.parametrize("part", range(20))
 def test_keys_of_every_pair_of_types_are_those_values(part: int) -> None:
     rng = random.Random(part)
-    for one, other in PAIRS[part::20]:
+    for one, other in fifth(PAIRS[part::20]):
         if not is_compared(one, other) or has_no_exact_type(one, other):
             continue
         with duckdb.connect() as connection:
@@ -179,6 +180,7 @@ def compared(left: str, right: str, **options: Any) -> list[float]:
         return [release.value for release in dpdb.compare(*sides, **{"key": "k", "epsilon": 5} | options)]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", REFUSED)
 def test_types_whose_values_are_not_told_apart_are_refused_by_name(kind: str) -> None:
     table = f"SELECT 1 AS k, 2 AS a, CAST({REFUSED[kind]} AS {kind}) AS v"
@@ -189,6 +191,7 @@ def test_types_whose_values_are_not_told_apart_are_refused_by_name(kind: str) ->
         compared(table, table, key="v")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("collation", ["NOCASE", "NOACCENT", "NFC"])
 def test_collations_of_either_side_play_no_part(collation: str, tmp_path: Path) -> None:
     paths = [tmp_path / "l.duckdb", tmp_path / "r.duckdb"]
@@ -204,6 +207,7 @@ def test_collations_of_either_side_play_no_part(collation: str, tmp_path: Path) 
         assert [release.value for release in dpdb.compare(*paths, "k", 5)] == [1, 1, 1]
 
 
+@pytest.mark.heavy(family="long")
 def test_untyped_text_is_text_and_is_refused_beside_numbers_with_the_remedy(tmp_path: Path) -> None:
     text, typed = tmp_path / "l.csv", tmp_path / "r.parquet"
     text.write_text("id,a\n1,x\n02,y\n3,\n")
@@ -217,6 +221,7 @@ def test_untyped_text_is_text_and_is_refused_beside_numbers_with_the_remedy(tmp_
         assert [release.value for release in dpdb.compare(text, text, "id", 5)] == [0, 0, 0]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("one", "other", "words"), [
     ("VARCHAR", "BIGINT", "'1' is not 1"), ("BIGINT", "DOUBLE", "as DOUBLE 2^53 + 1 is 2^53"),
     ("TIMESTAMP", "TIMESTAMPTZ", "in each zone"), ("DECIMAL(38,20)", "BIGINT", "as DOUBLE"),
@@ -227,6 +232,7 @@ def test_the_refusal_names_values_that_would_be_mistaken(one: str, other: str, w
     assert words in str(refused.value)
 
 
+@pytest.mark.heavy(family="long")
 def test_columns_are_named_once_and_exist_on_both_sides() -> None:
     left, right = "SELECT 1 AS k, 2 AS a, 3 AS b", "SELECT 1 AS K, 5 AS a, 7 AS c"
     assert compared(left, right) == [0, 0, 1]  # b and c have no counterpart
@@ -244,6 +250,7 @@ def test_columns_are_named_once_and_exist_on_both_sides() -> None:
         compared(left, right, key=[])
 
 
+@pytest.mark.heavy(family="long")
 def test_where_selects_keys() -> None:
     left, right = "SELECT i AS k, 1 AS a FROM range(10) t(i)", "SELECT i AS k, i AS a FROM range(5, 20) t(i)"
     assert compared(left, right) == [10, 5, 5]
@@ -254,6 +261,7 @@ def test_where_selects_keys() -> None:
         compared(left, right, where="k = 1 AND k = 2")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_unit_is_a_row_or_the_key_itself() -> None:
     table = "SELECT i AS k, i // 2 AS person FROM range(10) t(i)"
     assert compared(table, table, unit="k", max_rows=1) == [0, 0, 0]
@@ -269,6 +277,7 @@ def test_a_unit_is_a_row_or_the_key_itself() -> None:
         compared(table, table, ledger="x")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_key_as_the_unit_is_compared_by_all_its_rows() -> None:
     """Not by the rows that other releases of its ledger use: those of both sides would not be the same."""
     left = "SELECT i % 3 AS k, i AS a FROM range(30) t(i)"
@@ -277,6 +286,7 @@ def test_a_key_as_the_unit_is_compared_by_all_its_rows() -> None:
     assert compared(left, left, unit="k", max_rows=2) == [0, 0, 0]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("settings", "each", "scale"), [
     ({}, False, 2), ({}, True, 4), ({"rows_per_person": 3}, False, 6),
     ({"unit": "k", "max_rows": 3}, False, 1), ({"unit": "k", "max_rows": 3}, True, 3),

@@ -99,6 +99,7 @@ def compared(asked: Question, source: object = None) -> None:
         assert isinstance(conflict_graph(part), EdgeGraph)
 
 
+@pytest.mark.heavy(of=10)
 @pytest.mark.parametrize("names", [[name] for name in RULES] + MIXES, ids=" + ".join)
 def test_every_statistic_of_every_kind_of_rule_is_the_same_both_ways(names: list[str]) -> None:
     for seed in range(3):
@@ -113,12 +114,14 @@ def test_random_rules_too(seed: int) -> None:
         compared(random_question(rng, theme))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("names", [["dependency"], ["key", "order in groups"]], ids=" + ".join)
 def test_a_table_of_another_engine_has_both_ways(names: list[str]) -> None:
     asked = question(random.Random(5), [RULES[name] for name in names])
     compared(asked, AskedThere(asked.table))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("names", [["dependency"], ["key", "one row"], ["order in groups"]], ids=" + ".join)
 def test_exact_values_and_closed_forms_are_the_same(names: list[str]) -> None:
     asked = question(random.Random(7), [RULES[name] for name in names])
@@ -167,6 +170,7 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("call", CALLS)
 def test_a_release_reads_the_table_of_edges_only_where_that_is_asked(call: str, statements: list[str]) -> None:
     values = []
@@ -178,6 +182,7 @@ def test_a_release_reads_the_table_of_edges_only_where_that_is_asked(call: str, 
     assert values[0] == values[1]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("way", ["auto", "table"])
 def test_without_one_row_of_the_table_of_edges_the_answer_changes(
@@ -263,6 +268,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return seen
 
 
+@pytest.mark.heavy(family="long")
 def test_checks_count_and_decide_the_same(counts: list[Any], statements: list[str]) -> None:
     asked = question(random.Random(11), [RULES[name] for name in CHECKED])
     suite = "\n".join(f"{text}  fail above 2 rows" for text in asked.texts)
@@ -281,6 +287,7 @@ def test_checks_count_and_decide_the_same(counts: list[Any], statements: list[st
         assert verdict == ("fail" if count > 2 else "pass")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("names", [["dependency"], ["two classes", "order in groups"], [*CHECKED]], ids=" + ".join)
 def test_diagnoses_count_and_name_the_same(names: list[str], counts: list[Any], statements: list[str]) -> None:
     asked = question(random.Random(13), [RULES[name] for name in names])

@@ -51,6 +51,7 @@ def open_epoch(path: Path) -> None:
     assert main(["budget", "epoch", str(path)]) == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_another_schema_is_another_state_of_the_rows(source: Path, ledger: Path) -> None:
     """Row 2 is NULL as INTEGER and 12.7 as DOUBLE: no row is in both slices of one reading, and it is in both."""
     assert ask(source, ledger, WHOLE, "amt IS NULL") == 1
@@ -106,6 +107,7 @@ def test_other_cells_are_another_state_of_the_rows(tmp_path: Path, ledger: Path,
     assert ask(path, ledger, schema, f"{column} = 'z'") == 2, "the charges of the first epoch count"
 
 
+@pytest.mark.heavy(family="long")
 def test_the_same_declaration_in_other_words_is_the_same_state(source: Path, ledger: Path) -> None:
     same = ("quote double", "encoding utf8, header 1, escape none", "delimiter ','")
     for amount, schema in enumerate([{}, *({"*": text} for text in same)]):
@@ -115,6 +117,7 @@ def test_the_same_declaration_in_other_words_is_the_same_state(source: Path, led
             ask(source, ledger, WHOLE | schema, "amt = 14")
 
 
+@pytest.mark.heavy(family="long")
 def test_units_and_parents_are_known_by_their_cells(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("who,at\nNA,1\nb,2\n")
     (tmp_path / "p.csv").write_text("id\n'1'\n2\n")
@@ -138,6 +141,7 @@ def test_units_and_parents_are_known_by_their_cells(tmp_path: Path) -> None:
         count(child, {"p.*": "quote single"}, **beside)
 
 
+@pytest.mark.heavy(family="long")
 def test_other_columns_are_another_table(source: Path, ledger: Path) -> None:
     ask(source, ledger, WHOLE, "amt = 13")
     source.write_text("id,amount\n1,13\n")
@@ -155,6 +159,7 @@ def earlier(source: Path, ledger: Path, types: Mapping[str, str] | None, run_id:
         books.reserve(Region(), HALF, source=mark, request=request, run_id=run_id).close()
 
 
+@pytest.mark.heavy(family="long")
 def test_ledgers_that_know_no_rule_need_an_epoch_where_cells_have_types(source: Path, ledger: Path) -> None:
     earlier(source, ledger, WHOLE)
     with pytest.raises(LedgerError, match=r"the rule of another dpdb.*budget epoch"):
@@ -166,6 +171,7 @@ def test_ledgers_that_know_no_rule_need_an_epoch_where_cells_have_types(source: 
         ask(source, ledger, REAL, "amt = 13")
 
 
+@pytest.mark.heavy(family="long")
 def test_ledgers_that_know_no_rule_go_on_where_all_cells_are_text(source: Path, ledger: Path) -> None:
     earlier(source, ledger, None)
     assert ask(source, ledger, None, "amt = '13'") == 1.5
@@ -175,6 +181,7 @@ def test_ledgers_that_know_no_rule_go_on_where_all_cells_are_text(source: Path, 
     assert ask(source, ledger, None, "amt = '13'") == 2.5
 
 
+@pytest.mark.heavy(family="long")
 def test_types_that_tables_have_themselves_are_part_of_the_table(tmp_path: Path, ledger: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"amt": [13]}), path)
@@ -186,6 +193,7 @@ def test_types_that_tables_have_themselves_are_part_of_the_table(tmp_path: Path,
         ask(path, ledger, None, "amt = 13")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_run_that_has_no_answer_gets_none_of_cells_read_otherwise(source: Path, ledger: Path) -> None:
     """Its debit counts in the epoch of the first reading, for rows that may be others now."""
     asked = Ask("count", 1, where="id = '1'", run_id="r")  # the same charge and request under both schemas

@@ -106,6 +106,7 @@ def test_a_chosen_theta_compares_with_a_kept_one(climbed: list[tuple[Release, Re
     assert {(first.handicaps or 0) > 0 or first.draw_share == 0.5 for first, *_ in climbed} >= {True}
 
 
+@pytest.mark.heavy(family="long")
 def test_two_chosen_thetas_compare_where_they_are_equal(
     climbed: list[tuple[Release, Release, Release, float]],
 ) -> None:
@@ -232,6 +233,7 @@ def test_a_public_theta_is_not_chosen_and_says_so() -> None:
         assert opened.dp_inconsistency("problematic", mechanism="em", theta=3, epsilon=1).mechanism == "em"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("asked", "why"),
     [

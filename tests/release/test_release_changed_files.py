@@ -281,6 +281,7 @@ def test_a_ledger_of_epochs_publishes_nothing_about_a_copy_whose_file_has_change
         assert session.spent() == 1
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("account", [budget, append_only])
 def test_so_are_keys_of_parents(account: Callable[[Path], dict[str, Any]], tmp_path: Path) -> None:
     path = parquet(tmp_path / "t", BEFORE)

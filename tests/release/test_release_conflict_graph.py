@@ -88,6 +88,7 @@ def test_a_constraint_of_another_shape_lists_its_own_edges_only(rule: str, monke
     assert isinstance(graph(rule, "age -> pay"), EdgeGraph)  # too many to list them in memory
 
 
+@pytest.mark.heavy(family="long")
 def test_explain_says_what_is_listed() -> None:
     rules = ["age -> pay", "not(t1.age=t2.pay)", "not(t1.age=1&t2.age=1&t1.pay!=t2.pay)", "not(t1.pay<0)"]
     explained = explain(TABLE, rules)["constraints"]

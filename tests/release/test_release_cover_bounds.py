@@ -53,6 +53,7 @@ def test_a_release_of_an_older_version_is_read_as_what_it_bounds() -> None:
     assert Release(**fields) == found
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("threshold", "by_value", "outcome"),
     [

@@ -258,6 +258,7 @@ def test_wide_thetas_are_loaded_too(calls: Calls) -> None:
         assert calls.after <= calls.before
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("end", ["least", "most"])
 def test_neither_on_the_other_side_of_a_threshold(end: str, calls: Calls) -> None:
     """Compiling is a step that is shown: it must not tell which way a private number chose."""

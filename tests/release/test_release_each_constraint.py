@@ -107,6 +107,7 @@ def test_one_constraint_alone_gets_all() -> None:
     assert again.value == 2
 
 
+@pytest.mark.heavy(family="long")
 def test_the_graphs_are_built_once_and_dropped_with_their_slice(monkeypatch: pytest.MonkeyPatch) -> None:
     built = []
     real = LocalSlice.__init__
@@ -129,6 +130,7 @@ def test_the_graphs_are_built_once_and_dropped_with_their_slice(monkeypatch: pyt
         assert len(kept) == 4 * 4
 
 
+@pytest.mark.heavy(family="long")
 def test_a_run_id_is_for_the_same_breakdown(tmp_path: Path) -> None:
     path = tmp_path / "t.ledger"
     Ledger.create(path, 1).close()

@@ -48,6 +48,7 @@ def shown(rules: list[str], ask: dict[str, Any], edges: str) -> dict[str, Any]:
     return explain(TABLE, rules, Ask.called("dp_inconsistency", {"epsilon": 10} | ask), edges=edges)
 
 
+@pytest.mark.heavy(of=10)
 @pytest.mark.parametrize("edges", ["auto", "table"])
 @pytest.mark.parametrize("ask", ASKS)
 @pytest.mark.parametrize("rules", RULES)

@@ -20,6 +20,7 @@ def exploding() -> Iterator[pa.RecordBatch]:
     yield
 
 
+@pytest.mark.heavy(family="long")
 def test_a_view_is_not_run(tmp_path: Path) -> None:
     path = tmp_path / "t.duckdb"
     with duckdb.connect(str(path)) as connection:
@@ -30,11 +31,13 @@ def test_a_view_is_not_run(tmp_path: Path) -> None:
     assert [planned["mechanism"] for planned in explained["releases"]] == ["ladder", "ladder", "fewest_deletions"]
 
 
+@pytest.mark.heavy(family="long")
 def test_a_stream_is_not_consumed() -> None:
     reader = pa.RecordBatchReader.from_batches(SCHEMA, exploding())
     assert explain(reader, constraints="zip -> city")["source"] == "RecordBatchReader"
 
 
+@pytest.mark.heavy(family="long")
 def test_a_connection_and_a_relation_are_not_run() -> None:
     with duckdb.connect() as connection:
         connection.execute("CREATE VIEW t AS SELECT 'z' AS zip, error('a row was read')::VARCHAR AS city")

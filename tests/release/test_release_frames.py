@@ -46,6 +46,7 @@ def test_a_picture_shows_values_and_intervals(found: Releases, tmp_path: Path) -
     assert rows[0].plot().get_xlabel() == "rows"
 
 
+@pytest.mark.heavy(family="long")
 def test_a_notebook_shows_a_picture(found: Releases) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     shown, _ = DisplayFormatter().format(found[:1].plot())

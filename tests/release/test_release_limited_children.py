@@ -146,6 +146,7 @@ def test_no_small_database_moves_more(
     assert audit.greatest(parent=True) == (0, min(most * pairs, 4))
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("most", [1, 2])
 def test_a_row_of_a_table_that_is_its_own_parent_does_both(database: Database, most: int) -> None:
     rows = list(itertools.product((1, 2, None), (1, 2), (0, 1)))
@@ -198,6 +199,7 @@ def shuffled_reads(database: Database, rules: Sequence[str]) -> list[Read]:
     return found
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("rules", [ONE, TWO_KEYS], ids=["one key", "two keys"])
 def test_the_order_of_a_table_says_nothing(database: Database, rules: tuple[str, ...]) -> None:
     found = shuffled_reads(database, rules)
@@ -205,6 +207,7 @@ def test_the_order_of_a_table_says_nothing(database: Database, rules: tuple[str,
     assert len({row[3] for row in found[0] if row[1] is not None}) > 2  # a hash chooses, not the order of values
 
 
+@pytest.mark.heavy(family="long")
 def test_of_rows_with_one_hash_the_values_choose(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever fills a table can make rows with one hash, which is no cryptographic one."""
     monkeypatch.setattr(children, "value_order", lambda schema: value_order(schema, lambda _: exp.convert(0)))
@@ -259,6 +262,7 @@ def most_changes(database: Database, rules: Sequence[str], most: int, tested: Se
 STAR = tuple((1, a, 0) for a in (0, 0)) + tuple((None, 0, b) for b in (1, 2, 2))
 
 
+@pytest.mark.heavy(family="long")
 def test_statistics_change_within_the_divisor(database: Database) -> None:
     """Orphans alone by k rows' worth; beside other constraints by 2k, and not in one direction."""
     tested = [Instance(STAR, ((1, 0),)), *(each for each in instances(2, 1)[-5:] if each.parent)]

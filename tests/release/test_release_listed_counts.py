@@ -83,6 +83,7 @@ def test_categories_are_keys_and_decimals_are_written_in_any_way() -> None:
             assert found(session.dp_count(1, by="d", keys=["7", key], sparse=True)) == {"1.50": 100}  # type: ignore[arg-type]
 
 
+@pytest.mark.heavy(family="privacy")
 def test_one_row_more_changes_one_count_by_1_or_none() -> None:
     """All 35 tables of up to 3 rows of 'a', 'b', 'other' and NULL, each beside those with one row less."""
     values = ("a", "b", "other", None)
@@ -115,6 +116,7 @@ def gaussian_above(scale: float, t: int) -> float:
     return math.fsum(mass for x, mass in law.items() if x > t) / math.fsum(law.values())
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("cost", [{"epsilon": 1}, {"epsilon": 0.1}, {"epsilon": None, "rho": 0.5}])
 @pytest.mark.parametrize("count", [1, 7, 5_000, 100_000])
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
@@ -145,6 +147,7 @@ def most_allowed(trials: int, probability: float) -> int:
     return int(binom.isf(1e-6, trials, probability))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rho", [False, True])
 def test_what_is_said_of_all_keys_holds_as_often_as_said(rho: bool) -> None:
     """300 runs at 80%: empty keys that are listed, and keys with N rows that are not; each may occur in 20%."""
@@ -332,6 +335,7 @@ WRONG: list[tuple[Callable[[], dict[str, object]], type[DpdbError], str]] = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("given", "error", "words"), WRONG)
 def test_what_is_no_list_of_keys_is_refused(
     given: Callable[[], dict[str, object]], error: type[DpdbError], words: str

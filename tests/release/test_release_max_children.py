@@ -142,6 +142,7 @@ def ledger(tmp_path: Path) -> Path:
     return tmp_path / "l.ledger"
 
 
+@pytest.mark.heavy(family="spending")
 def test_one_ledger_is_charged_for_both_tables_by_the_rows_of_slices(
     shop: Path, ledger: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -57,6 +57,7 @@ def test_so_is_that_of_every_part(error: Exception, monkeypatch: pytest.MonkeyPa
         assert session.spent() == 1
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize(("keys", "rehearsed"), [(100, 0), (101, 1)])
 def test_only_many_slices_are_rehearsed_and_no_row_is_read(
     keys: int, rehearsed: int, monkeypatch: pytest.MonkeyPatch

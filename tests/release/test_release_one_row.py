@@ -36,6 +36,7 @@ def tried(groups: list[tuple[str, list[Attack]]], conditions: int, most: int | N
     return found
 
 
+@pytest.mark.heavy(family="privacy")
 def test_no_release_fails_because_of_one_row(tmp_path: Path) -> None:
     found = tried(random.Random(9).sample(GROUPS, 6), 40, 3, tmp_path)
     assert found.opened > 20
@@ -95,6 +96,7 @@ KINDS = {
 }
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("is_relation", [False, True], ids=["connection", "relation"])
 def test_a_connection_has_the_types_and_values_of_its_file(is_relation: bool, tmp_path: Path) -> None:
     """What Arrow has no type for, or another one, comes as what it is: as in the file of the same tables."""

@@ -31,6 +31,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.heavy(family="privacy")
 def test_a_memory_limit_spills_and_changes_no_answer(table: Path, tmp_path: Path) -> None:
     values = []
     for limits in ({}, {"memory_limit": LIMIT, "temp_directory": tmp_path, "threads": 1}):

@@ -40,6 +40,7 @@ def released(rules: list[str], measure: str, **options: Any) -> Any:
 PRIVATE = {"private_parents": {"customers": CUSTOMERS}}
 
 
+@pytest.mark.heavy(family="privacy")
 def test_one_parent_row_moves_more_than_a_bit() -> None:
     """Without customer 3 zip 2 has one city; without 1 as well nothing is left to decide."""
 
@@ -53,6 +54,7 @@ def test_one_parent_row_moves_more_than_a_bit() -> None:
     assert bits(1, 2, 3) - bits(1, 2) == pytest.approx(math.log2(3), abs=1e-6)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("rules", "measure", "mechanism"),
     [
@@ -82,6 +84,7 @@ def test_the_default_for_keys_beside_a_private_parent_is_the_one_of_other_rules(
     assert released([KNOWN, CARDS], "problematic", max_children=2, **PRIVATE).mechanism == "ladder"
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize(
     "options", [{"public_parents": {"customers": CUSTOMERS}}, {"unit": "customer", "max_rows": 2, **PRIVATE}]
 )

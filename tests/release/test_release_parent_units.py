@@ -99,6 +99,7 @@ def test_the_claim_sees_a_look_up_without_its_key(database: Database, monkeypatc
     assert "orphans" in pair()
 
 
+@pytest.mark.heavy(family="privacy")
 def test_beside_a_public_parent_one_row_changes_every_statistic_within_its_claim(database: Database) -> None:
     """The row is the unit, and the parent is the same for both neighbours."""
     moved = 0

@@ -74,6 +74,7 @@ def test_the_parts_of_a_call_are_charged_by_the_notion(call: str, notion: str, t
     assert notion != "pure" or found == NANO
 
 
+@pytest.mark.heavy(family="spending")
 def test_sixteen_rules_cost_a_sixteenth(tmp_path: Path) -> None:
     for notion, whole, now in (("zcdp", 0.5, 0.03125), ("pure", 1, 1), ("gdp", 1.23203539, 0.313306651)):
         with with_ledger(tmp_path, notion, constraints=ROWS) as session:
@@ -192,6 +193,7 @@ def all_but_the_first(notion: Notion, parts: Sequence[int], rows: int) -> int:
     return pure_units(notion, parts[1:], rows)
 
 
+@pytest.mark.heavy(family="long")
 def test_the_exact_divergence_of_a_call_is_within_its_rho(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     draws, charged = drawn(MIXED, "zcdp", monkeypatch, tmp_path)
     assert 0.95 * ZCDP.value(charged) < divergence(draws) <= ZCDP.value(charged)  # and little is paid for nothing
@@ -205,10 +207,12 @@ def test_a_part_that_rho_does_not_count_is_caught(mutant: Any, tmp_path: Path, m
     assert divergence(draws) > ZCDP.value(charged)
 
 
+@pytest.mark.heavy(family="long")
 def test_the_exact_delta_of_a_call_is_within_its_mu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert excess(*drawn(ON_ROWS, "gdp", monkeypatch, tmp_path)) <= 0
 
 
+@pytest.mark.heavy(family="long")
 def test_parts_that_mu_does_not_count_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(charge, "pure_units", only_the_first)
     assert excess(*drawn(ON_ROWS, "gdp", monkeypatch, tmp_path)) > 0

@@ -56,6 +56,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_shop(tmp_path_factory.mktemp("shop") / "shop.duckdb")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("unit", "customers"), [(TO_CUSTOMER, False), (SHOP, True)])
 def test_numbers_are_those_of_a_join(shop: Path, unit: str, customers: bool) -> None:
     name = "customers.id" if customers else "orders.customer_id"
@@ -94,6 +95,7 @@ def test_what_is_shown_names_units_and_who_is_left_out(shop: Path) -> None:
     assert release.noise_scale == pytest.approx(20)
 
 
+@pytest.mark.heavy(family="long")
 def test_one_text_serves_all_tables(shop: Path) -> None:
     """The unit's own table has a column, and the others their part of the way."""
     found = {
@@ -108,6 +110,7 @@ def test_one_text_serves_all_tables(shop: Path) -> None:
     assert dpdb.dp_count(shop, SURE, table="orders", unit=SHOP, max_rows=9).value == 875
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("unit", "said"),
     [
@@ -169,6 +172,7 @@ def test_the_same_table_twice_is_refused_by_any_name(shop: Path, tmp_path: Path)
 RULE = '(order_id, "orders.customer_id") IN orders(id, customer_id)'
 
 
+@pytest.mark.heavy(family="long")
 def test_rules_on_the_last_table_are_of_the_unit(shop: Path) -> None:
     """Rows that belong to a unit have its order, so there is no orphan; a rule on another key has some."""
     with dpdb.open(shop, table="items", constraints=RULE, unit=TO_CUSTOMER, max_rows=500) as session:
@@ -180,6 +184,7 @@ def test_rules_on_the_last_table_are_of_the_unit(shop: Path) -> None:
         assert session.dp_inconsistency("repair", SURE).value == exact(shop, "unit >= 300")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
@@ -194,6 +199,7 @@ def test_rules_on_tables_of_the_way_are_refused(shop: Path, rule: str, said: str
         dpdb.open(shop, table="items", constraints=rule, unit=SHOP, max_rows=2, private_parents=["items"])
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_ledger_is_of_one_way_and_of_the_rows_of_all_its_tables(tmp_path: Path) -> None:
     shop, ledger = make_shop(tmp_path / "shop.duckdb"), tmp_path / "shop.ledger"
     assert main(["budget", "create", str(ledger), "--epsilon", "5"]) == 0
@@ -242,6 +248,7 @@ def test_a_file_of_the_way_that_changes_between_two_reads_is_seen(shop: Path, tm
         assert opened.summary().spent == 0
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("kind", "keys", "others", "expected"),
     [
@@ -271,6 +278,7 @@ def test_keys_of_odd_types_and_values(
     assert dpdb.dp_count(shop, SURE, table="items", unit="k -> orders.id, unit", max_rows=9).value == expected
 
 
+@pytest.mark.heavy(family="long")
 def test_unlike_types_meet_in_the_comparison_that_rules_have(tmp_path: Path) -> None:
     shop = tmp_path / "odd.duckdb"
     with duckdb.connect(str(shop)) as database:
@@ -283,6 +291,7 @@ def test_unlike_types_meet_in_the_comparison_that_rules_have(tmp_path: Path) -> 
         assert asked.value == expected, (table, other)
 
 
+@pytest.mark.heavy(family="long")
 def test_columns_may_be_called_as_what_the_query_names(tmp_path: Path) -> None:
     shop = tmp_path / "odd.duckdb"
     with duckdb.connect(str(shop)) as database:
@@ -307,6 +316,7 @@ def test_another_engine_refuses_a_way_by_name() -> None:
         )
 
 
+@pytest.mark.heavy(family="long")
 def test_every_door_takes_the_way(shop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--table", "items", "--unit", SHOP, "--max-rows", "20"]
     rule = ["--constraints", "CHECK (quantity >= 0)"]

@@ -18,6 +18,7 @@ from dpdb.privacy.noise import replaced_noise
 TABLE = pa.table({"person": [1, 1, 1, 2, 2, None], "x": [1, 2, 3, 4, 5, 6]})
 
 
+@pytest.mark.heavy(family="long")
 def test_a_release_after_a_stopped_one_reads_the_same_rows_of_units(monkeypatch: pytest.MonkeyPatch) -> None:
     execute, statements = Database.execute, iter(range(0))
 

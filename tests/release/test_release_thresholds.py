@@ -110,6 +110,7 @@ def test_a_remote_table_has_the_same_thresholds(theme: str, seed: int) -> None:
     check(random_question(rng, theme), [*all_ends(), random_ends(rng)], remote=True)
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 132), marks=pytest.mark.slow)])
 def test_a_pair_that_breaks_two_order_rules_is_listed_once(seeds: range) -> None:
     """Pairs of order rules that share a column, both signs, names in any order."""
@@ -127,6 +128,7 @@ ISSUE_25 = [
 ]
 
 
+@pytest.mark.heavy(family="privacy")
 @pytest.mark.parametrize("rows", [7, 8])
 def test_one_row_at_the_threshold_changes_a_count_by_what_it_may(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """All pairs of a first group are listed, 21 of 7 rows and 28 of 8; twenty pairs break both order rules."""

@@ -49,6 +49,7 @@ def test_each_set_of_rules_is_measured_as_alone(
     assert len(opened) == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_they_have_one_budget_and_end_together(table: Path, tmp_path: Path) -> None:
     with dpdb.open(table, constraints="a -> b", budget=2) as session:
         other = session.with_constraints("c -> b")

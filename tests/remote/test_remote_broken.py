@@ -76,12 +76,14 @@ def test_other_engines_count_the_same(sent: Sent, count: int) -> None:
     assert scans(**sent(rows), where=None) == scans(rows, where=None)
 
 
+@pytest.mark.heavy(family="alone")
 def test_more_rules_than_a_query_asks_for(sent: Sent) -> None:
     rows = some_rows(4)
     rules = [f"not(t1.a = {k % 9 - 2} & t1.b < {k})" for k in range(120)]
     assert scans(**sent(rows), rules=rules) == scans(rows, rules=rules)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_check_there_ends_in_numbers(sent: Sent) -> None:
     """Ten checks fail by 150 rows, at an epsilon that pays few of them."""
     rows = pa.table({f"c{i}": [int((k * 7 + i * 13) % 10 == 0) for k in range(1500)] for i in range(10)})

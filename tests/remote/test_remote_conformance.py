@@ -57,6 +57,7 @@ def has_nan(rows: pa.Table) -> bool:
     return any(isinstance(value, float) and value != value for row in rows.to_pylist() for value in row.values())
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("engine", ["local", "postgres", "clickhouse", "sail"])
 def test_engines_say_what_a_self_join_says(engine: str, request: pytest.FixtureRequest) -> None:
     seeds = [seed for seed in without_nan(engine, range(24), 2) if "BLOB" not in random_table(seed, 2).kinds]
@@ -65,7 +66,7 @@ def test_engines_say_what_a_self_join_says(engine: str, request: pytest.FixtureR
     assert found.equal >= 60 - 12 * len(found.refused)
 
 
-@pytest.mark.heavy(family="values")
+@pytest.mark.heavy(family="spark")
 def test_spark_says_what_a_self_join_says(request: pytest.FixtureRequest) -> None:
     found = asked("spark", request, [2], fifth(KINDS)[:2], 1)
     assert not found.different, found.different[0]
@@ -103,6 +104,7 @@ def test_three_thousand_predicates(engine: str, request: pytest.FixtureRequest) 
 # -- who has not passed ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="long")
 def test_an_engine_that_counts_otherwise_does_not_pass(request: pytest.FixtureRequest) -> None:
     """Sail passes over NaN where Spark has it as the largest: the suite finds that, and says where."""
     kinds = [kind for kind in KINDS if kind.name == "A <-> B"]
@@ -239,6 +241,7 @@ def test_what_is_refused_is_named(engine: str, request: pytest.FixtureRequest) -
                     there.where(text)
 
 
+@pytest.mark.heavy(family="long")
 def test_the_command_prints_what_came_of_it(
     clickhouse: ClickHouse, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

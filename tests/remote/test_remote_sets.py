@@ -53,7 +53,7 @@ def both_ways(folder: Path, tables: dict[str, pa.Table], there: Any, **options: 
     assert any(found[0] > persons[name][0] for name, found in rows.items() if name in persons)
 
 
-@pytest.mark.heavy(family="both ways")
+@pytest.mark.heavy(family="long")
 def test_our_own_engine_as_another(tmp_path: Path) -> None:
     tables = random_tables(Random(0), 40)
     with duckdb.connect() as connection:

@@ -122,6 +122,7 @@ MEMBERS = [
 ]
 
 
+@pytest.mark.heavy(family="long")
 def test_members_are_those_of_our_own_engine(spark: Any, table: str) -> None:
     """Text, whole numbers and floats; NULL, NaN and -0.0 on both sides; a value twice, and no row that counts."""
     spark.createDataFrame(CODES).createOrReplaceTempView("codes")
@@ -139,6 +140,7 @@ def test_members_are_those_of_our_own_engine(spark: Any, table: str) -> None:
         spark.catalog.dropTempView("codes")
 
 
+@pytest.mark.heavy(family="doors")
 def test_the_rows_of_a_unit_are_the_same_ones_every_time(spark: Any) -> None:
     rng = random.Random(5)
     rows = pa.table({name: [rng.choice([None, 1, 2, 3, 4]) for _ in range(80)] for name in ("who", "zip", "city")})
@@ -152,6 +154,7 @@ def test_the_rows_of_a_unit_are_the_same_ones_every_time(spark: Any) -> None:
     assert seen[0][0]["rows"] == sum(min(3, count) for count in owned)
 
 
+@pytest.mark.heavy(family="doors")
 def test_releases_through_every_door(
     spark: Any, table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

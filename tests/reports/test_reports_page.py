@@ -251,6 +251,7 @@ class FarNoise:
         return 0
 
 
+@pytest.mark.heavy(family="alone")
 def test_the_command_reads_no_source_and_its_page_holds_no_private_number(
     hospital: Path, hospital_constraints: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

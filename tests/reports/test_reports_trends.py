@@ -59,6 +59,7 @@ def test_a_week_of_unchanged_rows_is_quiet(weeks: list[tuple[list[Release], Rele
     assert binom.cdf(quiet_weeks(weeks), REPLAYS, 0.95) > 1e-8
 
 
+@pytest.mark.heavy(family="alone")
 def test_doubts_that_are_not_shared_are_caught(
     weeks: list[tuple[list[Release], Release]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

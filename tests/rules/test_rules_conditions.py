@@ -6,6 +6,7 @@ from random import Random
 
 import duckdb
 import pytest
+from case_share import of_all
 
 from dpdb.rules.texts import checked
 
@@ -74,8 +75,8 @@ def _condition(random: Random, depth: int) -> str:
 
 def test_any_nesting_means_the_same(rows: duckdb.DuckDBPyConnection) -> None:
     random = Random(5)
-    conditions = {_condition(random, random.choice([1, 1, 2, 3])) for _ in range(200)}
-    assert len(conditions) > 150
+    conditions = {_condition(random, random.choice([1, 1, 2, 3])) for _ in range(of_all(200))}
+    assert len(conditions) > of_all(150)
     for condition in sorted(conditions):
         assert _differing(rows, condition) == 0, condition
 

@@ -91,6 +91,7 @@ LEFT = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("text", "ending"), [(GX, "json"), (DBT, "yml"), (SODA, "yml")], ids=["gx", "dbt", "soda"])
 def test_numbers_of_values_are_taken_or_left_out(tmp_path: Path, text: str, ending: str) -> None:
     file = tmp_path / f"rules.{ending}"

@@ -99,6 +99,7 @@ FILES = {
 }  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", FILES)
 def test_the_rows_that_fail_are_those_of_the_tool(tmp_path: Path, name: str) -> None:
     text, left_out, fails = FILES[name]
@@ -118,6 +119,7 @@ def test_what_is_no_expression_is_left_out_with_the_reason(tmp_path: Path) -> No
     assert reasons[1] == "a regular expression is a text"
 
 
+@pytest.mark.heavy(family="long")
 def test_conditions_as_postgresql_writes_them(tmp_path: Path) -> None:
     (tmp_path / "t.sql").write_text(
         "CREATE TABLE t (c text CHECK ((c ~ '^[A-Z]'::text)), CHECK (c !~* 'X' IS TRUE), CHECK (c ~* ANY ('{a}')));"

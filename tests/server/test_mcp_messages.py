@@ -46,6 +46,7 @@ def sent(client: httpx.Client, content: str | bytes, **headers: str) -> tuple[in
     return answer.status_code, answer.json() if answer.content else None
 
 
+@pytest.mark.heavy(family="long")
 def test_another_method_is_told_the_right_one_and_a_stranger_nothing(served: Server) -> None:
     with served.client("ann") as client, served.client() as stranger:
         for method in ("GET", "DELETE", "PUT", "HEAD", "OPTIONS", "PATCH"):
@@ -158,6 +159,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Desk, Site]
     opened.close()
 
 
+@pytest.mark.heavy(family="long")
 def test_what_a_schema_says_is_what_is_taken(desk: tuple[Desk, Site], monkeypatch: pytest.MonkeyPatch) -> None:
     """Of every argument of every tool, each type; and null is the argument left out, wherever it may be left out."""
     opened, site = desk

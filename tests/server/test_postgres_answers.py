@@ -96,6 +96,7 @@ def test_all_more_statements_beside_postgresql(postgres: psycopg.Connection[Any]
     assert found["equal"] > 5_000
 
 
+@pytest.mark.heavy(family="long")
 def test_answers_beside_postgresql(postgres: psycopg.Connection[Any], door: FrontEnd) -> None:
     """A release that was made once is the same rows at both sides; its statements are computed as PostgreSQL does."""
     release = "dp_count('visits', 0.5, by := 'state', keys := ['CA', 'NY', 'TX'], run_id := 'beside')"
@@ -118,6 +119,7 @@ def test_answers_beside_postgresql(postgres: psycopg.Connection[Any], door: Fron
     assert equal > 0.9 * len(outcomes), [one for one in outcomes.items() if one[1].kind != "equal"]
 
 
+@pytest.mark.heavy(family="long")
 def test_a_statement_that_grows_by_its_macros_is_refused(door: FrontEnd) -> None:
     text = "x"
     for _ in range(40):

@@ -45,6 +45,7 @@ def client(server: Server) -> Wire:
     return made
 
 
+@pytest.mark.heavy(family="long")
 def test_hostile_statements_get_the_same_refusals(attacked: Server) -> None:
     """As over HTTP: the words of the SQL door, whichever protocol asks; nothing is spent, and no private value leaves.
 
@@ -123,6 +124,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
     made.close()
 
 
+@pytest.mark.heavy(family="long")
 def test_a_canary_thrown_at_a_step_is_not_sent(opened: Opened) -> None:
     for step in twentieth(STEPS):
         opened.ask(SUITE)  # finishes a run that an earlier canary has stopped, which has fewer steps left
@@ -139,6 +141,7 @@ def test_a_canary_thrown_at_a_step_is_not_sent(opened: Opened) -> None:
     assert not [one for one in opened.ask(COUNT)[0] if one[0] == b"E"]
 
 
+@pytest.mark.heavy(family="privacy")
 def test_a_canary_thrown_in_the_wire_is_not_sent(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     places = ["conversation.split_statements", "conversation.encoded", "conversation.row_description",
               "statements.Statements.run", "statements.Statements.prepared", "statements.catalog.answer"]  # fmt: skip

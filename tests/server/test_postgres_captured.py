@@ -80,6 +80,7 @@ def asked(connection: psycopg.Connection[Any], text: str) -> tuple[str, list[tup
     return found.error_message.decode(), columns, rows
 
 
+@pytest.mark.heavy(family="long")
 def test_captured_statements_are_answered(client: psycopg.Connection[Any]) -> None:
     tried, answered, wrong = Counter[str](), Counter[str](), []
     for one in captured():
@@ -120,6 +121,7 @@ def test_npgsql_finds_its_types(client: psycopg.Connection[Any]) -> None:
     assert rows["_int8"][5] == rows["int8"][1] == 20
 
 
+@pytest.mark.heavy(family="long")
 def test_grafana_lists_tables_and_columns(client: psycopg.Connection[Any]) -> None:
     texts = [one.text for one in captured() if one.product == "Grafana"]
     found = [client.execute(text).fetchall() for text in texts]  # type: ignore[arg-type]

@@ -23,6 +23,7 @@ assert _found is not None
 STATEMENT, DOORS = _found[1].replace("'hospital'", "'visits'"), _found[2]
 
 
+@pytest.mark.heavy(family="long")
 def test_in_a_duckdb_session(tmp_path: Path) -> None:
     Ledger.create(tmp_path / "hospital.ledger", epsilon=2).close()
     (tmp_path / "rules.txt").write_text(RULE)
@@ -40,6 +41,7 @@ def test_in_a_duckdb_session(tmp_path: Path) -> None:
         assert session.spent() == pytest.approx(0.5)
 
 
+@pytest.mark.heavy(family="long")
 def test_over_the_server(tmp_path: Path) -> None:
     with Server(make_site(tmp_path, epsilon=5, postgres=True)) as running:
         before = running.site.spent()
@@ -50,6 +52,7 @@ def test_over_the_server(tmp_path: Path) -> None:
         assert running.site.spent() - before == pytest.approx(0.5)
 
 
+@pytest.mark.heavy(family="long")
 def test_what_is_written_for_dbt_are_parameters_of_its_plugin() -> None:
     pytest.importorskip("dbt.adapters.duckdb")
     from dpdb.dbt import _PARAMETERS

@@ -53,6 +53,7 @@ def codes(found: list[tuple[bytes, bytes]]) -> list[str]:
     return [error_of(one)["C"] for one in found if one[0] == b"E"]
 
 
+@pytest.mark.heavy(family="privacy")
 def test_nobody_learns_who_is_an_analyst(served: Server) -> None:
     """A name that nobody has gets the same messages, and always the same salt, as one with a wrong token."""
     seen: dict[str, set[tuple[object, ...]]] = {}

@@ -52,6 +52,7 @@ def test_clients_know_the_server_and_it_knows_them(tls: tuple[Server, Path]) -> 
     assert server.site.spent() == before
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.skipif(shutil.which("psql") is None, reason="psql is not installed")
 def test_psql_binds_its_channel(tls: tuple[Server, Path]) -> None:
     server, authority = tls

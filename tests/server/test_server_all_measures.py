@@ -57,6 +57,7 @@ def assert_right(answer: dict[str, Any], measure: str, rule: str, quantity: str)
     assert ("each is a verdict by itself" in estimand) is (measure == "drastic")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("measure", "rule", "quantity"), ASKED)
 def test_sql_over_http_answers_them(measure: str, rule: str, quantity: str, served: Server) -> None:
     found = served.ask("ann", statement(measure, rule))
@@ -64,6 +65,7 @@ def test_sql_over_http_answers_them(measure: str, rule: str, quantity: str, serv
     assert_right(found.json(), measure, rule, quantity)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("measure", "rule", "quantity"), ASKED)
 def test_mcp_answers_them(measure: str, rule: str, quantity: str, served: Server) -> None:
     async def talk(client: Client) -> Any:

@@ -98,6 +98,7 @@ def throw_everywhere(folder: Path, *, every: bool) -> None:
     assert CANARY in (folder / "owner.log").read_text()  # that it was thrown, the owner can read
 
 
+@pytest.mark.heavy(family="privacy")
 def test_a_canary_is_in_no_byte_that_a_server_sends(tmp_path: Path) -> None:
     throw_everywhere(tmp_path, every=False)
 

@@ -85,6 +85,7 @@ def test_an_allowance_comes_again_by_the_latest_clock_alone(tmp_path: Path, jump
         inside.close()
 
 
+@pytest.mark.heavy(family="long")
 def test_no_open_connection_outlives_its_token(tmp_path: Path, jumping: Clock) -> None:
     """A connection of PostgreSQL that was logged in ends with its token, and a clock that goes back revives neither."""
     site = make_site(tmp_path, epsilon=500, analysts={"bob": {}})
@@ -108,6 +109,7 @@ def test_no_open_connection_outlives_its_token(tmp_path: Path, jumping: Clock) -
         inside.close()
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_job_of_a_day_is_paid_for_once_where_the_day_comes_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jumping: Clock
 ) -> None:

@@ -36,6 +36,7 @@ def collude(folder: Path, colluders: int, asks: int, budget: float) -> Counter[i
     return statuses
 
 
+@pytest.mark.heavy(family="long")
 def test_colluders_stay_below_the_total(tmp_path: Path) -> None:
     assert collude(tmp_path, 6, 12, 1.5) == {200: 6, 402: 6}
 
@@ -45,6 +46,7 @@ def test_fifty_colluders_stay_below_the_total(tmp_path: Path) -> None:
     assert collude(tmp_path, 50, 100, 5) == {200: 20, 402: 80}
 
 
+@pytest.mark.heavy(family="long")
 def test_quotas_are_exact_to_the_nano_epsilon(tmp_path: Path) -> None:
     site = make_site(tmp_path, epsilon=5, analysts={"ann": {"quota": "0.1"}, "bob": {"quota": "0.1"}})
     with Server(site) as one, Server(site) as other:
@@ -125,6 +127,7 @@ def check_answers(site: Site, answers: Answers) -> None:
     print(f"{len(answers)} keys answered twice and alike, {len(runs)} debits")
 
 
+@pytest.mark.heavy(family="long")
 def test_one_answer_and_one_debit_per_key_whenever_the_server_dies(tmp_path: Path) -> None:
     kill_again_and_again(tmp_path, 2, 1)
 

@@ -142,6 +142,7 @@ def killed_between_verdicts(site: Site, kills: int, seed: int) -> int:
     return cut
 
 
+@pytest.mark.heavy(family="spending")
 def test_kept_suites_go_on_after_kills(tmp_path: Path) -> None:
     killed_between_verdicts(make_site(tmp_path, epsilon=50), 2, 1)
 
@@ -199,6 +200,7 @@ def twins_show_the_same(folder: Path, runs: int, seed: int) -> int:
     return cut
 
 
+@pytest.mark.heavy(family="spending")
 def test_killed_suites_show_what_their_unkilled_twins_show(tmp_path: Path) -> None:
     assert twins_show_the_same(tmp_path, 1, 3) == 1
 

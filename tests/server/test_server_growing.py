@@ -68,6 +68,7 @@ def counted(server: Server, label: str = "a") -> int | str:
 TOLD = "the table cannot be read as it was when the server opened it; the reason is in the owner's log"
 
 
+@pytest.mark.heavy(family="spending")
 @pytest.mark.parametrize("csv", [False, True])
 def test_a_table_of_an_append_only_ledger_is_opened_again_by_itself(csv: bool, tmp_path: Path) -> None:
     site = site_of(tmp_path, append_only=True, csv=csv)
@@ -83,6 +84,7 @@ def test_a_table_of_an_append_only_ledger_is_opened_again_by_itself(csv: bool, t
     assert lines == ["dpdb: visits: its rows have changed, and it was opened again\n"] * 2
 
 
+@pytest.mark.heavy(family="long")
 def test_a_file_that_cannot_be_opened_looks_like_one_being_opened(tmp_path: Path) -> None:
     """A file of no table, another table, a pipe, none at all: the same words, also for what costs nothing."""
     site = site_of(tmp_path, append_only=True)
@@ -123,6 +125,7 @@ def missing(path: Path) -> None:
     path.unlink()
 
 
+@pytest.mark.heavy(family="spending")
 def test_the_owner_of_another_ledger_gets_one_line_and_sends_sighup(tmp_path: Path) -> None:
     site = site_of(tmp_path, append_only=False)
     with Server(site) as server:
@@ -145,6 +148,7 @@ def test_the_owner_of_another_ledger_gets_one_line_and_sends_sighup(tmp_path: Pa
     assert site.spent() == pytest.approx(180)  # three answers, refusals cost nothing
 
 
+@pytest.mark.heavy(family="long")
 def test_statements_that_run_keep_their_table_open(tmp_path: Path) -> None:
     """The one that is opened again closes the one before when its last statement is done."""
     site = site_of(tmp_path, append_only=True)
@@ -169,6 +173,7 @@ def test_statements_that_run_keep_their_table_open(tmp_path: Path) -> None:
         assert len(said) == 1
 
 
+@pytest.mark.heavy(family="privacy")
 def test_no_table_is_closed_between_its_choice_and_its_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site = site_of(tmp_path, append_only=True)
     with ServedTables(load_configuration(site.config)) as tables:
@@ -194,6 +199,7 @@ def test_no_table_is_closed_between_its_choice_and_its_use(tmp_path: Path, monke
         assert tables["visits"] is not old
 
 
+@pytest.mark.heavy(family="spending")
 def test_what_was_paid_for_goes_over_to_the_table_that_is_opened_again(tmp_path: Path) -> None:
     site = site_of(tmp_path, append_only=True)
     with ServedTables(load_configuration(site.config)) as tables:
@@ -217,6 +223,7 @@ def failing(*args: object, **named: object) -> None:
     raise SourceError("stopped by the test")
 
 
+@pytest.mark.heavy(family="long")
 def test_a_table_that_grows_without_a_pause_is_not_opened_all_the_time(tmp_path: Path) -> None:
     site = site_of(tmp_path, append_only=True)
     with ServedTables(load_configuration(site.config)) as tables:

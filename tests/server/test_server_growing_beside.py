@@ -33,6 +33,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpdb.doors.server.reopening._Wait.is_over", lambda wait: True)
 
 
+@pytest.mark.heavy(family="spending")
 @pytest.mark.parametrize("append_only", [True, False])
 @pytest.mark.usefixtures("at_once")
 def test_a_ledger_that_cannot_be_read_is_told_as_that(append_only: bool, tmp_path: Path) -> None:
@@ -52,6 +53,7 @@ def test_a_ledger_that_cannot_be_read_is_told_as_that(append_only: bool, tmp_pat
         assert ("was opened again" if append_only else "open an epoch") in said[1]
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("at_once")
 def test_what_is_wrong_with_one_table_keeps_no_other_from_being_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -80,6 +82,7 @@ def test_what_is_wrong_with_one_table_keeps_no_other_from_being_opened(
         assert sum("foresaw" in str(record.exc_info) for record in caplog.records) == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_a_duckdb_file_that_grows_is_opened_again_by_itself(tmp_path: Path) -> None:
     """Its owner writes to it from another process, while the server runs, and puts a new file in its place."""
     site = site_of(tmp_path, append_only=True)
@@ -112,6 +115,7 @@ def states(folder: Path, people: list[int], **more: list[int]) -> None:
     (folder / "new").replace(folder / "states.csv")
 
 
+@pytest.mark.heavy(family="long")
 def test_public_tables_that_change_are_read_again(tmp_path: Path) -> None:
     site = make_site(tmp_path)
     with Server(site) as server:
@@ -137,6 +141,7 @@ def test_public_tables_that_change_are_read_again(tmp_path: Path) -> None:
     assert site.spent() == 0
 
 
+@pytest.mark.heavy(family="long")
 def test_a_statement_that_runs_keeps_the_public_tables_with_which_it_began(tmp_path: Path) -> None:
     rows = tmp_path / "states.parquet"
     pq.write_table(pa.table({"people": [1, 2]}), rows)
@@ -175,6 +180,7 @@ def test_a_statement_that_runs_keeps_the_public_tables_with_which_it_began(tmp_p
     assert not last.parent.exists()
 
 
+@pytest.mark.heavy(family="privacy")
 @pytest.mark.parametrize("append_only", [True, False])
 @pytest.mark.usefixtures("at_once")
 def test_a_public_parent_that_changes_is_read_again_whatever_the_ledger(append_only: bool, tmp_path: Path) -> None:

@@ -111,6 +111,7 @@ def test_who_goes_or_waits_at_a_stop_gets_no_place(slots: Slots) -> None:
     assert slots.take("ann", 1) is not None
 
 
+@pytest.mark.heavy(family="long")
 def test_a_page_with_six_parallel_fetches_is_answered(tmp_path: Path) -> None:
     site = make_site(tmp_path, epsilon=50, analysts=TWO)
     with Server(site) as server:
@@ -139,6 +140,7 @@ def ask_many(desk: Desk, name: str, many: int, cost: float) -> list[str]:
     return asyncio.run(all_of_them())
 
 
+@pytest.mark.heavy(family="spending")
 def test_what_is_beyond_the_line_is_refused_and_spends_nothing(tmp_path: Path) -> None:
     site = make_site(tmp_path, epsilon=50, analysts=TWO, settings={"waiting": 4})
     desk = Desk(load_configuration(site.config))
@@ -171,6 +173,7 @@ def sent(wire: Wire, number: int | str, cost: float = 0.25) -> None:
     wire.send(packed(b"Q", text.encode() + b"\0"))
 
 
+@pytest.mark.heavy(family="long")
 def test_a_pool_of_five_connections_is_answered(slow: tuple[Server, Site]) -> None:
     server, site = slow
     spent = site.spent()
@@ -183,6 +186,7 @@ def test_a_pool_of_five_connections_is_answered(slow: tuple[Server, Site]) -> No
     assert site.spent() - spent == pytest.approx(5 * 0.25)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("how", ["cancelled", "closed", "reset"])
 def test_what_nobody_waits_for_any_more_does_not_begin(how: str, slow: tuple[Server, Site]) -> None:
     """Two statements run, a third waits; its client goes, and it is never charged."""
@@ -209,6 +213,7 @@ def test_what_nobody_waits_for_any_more_does_not_begin(how: str, slow: tuple[Ser
     assert site.spent() - spent == pytest.approx(2 * 0.25)
 
 
+@pytest.mark.heavy(family="long")
 def test_what_an_http_client_left_does_not_begin(slow: tuple[Server, Site]) -> None:
     server, site = slow
     spent = site.spent()

@@ -130,6 +130,7 @@ def assert_found(site: Site, cited: list[str], capsys: pytest.CaptureFixture[str
         assert name in capsys.readouterr().out
 
 
+@pytest.mark.heavy(family="spending")
 def test_n_runs_are_n_charges_and_what_is_free_is_free(served: Server) -> None:
     before = served.site.spent()
 

@@ -26,6 +26,7 @@ TWICE = (
 )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("body", TWICE)
 def test_a_body_that_is_read_in_two_ways_is_refused(body: str, server: Server, site: Site) -> None:
     before = site.spent()
@@ -81,6 +82,7 @@ def test_paths_of_tricks_lead_nowhere_and_a_pipeline_is_answered_in_order(server
     assert b" 101 " not in raw(server, f"GET /v1/account HTTP/1.1\r\n{upgrade}").partition(b"\r\n")[0]
 
 
+@pytest.mark.heavy(family="alone")
 def test_who_is_signed_out_while_he_asks_gets_an_answer_that_is_paid_for_or_none(tmp_path: Path) -> None:
     """Revoked in between: each of his statements is answered and debited, or refused and not."""
     site = make_site(tmp_path, epsilon=50, analysts={"ann": {}, "olga": {"role": "owner"}})
@@ -108,6 +110,7 @@ def test_who_is_signed_out_while_he_asks_gets_an_answer_that_is_paid_for_or_none
     assert site.spent() == pytest.approx(0.25 * statuses.count(200))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("encoding", ["gzip", "GZIP", "deflate", "br", "zstd", "identity, gzip", "gzip, identity", "x"])
 def test_an_encoded_body_is_refused_and_not_read_as_plain(encoding: str, server: Server, site: Site) -> None:
     """Also where it is plain: a program on the way would have looked at other bytes."""

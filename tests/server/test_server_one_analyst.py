@@ -22,6 +22,7 @@ from typing import Any
 import httpx
 import pyarrow as pa
 import pytest
+from case_share import fifth
 from one_analyst import (
     ATTACKS,
     Waits,
@@ -81,6 +82,7 @@ def others_are_answered(server: Server, kind: str, kinds: str = "health select")
     print(f"\n{seen[-1]}")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["bind", "split", "longest json", "mcp body"])
 def test_others_are_answered(kind: str, beset: Server) -> None:
     others_are_answered(beset, kind)
@@ -223,6 +225,7 @@ def watched(function: Callable[..., Any], name: str, seen: Counter[str], threads
     return call
 
 
+@pytest.mark.heavy(family="long")
 def test_work_of_messages_is_done_by_workers(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: Counter[str] = Counter()
     threads: set[str] = set()
@@ -324,6 +327,7 @@ def test_bytes_are_counted_until_they_are_dropped() -> None:
     assert kept.held == 0
 
 
+@pytest.mark.heavy(family="kept")
 def test_rows_go_with_their_connection(inside: Inside) -> None:
     """Whether its portals, cursors and statements are open, it is cut off, or it ends; without a collector."""
     desk, ways = inside.desk, 0
@@ -352,6 +356,7 @@ def test_rows_go_with_their_connection(inside: Inside) -> None:
     assert ways == 3
 
 
+@pytest.mark.heavy(family="long")
 def test_rows_of_answers_over_http_and_mcp_are_counted_and_dropped(inside: Inside) -> None:
     for path, body, accept in (
         ("/v1/run", statement(rows_of(8)), "application/json"),
@@ -396,6 +401,7 @@ def keep_rows(
     return codes, stack
 
 
+@pytest.mark.heavy(family="kept")
 def test_connections_share_what_is_kept(tmp_path: Path) -> None:
     site = make_site(tmp_path, analysts=TWO, settings={"kept_mib_per_analyst": 66, "kept_mib": 200}, postgres=True)
     with Server(site) as server:
@@ -436,6 +442,7 @@ def closed_one_after_another(server: Server, many: int) -> None:
             wire.extended(parse(rows_of(8)), bind(portal="p"), execute("p", 1))
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize(
     ("rounds", "connections", "closed", "requests"),
     [(2, 2, 2, 16), pytest.param(4, 16, 100, 500, marks=pytest.mark.slow),
@@ -485,6 +492,7 @@ def test_memory_over_requests_connections_and_kept_rows(
         assert rounds < 3 or max(most[2:]) - max(most[:2]) < 16 << 20
 
 
+@pytest.mark.heavy(family="long")
 def test_json_has_a_smaller_cap_than_arrow(beset: Server) -> None:
     spent = beset.site.spent()
     text = f"SELECT n.n, r.value FROM ({rows_of(11)}) AS n, dp_count('visits', 0.1) AS r"
@@ -526,7 +534,7 @@ def test_pieces_are_what_arrow_says() -> None:
             pa.array([value(kind) for _ in range(size if n < 3 else min(size, 700))], kind)
             for n, kind in enumerate(kinds)
         ]
-        for array in columns:
+        for array in columns if size < 5_000 else fifth(columns):
             table = pa.table({"a": array, "b": array})
             for some in (table, table.slice(3, 500), pa.concat_tables([table, table.slice(1)])):
                 assert pieces.python_values(some["a"]) == some["a"].to_pylist()
@@ -535,6 +543,7 @@ def test_pieces_are_what_arrow_says() -> None:
                 assert rows == pieces.json_bytes([[*row.values()] for row in some.to_pylist()])
 
 
+@pytest.mark.heavy(family="long")
 def test_an_analyst_has_half_of_the_places_of_the_catalog(inside: Inside) -> None:
     """However many questions he asks at once, another's comes through beside them."""
     running: Counter[str] = Counter()
@@ -572,6 +581,7 @@ def test_an_analyst_has_half_of_the_places_of_the_catalog(inside: Inside) -> Non
     assert dict(most) == {"ann": 2, "bob": 1}
 
 
+@pytest.mark.heavy(family="long")
 def test_errors_of_analysts_do_not_fill_the_owners_log(inside: Inside, caplog: pytest.LogCaptureFixture) -> None:
     """Hundreds of failing statements of many characters: some short records, and how many there were."""
     long = "x" * 20_000
@@ -598,6 +608,7 @@ def test_asked_errors_are_cut_and_counted(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(records[31]) < 8_200
 
 
+@pytest.mark.heavy(family="long")
 def test_an_unreadable_ledger_is_unavailable_at_every_door(tmp_path: Path) -> None:
     made = Inside(make_site(tmp_path, analysts=TWO))
     try:
@@ -627,6 +638,7 @@ def test_an_unreadable_ledger_is_unavailable_at_every_door(tmp_path: Path) -> No
         made.close()
 
 
+@pytest.mark.heavy(of=10)
 @pytest.mark.parametrize(
     "key", ["public", "suites", "source", "ledger", "receipt_key", "certificate", "audit", "owner_log"]
 )

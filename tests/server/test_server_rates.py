@@ -53,6 +53,7 @@ def test_work_that_is_known_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rate.allows("ann", 0)
 
 
+@pytest.mark.heavy(family="long")
 def test_many_refusals_of_one_keep_no_other_waiting_for_the_audit(tmp_path: Path) -> None:
     """Of sixty statements of one, refused or not, at most one line waits at a time; another's comes next."""
     site = make_site(tmp_path, analysts={"ann": {}, "bob": {}})

@@ -46,6 +46,7 @@ def held(slots: Slots, name: str) -> Iterator[None]:
     slots.let_go(place)
 
 
+@pytest.mark.heavy(family="long")
 def test_servers_share_rates_and_statements_at_once(tmp_path: Path) -> None:
     """This process stands for a second server on the same configuration."""
     site = make_site(

@@ -32,6 +32,7 @@ def stopped(server: Server) -> float:
     return time.monotonic() - began
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize(
     "kind", ["session", "catalog", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ATTACKS)]
 )
@@ -69,6 +70,7 @@ def ask_on(server: Server, answers: list[dict[str, Any]]) -> None:
             answers.append(answer.json())
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_release_that_outlasts_the_stop_keeps_its_debit(tmp_path: Path) -> None:
     """A thread that does not end is cut: the next server gives the answer at no cost."""
     site = make_site(tmp_path, analysts=TWO, settings={"stop_seconds": 1})

@@ -72,6 +72,7 @@ def test_answers_refusals_by_budget_and_failures_leave_at_the_grid_at_the_earlie
     assert seconds >= GRID
 
 
+@pytest.mark.heavy(family="long")
 def test_what_makes_no_release_waits_for_nobody(timed: tuple[Desk, Site]) -> None:
     """While a release of ann's waits for private work that never ends here, bob is answered."""
     desk, _ = timed

@@ -165,6 +165,7 @@ def test_the_largest_messages_come_whole_by_tls(served: Server) -> None:
     other.join()
 
 
+@pytest.mark.heavy(family="long")
 def test_a_hello_that_does_not_end_is_ended(served: Server) -> None:
     """At the deadline of handshakes, at both doors; then nothing of it is left."""
     for begin in doors(served).values():

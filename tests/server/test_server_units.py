@@ -50,6 +50,7 @@ def ask(server: Server, path: str, body: dict[str, Any], run: str) -> dict[str, 
     return answer.json()
 
 
+@pytest.mark.heavy
 def test_http(served: tuple[str, Server]) -> None:
     notion, server = served
     found = ask(server, "/v1/run", {"statement": COUNT}, "count")
@@ -93,6 +94,7 @@ def test_http(served: tuple[str, Server]) -> None:
     assert float(header[f"Dpdb-{UNITS[notion].title()}"]) == pytest.approx(found["charged"], abs=1e-9)
 
 
+@pytest.mark.heavy
 def test_mcp(served: tuple[str, Server]) -> None:
     notion, server = served
 
@@ -107,6 +109,7 @@ def test_mcp(served: tuple[str, Server]) -> None:
         assert found["charged"] == pytest.approx(charge_of(server, run), abs=1e-9), found
 
 
+@pytest.mark.heavy
 def test_postgresql(served: tuple[str, Server]) -> None:
     notion, server = served
     with psycopg.connect(
@@ -131,6 +134,7 @@ def test_postgresql(served: tuple[str, Server]) -> None:
         assert f"at most {UNITS[notion]} {most} by suite" in plan
 
 
+@pytest.mark.heavy
 def test_the_owner_sees_suites_in_the_ledgers_unit(served: tuple[str, Server]) -> None:
     notion, server = served
     ask(server, "/v1/run", {"statement": COUNT}, "board")

@@ -85,6 +85,7 @@ def lives_of_servers(seeds: Sequence[int], folder: Path) -> Counter[str]:
     return found
 
 
+@pytest.mark.heavy(family="servers")
 def test_servers_that_are_killed_and_started_again_keep_what_they_owe(tmp_path: Path) -> None:
     """One debit, one answer for each key, quotas, one total, and no debit without a line in the audit."""
     assert lives_of_servers(sorted({*fifth(range(1, 21)), 2, 9, 19}), tmp_path).keys() >= SERVED
@@ -95,10 +96,12 @@ def test_1000_lives_of_servers_keep_what_they_owe(tmp_path: Path) -> None:
     lives_of_servers(range(21, 1_021), tmp_path)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_life_of_servers_is_replayed(tmp_path: Path) -> None:
     assert live(2, tmp_path, servers=True).trace == live(2, tmp_path, servers=True).trace
 
 
+@pytest.mark.heavy(family="servers")
 def test_servers_that_audit_nothing_or_know_old_tokens_only_are_caught(tmp_path: Path) -> None:
     with patch.object(Audit, "begin", lambda *_, **__: 0), pytest.raises(LifeFailed, match="a debit is not audited"):
         live(1, tmp_path, servers=True)
@@ -130,6 +133,7 @@ def test_10000_lives_keep_what_they_owe(tmp_path: Path) -> None:
     lives(SLOW, tmp_path)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_life_without_faults_is_the_same_in_both_libraries(tmp_path: Path) -> None:
     """`apsw` carries a SQLite of its own; what the ledger does with `sqlite3` is what was simulated."""
     for seed in range(1, 9):
@@ -139,6 +143,7 @@ def test_a_life_without_faults_is_the_same_in_both_libraries(tmp_path: Path) -> 
         assert ours.trace == plain.trace
 
 
+@pytest.mark.heavy(family="long")
 def test_a_life_is_replayed_byte_for_byte(tmp_path: Path) -> None:
     """In another process, folder, time and with another hash seed."""
     for seed in (3, 7):

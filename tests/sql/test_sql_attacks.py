@@ -163,6 +163,7 @@ def test_attacks_at_the_command_line_give_one_line_and_exit_code_2(
     assert not shows_private(err)
 
 
+@pytest.mark.heavy(family="spending")
 def test_an_error_after_the_debit_is_about_released_values(
     front_end: FrontEnd, monkeypatch: pytest.MonkeyPatch
 ) -> None:

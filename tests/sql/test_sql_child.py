@@ -269,6 +269,7 @@ def kill_at_random(count: int, door: FrontEnd, seed: int) -> list[str]:
     return told
 
 
+@pytest.mark.heavy(family="privacy")
 @linux
 def test_a_killed_process_is_one_line_and_loses_no_answer(door: FrontEnd) -> None:
     told = kill_at_random(9, door, seed=1)

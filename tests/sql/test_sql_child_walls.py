@@ -85,6 +85,7 @@ def need_filter() -> None:
         pytest.skip("this kernel or machine has no filter of system calls")
 
 
+@pytest.mark.heavy(family="long")
 def test_whoever_takes_a_worker_over_reaches_nothing(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     need_filter()
     ended = attacked(target, monkeypatch)
@@ -92,6 +93,7 @@ def test_whoever_takes_a_worker_over_reaches_nothing(target: str, monkeypatch: p
     assert {name: how for name, how in ended.items() if how != "EPERM"} == {}
 
 
+@pytest.mark.heavy(family="long")
 def test_the_filter_alone_stops_all_of_it_and_the_attempts_are_real(
     target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

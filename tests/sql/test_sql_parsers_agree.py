@@ -113,6 +113,7 @@ def definitions() -> dict[str, str]:
     return {f"as_pg_{name}": definition for name, definition in postgres_macros.MACROS.items()}
 
 
+@pytest.mark.heavy(family="long")
 def test_macros_read_nothing(
     front_end: FrontEnd, reader: duckdb.DuckDBPyConnection, without_reach: frozenset[str]
 ) -> None:
@@ -164,6 +165,7 @@ def agree(
     return admitted, refused
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("spoken", ["duckdb", "postgres"])
 def test_statements_with_a_piece_of_an_attack_in_them(
     front_end: FrontEnd, reader: duckdb.DuckDBPyConnection, without_reach: frozenset[str], spoken: Spoken

@@ -42,6 +42,7 @@ def ledger(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.heavy(family="long")
 def test_a_statement_over_budget_is_refused_as_a_whole(folder: Path, noise: CountingNoise) -> None:
     with (
         dpdb.open(folder / "visits.parquet", constraints=RULE, budget=1) as session,
@@ -126,6 +127,7 @@ DISJOINT = (
 TOGETHER = "SELECT a.value + b.value AS n FROM dp_count('visits', 0.6) a, dp_count('visits', 0.6, 'age >= 30') b"
 
 
+@pytest.mark.heavy(family="spending")
 def test_disjoint_slices_of_one_statement_are_charged_once(folder: Path, ledger: Path, noise: CountingNoise) -> None:
     with (
         dpdb.open(folder / "visits.parquet", constraints=RULE, ledger=ledger) as session,

@@ -78,6 +78,7 @@ def text_of(drawn: random.Random, depth: int) -> str:
     return part
 
 
+@pytest.mark.heavy(of=10)
 @pytest.mark.parametrize("seed", range(40))
 def test_places_are_as_looking_upwards_tells(seed: int) -> None:
     drawn, seen = random.Random(seed), Counter()
@@ -110,6 +111,7 @@ MANY = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", MANY)
 def test_work_is_linear_in_the_parameters(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps are counted, not timed: looks at a node, and nodes that are hung into the tree."""

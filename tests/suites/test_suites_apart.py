@@ -53,6 +53,7 @@ def spent(folder: Path) -> dict[str, float]:
     return found
 
 
+@pytest.mark.heavy(family="privacy")
 def test_each_table_pays_from_its_ledger_and_private_parents_pay_too(
     shop: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -73,6 +74,7 @@ def test_each_table_pays_from_its_ledger_and_private_parents_pay_too(
     assert spent(shop) == paid
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_public_parent_pays_nothing(shop: Path) -> None:
     for name in ("customers", "orders"):
         (shop / "suites" / f"{name}.suite.txt").unlink()
@@ -80,6 +82,7 @@ def test_a_public_parent_pays_nothing(shop: Path) -> None:
     assert spent(shop) == {"items": 2, "orders": 0, "customers": 0}
 
 
+@pytest.mark.heavy(family="spending")
 def test_no_suite_runs_where_one_ledger_cannot_pay(shop: Path) -> None:
     """The ledger of customers has to reserve 8 for its own suite, and 8 for that of orders."""
     (shop / "ledgers" / "customers.ledger").unlink()
@@ -90,6 +93,7 @@ def test_no_suite_runs_where_one_ledger_cannot_pay(shop: Path) -> None:
         assert [name for name, _ in tables.run(tables.prepare(epsilon=7))] == ["customers", "items", "orders"]
 
 
+@pytest.mark.heavy(family="spending")
 def test_without_ledgers_each_table_has_the_budget_of_the_command(shop: Path) -> None:
     with TablesApart(shop / "shop.duckdb", shop / "suites", budget=8, max_children=3) as tables:
         found = dict(tables.run(tables.prepare(epsilon=8)))
@@ -113,6 +117,7 @@ def test_what_is_of_one_table_is_refused(
     assert set(spent(shop).values()) == {0}
 
 
+@pytest.mark.heavy(family="privacy")
 def test_every_table_needs_a_ledger_and_private_parents_a_limit(shop: Path) -> None:
     with pytest.raises(ParameterError, match="max-children"):
         TablesApart(shop / "shop.duckdb", shop / "suites", ledgers=shop / "ledgers")
@@ -173,6 +178,7 @@ def test_a_kill_between_two_debits_is_finished_by_the_same_run(
 WAY = "items.order_id -> orders.id, orders.customer_id -> customers.id"
 
 
+@pytest.mark.heavy(family="spending")
 def test_a_set_has_one_ledger_for_a_unit_that_keys_lead_to(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ledger = shop / "unit.ledger"
     Ledger.create(ledger, 40).close()
@@ -188,6 +194,7 @@ def test_a_set_has_one_ledger_for_a_unit_that_keys_lead_to(shop: Path, capsys: p
     assert "needs max_rows" in capsys.readouterr().err
 
 
+@pytest.mark.heavy(family="long")
 def test_counts_of_a_set_are_those_of_joins(shop: Path) -> None:
     (shop / "suites" / "orders.suite.txt").write_text("low: CHECK (id >= 100)\n")
     (shop / "suites" / "items.suite.txt").write_text("quantity: CHECK (quantity >= 0)\n")

@@ -20,6 +20,7 @@ def table(tmp_path: Path) -> Path:
     return tmp_path / "t.csv"
 
 
+@pytest.mark.heavy(family="long")
 def test_each_opens_a_table_with_what_it_needs(table: Path) -> None:
     results = dpdb.check(table, "UNIQUE(id)\nNOT NULL(v)  fail above 5%", epsilon=9, where="part = 'a'", label="x")
     assert [each.verdict for each in results] == ["pass", "pass"]
@@ -31,6 +32,7 @@ def test_each_opens_a_table_with_what_it_needs(table: Path) -> None:
     assert dpdb.diagnose(table, "UNIQUE(v)", "part", ["a", "b"], 5, top=1).epsilon == 5
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["dp_count", "check", "diagnose"])
 def test_errors_are_those_of_a_session(table: Path, name: str) -> None:
     needs: dict[str, dict[str, Any]] = {
@@ -45,6 +47,7 @@ def test_errors_are_those_of_a_session(table: Path, name: str) -> None:
         call(table, **needs[name], epsilon=2, budget=1)
 
 
+@pytest.mark.heavy(family="long")
 def test_a_check_has_all_options_of_a_session(table: Path, tmp_path: Path) -> None:
     """Numbers from the start, in epsilon or in rho; and those that are bought for a kept suite."""
     suite = "NOT NULL(v) fail above 5\nCHECK (v < 3) fail above 250"

@@ -78,6 +78,7 @@ def open_of(results: CheckResults) -> list[str]:
     return [each.name for each in results if each.verdict != "fail" and each.level < 23]
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("folder")
 def test_numbers_are_an_entry_of_their_own_and_the_suite_stays() -> None:
     """Each bound misses with 2% in all of a purchase: that four of four do has a chance below 2e-7."""
@@ -195,6 +196,7 @@ def test_numbers_need_a_kept_suite_that_has_run(options: dict[str, Any], message
         assert len(ledger.lines()) == 0
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("numbers", ["all", "0", "-1", "nan", ""])
 def test_what_is_no_epsilon_buys_nothing(numbers: str) -> None:
@@ -205,6 +207,7 @@ def test_what_is_no_epsilon_buys_nothing(numbers: str) -> None:
         assert len(ledger.lines()) == 1
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("numbers", ["1e-9", "0.00000001"])
 def test_what_cannot_be_split_is_refused_before_the_debit(numbers: str) -> None:
@@ -225,6 +228,7 @@ def test_a_suite_without_checks_on_single_rows_has_no_numbers() -> None:
         checked(suite="fd: c0 -> c1  fail above 5000", run_id="buy", numbers="left")
 
 
+@pytest.mark.heavy(family="spending")
 @pytest.mark.usefixtures("folder")
 def test_a_killed_purchase_goes_on_with_what_it_was_was_opened_for() -> None:
     """A run of the suite in between leaves other checks open: the purchase is of those of its opening."""
@@ -244,6 +248,7 @@ def test_a_killed_purchase_goes_on_with_what_it_was_was_opened_for() -> None:
         assert [each.charge for each in ledger.history() if each.run_id in ("buy", "later")] == [0.5, 0.25]
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("folder")
 def test_the_commands_say_what_is_bought_and_what_it_was(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["check", "t.parquet", "suite.txt", "--ledger", "t.ledger", "--keep", "nightly"]
@@ -279,6 +284,7 @@ def test_the_commands_say_what_is_bought_and_what_it_was(capsys: pytest.CaptureF
     assert "have a number" in capsys.readouterr().out
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("numbers", [0.5, "left"])
 def test_a_set_of_tables_buys_numbers_for_all_its_tables(tmp_path: Path, numbers: Any) -> None:
     tables, suites = tmp_path / "tables", tmp_path / "suites"
@@ -370,6 +376,7 @@ def test_runs_that_are_killed_at_each_step_around_their_numbers(tmp_path: Path, 
     assert len([*killed(tmp_path, mode, CASES[mode])]) == len(CASES[mode])
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("append_only", [True, False])
 @pytest.mark.parametrize("units", [True, False])
@@ -410,6 +417,7 @@ def test_numbers_with_units_and_with_a_condition(append_only: bool, units: bool,
         assert entry.rows == ("every row" if where is None else where)
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("folder")
 def test_numbers_are_bought_for_the_suite_that_is_kept_and_no_other() -> None:
     checked(run_id="monday")

@@ -126,6 +126,7 @@ def test_a_killed_run_is_finished_by_its_run_id(step: str) -> None:
         assert secret.encode() not in path.read_bytes(), path
 
 
+@pytest.mark.heavy(family="spending")
 @pytest.mark.usefixtures("folder")
 def test_a_kept_suite_pays_once_and_failures_stand() -> None:
     first = checked("t.ledger", epsilon=1, keep="nightly")

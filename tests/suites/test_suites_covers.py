@@ -45,6 +45,7 @@ def checked(rows: Sequence[tuple[int, ...]], suite: str, **options: object) -> C
         return session.check(suite, epsilon=40, **options)
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("in_folder")
 def test_two_thousand_rows_of_which_all_but_one_must_go(capsys: pytest.CaptureFixture[str]) -> None:
     """tau* is 1,000 and 1,999 rows must go: this passed as `at most 1,535 rows`. False with a chance of 2%, at most."""
@@ -82,6 +83,7 @@ TABLES = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rows", TABLES.values(), ids=TABLES)
 @pytest.mark.parametrize("certain", ["fail", "pass"])
 @pytest.mark.parametrize("limit", ["1", "4", "6", "30%", "60%"])
@@ -130,6 +132,7 @@ def test_a_cover_is_tested_against_half_its_limit_where_a_pass_is_certain() -> N
     assert plan_suite(plan.tests, 10**9, Fraction(99, 100), certain="pass") == plan
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("in_folder")
 def test_a_suite_that_was_kept_before_goes_on_with_its_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     """Passes were to be certain, and covers were tested against whole limits: so a quiet one is not shown to pass."""

@@ -31,6 +31,7 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize(("limit", "slices"), [(250, {}), (100, {"by": "half", "keys": [0, 1]})])
 def test_what_is_advised_takes_all_for_passes_and_tests_them_to_the_end(
     table: Path, limit: int, slices: dict[str, object]
@@ -89,6 +90,7 @@ def test_the_command_says_how_many_why_and_what_tests_them(
         assert "\nClose 'nightly', and keep a suite without the 3 rules that failed: it tests the others" in said
 
 
+@pytest.mark.heavy(family="spending")
 def test_paid_verdicts_are_not_lost(
     table: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,6 +114,7 @@ def test_paid_verdicts_are_not_lost(
     assert "each run pays" not in capsys.readouterr().err  # this one pays nothing
 
 
+@pytest.mark.heavy(family="long")
 def test_what_is_no_file_and_no_rule_is_called_so(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(table), "nightly"]) == ParameterError.exit_code
     assert "dpdb: 'nightly': no such file, and no text of rules: line 1, column 8: " in capsys.readouterr().err

@@ -46,6 +46,7 @@ def test_the_bundled_suite_is_about_the_bundled_table() -> None:
     assert counts == [[(10_000,)], [(328,)]]
 
 
+@pytest.mark.heavy(family="long")
 def test_a_measure_of_a_suite_is_that_of_its_rules_and_says_once_what_it_ignores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

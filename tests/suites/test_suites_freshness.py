@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from case_share import of_all
 from killed import killed_at
 from test_suites_volume import SURE, WAYS
 
@@ -101,23 +102,26 @@ def test_where_restricts_what_is_counted() -> None:
     assert true_counts(table([NOW] * 9), "freshness(zoned) < 1 day WHERE id < 4 OR id = 7\n") == [5]
 
 
-def test_one_row_more_changes_the_count_by_0_or_1() -> None:
-    """All tables of up to two rows from seven values, with each further row, through the real SQL."""
+@pytest.mark.heavy(family="privacy")
+@pytest.mark.parametrize("most", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_one_row_more_changes_the_count_by_0_or_1(most: int) -> None:
+    """All tables of up to one row (slow: two) from seven values, with each further row, through the real SQL."""
     values: list[datetime | None] = [None, NOW, *EDGES[:3], MIDNIGHTS[1], MIDNIGHTS[2]]
     suite = "freshness(day) < 2 days\nfreshness(naive) <= 2 days\nfreshness(zoned) < 2 days WHERE id < 2\n"
     counts = {
         rows: true_counts(table([*rows]), suite)
-        for size in range(3)
+        for size in range(most + 1)
         for rows in itertools.combinations_with_replacement(values, size)
     }
     moved = set()
     for rows, found in counts.items():
-        for value in values if len(rows) < 2 else []:
+        for value in values if len(rows) < most else []:
             more = counts[tuple(sorted([*rows, value], key=values.index))]
             moved |= {(place, after - before) for place, (before, after) in enumerate(zip(found, more, strict=True))}
     assert moved == {(place, change) for place in range(3) for change in (0, 1)}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("way", WAYS)
 def test_an_empty_or_stale_day_fails_and_a_fresh_one_passes(tmp_path: Path, way: str) -> None:
     """Beta is 1e-7: each assertion is wrong with at most that."""
@@ -159,6 +163,7 @@ def check(**options: object) -> CheckResults:
         return session.check(SUITE, **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("keep", [None, "daily"])
 @pytest.mark.parametrize("way", [{}, {"sizes": True}])
 def test_a_run_goes_on_at_its_moment(place: Path, keep: str | None, way: dict[str, object]) -> None:
@@ -213,19 +218,20 @@ def test_rows_that_cannot_be_told_from_none_are_refused_before_the_debit(place: 
 
 
 def test_so_many_rows_pass_surely_and_none_never() -> None:
-    """200 tables of exactly so many rows at beta 1e-7, and 200 empty ones."""
+    """200 tables (a fifth by default) of exactly so many rows at beta 1e-7, and as many empty ones."""
     suite = "freshness(zoned) < 2 days\n"
     with Session(table([NOW]), budget=9) as session:
         needed = prepare_check(session, suite, confidence=SURE, now=NOW).needed(0)
     for count, verdict in ((needed, "pass"), (0, "fail")):
         with Session(table([NOW] * count), budget=1000) as session:
-            found = [session.check(suite, confidence=SURE, now=NOW)[0].verdict for _ in range(200)]
+            found = [session.check(suite, confidence=SURE, now=NOW)[0].verdict for _ in range(of_all(200))]
         assert set(found) == {verdict}
 
 
 # -- doors ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy(family="long")
 def test_the_command_shows_the_moment(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("s.suite").write_text("freshness(naive) < 36 hours\nrow_count fail below 3\n")
     asked = ["check", "t.parquet", "s.suite", "--ledger", "t.ledger", "--quiet", "--now", "2026-11-28T12:20:05+01:00"]
@@ -249,6 +255,7 @@ def test_sql_takes_a_moment() -> None:
         assert con.execute(later).fetchall() == [("fail",)]
 
 
+@pytest.mark.heavy(family="long")
 def test_a_set_of_tables_counts_new_rows_and_units_with_any(tmp_path: Path) -> None:
     data, suites = tmp_path / "data", tmp_path / "suites"
     data.mkdir()

@@ -283,6 +283,7 @@ DATED = (
 )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("line", DATED)
 def test_a_kept_suite_about_a_day_says_so_at_once_and_on_every_other_day(
     line: str, capsys: pytest.CaptureFixture[str]

@@ -49,6 +49,7 @@ def expected(database: duckdb.DuckDBPyConnection, counted: str, condition: str |
     return int(found[0])
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("max_rows", [None, 50])
 @pytest.mark.parametrize("is_folder", [False, True])
 def test_members_in_a_set_are_counted_as_in_plain_sql(tmp_path: Path, max_rows: int | None, *, is_folder: bool) -> None:

@@ -165,6 +165,7 @@ def test_a_unit_moves_each_check_of_every_small_instance_within_its_claim(most: 
         assert broken_by_units(SMALL[start : start + 200], most)[0] == set()
 
 
+@pytest.mark.heavy(family="long")
 def test_the_claim_sees_a_key_that_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     def without_key(pairs: Any, alias: str) -> exp.Expr:
         assert [pair.column for pair in pairs] == ["u"]

@@ -33,6 +33,7 @@ LINES = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("line", LINES)
 def test_a_verdict_says_what_differs(line: str) -> None:
     [check] = dpdb.check(TABLE, f"{line}\n")

@@ -46,6 +46,7 @@ def test_one_row_changes_the_statistic_within_its_bounds_all_tables() -> None:
     _one_row_changes(3)
 
 
+@pytest.mark.heavy(family="privacy")
 def test_one_row_changes_the_statistic_within_its_bounds() -> None:
     _one_row_changes(1)
 

@@ -63,6 +63,7 @@ def read(tables):
 KINDS = [*product((0, 1, None), repeat=2)]
 
 
+@pytest.mark.heavy(family="privacy")
 def test_the_sensitivity_over_small_tables() -> None:
     """All tables of up to two rows of nine kinds, and a row more: l1 of the numbers, J_k, and the rows of shares."""
     bases = [base for size in (0, 1, 2) for base in combinations_with_replacement([(0, *kind) for kind in KINDS], size)]
@@ -196,6 +197,7 @@ def wrong(selected: int, epsilon: float, runs: int) -> None:
     assert broken <= most_allowed(runs, 0.02)
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("selected", [1, 3])
 def test_false_fails_and_bounds_of_some_runs(selected: int) -> None:
     wrong(selected, 1.0, 100)
@@ -262,6 +264,7 @@ def write(rows: int = 6_000, over: int = 300) -> list[Fraction]:
     return [f - P * rows for f in counts]
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("folder")
 def test_a_suite_of_shares_is_decided_and_what_is_clean_passes() -> None:
     """Bounds miss with 2%: that two of five runs have one has a chance of .4%, all five below 1e-8."""
@@ -277,6 +280,7 @@ def test_a_suite_of_shares_is_decided_and_what_is_clean_passes() -> None:
     assert held > 0
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("max_rows", [None, 2])
 def test_a_set_gives_each_statistic_its_own_counts_in_any_order(tmp_path: Path, max_rows: int | None) -> None:
     """Lines with limits of rows come first, whatever table they are of; the scan goes table by table."""

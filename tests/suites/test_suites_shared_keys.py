@@ -9,6 +9,7 @@ from random import Random
 
 import pyarrow as pa
 import pytest
+from case_share import of_all
 from sqlglot import exp
 
 from dpdb.engine.owners import count_sharing_owners, key_of
@@ -76,9 +77,10 @@ def _holdings(most: int) -> list[tuple[int | None, ...]]:
     return [each for size in range(most + 1) for each in combinations_with_replacement(_VALUES, size)]
 
 
+@pytest.mark.heavy(family="privacy")
 def test_an_owner_more_changes_the_count_by_0_or_1() -> None:
     random, some = Random(33), _holdings(3)
-    assert _check([tuple(random.choices(some, k=4)) for _ in range(20)]) > 10
+    assert _check([tuple(random.choices(some, k=4)) for _ in range(of_all(20))]) > of_all(10)
 
 
 @pytest.mark.slow

@@ -59,7 +59,7 @@ def given(tables) -> tuple[SizesPlan, list[Given]]:
 KINDS = [*product((0, 1, None), repeat=2)]
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(of=10)
 @pytest.mark.parametrize("more", KINDS)
 def test_the_sensitivity_over_small_tables(more: tuple) -> None:
     """All tables of up to two rows of nine kinds, and a row more: l1, l2, J_k and the rows of shares, for each k."""
@@ -170,6 +170,7 @@ def small(tests, lines, *, of_rows=None, local=(), others=(), rows=(), **fields)
     )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("paid", ["epsilon", "rho"])
 @pytest.mark.parametrize("certain", ["fail", "pass"])
 def test_fails_and_bounds_hold_as_often_as_they_say(paid: str, certain: str) -> None:

@@ -55,6 +55,7 @@ def checked(ledger: str | None, **options: object) -> CheckResults:
         return session.check("suite.txt", sizes=True, **options)
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(("ledger", "cost"), [("p.ledger", {"epsilon": 1}), ("z.ledger", {"rho": 0.5}), (None, {})])
 def test_every_check_has_a_number_and_all_is_paid(ledger: str | None, cost: dict[str, float]) -> None:
@@ -88,6 +89,7 @@ def test_every_check_has_a_number_and_all_is_paid(ledger: str | None, cost: dict
         assert opened.summary().releases == 1
 
 
+@pytest.mark.heavy(family="spending")
 @pytest.mark.usefixtures("folder")
 def test_what_is_not_sound_or_not_built_is_refused_before_anything_is_spent() -> None:
     for ledger, options, said in (
@@ -182,6 +184,7 @@ def persons() -> pa.Table:
     return pa.table({**columns, "who": [k // 2 for k in range(2_000)], "half": [k % 2 for k in range(2_000)]})
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("sizes", [True, False])
 @pytest.mark.parametrize("max_rows", [1, 2])
@@ -269,6 +272,7 @@ def test_the_sensitivity_of_units_over_slices_through_the_real_scan() -> None:
     assert attained == {1, 2, 3, 4}
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("max_rows", [None, 2])
 def test_a_set_of_tables_has_one_number_for_each_check(tmp_path: Path, max_rows: int | None) -> None:
     tables, suites = tmp_path / "tables", tmp_path / "suites"

@@ -237,6 +237,7 @@ def test_a_kept_set_costs_nothing_more(tmp_path: Path) -> None:
             assert account_of(opened).spent() == 1
 
 
+@pytest.mark.heavy(family="long")
 def test_a_kept_set_that_fails_fails_since_the_day_of_its_run(tmp_path: Path) -> None:
     tables, suites = _some(tmp_path, person="born: NOT NULL(born)  fail above 1%\n")
     Ledger.create(tmp_path / "set.ledger", 1).close()

@@ -13,6 +13,7 @@ RUNS = {25: 30, 400: 8, 599: 8, 4000: 2}
 WAYS = {"epsilon": (run_pure, (1, 0.3)), "rho": (run_in_rho, (0.5, 0.045))}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("paid", WAYS)
 @pytest.mark.parametrize("kind", ["pass", "dozen", "close"])
 def test_false_fails_and_bounds_of_some_runs(kind: str, paid: str) -> None:

@@ -36,6 +36,7 @@ def checked(folder: Path, count: int, suite: str, way: dict[str, object]) -> Che
         return session.check(suite, confidence=SURE, **way)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("way", WAYS)
 def test_an_empty_day_fails_and_a_full_one_passes(tmp_path: Path, way: str) -> None:
     suite = "row_count  fail below 1\nid: row_count WHERE id >= 0  warn below 1\n"
@@ -48,6 +49,7 @@ def test_an_empty_day_fails_and_a_full_one_passes(tmp_path: Path, way: str) -> N
     assert "no count passed below its limit" in full.certainty or way == "a certain pass of all"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("count", [29, 20])
 def test_one_row_too_few_never_passes(tmp_path: Path, way: str, count: int) -> None:
@@ -55,6 +57,7 @@ def test_one_row_too_few_never_passes(tmp_path: Path, way: str, count: int) -> N
     assert found.verdict == "fail"
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("runs", [100, pytest.param(400, marks=pytest.mark.slow)])
 def test_no_pass_is_wrong_more_often_than_said(runs: int) -> None:
     """Runs at beta .2, one row below the limit: more passes than allowed have a chance below 1e-6."""

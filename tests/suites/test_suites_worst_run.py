@@ -38,6 +38,7 @@ def checked(ledger: str | None = "z.ledger", **options: object) -> CheckResults:
         return session.check("suite.txt", **options)
 
 
+@pytest.mark.heavy(family="spending")
 @pytest.mark.usefixtures("folder")
 def test_verdicts_bounds_and_charge_in_rho() -> None:
     """All verdicts are plain, 200 rows from their limits: another one has a chance below exp(-40) at rho .5."""
@@ -75,6 +76,7 @@ def test_epsilon_is_the_rho_that_a_pure_release_of_it_costs() -> None:
     assert prepared("z.ledger", epsilon=0.3).charge.rho == 45 * 10**9
 
 
+@pytest.mark.heavy(family="spending")
 @pytest.mark.usefixtures("folder")
 def test_what_is_not_sound_or_not_built_is_refused_before_anything_is_spent() -> None:
     for options, said in (
@@ -171,6 +173,7 @@ def test_without_noise_a_suite_that_passes_pays_a_quarter() -> None:
     assert results[0].within == 0
 
 
+@pytest.mark.heavy(family="long")
 @pytest.mark.usefixtures("folder")
 def test_the_command_speaks_of_rho(capsys: pytest.CaptureFixture[str]) -> None:
     ask = ["check", "t.parquet", "suite.txt", "--ledger", "z.ledger", "--rho", "0.5"]
