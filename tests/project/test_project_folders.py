@@ -6,10 +6,10 @@ import ast
 import io
 import re
 import tokenize
+from functools import cache
 from pathlib import Path
 
 import pytest
-from case_share import fifth
 
 PACKAGE = Path(__file__).resolve().parents[2] / "dpdb"
 FOLDERS = sorted({path.parent for path in PACKAGE.rglob("*.py")})
@@ -20,6 +20,7 @@ def test_no_folder_has_more_than_twenty_modules(folder: Path) -> None:
     assert len(list(folder.glob("*.py"))) <= 20
 
 
+@cache
 def code_lines(text: str) -> int:
     """Lines with a token that is no comment, without those of docstrings."""
     none = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
@@ -32,7 +33,7 @@ def code_lines(text: str) -> int:
 
 
 def test_the_sizes_of_rooms_are_told() -> None:
-    """Within a quarter (of a fifth of the rooms by default), so that they are not taken along with each change."""
+    """Within a quarter, so that they are taken along once in a while and not with each change."""
     assert code_lines('"""No."""\n\nx = 1  # yes\n# no\ny = """\nyes"""\n') == 3
     section = (PACKAGE / "README.md").read_text().partition("## Sizes")[2].partition("## ")[0]
     told = {
@@ -40,7 +41,7 @@ def test_the_sizes_of_rooms_are_told() -> None:
     }
     rooms = {folder.name: list(folder.rglob("*.py")) for folder in FOLDERS if folder.parent == PACKAGE}
     assert set(told) - {"rooms"} == rooms.keys()
-    for name, paths in fifth([*rooms.items()]):
+    for name, paths in rooms.items():
         lines, files = (int(number.replace(",", "")) for number in told[name])
         assert lines * 0.75 - 100 <= sum(code_lines(path.read_text()) for path in paths) <= lines * 1.25 + 100, name
         assert files * 0.75 - 2 <= len(paths) <= files * 1.25 + 2, name

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from case_share import fifth
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +46,6 @@ def in_new_process(program: str) -> str:
     return run.stdout.strip()
 
 
-@pytest.mark.heavy(family="alone")
 def test_python_of_the_documents_is_well_typed(tmp_path: Path) -> None:
     """All blocks of a document are one session, in their order; mypy reads the types that users get."""
     programs = [tmp_path / f"session_{number}.py" for number in range(len(DOCUMENTS))]

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from datetime import date, datetime
+from itertools import product
 from pathlib import Path
 
 import pyarrow as pa
@@ -268,36 +269,27 @@ def _as_key(value: object) -> object:
     return value.isoformat() if isinstance(value, date) else value
 
 
+_FORMS = ("{} = {}", "{} <> {}", "{} < {}", "{} >= {}", "NOT ({} > {})", "{} IN (NULL, {})", "{} LIKE {}")
+
+
 def test_every_row_that_a_slice_selects_is_covered_by_its_charge() -> None:
     """A row that the engine takes is charged, by the tree that it takes it by and by the reader of texts."""
     checked = 0
     with Database() as database:
         opened = open_source(database, pa.table(_COLUMNS))
         types = {column.name: column.type or column.declared_type for column in opened.schema.columns}
-        for name in _COLUMNS:
-            for literal in _LITERALS:
-                for form in fifth(
-                    (
-                        "{} = {}",
-                        "{} <> {}",
-                        "{} < {}",
-                        "{} >= {}",
-                        "NOT ({} > {})",
-                        "{} IN (NULL, {})",
-                        "{} LIKE {}",
-                    )
-                ):
-                    where = form.format(name, literal)
-                    try:
-                        predicate = parse_where(database, where, opened.schema)
-                    except DpdbError:
-                        continue
-                    readers = (covered(predicate.tree), covered_rows(predicate.text, types))
-                    condition = predicate.condition.sql("duckdb")
-                    selected = database.rows(f"SELECT {name} FROM source_row WHERE {condition}")
-                    for (value,) in selected:
-                        assert all(reader.covers({name: _as_key(value)}) for reader in readers), (where, value)
-                        checked += 1
+        for name, literal, form in fifth([*product(_COLUMNS, _LITERALS, _FORMS)]):
+            where = form.format(name, literal)
+            try:
+                predicate = parse_where(database, where, opened.schema)
+            except DpdbError:
+                continue
+            readers = (covered(predicate.tree), covered_rows(predicate.text, types))
+            condition = predicate.condition.sql("duckdb")
+            selected = database.rows(f"SELECT {name} FROM source_row WHERE {condition}")
+            for (value,) in selected:
+                assert all(reader.covers({name: _as_key(value)}) for reader in readers), (where, value)
+                checked += 1
     assert checked > of_all(500)
 
 
