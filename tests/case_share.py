@@ -1,13 +1,13 @@
-"""A fifth of the cases of heavy tests: which one hangs on the commit, so that over commits all of them run.
+"""A tenth of the cases of heavy tests: which one hangs on the commit, so that over commits all of them run.
 
-`pytest --cases all` runs every case (`.ci/full`), `--cases 0` to `--cases 19` that fifth (of 0 to 4, the number's rest)
-and that twentieth. What runs is printed first, how many cases wait for `--cases all` at the end.
+`pytest --cases all` runs every case (`.ci/full`), `--cases 0` to `--cases 19` that twentieth, and that tenth and fifth
+(the number's rest). What runs is printed first, how many cases wait for `--cases all` at the end.
 
 Lists of cases inside a test go through `fifth` or `twentieth`. A parametrized test is marked `heavy`, or
 `heavy(of=20)`: its cases are dealt out in an order that mixes the parameters, and at least one of them runs. Tests of
 one file marked `heavy(family="...")` with one name are cases of one family: those about what is spent are "spending",
 those about what others may know "privacy", so that one of each runs. Tests that take long are "long", one family over
-all files of a folder ("alone": over all folders), so that a fifth of them runs. Of the files whose tests start Spark
+all files of a folder ("alone": over all folders), so that a tenth of them runs. Of the files whose tests start Spark
 one runs these, which is printed at the end.
 """
 
@@ -26,6 +26,8 @@ from hypothesis import seed, settings
 __all__ = ["CHOICES", "choose", "examples", "fifth", "file_of_spark", "leave_out", "of_all", "twentieth"]
 
 FIFTH = 5
+TENTH = 10
+"""What runs of parametrized tests and families marked `heavy`."""
 TWENTIETH = 20
 ALONE = "alone"
 """The family of long tests that is one over all files."""
@@ -58,7 +60,8 @@ def choose(config: pytest.Config) -> str:
     _chosen[0] = None if asked == "all" else int(asked)
     if asked == "all":
         return f"heavy tests take all cases; chosen by {why}"
-    parts = f"fifth {int(asked) % FIFTH} (of 0 to {FIFTH - 1}), the largest twentieth {asked} (of 0 to {TWENTIETH - 1})"
+    number = int(asked)
+    parts = f"fifth {number % FIFTH}, tenth {number % TENTH} or twentieth {number} (each from 0)"
     return f"heavy tests take {parts} of their cases, more with --cases all; chosen by {why}"
 
 
@@ -119,7 +122,7 @@ def leave_out(items: list[pytest.Item]) -> list[pytest.Item]:
     for item in items:
         if marker := item.get_closest_marker("heavy"):
             file, _, test = item.nodeid.partition("[")[0].partition("::")
-            family, of = marker.kwargs.get("family", test), marker.kwargs.get("of", FIFTH)
+            family, of = marker.kwargs.get("family", test), marker.kwargs.get("of", TENTH)
             home = {ALONE: "", LONG: str(Path(file).parent)}.get(family, file)
             name = f"{home}::{family}"
             families[name, of].append(item)

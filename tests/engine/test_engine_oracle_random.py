@@ -1,6 +1,7 @@
 """Random tables and constraints: the engine's conflict graph is the one of the definition."""
 
 import pytest
+from case_share import of_all
 from helpers_engine import Table, agree, conflicts, run
 from hypothesis import given, settings, strategies as st
 from strategies_engine import VALUES, questions
@@ -9,7 +10,7 @@ from dpdb.constraints import DenialConstraint, distinct
 from dpdb.database.database import Database
 
 Question = tuple[Table, list[DenialConstraint]]
-DEFAULT = settings(derandomize=True, deadline=None, max_examples=25)
+DEFAULT = settings(derandomize=True, deadline=None, max_examples=of_all(25))
 LONG = settings(derandomize=True, deadline=None, max_examples=4000)
 
 
@@ -33,7 +34,7 @@ def test_numbers_compare_across_types(database: Database, question: Question) ->
 
 
 @pytest.mark.heavy(family="long")
-@settings(DEFAULT, max_examples=12)
+@settings(DEFAULT, max_examples=of_all(12))
 @given(questions(kinds=["DATE", "TIMESTAMP", "VARCHAR"]))
 def test_times_and_text(database: Database, question: Question) -> None:
     check(database, question)
@@ -48,7 +49,7 @@ def test_two_columns_of_one_type(database: Database, kind: str, data: st.DataObj
 
 
 @pytest.mark.heavy(family="privacy")
-@settings(DEFAULT, max_examples=15)
+@settings(DEFAULT, max_examples=of_all(15))
 @given(questions(), st.data())
 def test_degree_bound_changes_by_its_sensitivity_at_most(
     database: Database, question: Question, data: st.DataObject

@@ -4,6 +4,7 @@ import itertools
 import random
 
 import pytest
+from case_share import of_all
 from helpers_engine import Row, Table, run
 from hypothesis import given, settings, strategies as st
 from sqlglot import exp
@@ -17,7 +18,7 @@ from dpdb.schema import Column, TableSchema
 from dpdb.sources.source import Source
 
 Question = tuple[Table, list[DenialConstraint]]
-DEFAULT = settings(derandomize=True, deadline=None, max_examples=15)
+DEFAULT = settings(derandomize=True, deadline=None, max_examples=of_all(15))
 LONG = settings(derandomize=True, deadline=None, max_examples=2500)
 Edge = tuple[int, Row, Row]
 

@@ -60,7 +60,7 @@ TREE = {
 }
 
 
-@pytest.mark.heavy(family="long")
+@pytest.mark.heavy(family="alone")
 def test_the_runner_says_what_became_of_each(tmp_path: Path) -> None:
     for name, text in TREE.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
