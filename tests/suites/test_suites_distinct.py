@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import warnings
 from collections import Counter
 from datetime import date
@@ -13,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from case_share import fifth, of_all
+from case_share import fifth
 from simulated import most_allowed
 from test_suites_volume import WAYS, checked
 
@@ -69,7 +68,6 @@ def test_one_row_more_changes_a_count_by_0_or_1(most: int) -> None:
             less = counts[rows[:place] + rows[place + 1 :]]
             moved |= {(test, more - before) for test, (before, more) in enumerate(zip(less, found, strict=True))}
     assert moved == {(test, change) for test in range(3) for change in (0, 1)}
-    assert len(counts) >= of_all(math.comb(9 + most, most))
 
 
 @pytest.mark.heavy
