@@ -60,7 +60,9 @@ FACES: Mapping[str, Mapping[str, str]] = {
             "OwnerQuestion disjoint_pairs holds is_of_pairs key_of questions_columns sharing_queries"
         ),
         "dpdb.engine.parents.across": "BoundInclusion",
-        "dpdb.engine.parents.declared": "DeclaredParent ParentFiles refuse_second_names same_name",
+        "dpdb.engine.parents.declared": (
+            "DeclaredParent MeasuredSource ParentFiles refuse_second_names same_name table_beside"
+        ),
         "dpdb.engine.parents.opened": "FoundParents ParentTable folded_parents refuse_undeclared spelled_as",
         "dpdb.engine.slice": "LocalSlice explained_constraint",
         "dpdb.engine.sql.bind": "BoundConstraint BoundPredicate coincidences",
@@ -207,6 +209,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.reconciliation.ask": "ASKED ComparisonAsk",
         "dpdb.reconciliation.at_once": "compare opened_side",
         "dpdb.reconciliation.prepare": "PreparedComparison prepare_comparison run_comparison",
+        "dpdb.reconciliation.tables": "ComparedTables",
     },
     "dpdb.release": {
         "dpdb.release.account": "AnswerRun Budget SuiteLevel SuiteRun as_budget new_run_id",

@@ -447,6 +447,34 @@ def _table(parent: str) -> str:
 
 
 @dataclass(frozen=True)
+class ComparedWith:
+    """What a line such as `COMPARE replica BY id` says: which columns of two tables are compared.
+
+    Attributes
+    ----------
+    table : str
+        The other table, as the line calls it.
+    key, columns : tuple of (str, str)
+        Each column of the table with that of the other one; `columns` is None for all that both have.
+    """
+
+    table: str
+    key: tuple[tuple[str, str], ...]
+    columns: tuple[tuple[str, str], ...] | None = None
+
+    def __str__(self) -> str:
+        columns = "" if self.columns is None else f" COLUMNS {self._written(self.columns)}"
+        return f"COMPARE {_table(self.table)} BY {self._written(self.key)}{columns}"
+
+    def _written(self, pairs: tuple[tuple[str, str], ...]) -> str:
+        table = _table(self.table)
+        return ", ".join(
+            quoted_name(own) if own == theirs else f"{quoted_name(own)} = {table}.{quoted_name(theirs)}"
+            for own, theirs in pairs
+        )
+
+
+@dataclass(frozen=True)
 class SchemaLine:
     """What a line says of the columns.
 

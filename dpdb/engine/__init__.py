@@ -90,9 +90,11 @@ if TYPE_CHECKING:
     from dpdb.engine.parents.across import BoundInclusion as BoundInclusion
     from dpdb.engine.parents.declared import (
         DeclaredParent as DeclaredParent,
+        MeasuredSource as MeasuredSource,
         ParentFiles as ParentFiles,
         refuse_second_names as refuse_second_names,
         same_name as same_name,
+        table_beside as table_beside,
     )
     from dpdb.engine.parents.opened import (
         FoundParents as FoundParents,

@@ -23,8 +23,8 @@ from sqlglot import exp
 from dpdb.database import Database, filled, filled_select
 from dpdb.engine.sql.comparison import common_type, is_known, typing_advice
 from dpdb.engine.sql.input_rows import typed_rows
-from dpdb.engine.sql.where import resolve_column
-from dpdb.errors import ParameterError
+from dpdb.engine.sql.where import columns_renamed, resolve_column
+from dpdb.errors import ParameterError, PredicateError
 from dpdb.predicates import MOMENTS, ZONED, ZONED_NANOSECONDS, equality_type, in_type, type_words
 from dpdb.schema import Column, TableSchema
 
@@ -57,8 +57,9 @@ class ComparedColumn:
 
     @property
     def name(self) -> str:
-        """As the left table spells it."""
-        return self.left.name
+        """As the left table spells it; `left=right` where the right one calls it otherwise."""
+        mine, theirs = self.left.name, self.right.name
+        return mine if mine.casefold() == theirs.casefold() else f"{mine}={theirs}"
 
     @property
     def words(self) -> str:
@@ -91,6 +92,11 @@ class ComparedColumns:
     ) -> ComparedColumns:
         """Find the columns; without `columns` all that both tables have beside the key. Reads no row.
 
+        Parameters
+        ----------
+        key, columns
+            Names that both tables have, or `left=right`. A column whose own name is such a text is meant by it.
+
         Raises
         ------
         UnknownColumnError
@@ -98,20 +104,47 @@ class ComparedColumns:
         ParameterError
             If a column is named twice, or its types have no values in common that could be compared exactly.
         """
-        keyed = _once(left, key, "key")
+        keyed = _once(left, right, key, "key")
         if columns is None:
+            known = {name.casefold() for pair in keyed for name in pair}
             theirs = {name.casefold() for name in right.names}
-            columns = [name for name in left.names if name.casefold() in theirs and name not in keyed]
-        named = _once(left, columns, "columns")
-        twice = next((name for name in named if name in keyed), None)
-        if twice is not None:
-            raise ParameterError(f"columns: {twice!r} is a column of the key, which is equal on both sides already")
-        pairs = [_pair(left, right, name, "key") for name in keyed]
-        return cls(tuple(pairs), tuple(_pair(left, right, name, "columns") for name in named))
+            columns = [name for name in left.names if name.casefold() in theirs and name.casefold() not in known]
+        named = _once(left, right, columns, "columns")
+        for side, place in (("left", 0), ("right", 1)):
+            of_key = {pair[place] for pair in keyed}
+            twice = next((pair[place] for pair in named if pair[place] in of_key), None)
+            if twice is not None:
+                raise ParameterError(
+                    f"columns: {twice!r} is a column of the {side} table's key, which is equal on both sides already"
+                )
+        pairs = [_pair(left[mine], right[theirs], "key") for mine, theirs in keyed]
+        return cls(tuple(pairs), tuple(_pair(left[mine], right[theirs], "columns") for mine, theirs in named))
 
     def names(self, side: Side) -> set[str]:
         """Return the columns that are read of a side."""
         return {getattr(each, side).name for each in (*self.key, *self.values)}
+
+    def where_of(self, side: Side, where: str) -> str:
+        """Return a condition on the key, written with the left table's names, with those of a side.
+
+        Raises
+        ------
+        PredicateError
+            If it is none, or reads a column that is no part of the key: a key has all its rows in the slice, or none.
+        """
+        names = {each.left.name.casefold(): getattr(each, side).name for each in self.key}
+
+        def named(column: str) -> str:
+            own = names.get(column.casefold())
+            if own is None:
+                known = ", ".join(sorted(each.left.name for each in self.key))
+                raise PredicateError(
+                    f"where: {column!r} is no column of the key ({known}); a comparison selects keys, which have all "
+                    "their rows in the slice, or none"
+                )
+            return own
+
+        return columns_renamed(where, named)
 
     def query(self, side: Side, rows: Rows, where: WherePredicate | None) -> exp.Select:
         """Select the compared values of the rows of a side that have a key, under names of their places."""
@@ -189,16 +222,38 @@ def count_differences(
     return columns.count(database, sides[0], sides[1], each_column=each_column)
 
 
-def _once(schema: TableSchema, names: Iterable[str], what: str) -> list[str]:
-    found = [resolve_column(name, schema, f"{what}: left table") for name in names]
-    twice = next((name for place, name in enumerate(found) if name in found[:place]), None)
-    if twice is not None:
-        raise ParameterError(f"{what}: column {twice!r} is named twice")
+def _once(left: TableSchema, right: TableSchema, names: Iterable[str], what: str) -> list[tuple[str, str]]:
+    """Return each pair of columns that is named, as both tables spell them; refuse one that is named twice."""
+    found = [_spelled(left, right, name, what) for name in names]
+    for side, place in (("left", 0), ("right", 1)):
+        own = [pair[place] for pair in found]
+        twice = next((name for at, name in enumerate(own) if name in own[:at]), None)
+        if twice is not None:
+            raise ParameterError(f"{what}: column {twice!r} of the {side} table is named twice")
     return found
 
 
-def _pair(left: TableSchema, right: TableSchema, name: str, what: str) -> ComparedColumn:
-    one, other = left[name], right[resolve_column(name, right, f"{what}: right table")]
+def _spelled(left: TableSchema, right: TableSchema, name: str, what: str) -> tuple[str, str]:
+    """Return the column of either table that a text names: one name for both, or `left=right`."""
+    places = [place for place, sign in enumerate(name) if sign == "="]
+    halves = [(name[:place].strip(), name[place + 1 :].strip()) for place in places]
+    if not halves or _has(left, name):
+        halves = [(name, name)]
+    known = [(mine, theirs) for mine, theirs in halves if _has(left, mine) and _has(right, theirs)]
+    if len(known) > 1:
+        raise ParameterError(f"{what}: {name!r} may be read in two ways, as names of columns have '=': rename one")
+    [(mine, theirs)] = known or halves[:1]
+    return (
+        resolve_column(mine, left, f"{what}: left table"),
+        resolve_column(theirs, right, f"{what}: right table"),
+    )
+
+
+def _has(schema: TableSchema, name: str) -> bool:
+    return name in schema.names or [each.casefold() for each in schema.names].count(name.casefold()) == 1
+
+
+def _pair(one: Column, other: Column, what: str) -> ComparedColumn:
     advice = "leave it out: name those to compare (--columns, columns=)" if what == "columns" else "name another key"
     for each in (one, other):
         if each.type is None or each.type in _BLURRED:
@@ -216,11 +271,15 @@ def _pair(left: TableSchema, right: TableSchema, name: str, what: str) -> Compar
             advised = typing_advice(column).replace("--schema", f"--{side}-schema")
             remedy = advised.replace("(csv_schema=", f"({side}_csv_schema=")
         raise ParameterError(
-            f"{what}: {name!r} is {type_words(one.type)} on the left and {type_words(other.type)} on the right, which "
-            f"are not compared, because not all of their values have exact counterparts{_such_as(kinds)}; {remedy}, or "
-            f"{advice}"
+            f"{what}: {_named(one, other)} is {type_words(one.type)} on the left and {type_words(other.type)} on the "
+            f"right, which are not compared, because not all of their values have exact counterparts{_such_as(kinds)}; "
+            f"{remedy}, or {advice}"
         )
     return ComparedColumn(one, other, kind)
+
+
+def _named(one: Column, other: Column) -> str:
+    return repr(one.name) if one.name.casefold() == other.name.casefold() else f"{one.name!r} beside {other.name!r}"
 
 
 def _such_as(kinds: tuple[str, str]) -> str:

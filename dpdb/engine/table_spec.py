@@ -329,6 +329,24 @@ class TableSpec:
         assert isinstance(start, UnitPath), "else the unit is a column of the table"
         return start
 
+    def of_other(self, source: SourceLike, table: str | None, name: str) -> TableSpec:
+        """Return what is opened of another table that this one's answers look into, each row of it a unit.
+
+        Parameters
+        ----------
+        source, table
+            Where it is.
+        name
+            As this table's owner calls it: types of its columns stand behind that.
+        """
+        types = {key: kind for key, kind in (self.csv_schema or {}).items() if key.partition(".")[0] == name}
+        own = {key.partition(".")[2]: kind for key, kind in types.items()}
+        change = ProtectedChange(rows_per_person=self.change.rows_per_person)
+        sizes = PublicSizes(gather_rows=self.sizes.gather_rows)
+        return TableSpec(
+            source, None, table, own or None, self.delimiter, change=change, sizes=sizes, limits=self.limits
+        )
+
     def with_assumed_parents(self) -> TableSpec:
         """Return it for what looks at no row of any parent, declared or not, nor at units beyond them."""
         change = self.change

@@ -14,5 +14,6 @@ if TYPE_CHECKING:
         prepare_comparison as prepare_comparison,
         run_comparison as run_comparison,
     )
+    from dpdb.reconciliation.tables import ComparedTables as ComparedTables
 else:
     __getattr__, __all__ = lazy_names(__name__)

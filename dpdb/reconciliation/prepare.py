@@ -22,19 +22,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import get_args
 
 from dpdb._version import __version__
-from dpdb.engine import ComparedColumns, MachineLimits, Progress, Side, count_differences, no_progress, own_database
-from dpdb.errors import ParameterError, PredicateError
-from dpdb.files.new_file import WorkFolder
+from dpdb.engine import ComparedColumns, Progress, Side, no_progress
+from dpdb.errors import ParameterError
 from dpdb.measures import COMPARED, Answer, noisy_differences, sensitivity_of
 from dpdb.privacy import as_float, check_samplers, format_epsilon, laplace_scale, laplace_tail
 from dpdb.reconciliation.ask import ComparisonAsk
+from dpdb.reconciliation.tables import ComparedTables, changes_of_unit
 from dpdb.release import (
     KEYS,
     Charge,
@@ -44,12 +41,10 @@ from dpdb.release import (
     Release,
     Releases,
     Session,
-    Slices,
     constraints_digest,
     new_release_id,
     new_run_id,
     parse_share,
-    parse_slices,
     recorded_releases,
 )
 
@@ -63,26 +58,25 @@ class PreparedComparison:
 
     Attributes
     ----------
-    columns : ComparedColumns
-        What is compared, in which types.
+    between : ComparedTables
+        What is compared, of which keys.
     tables : (PublicTable, PublicTable)
         The left one first.
-    slices : (Slices, Slices)
-        What `where` selects of each.
     charges : (Charge, Charge)
     per_row : int
         Nano-epsilon that the noise is drawn for, for each change of `sensitivity`.
-    limits : MachineLimits
-        Of the database in which both meet.
     """
 
     ask: ComparisonAsk
-    columns: ComparedColumns
+    between: ComparedTables
     tables: tuple[PublicTable, PublicTable]
-    slices: tuple[Slices, Slices]
     charges: tuple[Charge, Charge]
     per_row: int
-    limits: MachineLimits
+
+    @property
+    def columns(self) -> ComparedColumns:
+        """What is compared, in which types."""
+        return self.between.columns
 
     @property
     def unit(self) -> PrivacyUnit:
@@ -115,15 +109,11 @@ class PreparedComparison:
 
     def rehearse(self, side: Side, slices: PrivateSlices) -> None:
         """Ask of a side's table without rows what the draw will ask."""
-        with closing(WorkFolder(self.limits.temp_directory)) as folder:
-            self._write(side, slices, folder.path)
+        self.between.rehearse(side, slices)
 
     def draw(self, left: PrivateSlices, right: PrivateSlices, progress: Progress = no_progress) -> str:
         """Count the keys of both tables, draw all noise once, and return the releases as JSON."""
-        with own_database(self.limits) as database:
-            paths = self._write("left", left, database.directory), self._write("right", right, database.directory)
-            progress("comparing keys")
-            found = count_differences(self.columns, *paths, database, each_column=self.ask.each_column)
+        found = self.between.count(left, right, each_column=self.ask.each_column, progress=progress)
         progress("drawing noise")
         answers = noisy_differences(
             found.numbers,
@@ -133,12 +123,6 @@ class PreparedComparison:
             beta=1 - self.ask.confidence,
         )
         return json.dumps([release.to_dict() for release in map(self._release, self._measured, answers)])
-
-    def _write(self, side: Side, slices: PrivateSlices, folder: Path) -> Path:
-        path = folder / f"{side}.duckdb"
-        [predicate] = self.slices[side == "right"].predicates
-        slices.write_compared(self.columns, side, predicate, path)
-        return path
 
     @property
     def _measured(self) -> list[tuple[str, str | None]]:
@@ -194,7 +178,7 @@ class PreparedComparison:
             confidence=self.ask.confidence,
             epsilon=as_float(self.ask.charged),
             mechanism="laplace",
-            where=None if self.slices[0].words is None else self.slices[0].words,
+            where=self.between.slices[0].words,
             constraints_sha256=constraints_digest(()),
             guarantee=self.guarantee,
             release_id=new_release_id(),
@@ -255,14 +239,11 @@ def prepare_comparison(
     if left is right:
         raise ParameterError("both sides are one session: a table does not differ from itself")
     tables = left.public, right.public
-    schemas = [table.opened.schema for table in tables]
-    columns = ComparedColumns.of(schemas[0], schemas[1], ask.keys, ask.compared)
-    rows = _refuse_other_units(tables, columns)
+    between = ComparedTables.of(left, right, ask.keys, ask.compared, ask.where)
+    columns, slices = between.columns, between.slices
+    rows = changes_of_unit(*(table.unit for table in tables), columns)
     if ask.run_id is not None and not (left.has_ledger and right.has_ledger):
         raise ParameterError("run_id needs a ledger of either table: both remember what a run has answered")
-    slices = _slices(tables[0], ask, columns, "left"), _slices(tables[1], ask, columns, "right")
-    for table in tables:
-        table.opened.admit_compared()
     run_id = ask.run_id
     if run_id is None and left.has_ledger and right.has_ledger:
         run_id = new_run_id("compare")
@@ -289,49 +270,4 @@ def prepare_comparison(
         for side, table, one in zip(get_args(Side), tables, slices, strict=True)
     ]
     per_row = parse_share(ask.charged, rows)
-    return PreparedComparison(ask, columns, tables, slices, (charges[0], charges[1]), per_row, left.machine_limits)
-
-
-def _refuse_other_units(tables: Sequence[PublicTable], columns: ComparedColumns) -> int:
-    """Refuse units that the proof does not cover; return by how many changes one unit moves the numbers."""
-    left, right = (table.unit for table in tables)
-    if (
-        left.children is not None
-        or right.children is not None
-        or any(unit.parents and not unit.is_compared for unit in (left, right))
-    ):
-        raise ParameterError("a comparison does not go with private parents: a unit there moves rows of several tables")
-    if left.path is not None or right.path is not None:
-        raise ParameterError(
-            "a comparison has no unit that is reached through other tables: it compares tables as they are"
-        )
-    if left.column is None and right.column is None:
-        if left.rows != right.rows:
-            raise ParameterError(
-                f"the left table has {left.rows} rows per person and the right one {right.rows}; give both the same "
-                "bound, of a person's rows in both tables (--rows-per-person, rows_per_person=)"
-            )
-        return left.rows
-    key = columns.key[0]
-    wanted = (key.left.name, key.right.name) if len(columns.key) == 1 else (None, None)
-    if (left.column, right.column) != wanted or left.is_compared != right.is_compared:
-        named = ", ".join(column.name for column in columns.key)
-        raise ParameterError(
-            f"the unit of a comparison is a row, or the key itself in both tables ({named}, if it is one column): "
-            "another unit may have any number of keys; protect a person's rows with a bound of them "
-            "(--rows-per-person, rows_per_person=)"
-        )
-    return 1
-
-
-def _slices(table: PublicTable, ask: ComparisonAsk, columns: ComparedColumns, side: Side) -> Slices:
-    found = parse_slices(table.opened, ask.where, None, None)
-    [predicate] = found.predicates
-    known = {getattr(column, side).name for column in columns.key}
-    for name in () if predicate is None else predicate.columns:
-        if name not in known:
-            raise PredicateError(
-                f"where: {name!r} is no column of the key ({', '.join(sorted(known))}); a comparison selects keys, "
-                "which have all their rows in the slice, or none"
-            )
-    return found
+    return PreparedComparison(ask, between, tables, (charges[0], charges[1]), per_row)

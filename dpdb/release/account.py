@@ -340,11 +340,18 @@ class SuiteRun(Protocol):
     def name(self) -> str | None:
         """The name of a kept suite."""
 
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The other tables that are read, by name."""
+
     def load(self) -> None:
         """Load and compile the code of its statistics and noises. Reads no row."""
 
     def rehearse(self, slices: PrivateSlices) -> None:
         """Ask what `read` will ask, of a table without rows."""
+
+    def rehearse_beside(self, name: str, slices: PrivateSlices) -> None:
+        """Ask what `read` will ask of another table, of one without rows."""
 
     def make_secret(self) -> str:
         """Draw the hidden thresholds; once in the life of a suite."""

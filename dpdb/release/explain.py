@@ -81,7 +81,8 @@ def explain(
         ``choices`` (in words, what private numbers choose between),
         ``epsilon`` (to be charged), ``charges`` (the same as ``epsilon``, and the ``rho`` of a zcdp ledger and ``mu``
         of a gdp one, `Charge.in_each_notion`), ``charged`` (for which rows a ledger charges it:
-        in words, as disjoint boxes of values per column, and in notes what was not understood),
+        in words, as disjoint boxes of values per column, in notes what was not understood, and in ``also`` the private
+        parents whose ledgers are charged the same, for every row),
         ``offers`` (what else may be asked on a table of so many rows, in words).
     """
     if ask.counts_rows:
@@ -115,6 +116,7 @@ def explain(
                 "every_row": charged.covers_everything,
                 "boxes": [{name: values.describe(name) for name, values in box} for box in charged.boxes],
                 "notes": list(charged.notes),
+                "also": [] if protected.children is None else protected.children.parents,
             },
             "offers": [] if offer is None else [offer],
         }

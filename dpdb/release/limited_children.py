@@ -54,11 +54,13 @@ with one row more or less than the one before; for such a pair every statistic i
 of e / d holds, n <= d times in all. That those between belong to no D and P does not matter, because a mechanism reads
 a table and not where it comes from. So the default mechanisms serve here, too.
 
-**The ledger.** One ledger is charged for both tables, by the overlap of rows of D: the above says that it bounds what a
-row of P loses, and a database differs in a row of one of them. It is bound to the pairs and to k, because they decide
-over T and d. Of a session without rules on private parents d is 1 (`rows_per_person`), so that is another binding: new
-rows would cost it e_i / 1, and others of this form beside that. An append-only ledger is refused, because a new child
-may take the place of an older one. A budget in memory adds up releases, each of which keeps its epsilon by itself.
+**The ledger.** The ledger of D is charged by the overlap of rows of D: the above says that it bounds what a row of P
+loses by releases of D, and a database differs in a row of one of them. P has a ledger of its own, for what is released
+of P: that one is charged, too, the same for every row (`dpdb.release.pair`). The ledger of D is bound to the pairs and
+to k, because they decide over T and d. Of a session without rules on private parents d is 1 (`rows_per_person`), so
+that is another binding: new rows would cost it e_i / 1, and others of this form beside that. An append-only ledger is
+refused, because a new child may take the place of an older one. A budget in memory adds up releases, each of which
+keeps its epsilon by itself.
 """
 
 from __future__ import annotations
@@ -119,6 +121,11 @@ class LimitedChildren:
         return replace(self, links=tuple(sorted(found, key=lambda link: (link.rule.rule, link.key))))
 
     @property
+    def parents(self) -> list[str]:
+        """The private parents beside the measured table, in the order of their names."""
+        return sorted({link.rule.parent for link in self.links if not link.is_measured})
+
+    @property
     def changed_rows(self) -> int:
         """The most rows that one unit changes in the table that is read: the divisor for every release."""
         return self._divisor(2)
@@ -169,8 +176,7 @@ class LimitedChildren:
 
     @property
     def _tables(self) -> str:
-        others = sorted({link.rule.parent for link in self.links if not link.is_measured})
-        return " or of ".join(["the table", *others])
+        return " or of ".join(["the table", *self.parents])
 
     @property
     def _limit(self) -> str:

@@ -1,10 +1,10 @@
-"""`PairOfAccounts`: one answer about two tables, paid by the accounts of both before a row of either is read.
+"""`AccountsTogether`: one answer about several tables, paid by the accounts of all before a row of any is read.
 
-**Order.** First both accounts are asked whether they can pay, so that a refusal spends nothing. Then both are debited,
-then the noise is drawn, then the answer is recorded in both, and only then it is published. Whatever stops the process
+**Order.** First all accounts are asked whether they can pay, so that a refusal spends nothing. Then all are debited,
+then the noise is drawn, then the answer is recorded in all, and only then it is published. Whatever stops the process
 in between, no account has an answer that another one has not paid for: a kill between the debits wastes the first one.
-Asked again under its run id the first debit is found, the second is made, and the answer is drawn. Where one account
-has recorded the answer before a kill, it is that answer, which the other gets too: nothing is drawn twice.
+Asked again under its run id the first debit is found, the others are made, and the answer is drawn. Where one account
+has recorded the answer before a kill, it is that answer, which the others get too: nothing is drawn twice.
 
 **Locks.** Each ledger keeps a lock on the run id until the answer is recorded. They are taken in the order of the
 ledgers' names, whichever side they are of, so no two processes wait for one another.
@@ -52,48 +52,51 @@ class PairRun(Protocol):
 
 
 @dataclass(frozen=True)
-class _BothReservations(Reservation):
-    """The receipts of both debits."""
+class _Reservations(Reservation):
+    """The receipts of all debits."""
 
     each: tuple[tuple[Account, Reservation], ...] = ()
     held: ExitStack = field(default_factory=ExitStack)
+
+    def record(self, answer: str) -> None:
+        """Keep the answer in each account that has none yet."""
+        for account, own in self.each:
+            if own.answer is None:
+                account.record(own, answer)
+                reached("one side recorded")
 
     def close(self) -> None:
         """Release the locks on the run id. May be called twice."""
         self.held.close()
 
 
-class PairOfAccounts:
-    """Two accounts that pay for one answer (implements `dpdb.release.account.Payer`).
+class AccountsTogether:
+    """Several accounts that pay for one answer (implements `dpdb.release.account.Payer`).
 
     Parameters
     ----------
     sides
-        Each account with its charge, the left table's first. One account of both sides, as a budget that sessions
-        share, pays once: a unit of either table is charged for, and no unit is charged twice.
+        Each account with its charge. One account of two tables, as a budget that sessions share, pays once: a unit of
+        either table is charged for, and no unit is charged twice.
 
     Raises
     ------
     ParameterError
-        If one ledger is named for both tables: a ledger counts for the rows of one.
+        If one ledger is named for two tables: a ledger counts for the rows of one.
     """
 
     def __init__(self, sides: Sequence[tuple[Account, Charge]]) -> None:
-        (left, _), (right, _) = sides
-        if left.place is not None and left.place == right.place:
-            raise ParameterError(
-                "both tables name one ledger, and a ledger counts for the rows of one table: give each its own; "
-                "nothing was spent"
-            )
-        self._sides = sorted(sides[:1] if left is right else sides, key=lambda side: side[0].place or "")
+        once = {id(account): (account, charge) for account, charge in reversed(sides)}
+        refuse_one_place([account for account, _ in once.values()])
+        self._sides = sorted(once.values(), key=lambda side: side[0].place or "")
 
     def will_draw(self, charge: Charge) -> bool:
-        """Return whether neither account has a recorded answer of the run."""
+        """Return whether no account has a recorded answer of the run."""
         del charge  # each has its own
         return all(account.will_draw(own) for account, own in self._sides)
 
     def debit(self, charge: Charge) -> Reservation:
-        """Debit both accounts, or give the answer of the run that one of them has recorded.
+        """Debit all accounts, or give the answer of the run that one of them has recorded.
 
         Raises
         ------
@@ -110,27 +113,34 @@ class PairOfAccounts:
                 each.append((account, held.enter_context(closing(account.debit(own)))))
                 reached("one side debited")
             answer = next((one.answer for _, one in each if one.answer is not None), None)
-            made = _BothReservations(0, answer, each=tuple(each))
+            made = _Reservations(0, answer, each=tuple(each))
             if answer is not None:
                 self.record(made, answer)
-            return _BothReservations(0, answer, each=made.each, held=held.pop_all())
+            return _Reservations(0, answer, each=made.each, held=held.pop_all())
 
     def record(self, reservation: Reservation, answer: str) -> None:
         """Keep the answer in each account that has none yet."""
-        assert isinstance(reservation, _BothReservations), "it is that of a debit"
-        for account, own in reservation.each:
-            if own.answer is None:
-                account.record(own, answer)
-                reached("one side recorded")
+        assert isinstance(reservation, _Reservations), "it is that of a debit"
+        reservation.record(answer)
+
+
+def refuse_one_place(accounts: Sequence[Account]) -> None:
+    """Raise `ParameterError` if two accounts are one ledger."""
+    places = [account.place for account in accounts if account.place is not None]
+    if len(set(places)) < len(places):
+        raise ParameterError(
+            "two tables name one ledger, and a ledger counts for the rows of one table: give each its own; "
+            "nothing was spent"
+        )
 
 
 @dataclass(frozen=True)
-class _ParentsRun:
-    """A run of a suite as an account of a private parent knows it (as far as it opens suites: `SuiteRun`)."""
+class _OthersRun:
+    """A run of a suite as the account of another table knows it (as far as it opens suites: `SuiteRun`)."""
 
     charge: Charge
     spec: str
-    name: None = None
+    name: str | None
 
     def make_secret(self) -> str:
         """Return a constant: the hidden thresholds are in the ledger of the table that is checked."""
@@ -139,9 +149,9 @@ class _ParentsRun:
 
 @dataclass(frozen=True, kw_only=True)
 class _SharedReservation(SuiteReservation):
-    """The receipt of a suite's debit, with those of the debits that private parents' accounts made for it."""
+    """The receipt of a suite's debit, with those of the debits that other tables' accounts made for it."""
 
-    parents: tuple[tuple[Account, SuiteReservation], ...] = ()
+    others: tuple[tuple[Account, SuiteReservation], ...] = ()
     held: ExitStack = field(default_factory=ExitStack)
 
     def close(self) -> None:
@@ -149,74 +159,125 @@ class _SharedReservation(SuiteReservation):
         self.held.close()
 
 
-class SuiteWithParents:
-    """The account of a table whose suites look into private parents, which pay for them, too.
+class AccountWithOthers:
+    """The account of a table whose answers look into other private tables, which pay for them, too.
 
-    A row of a parent is protected as a row of the table is (`dpdb.release.limited_children`), by the same epsilon. So
-    the ledger of each parent is debited all that the suite may cost, for every row of the parent, and has the same run
-    id. Levels and hidden thresholds are in the table's own ledger alone. When that has settled the suite, the parents'
-    ledgers settle it at the same cost: what a transcript proves to have been lost bounds the loss of a unit of either
-    table. Until then their debits stay whole, so a process that is killed anywhere has spent too much there, and never
-    too little; the same run id goes on, and settles them.
+    Others are parents of its rules, whose rows are protected by the same epsilon (`dpdb.release.limited_children`), and
+    tables that its suites compare with it (`dpdb.suites.compared`). So the ledger of each is debited all that the
+    answer may cost, for every row of it, under the same run id.
 
-    Accounts are asked and debited as those of `PairOfAccounts`: all before a row is read, in the order of their names.
+    **Suites.** Levels and hidden thresholds are in the table's own ledger alone. When that has settled the suite, the
+    others' ledgers settle it at the same cost: what a transcript proves to have been lost bounds the loss of a unit of
+    any of the tables. Until then their debits stay whole, so a process that is killed anywhere has spent too much
+    there, and never too little; the same run id goes on, and settles them. Of a kept suite the others' ledgers keep a
+    suite, too, which is never settled below its debit: levels that will be drawn in years to come are not known there.
+
+    Accounts are asked and debited as by `AccountsTogether`: all before a row is read, in the order of their names.
 
     Parameters
     ----------
     own
-        The account of the table that is checked.
+        The account of the table that is asked.
     """
 
-    def __init__(self, own: Account, parents: Sequence[Account]) -> None:
-        self._own, self._parents = own, sorted(parents, key=lambda account: account.place or "")
-        places = [account.place for account in (own, *parents) if account.place is not None]
-        if len(set(places)) < len(places):
-            raise ParameterError("a table and its private parents have ledgers of their own, and two of them are one")
-        if any(account.notion is not own.notion for account in parents):
-            raise ParameterError("the ledgers of a table and of its private parents count in one notion")
+    def __init__(self, own: Account, others: Sequence[Account]) -> None:
+        self._own, self._others = own, sorted(others, key=lambda account: account.place or "")
+        refuse_one_place([own, *others])
+        if any(account.notion is not own.notion for account in others if account.place is not None):
+            raise ParameterError("the ledgers of a table and of those that it looks into count in one notion")
 
     def __getattr__(self, name: str) -> Any:
         """Return what else the table's own account has."""
         return getattr(self._own, name)
 
-    def of_parents(self, charge: Charge) -> Charge:
-        """Return the charge of a parent's account for a run: for every row."""
+    def of_others(self, charge: Charge) -> Charge:
+        """Return the charge of another table's account for an answer: for every row."""
         request = {**charge.request, "looks_into_parent_from": self._own.place}
         return replace(charge, coverage=Region(), request=request)
 
+    def _together(self, charge: Charge) -> AccountsTogether:
+        theirs = self.of_others(charge)
+        return AccountsTogether([(self._own, charge), *((account, theirs) for account in self._others)])
+
+    def will_draw(self, charge: Charge) -> bool:
+        """Return whether no account has a recorded answer of the run."""
+        return self._together(charge).will_draw(charge)
+
+    def debit(self, charge: Charge) -> Reservation:
+        """Debit all accounts; errors as `AccountsTogether.debit`."""
+        return self._together(charge).debit(charge)
+
+    def record(self, reservation: Reservation, answer: str) -> None:
+        """Keep the answer in each account that has none yet."""
+        assert isinstance(reservation, _Reservations), "it is that of `debit`"
+        reservation.record(answer)
+
+    def check_together(self, charges: Sequence[Charge], *, new_epoch: bool = False) -> None:
+        """Check that all accounts can pay; errors as of each."""
+        self._own.check_together(charges, new_epoch=new_epoch)
+        for account in self._others:
+            account.check_together([*map(self.of_others, charges)], new_epoch=new_epoch)
+
+    def confirm_rows(self, charges: Sequence[Charge]) -> int | None:
+        """Open a new epoch in each ledger whose rows have changed; return the number of the table's own."""
+        for account in self._others:
+            account.confirm_rows([*map(self.of_others, charges)])
+        return self._own.confirm_rows(charges)
+
     def open_suite(self, run: SuiteRun) -> SuiteReservation:
-        """Debit all accounts, or go on with the run. Errors as of each; if one refuses, nothing is spent."""
-        if run.name is not None:
-            raise ParameterError("a kept suite has one ledger, and this one looks into tables that have their own")
-        theirs = _ParentsRun(self.of_parents(run.charge), run.spec)
-        asked = [(self._own, run.charge), *((account, theirs.charge) for account in self._parents)]
-        for account, charge in asked:
-            account.check_together([charge])
+        """Debit all accounts, or go on with the run. Errors as of each; if one refuses, nothing is spent.
+
+        Raises
+        ------
+        ParameterError
+            If checks of a kept suite were re-armed, which only the table's own ledger has paid for.
+        """
+        name = None if run.name is None else f"{run.name} of {self._own.place}"
+        theirs = _OthersRun(self.of_others(run.charge), run.spec, name)
+        runs: dict[int, Any] = {id(self._own): run, **{id(account): theirs for account in self._others}}
+        accounts = [self._own, *self._others]
+        for account in accounts:
+            if account.opens_suite(runs[id(account)]):
+                account.check_together([runs[id(account)].charge])
         with ExitStack() as held:
             opened: dict[int, SuiteReservation] = {}
-            for account, _ in sorted(asked, key=lambda one: one[0].place or ""):
-                made = account.open_suite(run if account is self._own else theirs)  # type: ignore[arg-type]
-                opened[id(account)] = held.enter_context(closing(made))
+            for account in sorted(accounts, key=lambda one: one.place or ""):
+                opened[id(account)] = held.enter_context(closing(account.open_suite(runs[id(account)])))
                 reached("one table debited")
             own = opened[id(self._own)]
-            parents = tuple((account, opened[id(account)]) for account in self._parents)
+            others = tuple((account, self._kept_whole(account, opened[id(account)], own)) for account in self._others)
             if own.answer is not None:
-                self._settle(parents, own.spent, own.answer)
-            return _SharedReservation(**vars(own), parents=parents, held=held.pop_all())
+                self._settle(others, own.spent, own.answer)
+            same = own.same_rows and all(each.same_rows for account, each in others if account.place is not None)
+            return _SharedReservation(**vars(own) | {"same_rows": same}, others=others, held=held.pop_all())
+
+    def _kept_whole(self, account: Account, theirs: SuiteReservation, own: SuiteReservation) -> SuiteReservation:
+        """Record in another ledger that a kept suite has cost all of its debit, before a level of it is drawn."""
+        if own.name is None or theirs.answer is not None:
+            return theirs
+        if account.place is not None and theirs.reserved < own.reserved:
+            raise ParameterError(
+                f"a check of kept suite {own.name!r} was re-armed, which the table's own ledger has paid for alone, "
+                "and not those of the tables that it looks into: close it, and keep another one; nothing was released"
+            )
+        if theirs.spent == theirs.reserved:
+            return theirs
+        account.record_level(theirs, SuiteLevel(1, "{}", theirs.reserved, ()))
+        return replace(theirs, spent=theirs.reserved)
 
     def end_suite(self, held: SuiteReservation, answer: str, last: SuiteLevel | None = None) -> None:
-        """Keep the answer in the table's own ledger, then in those of the parents, and settle them."""
+        """Keep the answer in the table's own ledger, then in the others', and settle them."""
         assert isinstance(held, _SharedReservation), "it is that of `open_suite`"
         self._own.end_suite(held, answer, last)
-        self._settle(held.parents, held.spent, answer)
+        self._settle(held.others, held.spent, answer)
 
-    def _settle(self, parents: Sequence[tuple[Account, SuiteReservation]], spent: int, answer: str) -> None:
-        for account, own in parents:
-            if own.answer is not None:
+    def _settle(self, others: Sequence[tuple[Account, SuiteReservation]], spent: int, answer: str) -> None:
+        for account, theirs in others:
+            if theirs.answer is not None:
                 continue
-            held = own
-            if not own.levels:
-                account.record_level(own, SuiteLevel(1, "{}", spent, ()))
-                held = replace(own, spent=spent)
+            held = theirs
+            if theirs.name is None and not theirs.levels:
+                account.record_level(theirs, SuiteLevel(1, "{}", spent, ()))
+                held = replace(theirs, spent=spent)
             account.end_suite(held, answer)
             reached("one parent settled")

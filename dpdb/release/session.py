@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar, Unpack, overload
 
@@ -16,6 +17,7 @@ from dpdb.opening import is_remote, open_table
 from dpdb.release.account import Budget, as_budget
 from dpdb.release.ask import OPTIONS, Ask, Epsilon, EveryCountOption, EveryMeasureOption, Key, Measure
 from dpdb.release.costs import Charge
+from dpdb.release.other_tables import OtherTables
 from dpdb.release.prepare import Prepared, PublicTable, prepare
 from dpdb.release.privacy_unit import unit_of, unit_of_table
 from dpdb.release.publish import publish, publish_answer, publish_suite
@@ -54,6 +56,9 @@ class Session(Verbs, Closing):
         Total epsilon of the session; None means unlimited, and the repr says so. Sessions may share a `Budget`.
     ledger : path, optional
         Durable budget of the table, made with `dpdb budget create`; with `budget` too, the smaller of both holds.
+    parent_ledgers : mapping of name to path, optional
+        Durable budgets of other private tables that answers look into: parents, where a row is the unit
+        (`max_children`), and tables that suites compare. Each is debited what such an answer costs, too.
     rows : bool
         False for a session that only prepares releases (see `prepare`): of files that are plain tables no row is read.
     progress : callable, optional
@@ -86,18 +91,21 @@ class Session(Verbs, Closing):
         table: str | None = None,
         budget: Epsilon | Budget | None = None,
         ledger: str | Path | None = None,
+        parent_ledgers: Mapping[str, str | Path] | None = None,
         rows: bool = True,
         progress: Progress = no_progress,
         **settings: Unpack[TableSettings],
     ) -> None:
         spec = TableSpec.of(source, settings, constraints=constraints, table=table)
         self._reads_rows, self._progress = rows, progress
+        self._tables = OtherTables(spec, parent_ledgers or {})
         self._begin(open_table(spec, rows=rows, progress=progress), spec, as_budget(budget), ledger)
 
     def _begin(self, table: Table, spec: TableSpec, budget: Budget, ledger: str | Path | None) -> None:
         self._closed = self._has_warned = False
         self._table, self._spec, self._budget, self._ledger = table, spec, budget, ledger
-        self._account: Account = budget
+        self._own_account: Account = budget
+        self._payer: Account | None = None
         self._compares_rows = False
         self._origin: Session | None = None
         self._beside: list[Session] = []
@@ -109,7 +117,7 @@ class Session(Verbs, Closing):
             if ledger is not None:
                 from dpdb.release.ledger_account import LedgerAccount  # loads ledger and solver
 
-                self._account = LedgerAccount(
+                account = LedgerAccount(
                     ledger,
                     budget=budget,
                     schema=table.schema,
@@ -118,7 +126,7 @@ class Session(Verbs, Closing):
                     opened=table.opened_content(),
                     unit=protected,
                 )
-                self._compares_rows = self._account.compares_rows
+                self._own_account, self._compares_rows = account, account.compares_rows
         except BaseException:
             table.close()
             raise
@@ -135,6 +143,7 @@ class Session(Verbs, Closing):
         self._refuse_closed()
         other = type(self).__new__(type(self))
         other._reads_rows, other._progress = self._reads_rows, self._progress
+        other._tables = self._tables
         other._begin(self._table.with_constraints(constraints), self._spec, self._budget, self._ledger)
         other._origin = self
         self._beside.append(other)
@@ -171,26 +180,100 @@ class Session(Verbs, Closing):
         )
 
     def run_suite(self, run: SuiteRun) -> str:
-        """Make one run of a suite of checks; the table is compared as for `release`. Returns the answer as JSON."""
+        """Make one run of a suite of checks; its tables are compared as for `release`. Returns the answer as JSON."""
         self._refuse_closed()
+        others = {name: self.other_table(name) for name in run.others}
+        account = self._paid_with([other for name, other in others.items() if self.is_private(name)])
+
+        def compare_rows() -> None:
+            for session in (self, *others.values()):
+                session._compare_rows()
+
         return self._publish_compared(
             run.load,
             run.rehearse,
-            lambda held: run.read(self._private, held, self._progress, self._compare_rows),
-            lambda load, read: publish_suite(self._account, run, load, read),
+            lambda held: run.read(self._private, held, self._progress, compare_rows),
+            lambda load, read: publish_suite(account, run, load, read),
+            beside=[(other, partial(run.rehearse_beside, name)) for name, other in others.items()],
         )
+
+    # -- other tables -------------------------------------------------------------------------------------------
+
+    def other_table(self, name: str) -> Session:
+        """Return a session of another table that answers look into, opened when it is first asked for.
+
+        Raises
+        ------
+        ParameterError
+            If nobody has said whether its rows are private, or a table that has a ledger looks into a private one that
+            has none.
+        DpdbError
+            As for `Session`.
+        """
+
+        def opened(spec: TableSpec, ledger: str | Path | None) -> Session:
+            budget = None if ledger is not None else self._budget
+            return Session(spec, ledger=ledger, budget=budget, rows=self._reads_rows, progress=self._progress)
+
+        return self._tables.session(name, opened, has_ledger=self.has_ledger)
+
+    def is_private(self, name: str) -> bool:
+        """Return whether the rows of another table are protected."""
+        return self._tables.is_private(name)
+
+    def look_into(self, tables: Mapping[str, Session]) -> None:
+        """Give sessions of other private tables, which end after this one: they pay for what looks into them."""
+        self._tables.know(tables)
+
+    def side(self) -> tuple[PublicTable, PrivateSlices]:
+        """Return its table, as other tables' suites look into it. The second part is private."""
+        return self.public, self._private
+
+    def charge_of_others(self, charge: Charge) -> Charge:
+        """Return what an answer with this charge costs the accounts of other private tables."""
+        from dpdb.release.pair import AccountWithOthers  # few tables look into others
+
+        return AccountWithOthers(self._own_account, []).of_others(charge)
+
+    @property
+    def _account(self) -> Account:
+        """Its account, with those of private parents, which pay for every answer; known when it is first asked for."""
+        if self._payer is None:
+            self._payer = self._paid_with([])
+        return self._payer
+
+    @property
+    def _paying(self) -> list[Session]:
+        """The sessions of private parents whose ledgers pay for every answer.
+
+        With a unit that has its rows in all tables there is one ledger, which is that of the unit.
+        """
+        children = self.public.unit.children
+        if children is None or not self._tables.has_ledgers(self._ledger):
+            return []
+        return [self.other_table(name) for name in children.parents]
+
+    def _paid_with(self, others: Sequence[Session]) -> Account:
+        """Return its account, or one in which those of other tables pay, too; each once."""
+        accounts = {id(other._own_account): other._own_account for other in (*self._paying, *others)}
+        accounts.pop(id(self._own_account), None)
+        if not accounts:
+            return self._own_account
+        from dpdb.release.pair import AccountWithOthers
+
+        return AccountWithOthers(self._own_account, [*accounts.values()])
 
     def release_with(self, other: Session, run: PairRun) -> str:
         """Make an answer about this table, the left one, and another session's, under one debit of each.
 
         Both accounts are debited before a row of either table is read; both tables are compared as for `release`.
         """
-        from dpdb.release.pair import PairOfAccounts  # most answers are about one table
+        from dpdb.release.pair import AccountsTogether  # most answers are about one table
 
         for session, charge in zip((self, other), run.charges, strict=True):
             session._refuse_closed()
             session._refuse_run_id_without_ledger(charge.run_id)
-        payer = PairOfAccounts([(self._account, run.charges[0]), (other._account, run.charges[1])])
+        payer = AccountsTogether([(self._account, run.charges[0]), (other._account, run.charges[1])])
         return self._publish_compared(
             run.load,
             lambda slices: run.rehearse("left", slices),
@@ -203,31 +286,13 @@ class Session(Verbs, Closing):
             ),
         )
 
-    def pay_suites_with(self, parents: Sequence[Session]) -> None:
-        """Let the accounts of private parents pay for suites, too; see `SuiteWithParents`.
-
-        Parameters
-        ----------
-        parents
-            Sessions of these tables, which end after this one.
-        """
-        from dpdb.release.pair import SuiteWithParents  # few tables have them
-
-        self._account = SuiteWithParents(self._account, [parent._account for parent in parents])
-
-    def charge_of_parents(self, charge: Charge) -> Charge:
-        """Return what a suite with this charge costs each of them."""
-        from dpdb.release.pair import SuiteWithParents
-
-        assert isinstance(self._account, SuiteWithParents), "parents pay"
-        return self._account.of_parents(charge)
-
     def prepare(self, ask: Ask, *, who: str | None = None) -> Prepared:
         """Check everything public about a release; the result has its `charge`.
 
         Reads no row, draws nothing, spends nothing. Errors as the release, except that the budget is not asked.
         """
         self._refuse_closed()
+        _ = self._account  # refused as long as one of several ledgers is not known
         prepared = prepare(self.public, ask, who=who)
         if any(part.brings_rows(self._table) for part in prepared.parts):
             self._table.admit_graph()
@@ -240,24 +305,31 @@ class Session(Verbs, Closing):
         rehearse: Callable[[PrivateSlices], object],
         read: Callable[_Given, _Read],
         publish: Callable[[Callable[[], object], Callable[_Given, _Read]], _Answer],
+        beside: Sequence[tuple[Session, Callable[[PrivateSlices], object]]] = (),
     ) -> _Answer:
         """Publish what `load` and `read` make, with the table compared before the debit and when it was read.
 
-        What `read` will ask another engine is asked of no rows before the debit, too, by `rehearse`.
+        What `read` will ask another engine is asked of no rows before the debit, too, by `rehearse`. So it is of the
+        tables `beside`, each with what will be asked of it.
         """
-        if not self._reads_rows:
+        tables = [(self, rehearse), *beside]
+        if not all(table._reads_rows for table, _ in tables):
             raise ParameterError("this session was opened without rows (rows=False): it rehearses releases only")
         with ExitStack() as since_read:
 
             def load_compared() -> None:
-                self._compare_rows()
+                for table, _ in tables:
+                    table._compare_rows()
                 load()
-                self._ask_of_no_rows(rehearse)
+                for table, asked in tables:
+                    table._ask_of_no_rows(asked)
 
             def read_compared(*args: _Given.args, **named: _Given.kwargs) -> _Read:
-                since_read.enter_context(self._private.forgotten_if_unpublished())
+                for table, _ in tables:
+                    since_read.enter_context(table._private.forgotten_if_unpublished())
                 made = read(*args, **named)
-                self._compare_rows()
+                for table, _ in tables:
+                    table._compare_rows()
                 return made
 
             answer = publish(load_compared, read_compared)
@@ -420,7 +492,9 @@ class Session(Verbs, Closing):
                 self._without_rows.forget()
             with suppress(ValueError):
                 self._origin._beside.remove(self)
-        self._account.close()
+        else:
+            self._tables.close()
+        self._own_account.close()
         self._table.close()
 
     def __repr__(self) -> str:
@@ -525,7 +599,7 @@ def refuse_other_settings(settings: Iterable[str], options: Iterable[str]) -> No
     options
         The names of these, for the message.
     """
-    of_session = (*SETTINGS, "budget", "ledger", "rows", "progress")
+    of_session = (*SETTINGS, "budget", "ledger", "parent_ledgers", "rows", "progress")
     for name in settings:
         if name not in of_session:
             raise ParameterError(

@@ -87,6 +87,11 @@ class CheckRun:
         return self.plan
 
     @property
+    def others(self) -> tuple[str, ...]:
+        """The other tables that are read, as its lines call them."""
+        return self.counted.others
+
+    @property
     def names(self) -> list[list[str]]:
         """The name of each test in a ledger, by slice: a check may fail in each."""
         names = [each.name for each in self.counted.limits]
@@ -141,6 +146,11 @@ class CheckRun:
     def rehearse(self, slices: PrivateSlices) -> None:
         """Ask what `read` will ask, of a table without rows."""
         self.counted.ask_of_no_rows(slices, self.slices.predicates)
+
+    def rehearse_beside(self, name: str, slices: PrivateSlices) -> None:
+        """Ask what `read` will ask of another table, of one without rows."""
+        assert isinstance(self.counted, CountedSuite), "sets of one unit compare no tables"
+        self.counted.ask_beside(name, slices)
 
     def make_secret(self) -> str:
         """Draw the hidden thresholds."""

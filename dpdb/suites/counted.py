@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import groupby
@@ -21,6 +21,7 @@ from dpdb.engine import (
 from dpdb.errors import ParameterError, PredicateError, UnknownColumnError
 from dpdb.predicates import TRUE, Node, all_of
 from dpdb.release import PrivateSlices, PublicTable, load_kernels
+from dpdb.suites.compared import ComparedLine, tested_keys
 from dpdb.suites.mechanism.capped import CappedSums, Cell
 from dpdb.suites.mechanism.plan import Tested
 from dpdb.suites.numbers import RowLocal
@@ -73,7 +74,7 @@ class _Counted:
     position : int or None
         Of its rule among the table's constraints; None for `row_count`.
     statistic : RuleStatistic or None
-        The closed form; None for `row_count`, and where only the fractional cover is known.
+        The closed form; None for `row_count`, for comparisons, and where only the fractional cover is known.
     rows : WherePredicate or None
         Of `row_count`, the rows that it counts.
     known : WherePredicate or None
@@ -107,12 +108,31 @@ class CountedSuite:
     ----------
     limits : tuple of CheckedLimit
         In the order of the file; of a line with two limits both, as written.
+    compared : mapping of int to ComparedLine
+        What lines compare with other tables, by their places.
     """
 
     suite: Suite
     limits: tuple[CheckedLimit, ...]
     table: PublicTable
     _lines: tuple[_Counted, ...]
+    compared: Mapping[int, ComparedLine] = field(default_factory=dict)
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The other tables that its lines compare with theirs, as they call them, each once."""
+        names = {each.name.casefold(): each.name for each in self.compared.values()}
+        return tuple(names.values())
+
+    @property
+    def also_charged(self) -> list[str]:
+        """The other private tables whose accounts pay for it, too, as its lines call them."""
+        children = self.table.unit.children
+        names = [
+            *([] if children is None else children.parents),
+            *(each.name for each in self.compared.values() if each.pays),
+        ]
+        return [*{name.casefold(): name for name in names}.values()]
 
     @property
     def needs_graph(self) -> bool:
@@ -127,8 +147,10 @@ class CountedSuite:
 
     @property
     def protects(self) -> str:
-        """The table's unit, in words."""
-        return self.table.unit.words
+        """The table's unit, in words; and those of tables that it is compared with."""
+        paid = [each for each in self.compared.values() if each.pays]
+        beside = {each.name.casefold(): f"{each.unit.words} of {each.name}" for each in paid}
+        return ", or ".join([self.table.unit.words, *beside.values()])
 
     @cached_property
     def row_local(self) -> RowLocal:
@@ -147,7 +169,10 @@ class CountedSuite:
     @property
     def moves(self) -> list[int]:
         """By line, how many rows (or bits) one unit changes its count by at most; see `counted_suite`."""
-        return [self.table.unit.rows * _most_moved(line) for line in self.suite.lines]
+        return [
+            self.table.unit.rows * _most_moved(line) if line.other is None else self.compared[place].reach
+            for place, line in enumerate(self.suite.lines)
+        ]
 
     @property
     def share_rows(self) -> list[tuple[Hashable, int] | None]:
@@ -212,12 +237,25 @@ class CountedSuite:
         first = predicates[0]
         if len(predicates) > 1:
             slices.counts(predicates)
-        self.counts(slices, first)
+        for compared in self._comparisons:
+            compared.tables.rehearse("left", slices)
+        replace(self, compared={}).counts(slices, first)
         for counted in self._lines:
             if counted.is_cover:
                 slices.statistics(first, counted.position).rehearse(["twice_fractional_cover"])
         if local := {*self.row_local.lines, *self.row_local.only_above}:
             self.broken(slices, predicates, [(0, line) for line in sorted(local)])
+
+    def ask_beside(self, name: str, slices: PrivateSlices) -> None:
+        """Ask what `counts` will ask of another table, of one without rows."""
+        for compared in self._comparisons:
+            if compared.name.casefold() == name.casefold():
+                compared.tables.rehearse("right", slices)
+
+    @property
+    def _comparisons(self) -> list[ComparedLine]:
+        """Those that are made, each once."""
+        return [*{id(each): each for each in self.compared.values()}.values()]
 
     def load(self) -> None:
         """Load the kernels of its statistics. Reads no row."""
@@ -239,9 +277,13 @@ class CountedSuite:
         exact = iter(slices.exact(where, closed))
         asked = self.counted_rows(where)
         rows = dict(zip(map(_key, asked), slices.counts(asked) if asked else (), strict=True))
+        keys = {id(each): each.counts(slices) for each in self._comparisons}
         violations: list[Fraction | None] = []
-        for counted in self._lines:
-            if counted.position is None:
+        for place, (line, counted) in enumerate(zip(self.suite.lines, self._lines, strict=True)):
+            if line.other is not None:
+                of_keys = keys[id(self.compared[place])] if self.compared else {}  # else no row is there
+                violations.append(Fraction(of_keys.get(line.statistic, 0)))
+            elif counted.position is None:
                 violations.append(None)
             elif counted.statistic is not None:
                 violations.append(Fraction(next(exact), counted.statistic.parts))
@@ -258,6 +300,8 @@ class CountedSuite:
     def _rows(self, each: CheckedLimit, where: WherePredicate | None) -> list[WherePredicate | None]:
         """Return the rows that a limit counts in a slice, or that it is a share of; none for other limits."""
         counted = self._lines[each.line]
+        if self.suite.lines[each.line].other is not None:
+            return []
         if counted.position is None:
             return [_among(where, counted.rows)]
         of = {
@@ -327,8 +371,13 @@ class RulePlaces:
         return found
 
 
-def counted_suite(table: PublicTable, suite: Suite) -> CountedSuite:
+def counted_suite(table: PublicTable, suite: Suite, compared: Mapping[int, ComparedLine] | None = None) -> CountedSuite:
     """Return a suite on a table whose constraints have all its rules. Reads no row.
+
+    Parameters
+    ----------
+    compared
+        What lines compare with other tables, by their places; `dpdb.suites.compared` has its sensitivity.
 
     Sensitivity
     -----------
@@ -347,13 +396,15 @@ def counted_suite(table: PublicTable, suite: Suite) -> CountedSuite:
     """
     places = RulePlaces(bound.constraint for bound in table.bound)
     lines = tuple(_counted(table, line, places) for line in suite.lines)
-    unit = table.unit
+    unit, found = table.unit, compared or {}
     limits = [
         CheckedLimit.of(line, place, limit, _tested(line, limit, unit.rows, halves=counted.is_cover), unit.population)
+        if place not in found
+        else CheckedLimit.of(line, place, limit, found[place].tested(line, limit))
         for place, (line, counted) in enumerate(zip(suite.lines, lines, strict=True))
         for limit in line.limits
     ]
-    return CountedSuite(suite, tuple(limits), table, lines)
+    return CountedSuite(suite, tuple(limits), table, lines, found)
 
 
 def refuse_unsaid(suite: Suite, limits: Iterable[CheckedLimit]) -> None:
@@ -393,6 +444,8 @@ def refuse_same_names(names: Iterable[str]) -> None:
 
 def _counted(table: PublicTable, line: SuiteLine, places: RulePlaces) -> _Counted:
     opened = table.opened
+    if line.other is not None:
+        return _Counted(None, None, None, None)
     if line.rule is None or line.statistic == "row_count":
         assert line.where is not None or line.fresh is None, "a suite of how new rows are is one of a moment"
         return _Counted(None, None, None if line.where is None else _where(table, line), None)
@@ -431,7 +484,12 @@ def _where(table: PublicTable, line: SuiteLine) -> WherePredicate:
 def limits_without_table(suite: Suite) -> tuple[list[CheckedLimit], RowLocal]:
     """Return what is tested where a row is the unit and every rule has a closed form, before a table is known."""
     limits = [
-        CheckedLimit.of(line, place, limit, _tested(line, limit, 1, halves=False))
+        CheckedLimit.of(
+            line,
+            place,
+            limit,
+            _tested(line, limit, 1, halves=False) if line.other is None else tested_keys(line, limit, 1),
+        )
         for place, line in enumerate(suite.lines)
         for limit in line.limits
     ]

@@ -23,6 +23,7 @@ from dpdb.release import Charge, Session, Slices, checked_keys, new_run_id, pars
 from dpdb.suites.ask import RunOptions
 from dpdb.suites.bought import SuiteBooks, bought_run
 from dpdb.suites.check import CheckRun
+from dpdb.suites.compared import ComparedLine, compared_lines, refuse_slices
 from dpdb.suites.counted import CountedSuite, counted_suite, refuse_same_names, refuse_unsaid
 from dpdb.suites.mechanism.plan import ShareRows
 from dpdb.suites.mechanism.planned import plan_suite
@@ -73,7 +74,9 @@ def prepare_check(
     if asked.keep is not None and asked.by is not None:
         raise ParameterError("a kept suite has no slices; keep one suite for each key (--where)")
     asked.refuse_run_id(has_ledger=session.has_ledger)
-    counted = counted_suite(table, suite)
+    compared = compared_lines(session, suite)
+    refuse_slices(compared, suite, {"where": asked.where, "by": asked.by})
+    counted = counted_suite(table, suite, compared)
     if asked.keep is None or session.kept_suite(asked.keep) is None:  # one that was opened before goes on
         refuse_unsaid(suite, counted.limits)
     if counted.brings_rows:
@@ -87,10 +90,19 @@ def prepare_check(
         "constraints_sha256": table.constraints_sha256,
         **table.unit.public,
         **({"public_parents": table.opened.public_keys} if table.opened.public_keys else {}),
+        **({"compared": _comparisons(session, compared)} if compared else {}),
     }
     known: dict[str, Any] = {"rows": table.unit.rows, "rule_set": table.constraints_sha256, "notion": session.notion}
     run = replace(asked.prepared(counted, slices, request, **known, now=now, books=session), day=day_of(asked.day))
     return replace(run, schema=judged_schema(suite.schema, table.opened.schema)) if suite.schema else run
+
+
+def _comparisons(session: Session, compared: Mapping[int, ComparedLine]) -> list[dict[str, Any]]:
+    """Return what a suite compares, and who pays beside its own table."""
+    return [
+        {"line": place, **each.public, "ledger": session.other_table(each.name).account_name}
+        for place, each in compared.items()
+    ]
 
 
 @dataclass(frozen=True)

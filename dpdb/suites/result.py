@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import ceil, floor
 from typing import Any, Literal
 
-from dpdb.constraints import SCHEMA
+from dpdb.constraints import OF_KEYS, SCHEMA
 from dpdb.names import in_html
 from dpdb.release import population_words
 
@@ -275,7 +275,7 @@ def spoken(checks: Iterable[CheckResult]) -> list[dict[str, str]]:
     ]
 
 
-_NAMED = ("rows in duplicates", "duplicate values", "distinct values", "units")
+_NAMED = ("rows in duplicates", "duplicate values", "distinct values", "units", *OF_KEYS)
 
 
 def _counted(check: CheckResult) -> str:

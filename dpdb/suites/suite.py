@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from dpdb.constraints import (
     ColumnNames,
+    ComparedWith,
     ConstraintLine,
     DenialConstraint,
     Freshness,
@@ -42,10 +43,11 @@ class SuiteLine:
         None for `row_count`.
     where : str or None
         The rows that `row_count` counts, as SQL; None for all rows, and of freshness until it is of a moment. Of a
-        rule, which has its own condition, the rows that a limit is a share of; None without such a limit.
+        rule, which has its own condition, the rows that a limit is a share of; None without such a limit. Of a
+        comparison the keys, with this table's names.
     statistic : str
         What the limits are about: `violations` (the fewest rows to delete), `row_count`, `duplicate values` or
-        `rows in duplicates` (of a key), or `decision bits`.
+        `rows in duplicates` (of a key), `decision bits`, or keys of two tables (`dpdb.constraints.OF_KEYS`).
     limits : tuple of Limit
         One or two; of two, one warns and one fails, in the order written.
     text : str
@@ -54,6 +56,8 @@ class SuiteLine:
         The number of the line in its file or text, from 1.
     fresh : Freshness or None
         How new the rows are that it counts, if it says so.
+    other : ComparedWith or None
+        The table that it compares its own with, if it does.
     """
 
     name: str
@@ -64,6 +68,7 @@ class SuiteLine:
     text: str = field(compare=False)
     number: int = field(compare=False)
     fresh: Freshness | None = None
+    other: ComparedWith | None = None
 
     @property
     def identity(self) -> str:
@@ -73,6 +78,7 @@ class SuiteLine:
         """
         tested = str(self.rule) if self.rule is not None else f"row_count WHERE {self.where or 'TRUE'}"
         tested = tested if self.fresh is None else str(self.fresh)  # whenever it runs: a kept suite goes on
+        tested = tested if self.other is None else f"{self.other} WHERE {self.where or 'TRUE'}"
         return "\n".join([self.name, tested, *(limit.unworded.written(self.statistic) for limit in self.limits)])
 
 
@@ -256,7 +262,8 @@ def _checks_of(line: ConstraintLine, day: datetime.date | None) -> Iterator[Suit
     if not line.constraints:
         fresh = None if line.fresh is None else replace(line.fresh, where=where)
         where = where if fresh is None else None
-        yield SuiteLine(line.name or line.text, None, where, line.statistic, limits, line.text, number, fresh)
+        name = line.name or (line.text if line.other is None else f"{line.text}: {line.statistic}")
+        yield SuiteLine(name, None, where, line.statistic, limits, line.text, number, fresh, line.other)
     for rule in line.constraints:
         text = line.text if len(line.constraints) == 1 else _undated(rule.text or str(rule), line, day)
         name = line.name or text

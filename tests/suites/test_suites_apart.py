@@ -9,6 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from killed_set import KILLED
 
 from dpdb.doors.cli.main import main
 from dpdb.errors import BudgetExceededError, DpdbError, ParameterError
@@ -127,22 +128,6 @@ def test_every_table_needs_a_ledger_and_private_parents_a_limit(shop: Path) -> N
         TablesApart(shop / "shop.duckdb", shop / "suites", ledgers=shop / "ledgers", max_children=3)
     with pytest.raises(ParameterError, match="is no folder"):
         TablesApart(shop / "shop.duckdb", shop / "suites", ledgers=shop / "ledgers" / "items.ledger", max_children=3)
-
-
-KILLED = """
-import os, signal, sys
-from dpdb import stopping
-from dpdb.doors.cli.main import main
-step, times, *words = sys.argv[1:]
-left = int(times)
-def reached(now):
-    global left
-    left -= now == step
-    if now == step and left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-stopping.watchers.append(reached)
-sys.exit(main(words))
-"""
 
 
 @pytest.mark.heavy

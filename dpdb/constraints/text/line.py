@@ -15,7 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Literal, NamedTuple, TypeAlias
 
-from dpdb.constraints.column_ref import Freshness, SchemaLine
+from dpdb.constraints.column_ref import ComparedWith, Freshness, SchemaLine
 from dpdb.constraints.denial import DenialConstraint
 from dpdb.constraints.shape import is_key, never_null
 from dpdb.constraints.text.cursor import CLOSING, OPENING, Cursor
@@ -45,6 +45,8 @@ class ConstraintLine:
         What it says of the columns, if it is about those; then it has no rules.
     fresh : Freshness or None
         How new the rows are that it counts, if it says so; then it has no rules, and counts rows.
+    other : ComparedWith or None
+        The table that it compares its own with, if it does; then it has no rules, and counts keys.
     """
 
     cursor: Cursor
@@ -56,12 +58,15 @@ class ConstraintLine:
     text: str
     schema: SchemaLine | None = None
     fresh: Freshness | None = None
+    other: ComparedWith | None = None
 
     @property
     def counts(self) -> str | None:
         """The word with which it counts something that no rule is about; None if it is a rule, or of the columns."""
         if self.fresh is not None:
             return "freshness"
+        if self.other is not None:
+            return "COMPARE"
         return {ROW_COUNT: ROW_COUNT, DISTINCT_VALUES: "distinct_count"}.get(self.statistic)
 
 
@@ -120,6 +125,8 @@ def _read(cursor: Cursor, rule: Cursor, written: WrittenLimits, day: date | None
         return ConstraintLine(cursor, (), name, None, SCHEMA, written.limits, text, said)
     if rule.at_word("freshness", "distinct_count") and rule.at(Kind.LPAREN, ahead=1):
         return (_fresh if rule.at_word("freshness") else _distinct_count)(cursor, rule, written, name, day)
+    if rule.at_word("compare") and rule.at_column(ahead=1):
+        return _comparison(cursor, rule, written, name, day)
     rule.position = start
     filled = rule.with_tokens(_filled(rule, day))
     constraints = parse_from(filled)
@@ -201,6 +208,25 @@ def _distinct_count(
     return ConstraintLine(cursor, constraints, name, None, DISTINCT_VALUES, limits, text)
 
 
+def _comparison(
+    cursor: Cursor, rule: Cursor, written: WrittenLimits, name: str | None, day: date | None
+) -> ConstraintLine:
+    """Take `COMPARE replica BY id`, maybe with COLUMNS and WHERE: of numbers of keys."""
+    from dpdb.constraints.text.compare_line import comparison_line  # few files have such lines
+
+    text = rule.written(rule.position, len(rule.tokens) - 1)
+    other = comparison_line(rule)
+    if not written.limits:
+        raise cursor.error(
+            f"a limit after COMPARE, such as 'fail above 0 {KEYS_THAT_DIFFER}' or 'fail above 0 {KEYS_MISSING_RIGHT}'",
+            cursor.tokens[-1],
+        )
+    for token, limit in zip(written.tokens, written.limits, strict=True):
+        if written.statistic not in OF_KEYS or limit.used or limit.direction == "below":
+            raise cursor.error(f"'above' and a number of {', '.join(OF_KEYS[:2])} or {OF_KEYS[2]} after COMPARE", token)
+    return ConstraintLine(cursor, (), name, _where(rule, day), written.statistic, written.limits, text, other=other)
+
+
 def _refuse_limits_of_freshness(cursor: Cursor, written: WrittenLimits) -> None:
     for token, limit in zip(written.tokens, written.limits, strict=True):
         if limit.unit != "rows" or written.statistic != VIOLATIONS or limit.direction == "above" or not limit.amount:
@@ -213,6 +239,8 @@ def _refuse_limits_of_rules(cursor: Cursor, written: WrittenLimits, constraints:
             raise cursor.error("'above' in the limit of a rule (row_count has 'below', too)", token)
         if written.statistic == DISTINCT_VALUES:
             raise cursor.error("distinct_count(..) before a number of distinct values", token)
+        if written.statistic in OF_KEYS:
+            raise cursor.error("COMPARE and another table before a number of such keys", token)
         of_keys = written.statistic in (DUPLICATE_VALUES, ROWS_IN_DUPLICATES)
         if of_keys and not all(map(is_key, constraints)):
             kind = "duplicate values" if written.statistic == DUPLICATE_VALUES else "rows in duplicates"
@@ -272,6 +300,9 @@ Statistic: TypeAlias = Literal[
     "rows in duplicates",
     "decision bits",
     "schema",
+    "keys missing left",
+    "keys missing right",
+    "keys that differ",
 ]
 
 VIOLATIONS: Statistic = "violations"
@@ -281,6 +312,12 @@ DUPLICATE_VALUES: Statistic = "duplicate values"
 ROWS_IN_DUPLICATES: Statistic = "rows in duplicates"
 DECISION_BITS: Statistic = "decision bits"
 SCHEMA: Statistic = "schema"
+KEYS_MISSING_LEFT: Statistic = "keys missing left"
+KEYS_MISSING_RIGHT: Statistic = "keys missing right"
+KEYS_THAT_DIFFER: Statistic = "keys that differ"
+
+OF_KEYS: tuple[Statistic, ...] = (KEYS_MISSING_LEFT, KEYS_MISSING_RIGHT, KEYS_THAT_DIFFER)
+"""What two tables are compared by: the table of the suite is the left one."""
 
 MOST_ROWS = 10**15
 _FINEST_SHARE = 10**6  # a percentage has at most four decimals
@@ -314,8 +351,9 @@ _UNITS: dict[str, tuple[_Unit, Statistic]] = {
     "% of non - null duplicate values": ("share of non-null", DUPLICATE_VALUES),
     "% of non - null in duplicates": ("share of non-null", ROWS_IN_DUPLICATES),
     "% of selected": ("share of selected", VIOLATIONS),
+    **{words: ("rows", words) for words in OF_KEYS},
 }
-_OF_VALUES = (DISTINCT_VALUES, DUPLICATE_VALUES, ROWS_IN_DUPLICATES)
+_OF_VALUES = (DISTINCT_VALUES, DUPLICATE_VALUES, ROWS_IN_DUPLICATES, *OF_KEYS)
 _SELECTED = "share of selected"
 _USED = ("of used rows", "used rows")  # the second one after `% of non-null` and `% of selected`
 _USED_UNITS = {

@@ -197,9 +197,16 @@ def spending_options(parser: Parser, *, who: bool = True) -> None:
 def ledger_options(parser: Parser, *, who: bool = True) -> None:
     """Add the options for the ledger, who spends from it, and receipts of that."""
     parser.add_argument("--ledger", metavar="FILE", help="durable budget of the table; see `dpdb budget create`")
+    parent_ledger_option(parser)
     if who:
         who_option(parser)
     receipt_options(parser)
+
+
+def parent_ledger_option(parser: Parser) -> None:
+    """Add the option for the ledgers of other private tables."""
+    words = "durable budget of a private parent, which pays for what looks into it, too; may be repeated"
+    parser.add_argument("--parent-ledger", metavar="NAME=FILE", action="append", default=[], help=words)
 
 
 def receipt_options(parser: Parser) -> None:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dpdb.doors.cli.options import keys, table_settings
+from dpdb.doors.cli.options import keys, named_files, table_settings
 from dpdb.doors.cli.streams import say, tell
 from dpdb.errors import EngineError, ParameterError
 from dpdb.privacy import parse_epsilon
@@ -23,7 +23,9 @@ from dpdb.settings import Progress, no_progress
 
 def open_session(options: argparse.Namespace, **own: Any) -> Session:
     """Open the source of a command; `own` are parameters of `Session` that the command sets itself, as `budget`."""
-    return Session(options.source, **table_settings(options) | {"ledger": options.ledger} | own)
+    ledgers = named_files("--parent-ledger", options.parent_ledger)
+    ledger: dict[str, Any] = {"ledger": options.ledger, "parent_ledgers": ledgers}
+    return Session(options.source, **table_settings(options) | ledger | own)
 
 
 def one_release(options: argparse.Namespace) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dpdb.names import aligned, short_names
+from dpdb.names import aligned, listed_names, short_names
 from dpdb.release import (
     KEYS,
     PER_ROW,
@@ -191,6 +191,12 @@ def _verdict_notes(results: CheckResults, plan: SuitePlan | None) -> Iterator[st
     yield f"Guarantee: {results.guarantee}."
 
 
+def also_charged_words(names: Sequence[str], what: str, then: str) -> str:
+    """Say which other ledgers pay for an answer that looks into private tables."""
+    whose = listed_names(names)
+    return f"the ledger{'s' * (len(names) > 1)} of {whose} pay{'s' * (len(names) == 1)} what {what}, too, {then}"
+
+
 def plan_text(prepared: CheckRun, margin: int | None = None) -> str:
     """Return what a suite will be able to tell apart; public, nothing is read or spent."""
     from dpdb.suites import (
@@ -212,4 +218,6 @@ def plan_text(prepared: CheckRun, margin: int | None = None) -> str:
     else:
         words = bought_words(prepared) if isinstance(prepared, BoughtRun) else plan_words(prepared.plan, margin)
         words += filter(None, [prepared.why_no_numbers])
+    if prepared.counted.also_charged:
+        words.append(also_charged_words(prepared.counted.also_charged, "this suite reserves", "settled with its own"))
     return "\n".join([*words, *of_rows, "nothing was spent"]) + "\n"

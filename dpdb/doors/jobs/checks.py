@@ -83,7 +83,8 @@ def job_sessions(
             if opened:
                 return opened[0].with_constraints(constraints)
             spec = replace(job.table, constraints=constraints)
-            opened.append(stack.enter_context(Session(spec, ledger=job.ledger, progress=progress, rows=rows)))
+            ledgers: dict[str, Any] = {"ledger": job.ledger, "parent_ledgers": job.parent_ledgers}
+            opened.append(stack.enter_context(Session(spec, **ledgers, progress=progress, rows=rows)))
             return opened[0]
 
         if job.releases or job.diagnoses:

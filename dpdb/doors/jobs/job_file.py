@@ -6,7 +6,7 @@ Paths are relative to the job file's folder.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +15,7 @@ from dpdb.constraints import ConstraintsLike, written_lines
 from dpdb.diagnosis import ASKED, DiagnosisAsk
 from dpdb.doors.jobs.outcome import ALERT_KEYS, Alert, read_alert
 from dpdb.doors.jobs.placeholders import date_in, fill, placeholders
-from dpdb.doors.jobs.toml_keys import TABLE_KEYS, TomlKeys, existing_file, explained, read_table
+from dpdb.doors.jobs.toml_keys import TABLE_KEYS, TomlKeys, existing_file, explained, ledgers_of_parents, read_table
 from dpdb.errors import ParameterError
 from dpdb.files.bounded_file import bounded_bytes, toml_values
 from dpdb.options import Option, asked_in
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dpdb.suites import CheckRun
 
 JOB_KEYS = (
-    "name", *TABLE_KEYS, "ledger", "results", "results_table", "receipt", "receipt_key", "who",
+    "name", *TABLE_KEYS, "ledger", "parent_ledgers", "results", "results_table", "receipt", "receipt_key", "who",
     "new_epochs", "alert", "release", "check", "diagnose",
 )  # fmt: skip
 # Options in a job file: the run id comes with the run, and so does the day of checks.
@@ -72,6 +72,8 @@ class Job:
     ----------
     table : TableSpec
         The source and the unit of protection.
+    parent_ledgers
+        Those of other private tables that the job looks into, by name.
     results, results_table
         A DuckDB file and its table, or a folder of Parquet files.
     receipt, receipt_key
@@ -95,6 +97,7 @@ class Job:
     new_epochs: bool = False
     receipt: Path | None = None
     receipt_key: Path | None = None
+    parent_ledgers: Mapping[str, Path] = field(default_factory=dict)
 
 
 def load_job(path: str | Path) -> Job:
@@ -134,6 +137,7 @@ def load_job(path: str | Path) -> Job:
             "ledger",
             lambda missing: f"; make it once with `dpdb budget create {missing} --epsilon E`",
         ),
+        parent_ledgers=ledgers_of_parents(keys, folder),
         results=folder / keys.required_text("results", "a DuckDB file (.duckdb) or a folder of Parquet files"),
         results_table=keys.text("results_table"),
         releases=parts["release"],

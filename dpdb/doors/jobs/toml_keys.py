@@ -256,6 +256,20 @@ def read_table(keys: TomlKeys, folder: Path, place: object, *, needs_rules: bool
         return TableSpec.of(source, found)
 
 
+def ledgers_of_parents(keys: TomlKeys, folder: Path) -> dict[str, Path]:
+    """Read the ledgers of other private tables, `parent_ledgers`, a table of names and files."""
+    key = "parent_ledgers"
+    found = {}
+    for name, text in keys.table(key).items():
+        if not isinstance(text, str) or not text:
+            raise keys.error(key, f"{name!r}: expected a file, got {text!r}")
+        path = folder / text
+        found[name] = existing_file(
+            keys, path, key, lambda missing: f"; make it once with `dpdb budget create {missing} --epsilon E`"
+        )
+    return found
+
+
 def _types(keys: TomlKeys, key: str) -> Mapping[str, str] | None:
     types = keys.table(key)
     for column, kind in types.items():

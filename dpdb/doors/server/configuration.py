@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from dpdb.doors.jobs.toml_keys import TABLE_KEYS, TomlKeys, existing_file, read_table
+from dpdb.doors.jobs.toml_keys import TABLE_KEYS, TomlKeys, existing_file, ledgers_of_parents, read_table
 from dpdb.errors import ParameterError
 from dpdb.files.bounded_file import bounded_bytes, toml_values
 from dpdb.names import folded
@@ -70,13 +70,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class ServedTable:
-    """One `[tables.NAME]`: the private table, its ledger, its suites of checks by name, and the results of its jobs."""
+    """One `[tables.NAME]`: the table, its ledger, those of private parents, its suites by name, results of its jobs."""
 
     name: str
     table: TableSpec
     ledger: Path
     suites: Mapping[str, Path]
     results: Path | None
+    parent_ledgers: Mapping[str, Path] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -224,7 +225,7 @@ def _table(path: Path, name: str, values: object) -> ServedTable:
         raise ParameterError(f"{place}: expected a table")
     if not name.isprintable() or not 0 < len(name) <= _MOST_NAME:
         raise ParameterError(f"{place}: a table's name has 1 to {_MOST_NAME} printable characters")
-    keys = TomlKeys(values, place, (*TABLE_KEYS, "ledger", "suites", "results"))
+    keys = TomlKeys(values, place, (*TABLE_KEYS, "ledger", "parent_ledgers", "suites", "results"))
     results = keys.text("results")
     return ServedTable(
         name=name,
@@ -236,6 +237,7 @@ def _table(path: Path, name: str, values: object) -> ServedTable:
             lambda missing: f"; make it once with `dpdb budget create {missing} --epsilon E`",
         ),
         suites=_files(keys, "suites", folder),
+        parent_ledgers=ledgers_of_parents(keys, folder),
         results=None if results is None else folder / results,  # a job may write its first ones later
     )
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from typing import Any
 
 from dpdb.constraints import DenialConstraint
 from dpdb.doors.server.configuration import ServedTable
@@ -52,12 +53,14 @@ class OpenTable(Closing):
             self._opened = opened.pop_all()
 
     def _sessions(self, *, rows: bool) -> tuple[Session, list[RegisteredSuite]]:
-        spec, ledger = self._served.table, self._served.ledger
+        spec = self._served.table
+        ledgers: dict[str, Any] = {"ledger": self._served.ledger, "parent_ledgers": self._served.parent_ledgers}
 
         def opened(rules: Sequence[DenialConstraint] | None) -> Session:
-            return Session(replace(spec, constraints=rules), ledger=ledger, rows=rows)
+            return Session(replace(spec, constraints=rules), **ledgers, rows=rows)
 
-        session = self._opened.enter_context(Session(spec, ledger=ledger, rows=rows))
+        session = self._opened.enter_context(Session(spec, **ledgers, rows=rows))
+        _ = session.notion  # refused now where a private parent has no ledger
         suites = []
         for name, path in self._served.suites.items():
             suites.append(register_suite(name, path, opened))

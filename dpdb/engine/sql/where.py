@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -67,6 +67,22 @@ def parse_where(database: Database, text: str, schema: TableSchema) -> WherePred
         return WherePredicate(parsed.sql("duckdb", comments=False), tree)
     except RecursionError:
         raise PredicateError("where: nested too deeply") from None
+
+
+def columns_renamed(text: str, name: Callable[[str], str]) -> str:
+    """Return a condition with other names of columns, where these are other ones; the text as it is where none is.
+
+    Parameters
+    ----------
+    name
+        Gives the name of each column; called for all of them.
+    """
+    tree = parse(text)
+    found = [(column, name(column.name)) for column in tree.find_all(exp.Column)]
+    changed = [(column, own) for column, own in found if column.name.casefold() != own.casefold()]
+    for column, own in changed:
+        column.set("this", exp.to_identifier(own, quoted=True))
+    return tree.sql("duckdb", comments=False) if changed else text
 
 
 def parse_term(text: str, types: TableTypes) -> Term:

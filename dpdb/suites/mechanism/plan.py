@@ -42,6 +42,8 @@ class Tested:
         to delete, and at least half of them: a check fails by it, and passes by twice as much.
     name : str
         Of the check, for messages.
+    both_ways : bool
+        Whether one unit more may raise the statistic or lower it by as much: it lies in a bank of such.
     halved : bool
         Whether `limit` and `rate` are half of the check's own (`for_certain_pass`).
     """
@@ -56,6 +58,7 @@ class Tested:
     bits: bool = False
     name: str = ""
     halved: bool = False
+    both_ways: bool = False
 
     @property
     def sign(self) -> int:
@@ -126,17 +129,18 @@ def banks_of(tests: Sequence[Tested], lattice: int) -> tuple[Bank, ...]:
     """Return the banks of a suite: by direction and by the sign of what a row changes.
 
     Opposite signs in one bank would add up in R (orphans [-k, 0] and look-ups [0, k]: 2 k instead of k), while noises
-    of two banks are independent: a transcript's probability factorises by bank.
+    of two banks are independent: a transcript's probability factorises by bank. So are keys on which two tables do not
+    agree ([-k, k]) apart from others, whose R they would double.
 
     Raises
     ------
     ParameterError
         If a limit or a share is not on the lattice, or no row can change a statistic.
     """
-    members: dict[tuple[int, bool], list[int]] = {}
+    members: dict[tuple[int, bool, bool], list[int]] = {}
     for place, test in enumerate(tests):
         _check(test, lattice)
-        members.setdefault((test.sign, test.high >= -test.low), []).append(place)
+        members.setdefault((test.sign, test.high >= -test.low, test.both_ways), []).append(place)
     banks = []
     for places in members.values():
         ranges = [oriented_range(tests[place], lattice) for place in places]

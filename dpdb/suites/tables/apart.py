@@ -1,9 +1,10 @@
 """`TablesApart`: a set of tables without one owner: each is checked by its own suite, and pays from its own ledger.
 
 Neighbours differ by one row of one table (or the rows of one person in it). The suite of a table is a function of this
-table and of the parents that its rules look into. A private parent's rows are protected by the same epsilon, so its
-ledger pays for the suites of its children, too (`dpdb.release.pair.SuiteWithParents`). Each ledger's sum holds for a
-row of its table. A person with rows of several tables loses at most what their ledgers count together.
+table, of the parents that its rules look into, and of the tables that it compares with this one. The rows of these are
+protected by the same epsilon, so their ledgers pay for the suite, too (`dpdb.release.pair.AccountWithOthers`). Each
+ledger's sum holds for a row of its table. A person with rows of several tables loses at most what their ledgers count
+together.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class TablesApart(Closing):
     place, suites, table, public_parents, day, progress, rows
         As of `dpdb.suites.TableSet`. Tables that rules look into are private unless they are declared public.
     ledgers : path, optional
-        The folder that has `T.ledger` for each table T that is checked, and for each of their private parents.
+        The folder that has `T.ledger` for each table T that is checked, and for each private one that they look into.
     **settings
         Settings of each table: what is protected (`rows_per_person`; `max_children` where it has private parents), and
         limits of the private databases.
@@ -89,15 +90,16 @@ class TablesApart(Closing):
         with ExitStack() as on_error:
             on_error.callback(self.close)
             self._folder = folder_of(place, table, public)
+            self._public = {name.casefold() for name in public}
             self._closing.callback(self._folder.close)
             self._members, self.not_checked = members_of(self._folder, Path(suites), None, [*public], day)
             for member in self._members:
                 self._open(member.name, self._spec(member))
             for member in self._members:
-                self._charged[member.name] = [self._parent(name) for name in member.private]
-                if self._charged[member.name] and self._ledgers is not None:
-                    paying = [self._sessions[name] for name in self._charged[member.name]]
-                    self._sessions[member.name.casefold()].pay_suites_with(paying)
+                private = [name for name in member.compared if name.casefold() not in map(str.casefold, public)]
+                others = dict.fromkeys(self._other(name) for name in (*member.private, *private))
+                self._charged[member.name] = [*others]
+                self._sessions[member.name.casefold()].look_into({name: self._sessions[name] for name in others})
             on_error.pop_all()
 
     def _spec(self, member: Member) -> TableSpec:
@@ -105,10 +107,17 @@ class TablesApart(Closing):
         settings = {**self._settings, **member.parents(self._folder)}
         if not member.private:
             settings.pop("max_children", None)
+        beside = [name for name in member.compared if name.casefold() in self._public]
+        known = settings.get("public_parents") or {}
+        settings["public_parents"] = known | {
+            self._folder.spelled(name): self._folder.beside(name)
+            for name in beside
+            if name.casefold() not in map(str.casefold, known)
+        }
         return TableSpec.of(source, settings, constraints=member.suite.rules, table=table)
 
-    def _parent(self, name: str) -> str:
-        """Return the key of a private parent, which is open for its ledger where it has no suite of its own."""
+    def _other(self, name: str) -> str:
+        """Return the key of another private table, which is open for its ledger where it has no suite of its own."""
         key = name.casefold()
         if key not in self._sessions:
             source, table = self._folder.source(name)
@@ -122,8 +131,8 @@ class TablesApart(Closing):
             ledger = self._ledgers / f"{name}{LEDGER}"
             if not ledger.exists():
                 raise ParameterError(
-                    f"{name} has no ledger: each table that is checked, and each private parent, has its own; make it: "
-                    f"dpdb budget create {ledger}"
+                    f"{name} has no ledger: each table that is checked, or that a suite looks into, has its own; make "
+                    f"it: dpdb budget create {ledger}"
                 )
         session = Session(spec, ledger=ledger, budget=None if ledger else self._budget, **self._opening)
         self._closing.callback(session.close)
@@ -170,7 +179,7 @@ class TablesApart(Closing):
                 continue
             charges.setdefault(name.casefold(), []).append(run.charge)
             for parent in self._charged[name] if self._ledgers is not None else ():
-                charges.setdefault(parent, []).append(self._sessions[name.casefold()].charge_of_parents(run.charge))
+                charges.setdefault(parent, []).append(self._sessions[name.casefold()].charge_of_others(run.charge))
         for name, together in charges.items():
             self._sessions[name].check_together(together)
 

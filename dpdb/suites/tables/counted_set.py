@@ -256,6 +256,12 @@ class CountedSet:
                 limits.append(CheckedLimit.of(line, first + each.line, each.limit, tested, each.population))
         self.suite, self.limits = Suite(tuple(lines)), tuple(limits)
 
+    others: tuple[str, ...] = ()
+    """None: no table is compared with another one."""
+
+    also_charged: Sequence[str] = ()
+    """None: one ledger counts for the unit in all tables."""
+
     def rehearse(self, where: WherePredicate | None) -> None:
         """Count over no row of any table."""
         _refuse_slices(where)

@@ -15,7 +15,14 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from dpdb.constraints import DenialConstraint, UnitPath, condition_with_members, load_constraints, unit_path
+from dpdb.constraints import (
+    ComparedWith,
+    DenialConstraint,
+    UnitPath,
+    condition_with_members,
+    load_constraints,
+    unit_path,
+)
 from dpdb.engine import TableSpec
 from dpdb.errors import ForeignRuleError, ParameterError, SourceError
 from dpdb.names import listed_names
@@ -53,6 +60,8 @@ class Member:
         The tables that they look into, as the lines call them; and those that lead to the unit.
     unit : str or None
         The column of the table whose values own its rows, or the keys that lead to it; None where tables stand apart.
+    compared : tuple of str
+        The tables that its lines compare with it, as they call them.
     """
 
     name: str
@@ -61,6 +70,7 @@ class Member:
     public: tuple[str, ...]
     private: tuple[str, ...]
     unit: str | None = None
+    compared: tuple[str, ...] = ()
 
     @property
     def types(self) -> dict[str, str]:
@@ -258,11 +268,14 @@ class _Choice:
         self._refuse_undeclared(name, schema)
         schema = self._with_unit(schema, own)
         lines: list[SuiteLine] = []
+        compared: dict[str, str] = {}
         parents: dict[str, str] = {}  # as a line calls it, by the name that compares: SQL's names have no case
         for line in suite.lines:
             reason = self._why_not(line, schema)
             if reason is None:
                 lines.append(_in_spelling(line, schema))
+                if line.other is not None:
+                    compared.setdefault(line.other.table.casefold(), line.other.table)
                 for rule in line.rule.inclusions if line.rule else ():
                     parents.setdefault(rule.parent.casefold(), rule.parent)
             else:
@@ -273,7 +286,8 @@ class _Choice:
         for table in () if self._unit is None else self._unit.tables_of(own):
             parents.setdefault(table.casefold(), table)
         private = tuple(sorted(parents[key] for key in parents if key not in self.public))
-        made = Member(name, schema, Suite(tuple(lines), columns), public, private, own)
+        others = tuple(compared[key] for key in sorted(compared))
+        made = Member(name, schema, Suite(tuple(lines), columns), public, private, own, others)
         asked = [*made.suite.at(moment_of(None), made.types).lines]  # every moment is asked alike
         refused = self._tables.refused(name, asked, made.parents(self._tables))
         self.left_out += [NotChecked(lines[place].name, reason) for place, reason in refused.items()]
@@ -291,6 +305,8 @@ class _Choice:
 
     def _why_not(self, line: SuiteLine, schema: TableSchema) -> str | None:
         """Return why a line cannot be checked; None if it can."""
+        if line.other is not None:
+            return self._why_not_compared(line, line.other, schema)
         if line.rule is None:
             lacks = line.fresh is not None and not _has(schema, line.fresh.column)
             return f"there is no column {line.fresh.column}" if lacks and line.fresh else None
@@ -307,6 +323,22 @@ class _Choice:
                 return f"{rule.parent} has no column {listed_names(missing)}"
             self._refuse_undeclared(rule.parent, parent)
         return None
+
+    def _why_not_compared(self, line: SuiteLine, said: ComparedWith, schema: TableSchema) -> str | None:
+        if self._unit is not None:
+            raise ParameterError(
+                f"check {line.name!r}: tables with one unit are not compared, as their ledger is that of the unit; "
+                "check them apart, each with its own ledger (without --unit)"
+            )
+        other = self._tables.schema(said.table)
+        if other is None:
+            return f"there is no table {said.table}"
+        pairs = [*said.key, *(said.columns or ())]
+        missing = [own for own, _ in pairs if not _has(schema, own)]
+        if missing:
+            return f"there is no column {listed_names(missing)}"
+        missing = [theirs for _, theirs in pairs if not _has(other, theirs)]
+        return f"{said.table} has no column {listed_names(missing)}" if missing else None
 
     def _refuse_undeclared(self, name: str, schema: TableSchema) -> None:
         if self._unit is None:

@@ -119,4 +119,5 @@ def _charged(explained: dict[str, Any]) -> list[str]:
     rows = charged["rows"]
     if charged["every_row"] and explained["where"]:
         rows = "every row: the slice does not lower the charge"
-    return [f"a ledger charges: {rows}", *(f"   {note}" for note in charged["notes"])]
+    also = [f"the ledger of {name} charges as much: every row" for name in charged["also"]]
+    return [f"a ledger charges: {rows}", *(f"   {note}" for note in charged["notes"]), *also]
