@@ -132,7 +132,7 @@ class ComparedColumns:
         PredicateError
             If it is none, or reads a column that is no part of the key: a key has all its rows in the slice, or none.
         """
-        names = {each.left.name.casefold(): getattr(each, side).name for each in self.key}
+        names: dict[str, str] = {each.left.name.casefold(): getattr(each, side).name for each in self.key}
 
         def named(column: str) -> str:
             own = names.get(column.casefold())

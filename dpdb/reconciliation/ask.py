@@ -19,9 +19,9 @@ class ComparisonAsk:
     Attributes
     ----------
     key : str or list of str
-        The columns that name a key, the same in both tables.
+        The columns that name a key: names that both tables have, or `left=right`.
     columns : list of str, optional
-        The columns that are compared. Default: all that both tables have, beside the key.
+        The columns that are compared, named in the same way. Default: all that both tables have, beside the key.
     each_column : bool
         Whether each of them gets a number of its own, too.
     where : str, optional
@@ -34,8 +34,12 @@ class ComparisonAsk:
         As of a release.
     """
 
-    key: str | Sequence[str] = option(MISSING, "text", "C,C", "columns that name a key, as one line of CSV")
-    columns: str | Sequence[str] | None = option(None, "text", "C,C", "columns to compare (all that both tables have)")
+    key: str | Sequence[str] = option(
+        MISSING, "text", "C,C", "columns that name a key, as one line of CSV; LEFT=RIGHT where they have two names"
+    )
+    columns: str | Sequence[str] | None = option(
+        None, "text", "C,C", "columns to compare, so too (all that both tables have)"
+    )
     each_column: bool = option(False, "flag", words="a number for each compared column, too")
     where: str | None = option(None, "text", "SQL", "predicate over the key's columns: the keys to compare")
     epsilon: Epsilon | None = option(None, "amount", "E", "privacy cost of all numbers, for either table")

@@ -241,7 +241,7 @@ def prepare_comparison(
     tables = left.public, right.public
     between = ComparedTables.of(left, right, ask.keys, ask.compared, ask.where)
     columns, slices = between.columns, between.slices
-    rows = changes_of_unit(*(table.unit for table in tables), columns)
+    rows = changes_of_unit(tables[0].unit, tables[1].unit, columns)
     if ask.run_id is not None and not (left.has_ledger and right.has_ledger):
         raise ParameterError("run_id needs a ledger of either table: both remember what a run has answered")
     run_id = ask.run_id

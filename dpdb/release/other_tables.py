@@ -87,12 +87,18 @@ class OtherTables:
     def _spec_of(self, parent: DeclaredParent) -> TableSpec:
         measured, place = self._spec.source, parent.source
         if place is None and is_remote(measured):
-            if not has_tables(str(measured)):
+            address = measured if isinstance(measured, str) else ""
+            if address and has_tables(address):
+                return self._spec.of_other(measured, parent.name, parent.name)
+            kind, colon, table = address.partition(":")
+            if not colon or "`" in table:
                 raise ParameterError(
-                    f"where {parent.name!r} is, is not known: {measured} names one table alone; say where it is "
-                    f"({parent.name}=ADDRESS)"
+                    f"where {parent.name!r} is beside {measured} is not known, and its ledger pays for what looks into "
+                    "it; protect the key with all its rows, whose ledger is one: --unit and --max-rows"
                 )
-            return self._spec.of_other(measured, parent.name, parent.name)
+            folder = table.rpartition(".")[0]
+            own = parent.name if "." in parent.name or not folder else f"{folder}.{parent.name}"
+            return self._spec.of_other(f"{kind}:{own}", None, parent.name)
         if is_remote(place):
             return self._spec.of_other(place, parent.name if has_tables(str(place)) else None, parent.name)
         source, table = table_beside(MeasuredSource(measured, self._spec.table, self._spec.delimiter), parent)

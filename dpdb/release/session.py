@@ -17,7 +17,6 @@ from dpdb.opening import is_remote, open_table
 from dpdb.release.account import Budget, as_budget
 from dpdb.release.ask import OPTIONS, Ask, Epsilon, EveryCountOption, EveryMeasureOption, Key, Measure
 from dpdb.release.costs import Charge
-from dpdb.release.other_tables import OtherTables
 from dpdb.release.prepare import Prepared, PublicTable, prepare
 from dpdb.release.privacy_unit import unit_of, unit_of_table
 from dpdb.release.publish import publish, publish_answer, publish_suite
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from dpdb.ledger import RecordedLevel, RecordedRearm
     from dpdb.privacy import Notion
     from dpdb.release.account import Account, AnswerRun, SuiteRun
+    from dpdb.release.other_tables import OtherTables
     from dpdb.release.pair import PairRun
 
 _Given = ParamSpec("_Given")
@@ -98,8 +98,13 @@ class Session(Verbs, Closing):
     ) -> None:
         spec = TableSpec.of(source, settings, constraints=constraints, table=table)
         self._reads_rows, self._progress = rows, progress
-        self._tables = OtherTables(spec, parent_ledgers or {})
+        self._parent_ledgers = parent_ledgers or {}
         self._begin(open_table(spec, rows=rows, progress=progress), spec, as_budget(budget), ledger)
+        if parent_ledgers:
+            with ExitStack() as on_error:
+                on_error.callback(self.close)
+                _ = self._tables
+                on_error.pop_all()
 
     def _begin(self, table: Table, spec: TableSpec, budget: Budget, ledger: str | Path | None) -> None:
         self._closed = self._has_warned = False
@@ -108,6 +113,7 @@ class Session(Verbs, Closing):
         self._payer: Account | None = None
         self._compares_rows = False
         self._origin: Session | None = None
+        self._other_tables: OtherTables | None = None
         self._beside: list[Session] = []
         try:
             protected = unit_of_table(unit_of(spec.change), table)
@@ -143,7 +149,7 @@ class Session(Verbs, Closing):
         self._refuse_closed()
         other = type(self).__new__(type(self))
         other._reads_rows, other._progress = self._reads_rows, self._progress
-        other._tables = self._tables
+        other._parent_ledgers = self._parent_ledgers
         other._begin(self._table.with_constraints(constraints), self._spec, self._budget, self._ledger)
         other._origin = self
         self._beside.append(other)
@@ -234,6 +240,17 @@ class Session(Verbs, Closing):
         from dpdb.release.pair import AccountWithOthers  # few tables look into others
 
         return AccountWithOthers(self._own_account, []).of_others(charge)
+
+    @property
+    def _tables(self) -> OtherTables:
+        """The tables that it looks into: one session of each, also under other constraints."""
+        if self._origin is not None:
+            return self._origin._tables
+        if self._other_tables is None:
+            from dpdb.release.other_tables import OtherTables  # few tables look into others
+
+            self._other_tables = OtherTables(self._spec, self._parent_ledgers)
+        return self._other_tables
 
     @property
     def _account(self) -> Account:
@@ -492,8 +509,8 @@ class Session(Verbs, Closing):
                 self._without_rows.forget()
             with suppress(ValueError):
                 self._origin._beside.remove(self)
-        else:
-            self._tables.close()
+        if self._other_tables is not None:
+            self._other_tables.close()
         self._own_account.close()
         self._table.close()
 

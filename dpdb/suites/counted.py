@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from dpdb.constraints import DECISION_BITS, DISTINCT_VALUES, ROW_COUNT, VIOLATIONS, DenialConstraint, Limit, known_rows
 from dpdb.engine import (
@@ -29,6 +29,8 @@ from dpdb.suites.suite import Suite, SuiteLine
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from dpdb.engine import StatisticKind
 
 
 @dataclass(frozen=True)
@@ -450,8 +452,8 @@ def _counted(table: PublicTable, line: SuiteLine, places: RulePlaces) -> _Counte
         assert line.where is not None or line.fresh is None, "a suite of how new rows are is one of a moment"
         return _Counted(None, None, None if line.where is None else _where(table, line), None)
     position = places.of(line)
-    assert line.statistic != "schema", "checks of the columns are apart"
-    statistic = opened.exact_statistic([table.bound[position]], line.statistic, reversed_go=True)
+    kind = cast("StatisticKind", line.statistic)  # checks of the columns and of keys are apart
+    statistic = opened.exact_statistic([table.bound[position]], kind, reversed_go=True)
     if line.statistic == DECISION_BITS:
         _refuse_bits(table, line, position, has_bits=statistic is not None)
     if statistic is None and line.statistic != "violations":

@@ -19,11 +19,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     pq.write_table(pa.table({"id": [1, 2, 3, 4], "customer_id": [1, 1, 2, 9]}), "orders.parquet")
     pq.write_table(pa.table({"id": [1, 2]}), "customers.parquet")
-    Ledger.create(tmp_path / "o.ledger", 9).close()
+    for name in ("o", "c"):
+        Ledger.create(tmp_path / f"{name}.ledger", 9).close()
 
 
-def spent() -> float:
-    with Ledger.open("o.ledger") as ledger:
+def spent(name: str = "o") -> float:
+    with Ledger.open(f"{name}.ledger") as ledger:
         return ledger.summary().spent
 
 
@@ -32,9 +33,13 @@ def spent() -> float:
 def test_the_same_unit_as_that_of_a_measure(unit: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     parents = ["--private-parent", "customers=customers.parquet", *unit]
     shared = ["orders.parquet", "--epsilon", "1", "--ledger", "o.ledger"]
+    if "--max-children" in unit:
+        assert main(["measure", *shared, *parents, *RULE]) == 2
+        assert "--parent-ledger customers=FILE" in capsys.readouterr().err
+        parents += ["--parent-ledger", "customers=c.ledger"]
     assert main(["measure", *shared, *parents, *RULE, "--measure", "repair"]) == 0
     assert main(["count", *shared, *parents, *RULE]) == 0
-    assert spent() == 2
+    assert (spent(), spent("c")) == (2, 2 if "--max-children" in unit else 0)
     capsys.readouterr()
     for words, says in (
         ([], "counts for"),

@@ -303,7 +303,9 @@ def test_orphans_are_counted_where_rows_of_both_tables_are_protected(tmp_path: P
     (models / "schema.yml").write_text(yaml.safe_dump(described))
     profiles = yaml.safe_load((project / "profiles.yml").read_text())
     plugin = profiles["hospital_quality"]["outputs"]["dev"]["plugins"][0]
-    plugin["config"] = {"ledger": "hospital.ledger", "private_parents": ["customers"], "max_children": 3}
+    ledgers = {"orders": "hospital.ledger", "customers": "customers.ledger"}
+    plugin["config"] = {"ledger": ledgers, "private_parents": ["customers"], "max_children": 3}
+    Ledger.create(project / "customers.ledger", 9).close()
     (project / "profiles.yml").write_text(yaml.safe_dump(profiles))
     Ledger.create(project / "hospital.ledger", 1).close()
     done = dbt(project, "build", *DAY)

@@ -135,6 +135,9 @@ def test_units_and_parents_are_known_by_their_cells(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="ledger of another table"):  # NA were no unit any more
         count(unit, {"*": "nulls NA"}, **of_unit)
     beside = {"constraints": "at IN p.id", "private_parents": {"p": tmp_path / "p.csv"}, "max_children": 1}
+    parents = tmp_path / "parents.ledger"
+    Ledger.create(parents, 9).close()
+    beside["parent_ledgers"] = {"p": parents}
     count(child, {}, **beside)
     count(child, {}, **beside)
     with pytest.raises(LedgerError, match=r"changed|otherwise|another"):

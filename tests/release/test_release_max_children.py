@@ -16,7 +16,7 @@ from stub_noise import StubNoise
 import dpdb
 from dpdb.doors.cli import main
 from dpdb.engine import unit_rows as children
-from dpdb.errors import EngineError, LedgerError, ParameterError
+from dpdb.errors import BudgetExceededError, EngineError, LedgerError, ParameterError
 from dpdb.ledger import Ledger
 from dpdb.owner import exact_measures
 from dpdb.privacy import GDP, PURE, ZCDP, Notion
@@ -46,7 +46,21 @@ def shop(tmp_path: Path) -> Path:
 
 
 def opened(shop: Path, *rules: str, **options: Any) -> dpdb.Session:
+    if "ledger" in options:  # private parents have their own
+        named = (PRIVATE | options)["private_parents"] or []
+        options["parent_ledgers"] = {name: made_ledger(shop.parent / f"{name}.ledger") for name in named}
     return dpdb.open(shop, table="orders", constraints=list(rules or (RULE,)), **PRIVATE | options)
+
+
+def made_ledger(path: Path) -> Path:
+    if not path.exists():
+        Ledger.create(path, 10).close()
+    return path
+
+
+def spent(path: Path) -> float:
+    with Ledger.open(path) as ledger:
+        return ledger.summary().spent
 
 
 def counted(shop: Path, most: int = 2) -> tuple[int, int]:
@@ -143,7 +157,7 @@ def ledger(tmp_path: Path) -> Path:
 
 
 @pytest.mark.heavy(family="spending")
-def test_one_ledger_is_charged_for_both_tables_by_the_rows_of_slices(
+def test_the_own_ledger_is_charged_by_the_rows_of_slices_and_the_parents_for_every_row(
     shop: Path, ledger: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with opened(shop, ledger=ledger) as session:
@@ -151,8 +165,10 @@ def test_one_ledger_is_charged_for_both_tables_by_the_rows_of_slices(
         for zip_ in range(2):
             session.dp_inconsistency("problematic", 1, where=f"zip = {zip_}")
         assert session.spent() == 1
+        assert spent(shop.parent / "customers.ledger") == 2
         session.dp_count(epsilon=1)
         assert session.spent() == 2
+    assert spent(shop.parent / "customers.ledger") == 3
     assert main(["budget", "show", str(ledger)]) == 0
     bound = "rows of the table or of customers with at most 2 children of each key (customer IN customers.id)"
     assert f"unit       single {bound}" in capsys.readouterr().out
@@ -212,6 +228,38 @@ def test_the_debit_comes_first_and_a_failure_after_it_says_one_thing(
     with Ledger.open(ledger) as read:
         assert read.summary().spent == 1
         assert read.summary().unanswered == 1
+    assert spent(shop.parent / "customers.ledger") == 1
+
+
+def test_a_private_parent_without_a_ledger_is_refused_by_name(shop: Path, ledger: Path) -> None:
+    with dpdb.open(shop, table="orders", constraints=RULE, ledger=ledger, **PRIVATE) as session:
+        for ask in (lambda: session.dp_inconsistency("repair", 1), lambda: session.dp_count(1)):
+            with pytest.raises(
+                ParameterError, match=r"rows of customers are private, .*--parent-ledger customers=FILE"
+            ):
+                ask()
+        with pytest.raises(ParameterError, match="a diagnosis does not go with private parents"):
+            session.diagnose(by="zip", keys=[0, 1], epsilon=1)
+        with pytest.raises(ParameterError, match="--parent-ledger customers=FILE"):
+            session.check(f"{RULE}  fail above 3")
+    assert spent(ledger) == 0
+
+
+@pytest.mark.parametrize("poor", ["customers", "l"])
+def test_one_ledger_that_cannot_pay_spends_nothing(shop: Path, ledger: Path, poor: str) -> None:
+    (shop.parent / f"{poor}.ledger").unlink(missing_ok=True)
+    Ledger.create(shop.parent / f"{poor}.ledger", 1).close()
+    with opened(shop, ledger=ledger) as session, pytest.raises(BudgetExceededError):
+        session.dp_inconsistency("problematic", 2)
+    assert (spent(ledger), spent(shop.parent / "customers.ledger")) == (0, 0)
+
+
+def test_other_rules_of_the_same_rows_debit_both(shop: Path, ledger: Path) -> None:
+    with opened(shop, ledger=ledger) as session:
+        session.dp_count(1)
+        with session.with_constraints(["zip -> city", RULE]) as other:
+            other.dp_inconsistency("repair", 1)
+    assert (spent(ledger), spent(shop.parent / "customers.ledger")) == (2, 2)
 
 
 @pytest.mark.parametrize("notion", [PURE, ZCDP, GDP])

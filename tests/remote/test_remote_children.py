@@ -152,9 +152,15 @@ def test_a_release_of_children_there_is_charged_as_here(tmp_path: Path) -> None:
             ledger = tmp_path / f"{number}.ledger"
             Ledger.create(ledger, 10).close()
             asked = SETTINGS if number else {"private_parents": PARENTS, "table": "visit"}
-            with dpdb.open(source, constraints=RULES[:1], max_children=2, ledger=ledger, **asked) as session:
+            beside, parents = AskedThere(connection, "person") if number else connection, tmp_path / f"p{number}.ledger"
+            Ledger.create(parents, 10).close()
+            with (
+                dpdb.open(beside, table=None if number else "person", ledger=parents) as person,
+                dpdb.open(source, constraints=RULES[:1], max_children=2, ledger=ledger, **asked) as session,
+            ):
+                session.look_into({"person": person})
                 found = session.dp_inconsistency("repair", 1)
-            costs.append((found.guarantee, found.mechanism, session_spent(ledger)))
+            costs.append((found.guarantee, found.mechanism, session_spent(ledger), session_spent(parents)))
         assert costs[0] == costs[1]
 
 

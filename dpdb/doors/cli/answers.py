@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,8 @@ class AnswerOutput(Closing):
         File and key of receipts, as the options give them; None for none.
     lineage
         The file for verdicts as an OpenLineage event.
+    beside
+        Further ledgers that pay for the same answers, of which there are receipts, too.
 
     Raises
     ------
@@ -64,6 +67,7 @@ class AnswerOutput(Closing):
         warn: bool = True,
         receipt: tuple[str | None, str | None] = (None, None),
         lineage: LineageFile | None = None,
+        beside: Sequence[str | Path | None] = (),
     ) -> None:
         self._lineage = lineage
         self._file = None if out is None else NewFile(Path(out))
@@ -72,7 +76,12 @@ class AnswerOutput(Closing):
         if out is None and needed and output_is_closed():
             raise ParameterError("nobody reads standard output; nothing was spent: give --out FILE, or > /dev/null")
         self._receipt = receipt[0]
-        self._receipts = None if receipt == (None, None) else _receipt_file(*receipt, ledger)
+        self._receipts: list[ReceiptFile] = []
+        with ExitStack() as on_error:
+            on_error.callback(self.close)
+            for paying in () if receipt == (None, None) else (ledger, *beside):
+                self._receipts.append(_receipt_file(*receipt, paying))
+            on_error.pop_all()
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> AnswerOutput:
@@ -126,8 +135,8 @@ class AnswerOutput(Closing):
             if self._warn:
                 say("no --ledger: nothing adds up what this command and others spend on this table")
                 self._warn = False
-            if self._receipts is not None:
-                self._append(self._receipts, releases, checks, None if releases or checks else run_id or None)
+            for file in self._receipts:
+                self._append(file, releases, checks, None if releases or checks else run_id or None)
 
     def _unshown(
         self, error: Exception, content: str | bytes, releases: Sequence[Release], run_id: str | None
@@ -177,8 +186,8 @@ class AnswerOutput(Closing):
         for file in (self._file, self._lineage):
             if file is not None:
                 file.close()
-        if self._receipts is not None:
-            self._receipts.close()
+        for receipts in self._receipts:
+            receipts.close()
 
 
 def _lineage(options: argparse.Namespace, is_dry: bool) -> LineageFile | None:

@@ -292,7 +292,7 @@ def register(
     budget : number, optional
         Total epsilon of each table (a view is a table of its own), or a mapping from table name; kept in memory until
         `close()`. None means unlimited.
-    ledger : path, optional
+    ledger : path, or mapping of table to path, optional
         Durable budget. It belongs to one table; for several, a mapping from table name.
     who : str, optional
         Who asks, for the ledger's history.

@@ -440,7 +440,14 @@ class Tables:
             replace(settings.of_table, source=table.cursor, table=name, constraints=constraints),
             budget=self._budgets.setdefault(table.spellings[0], Budget(_of("budget", settings.budget, table))),
             ledger=_of("ledger", settings.ledger, table),
+            parent_ledgers=self._parent_ledgers(),
         )
+
+    def _parent_ledgers(self) -> dict[str, str | Path]:
+        """Return the ledgers of private parents, which stand by their names beside those of the tables."""
+        ledgers = self.settings.ledger if isinstance(self.settings.ledger, Mapping) else {}
+        private = {one.name.casefold() for one in self.settings.of_table.parents if not one.is_public}
+        return {str(name): path for name, path in ledgers.items() if str(name).casefold() in private}
 
 
 def _values(setting: Any) -> list[Any]:

@@ -18,6 +18,7 @@ from dpdb.doors.cli.options import (
     given,
     limit_options,
     output_option,
+    receipt_options,
     setting_options,
     table_settings,
     thresholds,
@@ -25,6 +26,7 @@ from dpdb.doors.cli.options import (
     words_options,
 )
 from dpdb.doors.cli.streams import say, write_output
+from dpdb.errors import ParameterError
 from dpdb.reconciliation import ASKED
 from dpdb.settings import SETTINGS
 
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 _STEPS = 6
 _OF_BOTH = ("table", "csv_schema", "delimiter", "rows_per_person", "unit", "max_rows", "gather_rows")
-_OF_ONE = ("table", "csv_schema", "delimiter")
+_OF_ONE = ("table", "csv_schema", "delimiter", "unit")
 
 
 def add_compare(commands: Any) -> None:
@@ -49,11 +51,11 @@ def add_compare(commands: Any) -> None:
     for side in ("left", "right"):
         for name in _OF_ONE:
             setting = SETTINGS[name]
-            parser.add_argument(
-                f"--{side}-{setting.key}", metavar=setting.letter, help=f"of the {side} table: {setting.words}"
-            )
+            words = "the key's column, where it has another name" if name == "unit" else setting.words
+            parser.add_argument(f"--{side}-{setting.key}", metavar=setting.letter, help=f"of the {side} table: {words}")
         parser.add_argument(f"--{side}-ledger", metavar="FILE", help=f"durable budget of the {side} table")
     who_option(parser)
+    receipt_options(parser)
     for one in ASKED.values():
         if "commands" in one.not_in:  # names the run
             add_option(parser, one)
@@ -69,8 +71,11 @@ def run(options: argparse.Namespace) -> int:
     from dpdb.measures import COMPARED
 
     gates = thresholds(options, COMPARED)
-    ledger = options.left_ledger or options.right_ledger
-    with AnswerOutput(options.out, ledger, warn=False) as output:
+    left, right = options.left_ledger, options.right_ledger
+    signed = (None, None) if options.dry_run else (options.receipt, options.receipt_key)
+    if signed != (None, None) and None in {left, right}:
+        raise ParameterError("a receipt is of both debits: give --left-ledger and --right-ledger")
+    with AnswerOutput(options.out, left or right, warn=False, receipt=signed, beside=[right]) as output:
         found = _found(options)
         if found is None:
             return 0
