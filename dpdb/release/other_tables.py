@@ -90,13 +90,13 @@ class OtherTables:
             address = measured if isinstance(measured, str) else ""
             if address and has_tables(address):
                 return self._spec.of_other(measured, parent.name, parent.name)
-            kind, colon, table = address.partition(":")
-            if not colon or "`" in table:
+            kind, colon, own_table = address.partition(":")
+            if not colon or "`" in own_table:
                 raise ParameterError(
                     f"where {parent.name!r} is beside {measured} is not known, and its ledger pays for what looks into "
                     "it; protect the key with all its rows, whose ledger is one: --unit and --max-rows"
                 )
-            folder = table.rpartition(".")[0]
+            folder = own_table.rpartition(".")[0]
             own = parent.name if "." in parent.name or not folder else f"{folder}.{parent.name}"
             return self._spec.of_other(f"{kind}:{own}", None, parent.name)
         if is_remote(place):

@@ -100,10 +100,11 @@ class RegisteredSuite:
         Raises
         ------
         ParameterError
-            If it is about a date and none is given, or the text is none.
+            If it is about a date and none is given, the text is none, or it compares tables.
         """
         if date not in self._days:
             suite = dated_suite(self.name, self._written, date, self.session.public.opened.schema.names)
+            self._refuse_comparisons(suite)
             session = self.session.with_constraints(suite.rules) if self._dated else self.session
             self._days[date] = SuiteOnTable(self.name, suite, session)
         self._days.move_to_end(date)
@@ -112,6 +113,14 @@ class RegisteredSuite:
             if oldest.session is not self.session:
                 oldest.session.close()
         return self._days[date]
+
+    def _refuse_comparisons(self, suite: Suite) -> None:
+        other = next((line for line in suite.lines if line.other is not None), None)
+        if other is not None:
+            raise ParameterError(
+                f"suite {self.name!r}: check {other.name!r} compares two tables, and suites that are registered or "
+                "served are of one; its owner runs it: `dpdb check`, a job, dpdb.check"
+            )
 
 
 def dated_suite(

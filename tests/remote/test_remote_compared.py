@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from helpers_postgres import Server
 from stub_noise import StubNoise
 
 import dpdb
+from dpdb.doors.cli.main import main
 from dpdb.errors import BudgetExceededError, ParameterError
 from dpdb.ledger import Ledger
 from dpdb.owner.conformance.predicates import extreme_rows
@@ -114,3 +116,34 @@ def test_a_dry_run_and_a_refusal_ask_for_no_row(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(BudgetExceededError):
         dpdb.compare(source, tmp_path / "r.parquet", "h", 0.7, **ledgers)
     assert spent == [[0.7, 0.7]]
+
+
+@pytest.mark.heavy(family="long")
+def test_suites_of_a_schema_compare_its_tables_and_debit_both_ledgers(
+    postgres: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The verdicts are those of plain SQL there: 40 keys are lost, 25 have other rows, and every key is at most 600."""
+    rows = pa.table({"id": range(600), "ward": ["a"] * 600})
+    moved = pa.table({"pid": range(40, 600), "place": ["b" if each < 65 else "a" for each in range(40, 600)]})
+    postgres.holding(rows, "old")
+    postgres.holding(moved, "new")
+    lost = "SELECT count(*) FROM old WHERE id NOT IN (SELECT pid FROM new)"
+    assert postgres.asked(lost) == [(40,)]
+    assert postgres.asked("SELECT count(*) FROM old JOIN new ON id = pid WHERE ward <> place") == [(25,)]
+    (tmp_path / "suites").mkdir()
+    (tmp_path / "suites" / "old.suite.txt").write_text(
+        "lost: COMPARE new BY id = new.pid  fail above 30 keys missing right\n"
+        "moved: COMPARE new BY id = new.pid COLUMNS ward = new.place  fail above 100 keys that differ\n"
+    )
+    for name in ("old", "new"):
+        Ledger.create(tmp_path / f"{name}.ledger", 200).close()
+    words = ["check", postgres.address, str(tmp_path / "suites"), "--epsilon", "100", "--ledger", str(tmp_path)]
+    assert main([*words, "--quiet"]) == 2
+    assert "--gather-rows N" in capsys.readouterr().err
+    assert main([*words, "--gather-rows", "1000", "--quiet", "--format", "json"]) == 1
+    found = json.loads(capsys.readouterr().out)["tables"]["old"]
+    assert {one["name"]: one["verdict"] for one in found["checks"]} == {"lost": "fail", "moved": "pass"}
+    assert found["checks"][0]["lower"] <= 40 <= found["checks"][0]["upper"]
+    for name in ("old", "new"):
+        with Ledger.open(tmp_path / f"{name}.ledger") as ledger:
+            assert ledger.summary().spent == pytest.approx(found["epsilon"])

@@ -22,7 +22,7 @@ from dpdb.doors.cli.main import main
 from dpdb.errors import ConstraintSyntaxError, DpdbError, ParameterError
 from dpdb.ledger import Ledger
 from dpdb.release import PrivateSlices
-from dpdb.suites import prepare_check
+from dpdb.suites import prepare_check, register_suite
 from dpdb.suites.suite import load_suite
 
 CLINIC = """lost: COMPARE new BY id = new.pid  fail above 250 keys missing right
@@ -352,3 +352,13 @@ def test_slices_units_and_missing_ledgers_are_refused(clinic: Path, capsys: pyte
     assert main([*words, "--unit", "id", "--quiet"]) == 2
     assert "tables with one unit are not compared" in capsys.readouterr().err
     assert spent(clinic) == {"old": 0, "new": 0}
+
+
+def test_suites_that_are_registered_or_served_compare_nothing(clinic: Path) -> None:
+    said = "check 'lost' compares two tables, and suites that are registered or served are of one"
+    with pytest.raises(ParameterError, match=said):
+        register_suite(
+            "s",
+            load_suite(CLINIC),
+            lambda rules: dpdb.open(clinic / "clinic.duckdb", table="old", constraints=rules, private_parents=["new"]),
+        )

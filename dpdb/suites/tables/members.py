@@ -436,7 +436,7 @@ class RemoteTables:
         found: dict[int, str] = {}
         rules = [line.rule for line in lines if line.rule is not None]
         try:
-            spec = TableSpec.of(source, parents, constraints=rules, table=table)
+            spec = TableSpec.of(source, parents, constraints=rules or None, table=table)
             open_remote_table(spec, rows=False).close()
         except ForeignRuleError as error:
             why = {cast(DenialConstraint, dc): reason for dc, reason in error.refused}
