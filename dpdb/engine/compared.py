@@ -115,7 +115,7 @@ class ComparedColumns:
             twice = next((pair[place] for pair in named if pair[place] in of_key), None)
             if twice is not None:
                 raise ParameterError(
-                    f"columns: {twice!r} is a column of the {side} table's key, which is equal on both sides already"
+                    f"columns: {twice!r} is a column of the key (of the {side} table), which is equal on both sides"
                 )
         pairs = [_pair(left[mine], right[theirs], "key") for mine, theirs in keyed]
         return cls(tuple(pairs), tuple(_pair(left[mine], right[theirs], "columns") for mine, theirs in named))

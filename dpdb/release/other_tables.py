@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from dpdb.engine import MeasuredSource, TableSpec, table_beside
 from dpdb.errors import ParameterError
@@ -14,12 +14,23 @@ from dpdb.opening import has_tables, is_remote
 
 if TYPE_CHECKING:
     from dpdb.engine import DeclaredParent
-    from dpdb.release.session import Session
-
-_Opens = Callable[[TableSpec, str | Path | None], "Session"]
 
 
-class OtherTables:
+class _Session(Protocol):
+    """A session, as far as it is known here."""
+
+    @property
+    def has_ledger(self) -> bool:
+        """Whether a ledger pays for its answers."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
+Session = TypeVar("Session", bound=_Session)
+
+
+class OtherTables(Generic[Session]):
     """Opens other tables when they are first asked for, and keeps them.
 
     Parameters
@@ -65,7 +76,9 @@ class OtherTables:
         """Return whether a ledger pays for what looks into private tables."""
         return own is not None or bool(self._ledgers) or any(each.has_ledger for each in self._known.values())
 
-    def session(self, name: str, opens: _Opens, *, has_ledger: bool) -> Session:
+    def session(
+        self, name: str, opens: Callable[[TableSpec, str | Path | None], Session], *, has_ledger: bool
+    ) -> Session:
         """Return the session of a table; see `Session.other_table`."""
         key = name.casefold()
         if key not in self._known:
@@ -81,7 +94,9 @@ class OtherTables:
                     f"the rows of {name} are private, too, and its own ledger pays for what looks into them: name it "
                     f"(--parent-ledger {name}=FILE, parent_ledgers=)"
                 )
-            self._known[key] = self._opened.enter_context(opens(self._spec_of(parent), ledger))
+            opened = opens(self._spec_of(parent), ledger)
+            self._opened.callback(opened.close)
+            self._known[key] = opened
         return self._known[key]
 
     def _spec_of(self, parent: DeclaredParent) -> TableSpec:

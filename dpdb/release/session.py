@@ -113,7 +113,7 @@ class Session(Verbs, Closing):
         self._payer: Account | None = None
         self._compares_rows = False
         self._origin: Session | None = None
-        self._other_tables: OtherTables | None = None
+        self._other_tables: OtherTables[Session] | None = None
         self._beside: list[Session] = []
         try:
             protected = unit_of_table(unit_of(spec.change), table)
@@ -242,7 +242,7 @@ class Session(Verbs, Closing):
         return AccountWithOthers(self._own_account, []).of_others(charge)
 
     @property
-    def _tables(self) -> OtherTables:
+    def _tables(self) -> OtherTables[Session]:
         """The tables that it looks into: one session of each, also under other constraints."""
         if self._origin is not None:
             return self._origin._tables

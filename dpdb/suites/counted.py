@@ -21,7 +21,6 @@ from dpdb.engine import (
 from dpdb.errors import ParameterError, PredicateError, UnknownColumnError
 from dpdb.predicates import TRUE, Node, all_of
 from dpdb.release import PrivateSlices, PublicTable, load_kernels
-from dpdb.suites.compared import ComparedLine, tested_keys
 from dpdb.suites.mechanism.capped import CappedSums, Cell
 from dpdb.suites.mechanism.plan import Tested
 from dpdb.suites.numbers import RowLocal
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from dpdb.engine import StatisticKind
+    from dpdb.suites.compared import ComparedLine
 
 
 @dataclass(frozen=True)
@@ -399,6 +399,11 @@ def counted_suite(table: PublicTable, suite: Suite, compared: Mapping[int, Compa
     places = RulePlaces(bound.constraint for bound in table.bound)
     lines = tuple(_counted(table, line, places) for line in suite.lines)
     unit, found = table.unit, compared or {}
+    alone = next(
+        (line for place, line in enumerate(suite.lines) if line.other is not None and place not in found), None
+    )
+    if alone is not None:
+        raise ParameterError(f"check {alone.name!r} compares two tables, and here is one")
     limits = [
         CheckedLimit.of(line, place, limit, _tested(line, limit, unit.rows, halves=counted.is_cover), unit.population)
         if place not in found
@@ -486,12 +491,7 @@ def _where(table: PublicTable, line: SuiteLine) -> WherePredicate:
 def limits_without_table(suite: Suite) -> tuple[list[CheckedLimit], RowLocal]:
     """Return what is tested where a row is the unit and every rule has a closed form, before a table is known."""
     limits = [
-        CheckedLimit.of(
-            line,
-            place,
-            limit,
-            _tested(line, limit, 1, halves=False) if line.other is None else tested_keys(line, limit, 1),
-        )
+        CheckedLimit.of(line, place, limit, _tested(line, limit, 1, halves=False))
         for place, line in enumerate(suite.lines)
         for limit in line.limits
     ]
@@ -502,6 +502,10 @@ def limits_without_table(suite: Suite) -> tuple[list[CheckedLimit], RowLocal]:
 
 
 def _tested(line: SuiteLine, limit: Limit, unit: int, *, halves: bool) -> Tested:
+    if line.other is not None:
+        from dpdb.suites.compared import tested_keys  # few suites compare tables
+
+        return tested_keys(line, limit, unit)
     high = Fraction(_most_moved(line))
     if limit.unit == "share" or (limit.unit != "rows" and _counts_known_rows_only(line)):
         high -= limit.amount

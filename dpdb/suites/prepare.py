@@ -23,7 +23,6 @@ from dpdb.release import Charge, Session, Slices, checked_keys, new_run_id, pars
 from dpdb.suites.ask import RunOptions
 from dpdb.suites.bought import SuiteBooks, bought_run
 from dpdb.suites.check import CheckRun
-from dpdb.suites.compared import ComparedLine, compared_lines, refuse_slices
 from dpdb.suites.counted import CountedSuite, counted_suite, refuse_same_names, refuse_unsaid
 from dpdb.suites.mechanism.plan import ShareRows
 from dpdb.suites.mechanism.planned import plan_suite
@@ -37,6 +36,7 @@ from dpdb.suites.suite import Suite, SuiteLike, day_of, load_suite, moment_of, m
 from dpdb.suites.worst_run import WorstRun
 
 if TYPE_CHECKING:
+    from dpdb.suites.compared import ComparedLine
     from dpdb.suites.tables.counted_set import CountedSet
 
 _RUNS_KEPT = 365
@@ -74,8 +74,7 @@ def prepare_check(
     if asked.keep is not None and asked.by is not None:
         raise ParameterError("a kept suite has no slices; keep one suite for each key (--where)")
     asked.refuse_run_id(has_ledger=session.has_ledger)
-    compared = compared_lines(session, suite)
-    refuse_slices(compared, suite, {"where": asked.where, "by": asked.by})
+    compared = _compared(session, suite, asked) if any(line.other is not None for line in suite.lines) else {}
     counted = counted_suite(table, suite, compared)
     if asked.keep is None or session.kept_suite(asked.keep) is None:  # one that was opened before goes on
         refuse_unsaid(suite, counted.limits)
@@ -95,6 +94,14 @@ def prepare_check(
     known: dict[str, Any] = {"rows": table.unit.rows, "rule_set": table.constraints_sha256, "notion": session.notion}
     run = replace(asked.prepared(counted, slices, request, **known, now=now, books=session), day=day_of(asked.day))
     return replace(run, schema=judged_schema(suite.schema, table.opened.schema)) if suite.schema else run
+
+
+def _compared(session: Session, suite: Suite, asked: RunOptions) -> Mapping[int, ComparedLine]:
+    from dpdb.suites.compared import compared_lines, refuse_slices  # few suites compare tables
+
+    found = compared_lines(session, suite)
+    refuse_slices(found, suite, {"where": asked.where, "by": asked.by})
+    return found
 
 
 def _comparisons(session: Session, compared: Mapping[int, ComparedLine]) -> list[dict[str, Any]]:

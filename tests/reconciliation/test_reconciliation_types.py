@@ -250,6 +250,21 @@ def test_columns_are_named_once_and_exist_on_both_sides() -> None:
         compared(left, right, key=[])
 
 
+def test_a_column_may_have_two_names() -> None:
+    """Of keys 0 to 9 and 5 to 19 those below 10 differ; a name that has the sign is itself."""
+    left = "SELECT i AS k, i AS a FROM range(10) t(i)"
+    right = "SELECT i AS pid, i % 3 AS c, 0 AS a FROM range(5, 20) t(i)"
+    assert compared(left, right, key="k=pid", columns=["a=c"]) == [10, 5, 5]
+    assert compared(left, right, key="k = PID", columns=["a = c"], where="k < 7") == [0, 5, 2]
+    assert compared('SELECT 1 AS k, 1 AS "a=b"', 'SELECT 1 AS k, 2 AS "A=B"', columns=["a=b"]) == [0, 0, 1]
+    with pytest.raises(ParameterError, match="may be read in two ways"):
+        compared('SELECT 1 AS k, 1 AS a, 1 AS "a=b"', 'SELECT 1 AS k, 1 AS c, 1 AS "b=c"', columns=["a=b=c"])
+    with pytest.raises(ParameterError, match=r"'c' is a column of the key \(of the right table\)"):
+        compared(left, right, key="k=c", columns=["a=c"])
+    with pytest.raises(UnknownColumnError, match="right table: there is no column 'x'"):
+        compared(left, right, key="k=pid", columns=["a=x"])
+
+
 @pytest.mark.heavy(family="long")
 def test_where_selects_keys() -> None:
     left, right = "SELECT i AS k, 1 AS a FROM range(10) t(i)", "SELECT i AS k, i AS a FROM range(5, 20) t(i)"
