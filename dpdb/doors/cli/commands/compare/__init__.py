@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _STEPS = 6
 _OF_BOTH = ("table", "csv_schema", "delimiter", "rows_per_person", "unit", "max_rows", "gather_rows")
-_OF_ONE = ("table", "csv_schema", "delimiter", "unit")
+_OF_ONE = (*_OF_BOTH[:3], "unit")
 
 
 def add_compare(commands: Any) -> None:
