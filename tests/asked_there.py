@@ -5,11 +5,11 @@ Who imports this makes it an engine of dpdb.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from sqlglot import exp
@@ -32,6 +32,10 @@ class AskedThere:
 
     source: SourceLike
     table: str | None = None
+
+
+Sent: TypeAlias = Callable[[pa.Table], dict[str, Any]]
+"""Makes rows a table of another engine; returns what opens it."""
 
 
 class DuckDBSource:

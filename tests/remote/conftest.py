@@ -10,9 +10,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from asked_there import AskedThere, Sent
 from helpers_clickhouse import ClickHouse, why_no_clickhouse
-from helpers_postgres import NotStartedError, Server, why_no_postgres
+from helpers_postgres import Server, running_server
 from helpers_sail import Sail, why_no_sail
 from helpers_spark import FOR_FEW_ROWS, SETTINGS, why_no_spark
 
@@ -75,17 +77,29 @@ def postgres(server: Server) -> Server:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    """A PostgreSQL server whose socket has a short path, which its user may enter."""
-    reason = why_no_postgres()
-    if reason is not None:
-        pytest.skip(reason)
-    with TemporaryDirectory(prefix="dpdb-pg-") as folder:
-        Path(folder).chmod(0o755)
-        try:
-            server = Server(Path(folder) / "server")
-        except NotStartedError as error:
-            pytest.skip(f"PostgreSQL does not start here: {error}")
-        try:
-            yield server
-        finally:
-            server.stop()
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture(
+    params=[
+        "duckdb",
+        pytest.param("spark", marks=pytest.mark.heavy(family="spark")),
+        pytest.param("postgres", marks=pytest.mark.heavy(family="long")),
+    ]
+)
+def sent(request: pytest.FixtureRequest) -> Sent:
+    """Make rows a table of another engine; returns what opens it."""
+    if request.param == "duckdb":
+        return lambda rows: {"source": AskedThere(rows)}
+    if request.param == "spark":
+        spark = request.getfixturevalue("spark")
+
+        def framed(rows: pa.Table) -> dict[str, Any]:
+            frame = spark.createDataFrame(rows)
+            naive = "naive" in rows.column_names  # which it would take for moments of its session's zone
+            return {"source": frame.withColumn("naive", frame["naive"].cast("timestamp_ntz")) if naive else frame}
+
+        return framed
+    server: Server = request.getfixturevalue("postgres")
+    return lambda rows: {"source": server.address, "table": server.holding(rows)}

@@ -6,13 +6,16 @@ import os
 import pwd
 import shutil
 import subprocess
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import sleep
 from urllib.parse import quote
 
 import pyarrow as pa
+import pytest
 
 from dpdb.names import in_double_quotes
 
@@ -161,3 +164,21 @@ def _asked(address: str, query: str) -> list[tuple[object, ...]]:
 
 def _type(kind: pa.DataType) -> str:
     return f"numeric({kind.precision},{kind.scale})" if pa.types.is_decimal(kind) else _TYPES[kind]
+
+
+@contextmanager
+def running_server() -> Iterator[Server]:
+    """Start a server, or skip the test and say why; its socket has a short path, which its user may enter."""
+    reason = why_no_postgres()
+    if reason is not None:
+        pytest.skip(reason)
+    with TemporaryDirectory(prefix="dpdb-pg-") as folder:
+        Path(folder).chmod(0o755)
+        try:
+            server = Server(Path(folder) / "server")
+        except NotStartedError as error:
+            pytest.skip(f"PostgreSQL does not start here: {error}")
+        try:
+            yield server
+        finally:
+            server.stop()

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from asked_there import AskedThere
-from helpers_postgres import Server
+from asked_there import Sent
 from helpers_remote import random_question
 
 import dpdb
@@ -47,26 +45,6 @@ def scans(source: Any, rules: list[str] = RULES, where: str | None = "b IS NULL 
                 owners.add(batch, first)
             found.append(owners.counts(range(len(table.constraints))))
     return [(dict(each.tops), [dict(one) for one in each.counts]) for each in found]
-
-
-Sent = Callable[[pa.Table], dict[str, Any]]
-
-
-@pytest.fixture(
-    params=[
-        "duckdb",
-        pytest.param("spark", marks=pytest.mark.heavy(family="spark")),
-        pytest.param("postgres", marks=pytest.mark.heavy(family="long")),
-    ]
-)
-def sent(request: pytest.FixtureRequest) -> Sent:
-    if request.param == "duckdb":
-        return lambda rows: {"source": AskedThere(rows)}
-    if request.param == "spark":
-        frame = request.getfixturevalue("spark").createDataFrame
-        return lambda rows: {"source": frame(rows)}
-    server: Server = request.getfixturevalue("postgres")
-    return lambda rows: {"source": server.address, "table": server.holding(rows)}
 
 
 @pytest.mark.parametrize("count", [0, 200])

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from asked_there import AskedThere
-from helpers_postgres import Server
+from asked_there import Sent
 
 from dpdb.suites import Session, load_suite
 
@@ -43,31 +41,6 @@ distinct_count(k, word) fail above 3
 distinct_count(word) WHERE k > 2  fail below 3
 distinct_count(day) fail above 3
 """
-
-Sent = Callable[[pa.Table], dict[str, Any]]
-
-
-@pytest.fixture(
-    params=[
-        "duckdb",
-        pytest.param("spark", marks=pytest.mark.heavy(family="spark")),
-        pytest.param("postgres", marks=pytest.mark.heavy(family="long")),
-    ]
-)
-def sent(request: pytest.FixtureRequest) -> Sent:
-    if request.param == "duckdb":
-        return lambda rows: {"source": AskedThere(rows)}
-    if request.param == "spark":
-        spark = request.getfixturevalue("spark")
-
-        def framed(rows: pa.Table) -> dict[str, Any]:
-            frame = spark.createDataFrame(rows)
-            naive = "naive" in rows.column_names  # which it would take for moments of its session's zone
-            return {"source": frame.withColumn("naive", frame["naive"].cast("timestamp_ntz")) if naive else frame}
-
-        return framed
-    server: Server = request.getfixturevalue("postgres")
-    return lambda rows: {"source": server.address, "table": server.holding(rows)}
 
 
 def counts(suite: str, **named: Any) -> list[int]:

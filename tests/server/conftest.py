@@ -12,10 +12,18 @@ import pytest
 sys.path += [str(Path(__file__).parents[1] / room) for room in ("sql", "receipts", "remote")]
 
 from browser import browser
+from helpers_postgres import Server as PostgresServer, running_server
 from postgres_tls import certificates
 from server_site import Server, Site, make_site
 
 __all__ = ["browser", "server", "site", "tls"]
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """PostgreSQL itself, for all files: each makes a database of its own."""
+    with running_server() as server:
+        yield server
 
 
 @pytest.fixture(scope="module")

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import psycopg
 import pyarrow.parquet as pq
 import pytest
 from case_share import twentieth
-from helpers_postgres import NotStartedError, Server as PostgresServer, why_no_postgres
+from helpers_postgres import Server as PostgresServer
 from postgres_beside import compared, fill, in_one_process, write_files
 from postgres_corpus import statements
 from postgres_wide_corpus import answers, wide_statements
@@ -26,25 +25,11 @@ from dpdb.ledger import Ledger
 
 
 @pytest.fixture(scope="module")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[psycopg.Connection[Any]]:
-    reason = why_no_postgres()
-    if reason is not None:
-        pytest.skip(reason)
-    from tempfile import TemporaryDirectory
-
-    with TemporaryDirectory(prefix="dpdb-pg-") as folder:  # its socket has a short path, which its user may enter
-        Path(folder).chmod(0o755)
-        try:
-            server = PostgresServer(Path(folder) / "server")
-        except NotStartedError as error:
-            pytest.skip(f"PostgreSQL does not start here: {error}")
-        try:
-            server.run("CREATE DATABASE beside LOCALE 'C.UTF-8' TEMPLATE template0")
-            with psycopg.connect(server.address_of("owner", "beside"), autocommit=True) as connection:
-                fill(connection)
-                yield connection
-        finally:
-            server.stop()
+def postgres(postgres_server: PostgresServer) -> Iterator[psycopg.Connection[Any]]:
+    postgres_server.run("CREATE DATABASE beside LOCALE 'C.UTF-8' TEMPLATE template0")
+    with psycopg.connect(postgres_server.address_of("owner", "beside"), autocommit=True) as connection:
+        fill(connection)
+        yield connection
 
 
 @pytest.fixture(scope="module")

@@ -9,12 +9,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import psycopg
 import pytest
-from helpers_postgres import NotStartedError, Server as PostgresServer, why_no_postgres
+from helpers_postgres import Server as PostgresServer
 from private_rows import shows_private
 from server_site import Server, make_site
 
@@ -54,23 +53,12 @@ def client(wire: Server) -> Iterator[psycopg.Connection[Any]]:
 
 
 @pytest.fixture(scope="module")
-def postgres() -> Iterator[psycopg.Connection[Any]]:
-    reason = why_no_postgres()
-    if reason is not None:
-        pytest.skip(reason)
-    with TemporaryDirectory(prefix="dpdb-pg-") as folder:  # its socket has a short path, which its user may enter
-        Path(folder).chmod(0o755)
-        try:
-            server = PostgresServer(Path(folder) / "server")
-        except NotStartedError as error:
-            pytest.skip(f"PostgreSQL does not start here: {error}")
-        try:
-            with psycopg.connect(server.address, autocommit=True) as connection:
-                connection.execute("CREATE TABLE states (state text, people bigint)")
-                connection.execute("CREATE TABLE visits (zip text, city text, age bigint, note text)")
-                yield connection
-        finally:
-            server.stop()
+def postgres(postgres_server: PostgresServer) -> Iterator[psycopg.Connection[Any]]:
+    postgres_server.use_new_database()
+    with psycopg.connect(postgres_server.address, autocommit=True) as connection:
+        connection.execute("CREATE TABLE states (state text, people bigint)")
+        connection.execute("CREATE TABLE visits (zip text, city text, age bigint, note text)")
+        yield connection
 
 
 def asked(connection: psycopg.Connection[Any], text: str) -> tuple[str, list[tuple[str, int]], list[list[Any]]]:

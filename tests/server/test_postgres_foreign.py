@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import psycopg
 import pytest
-from helpers_postgres import NotStartedError, Server as PostgresServer, why_no_postgres
+from helpers_postgres import Server as PostgresServer
 from private_rows import shows_private
 from server_site import Server, make_site
 
@@ -23,34 +21,23 @@ def wire(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def foreign(wire: Server) -> Iterator[psycopg.Connection[Any]]:
-    reason = why_no_postgres()
-    if reason is not None:
-        pytest.skip(reason)
-    with TemporaryDirectory(prefix="dpdb-pg-") as folder:  # its socket has a short path, which its user may enter
-        Path(folder).chmod(0o755)
+def foreign(wire: Server, postgres_server: PostgresServer) -> Iterator[psycopg.Connection[Any]]:
+    postgres_server.use_new_database()
+    with psycopg.connect(postgres_server.address, autocommit=True) as connection:
         try:
-            server = PostgresServer(Path(folder) / "server")
-        except NotStartedError as error:
-            pytest.skip(f"PostgreSQL does not start here: {error}")
-        try:
-            with psycopg.connect(server.address, autocommit=True) as connection:
-                try:
-                    connection.execute("CREATE EXTENSION postgres_fdw; CREATE EXTENSION dblink")
-                except psycopg.Error as error:
-                    pytest.skip(f"this PostgreSQL has no postgres_fdw: {error}")
-                connection.execute(
-                    "CREATE SERVER dpdb FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '127.0.0.1', "
-                    f"port '{wire.postgres_port}', dbname 'served', sslmode 'disable')"
-                )
-                connection.execute(
-                    "CREATE USER MAPPING FOR CURRENT_USER SERVER dpdb OPTIONS "
-                    f"(user 'ann', password '{wire.site.tokens['ann']}')"
-                )
-                connection.execute("IMPORT FOREIGN SCHEMA public FROM SERVER dpdb INTO public")
-                yield connection
-        finally:
-            server.stop()
+            connection.execute("CREATE EXTENSION postgres_fdw; CREATE EXTENSION dblink")
+        except psycopg.Error as error:
+            pytest.skip(f"this PostgreSQL has no postgres_fdw: {error}")
+        connection.execute(
+            "CREATE SERVER dpdb FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '127.0.0.1', "
+            f"port '{wire.postgres_port}', dbname 'served', sslmode 'disable')"
+        )
+        connection.execute(
+            "CREATE USER MAPPING FOR CURRENT_USER SERVER dpdb OPTIONS "
+            f"(user 'ann', password '{wire.site.tokens['ann']}')"
+        )
+        connection.execute("IMPORT FOREIGN SCHEMA public FROM SERVER dpdb INTO public")
+        yield connection
 
 
 @pytest.mark.heavy(family="long")

@@ -119,21 +119,25 @@ def test_all_functions_with_odd_arguments(remote: RemoteDatabase, door: FrontEnd
     attack_with_functions(2_000, remote, door, folder, GRACE)
 
 
-def attack_with_mutations(seeds: Sequence[int], door: FrontEnd, grace: float, spoken: Spoken) -> None:
+ANSWERED = (27, 63, 113)
+"""Seeds of mutated statements that are answered, of which a fifth of all seeds may have none."""
+
+
+def attack_with_mutations(seeds: Sequence[int], answered: int, door: FrontEnd, grace: float, spoken: Spoken) -> None:
     outcomes, longest = run_all(door, (mutated(seed) for seed in seeds), SECONDS, grace, spoken)
     print(f"\n{len(seeds)} mutated statements: {dict(outcomes)}; longest {longest:+.2f} s beyond its limit")
-    assert outcomes["answered"] >= (len(seeds) - 30) // 20  # of a fifth none may be: 9% are in the long run
+    assert outcomes["answered"] >= answered
     assert outcomes["refused (StatementRefusedError)"] >= len(seeds) // 4
 
 
 @pytest.mark.heavy(family="long")
 @pytest.mark.parametrize("spoken", ["duckdb", "postgres"])
 def test_mutated_statements(door: FrontEnd, spoken: Spoken, capfd: pytest.CaptureFixture[str]) -> None:
-    attack_with_mutations(fifth(range(150)), door, PATIENCE, spoken)
+    attack_with_mutations(sorted({*fifth(range(150)), *ANSWERED}), len(ANSWERED), door, PATIENCE, spoken)
     assert not shows_private(*capfd.readouterr())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spoken", ["duckdb", "postgres"])
 def test_many_mutated_statements(door: FrontEnd, spoken: Spoken) -> None:
-    attack_with_mutations(range(150, 20_150), door, GRACE, spoken)
+    attack_with_mutations(range(150, 20_150), 1_000, door, GRACE, spoken)  # 9% are
