@@ -241,6 +241,12 @@ class Session(Verbs, Closing):
 
         return AccountWithOthers(self._own_account, []).of_others(charge)
 
+    def check_others(self, run: SuiteRun) -> None:
+        """Raise as `check_together` if the accounts of tables that a run compares cannot pay for it; spend nothing."""
+        for name in run.others if self.opens_suite(run) else ():
+            if self.is_private(name):
+                self.other_table(name).check_together([self.charge_of_others(run.charge)])
+
     @property
     def _tables(self) -> OtherTables[Session]:
         """The tables that it looks into: one session of each, also under other constraints."""

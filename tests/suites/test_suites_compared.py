@@ -362,3 +362,38 @@ def test_suites_that_are_registered_or_served_compare_nothing(clinic: Path) -> N
             load_suite(CLINIC),
             lambda rules: dpdb.open(clinic / "clinic.duckdb", table="old", constraints=rules, private_parents=["new"]),
         )
+
+
+JOB = """
+name = "clinic"
+source = "clinic.duckdb"
+table = "old"
+private_parents = ["new"]
+ledger = "ledgers/old.ledger"
+results = "results.duckdb"
+
+[parent_ledgers]
+new = "ledgers/new.ledger"
+
+[[check]]
+suite = "suites/old.suite.txt"
+epsilon = 8
+"""
+
+
+@pytest.mark.heavy(family="long")
+def test_a_job_compares_tables_and_debits_both(clinic: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (clinic / "job.toml").write_text(JOB)
+    (clinic / "ledgers" / "new.ledger").unlink()
+    assert main(["run", str(clinic / "job.toml"), "--run-id", "monday", "--quiet"]) == 2
+    assert "no such file" in capsys.readouterr().err
+    Ledger.create(clinic / "ledgers" / "new.ledger", 7).close()
+    assert main(["run", str(clinic / "job.toml"), "--run-id", "monday", "--quiet"]) == 4
+    assert spent(clinic) == {"old": 0, "new": 0}
+    (clinic / "ledgers" / "new.ledger").unlink()
+    Ledger.create(clinic / "ledgers" / "new.ledger", 9).close()
+    for _ in range(2):
+        assert main(["run", str(clinic / "job.toml"), "--run-id", "tuesday", "--quiet"]) == 1
+        costs = spent(clinic)
+        assert 0 < costs["old"] == costs["new"] < 8
+    capsys.readouterr()

@@ -119,6 +119,8 @@ def run_job(
             explained("the releases of this run do not fit the budget together: ", of=BudgetExceededError),
         ):
             session.check_together(charges, new_epoch=new_epoch)
+            for opened in checks:
+                opened.session.check_others(opened.prepared)
         if new_epoch:
             session.confirm_rows(charges)
         run = _Run(job, run_id, session, ledger, date)
