@@ -18,6 +18,7 @@ from stub_noise import StubNoise
 
 import dpdb
 from dpdb.database.database import Database
+from dpdb.doors.cli.main import main
 from dpdb.errors import BudgetExceededError, EngineError, LedgerError, ParameterError, RunIdError
 from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise
@@ -243,3 +244,23 @@ def test_ledgers_of_other_notions_are_charged_for_one_pure_answer(folder: Path, 
     compared(folder, each_column=True)
     mu = 2 * NormalDist().inv_cdf(math.exp(0.2) / (1 + math.exp(0.2)))
     assert spent(folder) == [0.2, pytest.approx(0.2**2 / 2 if notion == "zcdp" else mu, rel=1e-6)]
+
+
+@pytest.mark.heavy(family="long")
+def test_a_receipt_of_either_debit_is_signed_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    key, receipts = folder / "keys" / "r.key", folder / "r.jsonl"
+    key.parent.mkdir()
+    assert main(["receipts", "key", str(key)]) == 0
+    tables = [str(folder / side / "t.parquet") for side in SIDES]
+    ledgers = [f"--{side}-ledger={folder / side / 't.ledger'}" for side in SIDES]
+    words = ["compare", *tables, "--key", "id", "--epsilon", "0.2", "--quiet", "--run-id", "x"]
+    signed = ["--receipt", str(receipts), "--receipt-key", str(key)]
+    assert main([*words[:-2], ledgers[0], *signed]) == 2
+    assert "a receipt is of both debits" in capsys.readouterr().err
+    for _ in range(2):
+        assert main([*words, *ledgers, *signed]) == 0
+        assert len(receipts.read_text().splitlines()) == 2
+    assert spent(folder) == [0.2, 0.2]
+    capsys.readouterr()
+    assert main(["verify", str(receipts), "--key", f"{key}.pub"]) == 0
+    assert "not proven" in capsys.readouterr().out
