@@ -95,6 +95,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("folder")
 def test_commands_print_what_they_printed(recording: Path) -> None:
     found = rerun(recording)
+    assert "\n? 143\n" not in found, "a command was ended by a signal: that is no recording"
     if os.environ.get("DPDB_WRITE_GOLDEN"):
         recording.write_text(found, encoding="utf-8")
     assert found == recording.read_text(encoding="utf-8")
