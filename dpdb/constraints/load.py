@@ -7,9 +7,10 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from dpdb.constraints.column_ref import RowExpression
 from dpdb.constraints.denial import DenialConstraint
@@ -82,8 +83,11 @@ def load_constraints(
     return tuple(loaded)
 
 
-class WrittenLines(NamedTuple):
+@dataclass(frozen=True)
+class WrittenLines:
     """A file or a text of constraints, read once: whoever takes it apart again finds the same.
+
+    What its lines say without columns is kept: with columns only those are parsed again that these may change.
 
     Parameters
     ----------
@@ -93,6 +97,7 @@ class WrittenLines(NamedTuple):
 
     text: str
     path: Path | None = None
+    _known: dict[date | None, dict[int, ConstraintLine]] = field(default_factory=dict, compare=False, repr=False)
 
 
 def written_lines(source: str | os.PathLike[str]) -> WrittenLines:
@@ -208,14 +213,17 @@ def _content(path: Path) -> str:
 def _lines_of(
     written: WrittenLines, names: ColumnNames | None, called: set[str], day: date | None
 ) -> list[ConstraintLine]:
-    text, path = written
+    path = written.path
+    known = {} if names is None else written._known.get(day, {})
     try:
-        loaded = list(_lines_of_text(text, names, called, day))
+        loaded = dict(_lines_of_text(written.text, names, called, day, known))
     except (ConstraintSyntaxError, UnknownColumnError) as error:
         raise error if path is None else type(error)(f"{path}: {error}") from None
     if not loaded and path is not None:
         raise ParameterError(f"no constraints in {path}")
-    return loaded
+    if names is None:
+        written._known[day] = loaded
+    return [*loaded.values()]
 
 
 def _decoded(content: bytes) -> str:
@@ -230,14 +238,41 @@ def _decoded(content: bytes) -> str:
 
 
 def _lines_of_text(
-    text: str, names: ColumnNames | None, called: set[str], day: date | None
-) -> Iterator[ConstraintLine]:
+    text: str,
+    names: ColumnNames | None,
+    called: set[str],
+    day: date | None,
+    known: Mapping[int, ConstraintLine],
+) -> Iterator[tuple[int, ConstraintLine]]:
+    """Read line after line, with its number; `known` are lines as they are read without columns."""
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
-        cursor = Cursor(Source(line.removesuffix("\r"), number), names)
-        if not cursor.at(Kind.END):
+        found = known.get(number)
+        if found is None or names is None or not _is_said_alike(found, names):
+            cursor = Cursor(Source(line.removesuffix("\r"), number), names)
+            if cursor.at(Kind.END):
+                continue
             found = read_line(cursor, day)
-            if found.name is not None and found.name.casefold() in called:
-                raise cursor.source.syntax_error(0, "a name that no other constraint has", shortened(found.name))
-            if found.name is not None:
-                called.add(found.name.casefold())
-            yield found
+        if found.name is not None and found.name.casefold() in called:
+            raise found.cursor.source.syntax_error(0, "a name that no other constraint has", shortened(found.name))
+        if found.name is not None:
+            called.add(found.name.casefold())
+        yield number, found
+
+
+def _is_said_alike(line: ConstraintLine, names: ColumnNames) -> bool:
+    """Return whether a line, read without columns, says the same with them: then it need not be parsed again.
+
+    Columns change what is read where a name has several words or parts, where it is spelled otherwise, and where a word
+    that was taken for another thing is called like a column. Here each word is a column that the table has under
+    exactly this name, or nothing that it has; and no name has quotes or dots.
+    """
+    if not line.constraints or names.most_parts > 1 or any(rule.inclusions for rule in line.constraints):
+        return False
+    columns = {name for rule in line.constraints for name in rule.table_columns}
+    for token in line.cursor.tokens:
+        if token.kind in (Kind.DOT, Kind.QUOTED):
+            return False
+        mine = token.text in columns
+        if names.find(token.text) != (token.text if mine else None):
+            return False
+    return columns <= {token.text for token in line.cursor.tokens}

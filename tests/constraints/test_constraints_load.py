@@ -1,10 +1,12 @@
 """Constraints from files, texts, lists and values."""
 
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from dpdb.constraints import distinct, load_constraints, parse_constraint
+from dpdb.constraints import WrittenLines, distinct, load, load_constraints, load_lines, parse_constraint, written_lines
 from dpdb.errors import ConstraintSyntaxError, ParameterError, UnknownColumnError
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -158,3 +160,67 @@ def test_a_file_that_is_no_constraints_file_is_not_read(tmp_path: Path) -> None:
         file.truncate((16 << 20) + 1)
     with pytest.raises(ParameterError, match=r"x\.txt is larger than 16 MiB: is it a constraints file\?"):
         load_constraints(tmp_path / "x.txt")
+
+
+_LINES = """zip -> city
+one: zip, Street -> city WHERE state = 'NY'  fail above 3
+UNIQUE(zip, city)  warn above 2 duplicate values
+CHECK (age BETWEEN 1 AND 9 OR city IS NULL)
+CHECK (0 <= age)  fail above 1%
+NOT NULL(age)
+age IS NOT NULL
+city in ('a', 'zip')
+not(t1.zip = t2.zip & t1.city != t2.city)
+"zip": age > 1
+"zip code" -> city
+zip code -> city
+home.city -> zip
+order_id IN orders.id
+CHECK (orders.age > age) BY order_id = orders.id
+CHECK (age IN (SELECT id FROM orders))
+age = current_date
+date = 3: zip -> city
+distinct_count(zip)  within [2, 4]
+row_count WHERE age > 3  fail below 5
+freshness(day) < 2 days
+schema has (age)
+limit: zip -> rows  fail above 5 rows
+CHECK (length(city) > 2 and active)
+not active"""
+_TABLES = [
+    ["zip", "city", "age", "state", "street", "day", "order_id", "rows", "active", "date"],
+    ["zip", "city", "age", "state", "Street", "day", "order_id", "active"],
+    ["ZIP", "CITY", "AGE", "State", "Street", "Day", "Order_id", "rows", "Active"],
+    ["zip", "Zip", "ZIP", "city", "age", "state", "Street", "id", "active"],
+    ["zip code", "home.city", "zip", "city", "age", "code", "street", "state", "order_id", "active"],
+    ["zip", "city", "age", "current_date", "above", "limit", "one", "orders", "check", "length", "unique", "state"],
+    ["zip", "city", "age", "fail", "in", "null", "not", "where", "and", "or", "between", "Street", "state", "3", "NY"],
+    ["city"],
+]
+
+
+@pytest.mark.parametrize("columns", _TABLES)
+@pytest.mark.parametrize("line", _LINES.split("\n"))
+def test_a_line_that_was_read_without_columns_is_read_as_if_it_had_not_been(line: str, columns: list[str]) -> None:
+    def said(written: WrittenLines) -> object:
+        try:
+            return [replace(each, cursor=None) for each in load_lines(written, columns)]  # type: ignore[arg-type]
+        except (ConstraintSyntaxError, UnknownColumnError) as error:
+            return type(error), str(error)
+
+    before = written_lines(f"# a comment\n\n{line}\n")
+    with suppress(ConstraintSyntaxError):
+        load_lines(before)
+    assert said(before) == said(written_lines(f"# a comment\n\n{line}\n"))
+
+
+def test_most_lines_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, inner = [], load.read_line
+    monkeypatch.setattr(load, "read_line", lambda *given: read.append(1) or inner(*given))
+    written = written_lines(
+        "zip -> city\nCHECK (age > 1)  fail above 3\nNOT NULL(zip)\nt: not(t1.age > 3)\nzip -> City"
+    )
+    load_lines(written)
+    found = load_lines(written, ["zip", "city", "age"])
+    assert len(read) == 5 + 2
+    assert [line.cursor.source.line for line in found] == [1, 2, 3, 4, 5]
