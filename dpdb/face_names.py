@@ -41,9 +41,11 @@ FACES: Mapping[str, Mapping[str, str]] = {
         ),
     },
     "dpdb.engine": {
+        "dpdb.engine.alike": "Alike count_thinned count_together forms_alike may_be_together",
         "dpdb.engine.broken": "BrokenCounts OwnersBroken Told columns_of of_owners of_rows",
         "dpdb.engine.closed_forms": (
-            "GroupForm KeysForm RuleStatistic SortedForm StatisticKind SteppedForm exact_statistic why_no_decisions"
+            "Form GroupForm KeysForm RuleStatistic SortedForm StatisticKind SteppedForm "
+            "exact_statistic why_no_decisions"
         ),
         "dpdb.engine.compared": ("ComparedColumn ComparedColumns Differences Side count_differences write_compared"),
         "dpdb.engine.count_all": (

@@ -123,10 +123,10 @@ MOST_SHARED = Threshold(
 
 HASHES_PER_SHARED = Threshold(
     16,
-    of="distinct hashes of keys for each one that several rows share",
-    below="all rows are grouped by value, which is the shorter way then",
+    of="distinct hashes of keys, or of groups, for each one that several rows, or classes, share",
+    below="all rows are grouped by value, of forms that are alike one form after the other: the shorter way then",
     above="only rows whose hash is shared are grouped by value",
-    agree="as MOST_HASHES",
+    agree="as MOST_HASHES, and a group whose hash one class has holds no conflict (`dpdb.engine.alike`)",
 )
 
 SMALL_SQUARES = Threshold(

@@ -15,6 +15,13 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
+    from dpdb.engine.alike import (
+        Alike as Alike,
+        count_thinned as count_thinned,
+        count_together as count_together,
+        forms_alike as forms_alike,
+        may_be_together as may_be_together,
+    )
     from dpdb.engine.broken import (
         BrokenCounts as BrokenCounts,
         OwnersBroken as OwnersBroken,
@@ -24,6 +31,7 @@ if TYPE_CHECKING:
         of_rows as of_rows,
     )
     from dpdb.engine.closed_forms import (
+        Form as Form,
         GroupForm as GroupForm,
         KeysForm as KeysForm,
         RuleStatistic as RuleStatistic,

@@ -77,6 +77,11 @@ class Hashes:
     alone: int
 
 
+def may_be_few(found: Hashes) -> bool:
+    """Return whether the rows of the shared hashes are looked at by themselves. Private."""
+    return len(found.shared) * HASHES_PER_SHARED.at <= len(found.shared) + found.alone
+
+
 class KeyRows(Protocol):
     """Rows in some engine, which can be hashed there."""
 
@@ -124,7 +129,7 @@ def histogram_of(
         return there.grouped(class_histogram(histogram, rows, conditions))
     row_hash = there.row_hash(histogram.group)
     found = there.hashes(histogram_rows(histogram, rows, conditions).select(exp.alias_(row_hash, HASH.name)))
-    if found is None or len(found.shared) * HASHES_PER_SHARED.at > len(found.shared) + found.alone:
+    if found is None or not may_be_few(found):
         return there.grouped(class_histogram(histogram, rows, conditions))
     single = np.ones(min(found.alone, 1), np.int64)
     unsized = pa.nulls(single.size, HISTOGRAM.field("sizes").type)

@@ -23,12 +23,14 @@ from dpdb.engine import (
     columns_of,
     count_dependencies,
     disjoint_pairs,
+    forms_alike,
     holds,
     is_of_pairs,
     kept_children,
     kept_rows,
     key_of,
     limited_keys,
+    may_be_together,
     no_progress,
     of_owners,
     of_rows,
@@ -59,7 +61,7 @@ from dpdb.remote.asking import (
     in_queries,
     numbered,
 )
-from dpdb.remote.slice import RemoteSlice
+from dpdb.remote.slice import RemoteSlice, count_alike
 from dpdb.remote.spelling import SPELLINGS
 from dpdb.remote.table import WithoutRows
 from dpdb.remote.tried import refuse_untried
@@ -75,10 +77,12 @@ if TYPE_CHECKING:
     from dpdb.engine import (
         ComparedColumns,
         DependencyCounts,
+        Form,
         ParentTable,
         Progress,
         RuleStatistic,
         Side,
+        StatisticKind,
         TableSpec,
     )
     from dpdb.remote.parents import RemoteParents
@@ -246,8 +250,15 @@ class GatheredTable(BoundTable):
             rows = asking.selected(names, where).subquery(ROWS.name)
             for place, count in zip(places, asking.row(numbered(map(counted_alone, sets)).from_(rows)), strict=True):
                 found[place] = int(count)
+        together: dict[Form, dict[StatisticKind, int]] = {}
+        forms = may_be_together(asked)
+        for alike in forms_alike(forms):
+            if sum(form in alike.forms for form in forms) > 1:
+                together |= count_alike(asking, alike, where)
         for place, each in enumerate(asked):
-            if each.form is not None:
+            if each.form in together and not each.alone:
+                found[place] = together[each.form][each.kind]
+            elif each.form is not None:
                 read = RemoteSlice(asking, each.constraints, where, name=self._next_name(), progress=self._progress)
                 found[place] = read.count(each)
         return found

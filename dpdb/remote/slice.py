@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from dpdb.engine import (
     HASH,
+    Alike,
     Edges,
     GroupForm,
     Hashes,
@@ -27,6 +28,8 @@ from dpdb.engine import (
     Thinning,
     count_decisions,
     count_gathered,
+    count_thinned,
+    count_together,
     counted_in_any_case,
     group_count,
     histogram_of,
@@ -40,7 +43,17 @@ from dpdb.engine import (
 from dpdb.engine.sql import ROW, BoundConstraint, BoundPredicate, CountedGroups, WherePredicate
 from dpdb.engine.sql.class_histograms import HISTOGRAM, class_histogram, class_histograms
 from dpdb.engine.sql.joins import degree_terms, evaluate
-from dpdb.remote.asking import ROWS, Asking, columns_read, counted_alone, fetched, hash_counts, in_parts, numbered
+from dpdb.remote.asking import (
+    ROWS,
+    Asking,
+    columns_read,
+    counted_alone,
+    fetched,
+    hash_counts,
+    in_parts,
+    in_queries,
+    numbered,
+)
 from dpdb.remote.gather import rows_in_conflict
 from dpdb.remote.table import new_name
 from dpdb.remote.thinning import RemoteThinning, may_be_thinned
@@ -50,7 +63,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from dpdb.engine import ClassHistogram, RuleStatistic
+    from dpdb.engine import ClassHistogram, Form, RuleStatistic, StatisticKind
 
 _BITS = 2**40 - 1
 """What is left of a hash: that is what is shuffled. Of a billion rows one in a thousand shares it by chance."""
@@ -97,6 +110,25 @@ class _RehearsedKeys(_RemoteKeys):
         """Let the hashes be grouped, and make one up."""
         super().hashes(query)
         return Hashes(pa.array([0], pa.int64()), _BITS)
+
+
+def count_alike(asking: Asking, alike: Alike, where: WherePredicate | None) -> dict[Form, dict[StatisticKind, int]]:
+    """Count forms that differ in their conditions alone there, some hundred by a query or two. Private.
+
+    Keys are counted by their hashes where the engine hashes rows that it does not have to choose first.
+    """
+    found: dict[Form, dict[StatisticKind, int]] = {}
+    for places in in_queries(asking.schema, [form.columns for form in alike.forms]):
+        part = Alike(tuple(alike.forms[place] for place in places))
+        rows = asking.selected(part.columns, where).subquery()
+        counted = None
+        if not part.classes and asking.spelling.hashes_keys and isinstance(asking.rows, exp.Table):
+            there = (_RemoteKeys if asking.sees_rows else _RehearsedKeys)(asking)
+            counted = count_thinned(there, asking.row, part, rows)
+        if counted is None or not asking.sees_rows:  # asked of no rows, too, where too many hashes are shared
+            counted = count_together(asking.row, part, rows)
+        found |= zip(part.forms, counted, strict=True)
+    return found
 
 
 class RemoteSlice:
