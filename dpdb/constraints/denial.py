@@ -183,6 +183,10 @@ class DenialConstraint:
 
         Constraints with equal canonical forms have the same violating unordered pairs.
         """
+        return self._canonical
+
+    @cached_property
+    def _canonical(self) -> DenialConstraint:
         return min(self.oriented(), self.swapped().oriented(), key=_sort_key)
 
 

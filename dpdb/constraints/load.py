@@ -174,7 +174,7 @@ def _resolved(dc: DenialConstraint, names: ColumnNames | None) -> DenialConstrai
         if found is None:
             raise UnknownColumnError(f"constraint {dc.label}: {names.problem(column)}")
         spelled[column] = found
-    return dc.renamed(spelled)
+    return dc if all(name == found for name, found in spelled.items()) else dc.renamed(spelled)
 
 
 def _path_of(text: str) -> Path | None:
