@@ -249,7 +249,7 @@ class _Counts:
             words = self.cells - self.known
             return (
                 f"{words:,} of {self.cells:,} cells are words such as NA: as text they are values, not NULL"
-                ", unless * (nulls ...) names them"
+                ", unless it is declared as VARCHAR NULLS 'NA', or * (nulls ...) names them"
                 if words
                 else None
             )

@@ -27,8 +27,9 @@ owner declares other quotes, or none, `line_rows` has the rule.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -41,11 +42,24 @@ LONGEST = 16 << 20
 
 _QUOTE, _LF, _CR = b'"\n\r'
 _ANY_END = re.compile(rb"\r\n|\n|\r")
-_Positions = npt.NDArray[np.intp]
+Positions = npt.NDArray[np.intp]
 
 
 class UnreadableError(Exception):
     """A text cannot be read as rows; for the file's owner, with the line."""
+
+
+class Mended(NamedTuple):
+    """Rows that every CSV reader reads alike.
+
+    Attributes
+    ----------
+    meaning : bytes or None
+        What each byte of their cells stands for; itself, if this is None.
+    """
+
+    rows: bytes
+    meaning: bytes | None = None
 
 
 def first_row(text: bytes, *, spans_lines: bool = True) -> tuple[bytes, bytes, bytes] | None:
@@ -122,7 +136,7 @@ class CsvLines:
             raise UnreadableError(f"line {self.line}: a quote opens here or later that is never closed")
         return rows
 
-    def mended(self, rows: bytes) -> bytes:
+    def mended(self, rows: bytes) -> Mended:
         """Return complete rows with what is wrong in any of them put right, and count faults.
 
         Raises
@@ -135,7 +149,8 @@ class CsvLines:
         ends = _outside(quotes, np.flatnonzero(octets == self.end[0]))
         if np.diff(ends, prepend=-1).max(initial=0) > LONGEST + 1:
             raise self._too_long()
-        return self._replaced(rows, ends, self._wrong(octets, quotes, ends))
+        wrong = self._wrong(octets, quotes, ends)
+        return Mended(self._with_rows(rows, ends, wrong, lambda number: self._kept_cells(rows, ends, number)))
 
     def cells(self, row: bytes) -> list[bytes] | None:
         """Cut one row, without its line end, into cells; None if its quotes are out of place."""
@@ -160,23 +175,22 @@ class CsvLines:
             raise self._too_long()
         return text[: end + 1], text[end + 1 :]
 
-    def _replaced(self, rows: bytes, ends: _Positions, numbers: _Positions) -> bytes:
-        """Return rows with those of some numbers put right."""
+    def _with_rows(self, text: bytes, ends: Positions, numbers: Positions, cut: Callable[[int], list[bytes]]) -> bytes:
+        """Return a text in which rows of some numbers, ascending, have other cells."""
         parts: list[bytes] = []
         position = 0
         for number in numbers.tolist():
             start = int(ends[number - 1]) + 1 if number else 0
-            end = int(ends[number])
-            parts += (rows[position:start], self._mended_row(rows, start, end, number), self.end)
-            position = end + 1
-        return b"".join((*parts, rows[position:])) if parts else rows
+            parts += (text[position:start], self.delimiter.join(self._written(cut(number))), self.end)
+            position = int(ends[number]) + 1
+        return b"".join((*parts, text[position:])) if parts else text
 
     def _too_long(self) -> UnreadableError:
         return UnreadableError(
             f"line {self.line} or later: a row is longer than {LONGEST >> 20} MiB, or a quote is never closed"
         )
 
-    def _wrong(self, octets: npt.NDArray[np.uint8], quotes: _Positions, ends: _Positions) -> _Positions:
+    def _wrong(self, octets: npt.NDArray[np.uint8], quotes: Positions, ends: Positions) -> Positions:
         """Return the numbers of the rows that are not plainly right, ascending."""
         delimiters = _outside(quotes, np.flatnonzero(octets == self.delimiter[0]))
         cells = np.diff(np.searchsorted(delimiters, ends), prepend=0) + 1
@@ -190,7 +204,7 @@ class CsvLines:
         marks.append(np.searchsorted(ends, stray))
         return np.unique(np.concatenate(marks))
 
-    def _empty(self, octets: npt.NDArray[np.uint8], ends: _Positions) -> npt.NDArray[np.bool_]:
+    def _empty(self, octets: npt.NDArray[np.uint8], ends: Positions) -> npt.NDArray[np.bool_]:
         empty = np.zeros(ends.size, np.bool_)
         if self.columns > 1:
             lengths = np.diff(ends, prepend=-1) - 1
@@ -199,7 +213,7 @@ class CsvLines:
                 empty |= (lengths == 1) & (octets[ends - 1] == _CR)
         return empty
 
-    def _out_of_place(self, octets: npt.NDArray[np.uint8], quotes: _Positions) -> _Positions:
+    def _out_of_place(self, octets: npt.NDArray[np.uint8], quotes: Positions) -> Positions:
         """Return the quotes that neither begin nor end a cell nor stand for a quote."""
         edges = (self.delimiter[0], self.end[0], _QUOTE)
         opening, closing = quotes[0::2], quotes[1::2]
@@ -214,7 +228,9 @@ class CsvLines:
         del number
         return self.line + rows.count(self.end, 0, start)
 
-    def _mended_row(self, rows: bytes, start: int, end: int, number: int) -> bytes:
+    def _kept_cells(self, rows: bytes, ends: Positions, number: int) -> list[bytes]:
+        """Return the cells of a row, none where all are NULL, and count its fault."""
+        start, end = int(ends[number - 1]) + 1 if number else 0, int(ends[number])
         row = rows[start:end]
         if self.end == b"\n":
             row = row.removesuffix(b"\r")
@@ -226,7 +242,7 @@ class CsvLines:
                 what = "quotes out of place" if cells is None else "too few or too many cells"
                 raise UnreadableError(f"line {line}: a row of several lines has {what}")
             self.faults.add(fault, line)
-        return self.delimiter.join(self._written(cells if cells is not None and fault in (None, "short") else []))
+        return cells if cells is not None and fault in (None, "short") else []
 
     def _fault(self, cells: list[bytes] | None) -> str | None:
         """Return what is wrong with a row, as `FileFaults` calls it."""
@@ -240,7 +256,7 @@ class CsvLines:
             yield b'"' + cell.replace(b'"', b'""') + b'"' if cell else b""
 
 
-def _outside(quotes: _Positions, positions: _Positions) -> _Positions:
+def _outside(quotes: Positions, positions: Positions) -> Positions:
     """Return the positions with an even number of quotes before them."""
     return positions[np.searchsorted(quotes, positions) % 2 == 0] if quotes.size else positions
 

@@ -20,12 +20,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
+import numpy.typing as npt
 
-from dpdb.sources.csv_lines import CsvLines
+from dpdb.sources.csv_lines import CsvLines, Mended, Positions
 
 _CONTROL = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
+_QUOTE, _LF, _CR, _N = b'"\n\rN'
+# Bytes of control that are no sign of text and stand behind no escape.
+_SPARE = bytes([*range(1, 8), *range(14, 32), 127])
 
 
 @dataclass
@@ -40,8 +45,8 @@ class LineRows(CsvLines):
 
     quote: bytes = b""
     escape: bytes = b""
-    _special: bytes = field(init=False)
     _written_so: re.Pattern[bytes] = field(init=False)
+    behind_escape: dict[bytes, bytes] = field(init=False)
 
     def __post_init__(self) -> None:
         mark, quote, escape = (re.escape(each) for each in (self.delimiter, self.quote, self.escape))
@@ -58,8 +63,9 @@ class LineRows(CsvLines):
         self._plain = _compiled(plain)
         signs = [each for each in ((quote + quote) if quote else b"", escape + b"(.)" if escape else b"") if each]
         self._written_so = _compiled(b"|".join(signs) or b"(?!)")
-        # Lines without these are cut as `CsvLines` cuts them.
-        self._special = self.escape + (b"" if self.quote == b'"' else self.quote + b'"')
+        controls = {} if quote else _CONTROL
+        meant = {sign: sign for sign in (self.quote, self.delimiter, self.escape) if sign} if escape else {}
+        self.behind_escape = {**controls, **meant} if escape else {}
 
     def is_plain(self, rows: bytes) -> bool:
         """Return whether rows need no look: no quote, no escape, no line end within a line."""
@@ -69,17 +75,76 @@ class LineRows(CsvLines):
         """Split a text that begins with a row into complete rows and the rest; see `CsvLines.split`."""
         return self._parted(text, text.rfind(self.end))
 
-    def mended(self, rows: bytes) -> bytes:
-        """Return complete rows as `CsvLines` reads them, with what is wrong in any of them put right; see there."""
+    def mended(self, rows: bytes) -> Mended:
+        """Return complete rows with quotes of CSV alone, and what is wrong in any of them put right.
+
+        What stands for itself behind an escape, and a quote of CSV that is none here, becomes a byte that these rows
+        have not, for which `Mended.meaning` has what it stands for. So which bytes other rows have decides how a cell
+        is written on the way, and never what is read. Lines that are not plainly right are cut one by one.
+        """
+        signs = _Signs.of(self, rows)
         octets = np.frombuffer(rows, np.uint8)
         ends = np.flatnonzero(octets == self.end[0])
-        marks = np.flatnonzero(np.isin(octets, np.frombuffer(self._special, np.uint8)))
-        found = [np.searchsorted(ends, marks)]
-        if self.quote == b'"':
-            quotes = np.searchsorted(np.flatnonzero(octets == b'"'[0]), ends)
-            found.append(np.flatnonzero(np.diff(quotes, prepend=0) % 2))
-        # From now on each line has quotes of CSV alone, an even number of them, so that each ends outside of quotes.
-        return super().mended(self._replaced(rows, ends, np.unique(np.concatenate(found))))
+        text, hard = (octets, self._odd(octets, ends)) if signs is None else self._rewritten(octets, ends, signs)
+        own = np.flatnonzero(text == self.end[0])  # as many as there are lines
+        quotes = np.flatnonzero(text == _QUOTE)
+        lines = np.searchsorted(own, quotes)
+        is_odd = (np.bincount(lines, minlength=own.size) % 2).astype(np.bool_)
+        if signs is None:
+            is_odd[hard] = True
+        wrong = self._wrong(text, quotes[~is_odd[lines]], own)
+        numbers = np.unique(np.concatenate([hard, np.flatnonzero(is_odd), wrong]))
+
+        def cut(number: int) -> list[bytes]:
+            kept = self._kept_cells(rows, ends, number)
+            return kept if signs is None else [cell.translate(signs.there) for cell in kept]
+
+        return Mended(self._with_rows(text.tobytes(), own, numbers, cut), signs and signs.back)
+
+    def _odd(self, octets: npt.NDArray[np.uint8], ends: Positions) -> Positions:
+        """Return the numbers of the lines with a quote of any kind or an escape."""
+        special = np.frombuffer(self.quote + self.escape + b'"', np.uint8)
+        return np.unique(np.searchsorted(ends, np.flatnonzero(np.isin(octets, special))))
+
+    def _rewritten(
+        self, octets: npt.NDArray[np.uint8], ends: Positions, signs: _Signs
+    ) -> tuple[npt.NDArray[np.uint8], Positions]:
+        """Return lines in quotes of CSV without escapes, and the numbers of those that end in an escape."""
+        text = np.frombuffer(signs.there, np.uint8)[octets]
+        if not self.escape:
+            return text, ends[:0]
+        escapes = _active(np.flatnonzero(octets == self.escape[0]))
+        behind = octets[escapes + 1]  # the last byte is a line end, so there is one more
+        at_end = behind == self.end[0]
+        if self.end == b"\n":
+            at_end |= (behind == _CR) & (octets[np.minimum(escapes + 2, octets.size - 1)] == _LF)
+        meant = np.frombuffer(signs.behind_escape, np.uint8)[behind]
+        is_sign = (meant != 0) & ~at_end
+        gone = escapes[is_sign]
+        text[gone + 1] = meant[is_sign]
+        if self.escape == b"\\":
+            nulls = self._nulls(octets, ends, escapes[(behind == _N) & ~at_end], escapes)
+            text[nulls] = text[nulls + 1] = _QUOTE
+        kept = np.ones(octets.size, np.bool_)
+        kept[gone] = False
+        return text[kept], np.searchsorted(ends, escapes[at_end])
+
+    def _nulls(
+        self, octets: npt.NDArray[np.uint8], ends: Positions, places: Positions, escapes: Positions
+    ) -> Positions:
+        r"""Return the places of ``\N`` that are a whole cell, not in quotes."""
+        before, after = octets[places - 1], octets[places + 2]  # of the first: octets[-1], which is a line end
+        begins = (before == self.end[0]) | ((before == self.delimiter[0]) & ~np.isin(places - 2, escapes))
+        stops = (after == self.delimiter[0]) | (after == self.end[0])
+        if self.end == b"\n":
+            stops |= (after == _CR) & (octets[np.minimum(places + 3, octets.size - 1)] == _LF)
+        found = places[begins & stops]
+        if not self.quote or not found.size:
+            return found
+        quotes = np.flatnonzero(octets == self.quote[0])
+        quotes = quotes[~np.isin(quotes - 1, escapes)]
+        starts = np.concatenate([[0], ends + 1])[np.searchsorted(ends, found)]
+        return found[(np.searchsorted(quotes, found) - np.searchsorted(quotes, starts)) % 2 == 0]
 
     def cells(self, row: bytes) -> list[bytes] | None:
         """Cut one line, without its end, into cells; None if its quotes or escapes are out of place."""
@@ -108,11 +173,57 @@ class LineRows(CsvLines):
         def sign(match: re.Match[bytes]) -> bytes:
             if match.lastindex is None:
                 return self.quote if doubled else match[0]
-            if match[1] in (self.quote, self.delimiter, self.escape):
-                return match[1]
-            return match[0] if self.quote or match[1] not in _CONTROL else _CONTROL[match[1]]
+            return self.behind_escape.get(match[1], match[0])
 
         return self._written_so.sub(sign, text)
+
+
+@dataclass(frozen=True)
+class _Signs:
+    """How bytes are written on the way from lines to cells: `there` and `back`, tables of 256 bytes.
+
+    Attributes
+    ----------
+    behind_escape : bytes
+        How a byte behind an escape is written if it is a sign there, else 0.
+    """
+
+    there: bytes
+    back: bytes
+    behind_escape: bytes
+
+    @classmethod
+    def of(cls, lines: LineRows, rows: bytes) -> _Signs | None:
+        """Choose the bytes; None if the rows have too many of those that could be chosen."""
+        there, back, behind = (bytearray(table) for table in (range(256), range(256), 256))
+        used = lines.quote + lines.delimiter + lines.escape
+        spare = (byte for byte in _SPARE if byte not in used and byte not in rows)
+        if lines.quote:  # the two kinds of quotes change places
+            there[lines.quote[0]], there[_QUOTE] = _QUOTE, lines.quote[0]
+            back[lines.quote[0]], back[_QUOTE] = _QUOTE, lines.quote[0]
+        else:
+            for byte in islice(spare, 1):
+                there[_QUOTE], back[byte] = byte, _QUOTE
+        if not lines.quote and there[_QUOTE] == _QUOTE:
+            return None
+        odd = b'"\r\n' + lines.delimiter
+        for sign, meant in lines.behind_escape.items():
+            written = there[meant[0]]
+            if written in odd:
+                written = next(spare, 0)
+                back[written] = meant[0]
+            if not written:
+                return None
+            behind[sign[0]] = written
+        return cls(bytes(there), bytes(back), bytes(behind))
+
+
+def _active(escapes: Positions) -> Positions:
+    """Return those of some escapes, in ascending order, that are no sign behind another one."""
+    begins = np.diff(escapes, prepend=-2) != 1
+    places = np.arange(escapes.size)
+    run = places - np.maximum.accumulate(np.where(begins, places, 0))
+    return escapes[run % 2 == 0]
 
 
 def _compiled(pattern: bytes) -> re.Pattern[bytes]:

@@ -46,7 +46,7 @@ from dpdb.sources.paths import (
     root_of,
     state_of_files,
 )
-from dpdb.sources.source import Reading, Source, SourceLike, Wanted, null_of, presence, type_and_format
+from dpdb.sources.source import Reading, Source, SourceLike, Wanted, declared_column, null_of, presence
 
 if TYPE_CHECKING:
     from dpdb.sources.cells.writing import Writing
@@ -146,7 +146,7 @@ def declared_schema(database: Database, types: Mapping[str, str]) -> TableSchema
     """Build the schema of a table that is only declared: column names with SQL types."""
     columns = []
     for name, told in _written(types, None)[0].items():
-        declared, _ = type_and_format(told)
+        declared, _, _ = declared_column(told)
         try:
             ((_, kind),) = database.describe(exp.select(null_of(declared)))
         except (EngineError, SqlglotError, ValueError):
@@ -234,7 +234,8 @@ def _kind_of(place: str, path: str, *, or_text: bool) -> FileSource:
         return next(kind for kind in file_kinds() if kind.takes_delimiter)
     *others, last = (f"{kind.title}{kind.endings}" for kind in file_kinds())
     raise SourceError(
-        f"{place}: not a {', '.join(others)} or {last} file; for CSV text of another name give its delimiter"
+        f"{place}: not a {', '.join(others)} or {last} file; for CSV text of another name give its delimiter, "
+        "which `dpdb schema` proposes"
     )
 
 

@@ -263,7 +263,7 @@ def declared_types(
     columns
         Columns without a type.
     types
-        SQL types by column name, with a format behind it or without; see `dpdb.sources.cells.formats`.
+        SQL types by column name, maybe with a format and texts that are NULL; see `dpdb.sources.cells.formats`.
 
     Raises
     ------
@@ -278,7 +278,7 @@ def declared_types(
         raise SourceError(f"{place}: the schema names {unknown[0]!r}, which is no column without a type (header line)")
     kinds = {}
     for name, told in types.items():
-        declared, written = type_and_format(told)
+        declared, written, _ = declared_column(told)
         try:
             kind = database.describe(exp.select(null_of(declared)))[0][1]
         except Exception:
@@ -299,19 +299,28 @@ def _refuse_format(place: str, name: str, kind: str, written: str) -> None:
         raise SourceError(f"{place}: column {name!r}, format {written!r}: {problem}")
 
 
-def type_and_format(declared: str) -> tuple[str, str | None]:
-    """Part what is declared of a column into its type and the format behind it; most have none."""
-    if not declared.rstrip().endswith("'"):
-        return declared, None
-    from dpdb.sources.cells.formats import split_format
+def declared_column(declared: str) -> tuple[str, str | None, tuple[str, ...]]:
+    """Part what is declared of a column into its type, its format and the texts that are NULL; most have a type alone.
 
-    return split_format(declared)
+    See `dpdb.sources.cells.formats.Declared`.
+    """
+    if not declared.rstrip().endswith("'"):
+        return declared, None, ()
+    from dpdb.sources.cells.formats import split_declared
+
+    return split_declared(declared)
 
 
 def declared_formats(types: Mapping[str, str]) -> dict[str, str]:
     """Return the formats among declared types, by column."""
-    found = {name: type_and_format(declared)[1] for name, declared in types.items()}
+    found = {name: declared_column(declared)[1] for name, declared in types.items()}
     return {name: written for name, written in found.items() if written is not None}
+
+
+def declared_nulls(types: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return the texts that are NULL in columns of their own, by column."""
+    found = {name: declared_column(declared)[2] for name, declared in types.items()}
+    return {name: nulls for name, nulls in found.items() if nulls}
 
 
 def null_of(declared: str) -> exp.Expr:

@@ -55,8 +55,8 @@ def test_types_are_proposed_and_may_be_pasted(
     notes = {column["name"]: column["note"] for column in proposed["columns"] if column["note"]}
     assert set(notes) == {"code", "no day", "nothing", "word"}
     assert (
-        notes["word"]
-        == "1 of 6 cells are words such as NA: as text they are values, not NULL, unless * (nulls ...) names them"
+        notes["word"] == "1 of 6 cells are words such as NA: as text they are values, not NULL, unless it is "
+        "declared as VARCHAR NULLS 'NA', or * (nulls ...) names them"
     )
     assert notes["no day"] == "all but 1 of 6 cells are DATE; declared so, 1 are NULL"
     declared = {name: kind for name, (kind, _) in COLUMNS.items() if kind != "VARCHAR"}

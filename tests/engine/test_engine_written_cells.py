@@ -8,12 +8,15 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import sqlite3
 from argparse import Namespace
-from itertools import chain
+from contextlib import closing
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from case_share import fifth, of_all
 from stub_noise import StubNoise
@@ -29,9 +32,10 @@ from dpdb.ledger import Ledger
 from dpdb.owner import exact_measures
 from dpdb.privacy.noise import replaced_noise
 from dpdb.sources.cells.faults import Faults
+from dpdb.sources.cells.typed import reading
 from dpdb.sources.cells.writing import Writing, split_writing
 from dpdb.sources.files import csv_files, csv_header
-from dpdb.sources.files.cell_files import _with_nulls
+from dpdb.sources.files.cell_files import with_nulls
 from dpdb.sources.open import find_files, open_source
 from dpdb.sources.source import Wanted
 
@@ -106,7 +110,7 @@ def read(path: Path, schema: dict[str, str]) -> list[Row] | str:
     files, wanted = find_files(str(path)), Wanted(types=types, delimiter=writing.delimiter, writing=writing)
     try:
         batches = csv_files.csv_batches(files, csv_files.csv_columns(files, wanted), Faults(), wanted)
-        return [tuple(row.values()) for batch in _with_nulls(batches, writing) for row in batch.to_pylist()]
+        return [tuple(row.values()) for batch in with_nulls(batches, wanted) for row in batch.to_pylist()]
     except SourceError:
         return REFUSED
 
@@ -136,6 +140,8 @@ def one_line_more(seed: int, path: Path) -> str:
     good = said.units_of(said.delimiter.join("a" * columns) + said.end)
     before, after = ([good, *(even_line(rng, said) for _ in range(rng.randrange(4)))] for _ in range(2))
     added = line(rng, said)
+    if said.quote == '"' and not said.escape and rng.random() < 0.5:
+        added = [ord('"'), *added]
     if rng.random() < 0.3:
         after[-1] = after[-1][: -len(said.end)]  # the last line may lack its end
     schema = schema_of(said, columns, header)
@@ -185,6 +191,30 @@ def test_a_table_has_the_rows_of_the_source(tmp_path: Path) -> None:
         (tmp_path / "x.csv").write_bytes(content(text, said, columns, header))
         schema = schema_of(said, columns, header)
         assert opened(tmp_path / "x.csv", schema) == read(tmp_path / "x.csv", schema)
+
+
+EVERY_SIGN = "".join(map(chr, [*range(1, 8), *range(14, 32), 127]))
+
+
+@pytest.mark.parametrize("quote", ["'", "", "`", '"'])
+@pytest.mark.parametrize("escape", ["", "\\", "^"])
+def test_short_lines_of_all_signs_are_read_one_by_one(quote: str, escape: str, tmp_path: Path) -> None:
+    """All lines of up to three signs, a sample of those of six; beside a line with all bytes that stand for others."""
+    if quote == '"' and not escape:
+        return  # the quotes of CSV, whose cells may span lines
+    rng = random.Random(f"{quote}{escape}")
+    for mark, end, columns in fifth([*product(",\t", ["\n", "\r\n"], [1, 2, 3])]):
+        said = Declared("utf-8", mark, quote, escape, end=end)
+        signs = list(dict.fromkeys(["a", mark, quote or "x", '"', escape or "y", "N", "n", " ", "\r"]))
+        short = ["".join(signs) for length in range(4) for signs in product(signs, repeat=length)]
+        lines = [*rng.sample(short, 300), *("".join(rng.choices(signs, k=6)) for _ in range(300))]
+        found = []
+        for each in (lines, [*lines[:100], EVERY_SIGN, *lines[100:]]):
+            text = said.units_of("".join(line + end for line in each))
+            (tmp_path / "x.csv").write_bytes(content(text, said, columns, 0))
+            found.append(read(tmp_path / "x.csv", schema_of(said, columns, 0)))
+            assert found[-1] == declared_rows(text, columns, said), said
+        assert sorted(map(str, found[0])) == sorted(str(row) for row in found[1] if EVERY_SIGN not in row)
 
 
 # -- files as programs write them -----------------------------------------------------------------------------------
@@ -369,6 +399,51 @@ def test_nulls_alone_are_said_of_all_sources_of_cells(tmp_path: Path, hospital: 
             opened(source, {"*": "nulls NA"})
     with pytest.raises(ParameterError, match="two delimiters are given"), Database() as database:
         open_source(database, tmp_path / "t.jsonl", csv_schema={"*": "delimiter tab"}, delimiter=";")
+
+
+def test_texts_are_null_in_their_own_columns(tmp_path: Path) -> None:
+    """At every door of cells; the option and its TOML say the same."""
+    option = "* (nulls '?'), a INTEGER NULLS '-999' '-', b VARCHAR NULLS 'NA', c DATE '%d.%m.%Y' NULLS '0', d VARCHAR"
+    schema = csv_schema(Namespace(schema=option)) or {}
+    assert schema == {
+        "*": "nulls '?'", "a": "INT NULLS '-999' '-'", "b": "TEXT NULLS 'NA'", "c": "DATE FORMAT '%d.%m.%Y' NULLS '0'",
+        "d": "TEXT",
+    }  # fmt: skip
+    (tmp_path / "x.csv").write_text("a,b,c,d\n-999,NA,0,NA\n -999 ,-,01.02.2025,-\n-,x NA,1,?\n-99, NA ,,0\n")
+    rows = [
+        (None, None, None, "NA"),
+        (None, "-", "2025-02-01", "-"),
+        (None, "x NA", None, None),
+        (-99, None, None, "0"),
+    ]
+    found = opened(tmp_path / "x.csv", schema)
+    assert [(a, b, c and str(c), d) for a, b, c, d in found] == rows
+    (tmp_path / "x.jsonl").write_text('{"a": "-999", "b": "NA"}\n{"a": 1, "b": "-999"}\n')
+    both = {"a": "INTEGER NULLS '-999'", "b": "VARCHAR NULLS 'NA'"}
+    assert opened(tmp_path / "x.jsonl", both) == [(None, None), (1, "-999")]
+    with closing(sqlite3.connect(tmp_path / "x.db")) as connection:
+        connection.executescript("CREATE TABLE t (a, b TEXT); INSERT INTO t VALUES ('-999', 'NA'), (1, '-999')")
+    assert opened(tmp_path / "x.db", {"a": "INTEGER NULLS '-999'"}) == [(None, "NA"), (1, "-999")]
+    for key in ("NA", "7"):
+        (tmp_path / "folders" / f"k={key}").mkdir(parents=True)
+        pq.write_table(pa.table({"a": [1]}), tmp_path / "folders" / f"k={key}" / "x.parquet")
+    assert sorted(opened(tmp_path / "folders", {"k": "VARCHAR NULLS 'NA'"}), key=str) == [(1, "7"), (1, None)]
+    for wrong in ("a INTEGER NULLS", "a NULLS 'x'", "a INTEGER NULLS x", "a INTEGER NULLS 'x' '%d' 5"):
+        with pytest.raises((ParameterError, SourceError), match=r"\A[^\n]*\Z"):
+            opened(tmp_path / "x.csv", csv_schema(Namespace(schema=wrong)) or {})
+
+
+def test_what_is_declared_of_a_column_is_a_part_of_its_state() -> None:
+    """An analyst's budget is of rows: who reads them otherwise between two releases opens a new epoch."""
+    said = ["", " NULLS 'a'", " NULLS 'b'", " NULLS 'a' 'b'"]
+    states = [
+        reading([kind], {"c": f"{kind}{form}{nulls}"})
+        for kind, form in (("VARCHAR", ""), ("DATE", ""), ("DATE", " '%d.%m.%Y'"))
+        for nulls in said
+    ]
+    assert states[0] == ""
+    assert len({*states}) == 4 + 1 + 4  # types are a part of it elsewhere: without a format texts alone differ
+    assert reading(["VARCHAR"], {"c": "VARCHAR NULLS 'b' 'a' 'b'"}) == states[3]
 
 
 @pytest.mark.parametrize(

@@ -332,17 +332,31 @@ def csv_line(option: str, text: str, *, spaced: bool = False) -> list[str]:
         ) from None
 
 
-def _with_formats(schema: str) -> str:
-    """Write FORMAT before the formats behind types, as the parser knows them; texts in brackets are values of ENUMs."""
+def _with_formats(schema: str) -> tuple[str, dict[int, str]]:
+    """Write FORMAT before the formats behind types, as the parser knows them; texts in brackets are values of ENUMs.
+
+    What stands behind NULLS, by the place of its column, is taken out.
+    """
     import sqlglot
 
-    depth, parts, done = 0, [], 0
-    for token in sqlglot.tokenize(schema, dialect="duckdb"):
-        depth += {"L_PAREN": 1, "R_PAREN": -1}.get(token.token_type.name, 0)
-        if token.token_type.name == "STRING" and depth == 0:
+    tokens = sqlglot.tokenize(schema, dialect="duckdb")
+    depth, place, parts, done = 0, 0, [], 0
+    nulls: dict[int, str] = {}
+    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+        kind = token.token_type.name
+        depth += {"L_PAREN": 1, "R_PAREN": -1}.get(kind, 0)
+        place += kind == "COMMA" and depth == 0
+        is_text = kind == "STRING" and depth == 0
+        if is_text and place in nulls:
+            nulls[place] += " " + schema[token.start : token.end + 1]
+            done = token.end + 1
+        elif is_text:
             parts += [schema[done : token.start], " FORMAT "]
             done = token.start
-    return "".join([*parts, schema[done:]])
+        elif depth == 0 and token.text.upper() == "NULLS" and after is not None and after.token_type.name == "STRING":
+            parts.append(schema[done : token.start])
+            nulls[place], done = "NULLS", token.end + 1
+    return "".join([*parts, schema[done:]]), nulls
 
 
 def _formats(column: Any) -> list[Any]:
@@ -367,7 +381,7 @@ def _of_all_cells(schema: str) -> tuple[str, dict[str, str]]:
 
 
 def csv_schema(options: argparse.Namespace) -> dict[str, str] | None:
-    """Read `--schema 'age INTEGER, "birth day" DATE'`, also with formats: `day DATE '%d.%m.%Y'`.
+    """Read `--schema 'age INTEGER, "birth day" DATE'`, also with formats: `day DATE '%d.%m.%Y' NULLS '-'`.
 
     What is said of all cells stands beside the columns: `* (encoding utf-16), day DATE`. What ends in `.toml` is a
     file, which has it as `[schema]`, as `dpdb schema --out` writes it.
@@ -406,7 +420,8 @@ def _columns(schema: str) -> dict[str, str]:
         f"--schema {shortened(schema)!r}: expected column names with types, such as 'age INTEGER'{of_all}"
     )
     try:
-        statements = sqlglot.parse(f"CREATE TABLE t ({_with_formats(schema)}\n)", dialect="duckdb")
+        definitions, nulls = _with_formats(schema)
+        statements = sqlglot.parse(f"CREATE TABLE t ({definitions}\n)", dialect="duckdb")
     except (SqlglotError, RecursionError):
         raise problem from None
     table = statements[0].this if len(statements) == 1 and isinstance(statements[0], exp.Create) else None
@@ -414,8 +429,9 @@ def _columns(schema: str) -> dict[str, str]:
     if not columns or not all(isinstance(column, exp.ColumnDef) and column.kind for column in columns):
         raise problem
     try:
-        told = ((column, _formats(column)) for column in columns)
-        return {one.name: " ".join(each.sql("duckdb") for each in (one.kind, *formats)) for one, formats in told}
+        texts = ([one.kind.sql("duckdb"), *(each.sql("duckdb") for each in _formats(one))] for one in columns)
+        told = (" ".join([*text, *filter(None, [nulls.get(at)])]) for at, text in enumerate(texts))
+        return {one.name: text for one, text in zip(columns, told, strict=True)}
     except RecursionError:
         raise problem from None
 

@@ -7,6 +7,8 @@ r"""How cells of one column are written where it is not as their type says: decl
   fraction (of whole numbers there is none), the other one may stand between groups of three
   digits, between all or none.
 - truth values: both words, ``BOOLEAN 'ja/nein'``, in any case.
+- any type: texts that are NULL in this column, ``INTEGER NULLS '-999' '-'``, also
+  behind a format.
 
 What is not written so is NULL, also if it is written as the type says. Blanks around it do not count.
 """
@@ -15,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from sqlglot import exp, tokenize
 from sqlglot.errors import SqlglotError
@@ -30,20 +33,51 @@ _CLOCK = _HOURS | {"%M", "%S", "%f", "%p"}
 _DATED = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP WITH TIME ZONE")
 _ZONED = "TIMESTAMP WITH TIME ZONE"
 _SAMPLE = re.compile(r"[0-9]+(?:([.,'_ \u00a0\u202f])[0-9]{3})*(?:([.,])[0-9]*)?")
+NULLS = "NULLS"
 _WORDS = re.compile(r"([^/\s]+)/([^/\s]+)")
 
 
-def split_format(declared: str) -> tuple[str, str | None]:
-    """Part a declared type into the SQL type and the format in quotes behind it, None without one."""
+class Declared(NamedTuple):
+    """What is declared of a column.
+
+    Attributes
+    ----------
+    kind : str
+        Its SQL type.
+    written : str or None
+        The format in quotes behind it.
+    nulls : tuple of str
+        Texts that are NULL, ascending, without blanks around them.
+    """
+
+    kind: str
+    written: str | None = None
+    nulls: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> object:
+        """What a ledger knows of it beside the type, ready for JSON; None where that is nothing."""
+        return [self.written, *self.nulls] if self.nulls else self.written
+
+
+def split_declared(declared: str) -> Declared:
+    """Part what is declared of a column: its type, then a format, then `NULLS` and texts."""
     try:
         tokens = tokenize(declared, dialect="duckdb")
     except SqlglotError:
-        return declared, None
-    last = tokens[-1] if tokens else None
-    if last is None or last.token_type.name != "STRING" or len(tokens) == 1:
-        return declared, None
+        return Declared(declared)
+    texts = len(tokens)
+    while texts > 1 and tokens[texts - 1].token_type.name == "STRING":
+        texts -= 1
+    nulls: tuple[str, ...] = ()
+    if texts < len(tokens) and tokens[texts - 1].text.upper() == NULLS and texts > 1:
+        nulls = tuple(sorted({token.text.strip(" \t") for token in tokens[texts:]}))
+        declared, tokens = declared[: tokens[texts - 1].start].rstrip(), tokens[: texts - 1]
+    last = tokens[-1]
+    if last.token_type.name != "STRING" or len(tokens) == 1:
+        return Declared(declared, None, nulls)
     kind = declared[: last.start].rstrip()
-    return kind.removesuffix("FORMAT").rstrip(), last.text
+    return Declared(kind.removesuffix("FORMAT").rstrip(), last.text, nulls)
 
 
 def format_problem(kind: str, written: str) -> str | None:

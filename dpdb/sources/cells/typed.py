@@ -32,7 +32,7 @@ from collections.abc import Iterable, Mapping
 from sqlglot import exp
 
 from dpdb.predicates import data_type
-from dpdb.sources.cells.formats import as_written
+from dpdb.sources.cells.formats import as_written, split_declared
 
 RULE = "cells are read by rule 2"
 """The version of the rule. The first one was DuckDB's casts, by which ``12.7`` was the INTEGER 13."""
@@ -67,21 +67,23 @@ _PATTERNS = {
 }
 
 
-def reading(kinds: Iterable[str], formats: Mapping[str, str], written: str = "") -> str:
+def reading(kinds: Iterable[str], types: Mapping[str, str], written: str = "") -> str:
     """Return what a ledger knows of how cells are read, beside their types; empty where all are but text.
 
     Parameters
     ----------
     kinds
         The types of the columns whose cells are text.
-    formats
-        The formats that are declared, by column.
+    types
+        What is declared of columns, by name.
     written
         What is declared of all cells; see `Writing.state`. Default: nothing.
     """
-    if all(kind == "VARCHAR" for kind in kinds) and not written:
+    states = {name: split_declared(types[name]).state for name in sorted(types)}
+    formats = {name: state for name, state in states.items() if state is not None}
+    if all(kind == "VARCHAR" for kind in kinds) and not written and not formats:
         return ""
-    told = [json.dumps(dict(sorted(formats.items())))] if formats else []
+    told = [json.dumps(formats)] if formats else []
     return ", ".join([f"; {RULE}", *told, *([written] if written else [])])
 
 

@@ -19,7 +19,6 @@ from dpdb.names import in_double_quotes
 from dpdb.schema import TableSchema
 from dpdb.sources.cells.faults import Faults
 from dpdb.sources.cells.typed import reading, typed
-from dpdb.sources.cells.writing import Writing
 from dpdb.sources.kinds import FileSource
 from dpdb.sources.paths import Files
 from dpdb.sources.source import (
@@ -27,6 +26,7 @@ from dpdb.sources.source import (
     Wanted,
     copied,
     declared_formats,
+    declared_nulls,
     declared_types,
     text_column,
     unreadable,
@@ -81,7 +81,7 @@ class CellFiles(FileSource):
 
         def batches() -> Iterator[pa.RecordBatch]:
             try:
-                for batch in _with_nulls(self.batches(files, source.schema, wanted, faults), wanted.writing):
+                for batch in with_nulls(self.batches(files, source.schema, wanted, faults), wanted):
                     faults.current.rows += len(batch)
                     for name in kinds:
                         faults.current.written[name] += len(batch) - batch.column(name).null_count
@@ -104,18 +104,36 @@ class CellFiles(FileSource):
         return replace(source, scan=copy.scan, faults=faults)
 
 
-def _with_nulls(batches: Iterator[pa.RecordBatch], writing: Writing | None) -> Iterator[pa.RecordBatch]:
-    """Give batches whose cells are NULL where they are a text that is declared to be; blanks around it do not count."""
-    if writing is None or not writing.nulls:
+def with_nulls(batches: Iterator[pa.RecordBatch], wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    """Give batches whose cells are NULL where they are a text that is declared to be, in all columns or in this one.
+
+    Blanks around it do not count.
+
+    Parameters
+    ----------
+    batches
+        Columns of text.
+    wanted
+        What the owner has said of the table.
+    """
+    of_all = () if wanted.writing is None else wanted.writing.nulls
+    own = declared_nulls(wanted.types)
+    if not of_all and not own:
         yield from batches
         return
-    nulls = pa.array([text.strip(" \t") for text in writing.nulls], pa.string())
     for batch in batches:
         columns = [
-            pc.if_else(pc.is_in(pc.utf8_trim(column, " \t"), nulls), pa.scalar(None, pa.string()), column)
-            for column in batch.columns
+            _without(column, (*of_all, *own.get(name, ())))
+            for name, column in zip(batch.schema.names, batch.columns, strict=True)
         ]
         yield pa.record_batch(columns, schema=batch.schema)
+
+
+def _without(column: pa.Array, texts: Sequence[str]) -> pa.Array:
+    if not texts:
+        return column
+    nulls = pa.array([text.strip(" \t") for text in texts], pa.string())
+    return pc.if_else(pc.is_in(pc.utf8_trim(column, " \t"), nulls), pa.scalar(None, pa.string()), column)
 
 
 def _refuse_without_rows(files: Files, faults: Faults, rows_are: str) -> None:
@@ -193,7 +211,7 @@ def declared_source(
         schema,
         without_rows(schema),
         read_as=read_as,
-        reading=reading(kinds.values(), declared_formats(wanted.types), written),
+        reading=reading(kinds.values(), wanted.types, written),
     )
 
 

@@ -18,7 +18,7 @@ from dpdb.database import Database
 from dpdb.errors import OWNER_LOG, SourceError
 from dpdb.schema import TableSchema, refuse_duplicate_names
 from dpdb.sources.cells.faults import Faults, FileFaults
-from dpdb.sources.csv_lines import CsvLines, UnreadableError, named_delimiter
+from dpdb.sources.csv_lines import CsvLines, Mended, UnreadableError, named_delimiter
 from dpdb.sources.files.cell_files import CellFiles, declared_source
 from dpdb.sources.files.csv_header import AS_USUAL, begun
 from dpdb.sources.paths import DAMAGED, FileColumns, Files
@@ -126,15 +126,16 @@ def _tables(rows: bytes, lines: CsvLines, columns: Sequence[str]) -> Iterator[pa
         found = _read(lines.mended(rows), lines, columns)
     else:
         try:  # Arrow refuses rows of another number of cells, and nothing else can be wrong here
-            found = _read(rows, lines, columns)
+            found = _read(Mended(rows), lines, columns)
         except pa.ArrowInvalid:
             found = _read(lines.mended(rows), lines, columns)
     lines.line += rows.count(lines.end)
     yield from found
 
 
-def _read(rows: bytes, lines: CsvLines, columns: Sequence[str]) -> list[pa.Table]:
+def _read(mended: Mended, lines: CsvLines, columns: Sequence[str]) -> list[pa.Table]:
     """Read rows that have the right number of cells each."""
+    rows, meaning = mended
     one = lines.columns == 1
     if not (rows if one else rows.strip(b"\r\n")):  # empty lines only
         return []
@@ -158,10 +159,24 @@ def _read(rows: bytes, lines: CsvLines, columns: Sequence[str]) -> list[pa.Table
         )
 
     try:
-        return [read(pa.string())]
+        return [_meant(read(pa.string()), meaning)]
     except pa.ArrowInvalid:  # some cell is not UTF-8
-        cells = zip(columns, read(pa.binary()).columns, strict=True)
+        cells = zip(columns, _meant(read(pa.binary()), meaning).columns, strict=True)
         return [pa.table([_texts(name, column, lines.faults) for name, column in cells], names=names)]
+
+
+def _meant(cells: pa.Table, meaning: bytes | None) -> pa.Table:
+    """Return cells in which each byte is what it stands for: ASCII for ASCII, so that text stays text."""
+    if meaning is None:
+        return cells
+
+    def translated(chunk: pa.Array) -> pa.Array:
+        valid, places, data = chunk.buffers()
+        said = None if data is None else pa.py_buffer(data.to_pybytes().translate(meaning))
+        return pa.Array.from_buffers(chunk.type, len(chunk), [valid, places, said], chunk.null_count, chunk.offset)
+
+    columns = [pa.chunked_array(map(translated, column.chunks), column.type) for column in cells.columns]
+    return pa.table(columns, schema=cells.schema)
 
 
 def _texts(name: str, column: pa.ChunkedArray, faults: FileFaults) -> pa.ChunkedArray:

@@ -18,7 +18,7 @@ from dpdb.errors import ParameterError, SourceError
 from dpdb.sources.cells.delimiter import shown_delimiter
 from dpdb.sources.cells.faults import FileFaults
 from dpdb.sources.cells.writing import ALL_CELLS, Writing
-from dpdb.sources.csv_lines import UnreadableError
+from dpdb.sources.csv_lines import Mended, UnreadableError, named_delimiter
 from dpdb.sources.files.csv_header import header_of
 from dpdb.sources.files.decoded import decoded
 from dpdb.sources.open import STANDARD_INPUT, find_files, is_address
@@ -67,6 +67,10 @@ def likely_writing(source: SourceLike, delimiter: str | None = None) -> dict[str
     told = None if delimiter else _likely_delimiter(text, path, encoding)
     delimiter = delimiter or told
     usual = _Tried.of(text, path, Writing(encoding=encoding), delimiter)
+    if (
+        delimiter is None and named_delimiter(path) is None and usual.odd < 2
+    ):  # without one a file of this name is not read as CSV
+        told = usual.delimiter
     if usual.odd == 0 and not any(map(_VALUE.fullmatch, usual.names)):
         return _proposed(usual, told)
     forms = _QUOTES if b'"' in text else _BARE
@@ -135,12 +139,13 @@ class _Tried:
         return cls(writing, 2 if is_none else odd / max(len(found), 1), begun.names, mark)
 
 
-def _some_rows(rows: bytes, mark: str) -> Iterator[list[str]]:
-    text = io.StringIO(rows.decode(errors="replace"), newline="")
+def _some_rows(mended: Mended, mark: str) -> Iterator[list[str]]:
+    text = io.StringIO(mended.rows.decode(errors="replace"), newline="")
+    meaning = dict(enumerate(mended.meaning or b""))
     for number, row in enumerate(csv.reader(text, delimiter=mark)):
         if number >= _ROWS:
             return
-        yield row
+        yield [cell.translate(meaning) for cell in row]
 
 
 def _encoding(data: bytes) -> str:

@@ -21,7 +21,7 @@ from dpdb.sources.paths import FileColumns, Files
 from dpdb.sources.source import (
     Source,
     Wanted,
-    declared_formats,
+    declared_column,
     declared_types,
     has_ordered_categories,
     refuse_table_name,
@@ -51,14 +51,11 @@ class ParquetFiles(FileSource):
         refuse_table_name(files.place, wanted.table)
         named = parquet_columns(database, files)
         kinds = declared_types(database, files.place, named.folders, wanted.types)
-        formats = declared_formats(wanted.types)
-        source = scanned(database, files.place, parquet_scan(files, named, kinds, formats))
+        source = scanned(database, files.place, parquet_scan(files, named, kinds, wanted.types))
         lost = _categories(database, files)
         columns = (text_column(c.name, kinds) if c.name in named.folders else c for c in source.schema.columns)
         ordered = (replace(c, origin=TypeOrigin.CATEGORIES) if c.name in lost else c for c in columns)
-        return replace(
-            source, schema=TableSchema(tuple(ordered)), reading=_reading(kinds, declared_formats(wanted.types))
-        )
+        return replace(source, schema=TableSchema(tuple(ordered)), reading=_reading(kinds, wanted.types))
 
     def mended(self, database: Database, source: Source, files: Files) -> Source:
         """Copy files of which some text is no UTF-8, with NULL in its place; see `FileSource`."""
@@ -79,7 +76,7 @@ def parquet_columns(database: Database, files: Files) -> FileColumns:
 
 
 def parquet_scan(
-    files: Files, names: FileColumns, types: Mapping[str, str], formats: Mapping[str, str] = MappingProxyType({})
+    files: Files, names: FileColumns, kinds: Mapping[str, str], types: Mapping[str, str] = MappingProxyType({})
 ) -> exp.Expr:
     """Scan the files.
 
@@ -89,10 +86,10 @@ def parquet_scan(
     ----------
     names
         Names of their own columns, and of those that folders name.
+    kinds
+        Declared types of the columns that folders name, in DuckDB's spelling; the others are VARCHAR.
     types
-        Declared types of the columns that folders name; the others are VARCHAR.
-    formats
-        Their declared formats. Default: none.
+        All that is declared of them. Default: nothing but that.
     """
     option = exp.PropertyEQ(this=exp.to_identifier("hive_partitioning"), expression=exp.false())
     scan = exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[_paths(files), option]))
@@ -105,7 +102,7 @@ def parquet_scan(
     for key in names.folders:
         values = exp.Array(
             expressions=[
-                _key(found[files.keys.index(key)], types.get(key), formats.get(key)) for found in files.partitions
+                _key(found[files.keys.index(key)], kinds.get(key), types.get(key, "")) for found in files.partitions
             ]
         )
         value = exp.Anonymous(this="list_extract", expressions=[values, number.copy()])
@@ -113,19 +110,22 @@ def parquet_scan(
     return exp.select(*columns).from_(scan).subquery("file_row")
 
 
-def _reading(kinds: Mapping[str, str], formats: Mapping[str, str]) -> str:
+def _reading(kinds: Mapping[str, str], types: Mapping[str, str]) -> str:
     """Return how names of folders are read, by `dpdb.sources.cells.typed.reading`; most tables have none of a type."""
     if not kinds:
         return ""
     from dpdb.sources.cells.typed import reading
 
-    return reading(kinds.values(), formats)
+    return reading(kinds.values(), types)
 
 
-def _key(text: str | None, kind: str | None, written: str | None) -> exp.Expr:
+def _key(text: str | None, kind: str | None, declared: str) -> exp.Expr:
     """Return what the name of a folder says, in its type."""
     from dpdb.sources.cells.typed import typed
 
+    _, written, nulls = declared_column(declared)
+    if text is not None and text.strip(" \t") in nulls:
+        text = None
     return typed(exp.cast(exp.convert(text), "VARCHAR", dialect="duckdb"), kind, written)
 
 

@@ -24,7 +24,6 @@ from dpdb.sources.source import (
     Source,
     Wanted,
     choose_table,
-    declared_formats,
     declared_types,
     reason_in_log,
     text_column,
@@ -90,7 +89,7 @@ class SQLiteFile(CellFiles):
         schema = TableSchema(
             tuple(Column(name, kind) if kind else text_column(name, kinds) for name, kind in columns.items())
         )
-        read = reading((column.declared_type for column in schema.columns), declared_formats(wanted.types))
+        read = reading((column.declared_type for column in schema.columns), wanted.types)
         return Source(files.place, schema, without_rows(schema), reading=read)
 
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
