@@ -69,6 +69,18 @@ def test_a_run_appends_what_it_publishes_once_and_spends_once(
     capsys.readouterr()
 
 
+def test_a_job_of_counts_alone_has_no_constraints(job: Path) -> None:
+    """At epsilon .9 the noise of two rows is beyond 30 with a chance below 1e-11."""
+    head = job.read_text().split("[[release]]")[0].replace('constraints = ["zip -> city"]\n', "")
+    job.write_text(f'{head}[[release]]\nname = "n"\nmeasure = "count"\nepsilon = 0.9\nwhere = "age < 3"\n')
+    assert run(job) == 0
+    [row] = read_results(job.parent / "results.duckdb").rows
+    assert (row.release.measure, row.constraint_texts) == ("count", ())
+    assert abs(row.release.value - 2) < 30
+    job.write_text(f'{head}[[release]]\nname = "n"\nmeasure = "repair"\nepsilon = 0.9\n')
+    assert run(job, "tuesday") == 2
+
+
 @pytest.mark.heavy(family="long")
 def test_other_programs_read_the_results(job: Path, folder: Path) -> None:
     assert run(job) == 0

@@ -127,10 +127,11 @@ def load_job(path: str | Path) -> Job:
             two = f"two [[{kind}]]" if kinds[name] == kind else f"a [[{kinds[name]}]] and a [[{kind}]]"
             raise ParameterError(f"{path}: {two} have the name {name!r}; give each its own")
         kinds[name] = kind
+    needs_rules = bool(parts["diagnose"]) or any(release.ask.measures for release in parts["release"])
     return Job(
         path=path,
         name=keys.name_of_part(),
-        table=read_table(keys, folder, path, needs_rules=bool(parts["release"] or parts["diagnose"])),
+        table=read_table(keys, folder, path, needs_rules=needs_rules),
         ledger=existing_file(
             keys,
             folder / keys.required_text("ledger", "only a ledger remembers what a run has published and spent"),

@@ -230,7 +230,9 @@ TABLE_KEYS = ("source", *(setting.key for setting in SETTINGS.values()))
 
 
 def read_table(keys: TomlKeys, folder: Path, place: object, *, needs_rules: bool) -> TableSpec:
-    """Read the source and its settings, each by its kind. A job of checks alone has its rules in their suites.
+    """Read the source and its settings, each by its kind.
+
+    A job of checks alone has its rules in their suites; counts of rows have none.
 
     Parameters
     ----------
