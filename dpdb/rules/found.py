@@ -19,6 +19,7 @@ from dpdb.rules.texts import bare_name, comment, readable_line
 # Reasons to leave a check out that several tools give.
 ACROSS_TABLES = "a rule across tables"
 DEPENDS_ON_TIME = "it depends on the time at which it runs"
+OF_ITS_DATABASE = "types are those of its own database, which the file does not name"
 _OF_COLUMNS = re.compile(r"schema (has|is) ")  # a column of this name is followed by a sign
 _COUNTS = re.compile(r"row_count( WHERE |$)|(freshness|distinct_count)\(")
 _LONGEST_CHECK_NAME = LONGEST_NAME - len(" (1000)")

@@ -19,11 +19,12 @@ from typing import Any
 from dpdb.constraints import DUPLICATE_VALUES, VIOLATIONS
 from dpdb.errors import ParameterError
 from dpdb.names import LONGEST_NAME
-from dpdb.rules.found import ACROSS_TABLES, ANY_TABLE, WHOLE_TABLE, Found, TableRules
+from dpdb.rules.found import ACROSS_TABLES, ANY_TABLE, OF_ITS_DATABASE, WHOLE_TABLE, Found, TableRules
 from dpdb.rules.importers.dbt_expectations import (
     RECENT,
     ROW_COUNTS,
     Write,
+    about_columns,
     between_values,
     column_of,
     columns_of,
@@ -116,6 +117,7 @@ def import_schema(document: object, found: Found, project: Project | None = None
         table.leave_unknown(resource, _SILENT_OF_RESOURCE, "")
         for entry in sequence(resource.get("columns")):
             table.declare(str(_get(entry, "name") or ""), _get(entry, "data_type"))
+        _leave_types(resource, table)
         for test in tests_of(resource):
             _test(test, None, table, source, project)
         for constraint in sequence(resource.get("constraints")):
@@ -130,6 +132,14 @@ def import_schema(document: object, found: Found, project: Project | None = None
                 _constraint(constraint, [name], table)
         for version in sequence(resource.get("versions")):
             _leave_of_version(mapping(version), table)
+
+
+def _leave_types(resource: Mapping[str, Any], table: TableRules) -> None:
+    """List the types that an enforced contract asks for."""
+    typed = [str(_get(entry, "name")) for entry in sequence(resource.get("columns")) if _get(entry, "data_type")]
+    said = [mapping(_get(place, "contract")) for place in (resource, resource.get("config"))]
+    if typed and any(each.get("enforced") is True for each in said):
+        table.leave(f"data_type of {', '.join(typed)}", OF_ITS_DATABASE)
 
 
 def _freshness_of_sources(schema: Mapping[str, Any], found: Found) -> None:
@@ -217,6 +227,13 @@ def _test(test: object, column: str | None, table: TableRules, source: str | Non
             options,
             called,
             note=FUTURE if name == RECENT[1] else None,
+        )
+    elif (of_columns := about_columns(name)) is not None:
+        table.about_columns(
+            lambda: of_columns(options, severity_of_one(allowed()), among()),
+            origin,
+            options,
+            called,
         )
     elif write is None:
         table.leave(origin, why)

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from dpdb.errors import ParameterError
 from dpdb.rules.found import DEPENDS_ON_TIME, WHOLE_TABLE
+from dpdb.rules.importers.ends import End, asked_end, end_line
 from dpdb.rules.importers.fresh import age_of, fresh_lines
 from dpdb.rules.importers.great_expectations import why_not
 from dpdb.rules.limits import Allowed, RowRange, Severity, rows_between, rows_compared
@@ -59,6 +60,8 @@ def counts(name: str) -> Callable[[Options, Severity], list[tuple[str, str]]] | 
     """Return the function that writes a test of a number of values or new rows; None if it is no such test."""
     if name in RECENT:
         return lambda options, severity: recent(name, options, severity)
+    if (end := _ENDS.get(name)) is not None:
+        return lambda options, severity: [_of_end(end, options, severity)]
     values_of = _DISTINCT.get(name)
     if values_of is None:
         return None
@@ -72,6 +75,47 @@ def recent(name: str, options: Options, severity: Severity) -> list[tuple[str, s
         raise ParameterError("ignore_time_component: an age is of moments")
     age = age_of(options.need(count), options.need("datepart"))
     return fresh_lines(identifier(options.need(column)), [(severity, "<=", age)])
+
+
+def _of_end(end: End, options: Options, severity: Severity) -> tuple[str, str]:
+    sign, limit = asked_end(end, options, strict=options.flag("strictly"))
+    return end_line(end, column_of(options), sign, raw(limit), severity)
+
+
+_ENDS: dict[str, End] = {
+    "dbt_expectations.expect_column_min_to_be_between": "min",
+    "dbt_expectations.expect_column_max_to_be_between": "max",
+}
+
+
+def about_columns(name: str) -> Callable[[Options, Severity, str | None], list[tuple[str, str]]] | None:
+    """Return the function that writes a test of the columns themselves; None if it is no such test."""
+    kind = _OF_COLUMNS.get(name)
+    return None if kind is None else lambda options, severity, where: [_schema(kind, options, severity, where)]
+
+
+def _schema(kind: str, options: Options, severity: Severity, where: str | None) -> tuple[str, str]:
+    if where is not None:
+        raise ParameterError("where: columns are those of all rows")
+    if str(options.get("transform", "upper")) not in {"upper", "lower"}:  # case does not count here either
+        raise ParameterError("transform: names of columns are compared in any case")
+    if options.get("column_index") is not None:
+        raise ParameterError("column_index: dpdb checks the order of columns, not the place of one")
+    names = sequence(options.need("column_list")) if "column_list" in options else [options.need("column_name")]
+    if not names:
+        raise ParameterError("the list of columns is empty")
+    listed_names, order = ", ".join(map(column_name, names)), " in order" if kind == "in order" else ""
+    line = f"schema {'is' if order else kind} ({listed_names}){order}"
+    return line, "" if severity == "fail" else "warn above 0"
+
+
+_OF_COLUMNS = {
+    "dbt_expectations.expect_column_to_exist": "has",
+    "dbt_expectations.expect_table_columns_to_contain_set": "has",
+    "dbt_expectations.expect_table_columns_to_not_contain_set": "has no",
+    "dbt_expectations.expect_table_columns_to_match_set": "is",
+    "dbt_expectations.expect_table_columns_to_match_ordered_list": "in order",
+}
 
 
 def _strict(options: Options) -> RowRange:

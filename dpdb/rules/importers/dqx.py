@@ -18,9 +18,10 @@ from typing import Any, TypeAlias
 
 from dpdb.errors import ParameterError
 from dpdb.rules.found import ACROSS_TABLES, DEPENDS_ON_TIME, WHOLE_TABLE, Found, TableRules
-from dpdb.rules.limits import NOTHING, Allowed, Bound
+from dpdb.rules.importers.ends import end_line
+from dpdb.rules.limits import NOTHING, Allowed, Bound, Severity, rows_compared
 from dpdb.rules.options import Options, identifier, mapping, regex, sequence, texts
-from dpdb.rules.texts import checked, column_name, found_in, keyed, keyed_with_nulls, present, value
+from dpdb.rules.texts import both, checked, column_name, found_in, keyed, keyed_with_nulls, present, value
 
 _Write: TypeAlias = Callable[[Options, str | None], str | list[str]]
 
@@ -74,6 +75,18 @@ def _take(name: str, options: Options, arguments: Mapping[str, Any], table: Tabl
     shown = ", ".join(texts(said.shown("columns")) or texts(said.shown("column")))
     origin = f"{name}({shown})"
     write = _FUNCTIONS.get(name)
+    called = options.shown("name")
+    if name in _AGGREGATES:
+        severity_of: Severity = "warn" if options.shown("criticality") == "warn" else "fail"
+        among = options.get("filter")
+        table.count_as(
+            lambda: _aggregate(name, said, severity_of, None if among is None else _sql(among)),
+            lambda: None,
+            origin,
+            options,
+            origin if called is None else str(called),
+        )
+        return
     if write is None:
         table.leave(origin, _why_not(name))
         return
@@ -87,7 +100,6 @@ def _take(name: str, options: Options, arguments: Mapping[str, Any], table: Tabl
 
     severity = options.shown("criticality") or "error"
     bound = Bound("warn" if severity == "warn" else "fail", Fraction(0))
-    called = options.shown("name")
     table.take(
         written,
         origin,
@@ -97,8 +109,36 @@ def _take(name: str, options: Options, arguments: Mapping[str, Any], table: Tabl
     )
 
 
+_AGGREGATES = {
+    "is_aggr_not_less_than": ">=", "is_aggr_not_greater_than": "<=", "is_aggr_equal": "=",
+}  # fmt: skip
+
+
+def _aggregate(name: str, said: Options, severity: Severity, where: str | None) -> list[tuple[str, str]]:
+    """Write an aggregate of all rows: their number, that of values, the smallest or largest value."""
+    kind, sign, column = str(said.get("aggr_type", "count")), _AGGREGATES[name], said.need("column")
+    if kind not in {"count", "count_distinct", "min", "max"}:
+        raise ParameterError(WHOLE_TABLE)
+    among = "" if where is None else f" WHERE {where}"
+    if kind in {"min", "max"}:
+        line, limit = end_line("min" if kind == "min" else "max", _term(said), sign, _limit(said, "limit"), severity)
+        found = [(f"{line}{among}", limit)]
+    elif kind == "count_distinct":
+        values = f"distinct_count({column_name(identifier(column))}){among}"
+        found = rows_compared(sign, said.need("limit")).of(values, severity)
+    else:
+        counted = where if column == "*" else both(f"{_term(said)} IS NOT NULL", where)
+        rows = "row_count" if counted is None else f"row_count WHERE {counted}"
+        found = rows_compared(sign, said.need("limit")).of(rows, severity)
+    if unread := said.unread():
+        raise ParameterError(f"dpdb does not know its argument {', '.join(unread)}")
+    return found
+
+
 def _why_not(name: str) -> str:
-    if name.startswith(("is_aggr_", "has_valid_schema", "has_no_", "is_data_fresh_per", "compare_datasets", "aggr_")):
+    if name == "has_valid_schema":
+        return "it takes types that are compatible, which dpdb does not know"
+    if name.startswith(("is_aggr_", "has_no_", "is_data_fresh_per", "compare_datasets", "aggr_")):
         return WHOLE_TABLE
     if name.startswith("sql_query"):
         return ACROSS_TABLES
@@ -242,6 +282,7 @@ _FUNCTIONS: dict[str, _Write] = {
     "is_in_range": _row(_in_range),
     "is_not_in_range": _row(_not_in_range),
     "regex_match": _row(lambda o: regex(_term(o), o.need("regex"), inside=not o.flag("negate"))),
+    "is_valid_ipv4_address": _row(lambda o: f"has_format({_term(o)}, 'ipv4')"),
     "sql_expression": _row(_expression),
     "is_unique": _unique,
     "foreign_key": _reference,

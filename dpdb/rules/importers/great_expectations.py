@@ -17,7 +17,8 @@ from typing import TypeAlias
 
 from dpdb.constraints import ROWS_IN_DUPLICATES, VIOLATIONS
 from dpdb.errors import ParameterError
-from dpdb.rules.found import WHOLE_TABLE, Found, TableRules
+from dpdb.rules.found import OF_ITS_DATABASE, WHOLE_TABLE, Found, TableRules
+from dpdb.rules.importers.ends import End, asked_end, end_line
 from dpdb.rules.importers.failing_rows import no_failing_rows
 from dpdb.rules.limits import (
     NOTHING,
@@ -87,6 +88,15 @@ def _of_distinct(
     return values_of(options).of(f"distinct_count({_column(options)})", severity)
 
 
+def _of_end(end: End, options: Options, severity: Severity) -> list[tuple[str, str]]:
+    """Write the smallest or largest value, which is missing there, and fails, where no row has a value."""
+    column = _column(options)
+    options.flag(f"strict_{'max' if end == 'min' else 'min'}")
+    sign, limit = asked_end(end, options, strict=options.flag(f"strict_{end}"))
+    some = (f"distinct_count({column})", f"{severity} below 1")
+    return [end_line(end, column, sign, value(limit), severity), some]
+
+
 def _expect(name: str, item: Options, options: Options, table: TableRules) -> None:
     """Take one expectation."""
     named = [options.shown(key) for key in ("column", "column_A", "column_B")]
@@ -96,9 +106,9 @@ def _expect(name: str, item: Options, options: Options, table: TableRules) -> No
     if range_of is not None:
         table.count(lambda: range_of(options).limits(severity), lambda: _row_condition(options), name, item, name)
         return
-    values_of = _DISTINCT.get(name)
-    if values_of is not None:
-        counted = partial(_of_distinct, values_of, options, severity)
+    counted_by = _COUNTED.get(name)
+    if counted_by is not None:
+        counted = partial(counted_by, options, severity)
         table.count_as(counted, lambda: _row_condition(options), origin, item, origin)
         return
     columns_of = _OF_COLUMNS.get(name)
@@ -166,6 +176,8 @@ def _of_missing_rows(name: str, options: Options) -> bool:
 
 def why_not(name: str) -> str:
     """Return why dpdb has no rule for an expectation."""
+    if name.endswith(("_to_be_of_type", "_to_be_in_type_list")):
+        return OF_ITS_DATABASE
     if "strftime" in name or "json" in name:
         return "dpdb does not read dates or documents in texts"
     if name.startswith("expect_table_") or name.endswith(_WHOLE) or any(word in name for word in _STATISTICS):
@@ -174,9 +186,8 @@ def why_not(name: str) -> str:
 
 
 _WHOLE = (
-    "_mean_to_be_between", "_median_to_be_between", "_sum_to_be_between", "_stdev_to_be_between", "_max_to_be_between",
-    "_min_to_be_between", "_proportion_of_unique_values_to_be_between",
-    "_to_exist", "_to_be_of_type", "_to_be_in_type_list", "_quantile_values_to_be_between",
+    "_mean_to_be_between", "_median_to_be_between", "_sum_to_be_between", "_stdev_to_be_between",
+    "_proportion_of_unique_values_to_be_between", "_quantile_values_to_be_between",
     "_distinct_values_to_equal_set",
     "_distinct_values_to_contain_set", "_most_common_value_to_be_in_set", "_to_be_increasing", "_to_be_decreasing",
 )  # fmt: skip
@@ -354,13 +365,19 @@ _ROW_COUNTS: dict[str, Callable[[Options], RowRange]] = {
     ),
     "expect_table_row_count_to_equal": lambda o: rows_compared("=", o.need("value")),
 }
-_DISTINCT: dict[str, Callable[[Options], RowRange]] = {
-    "expect_column_unique_value_count_to_be_between": _ROW_COUNTS["expect_table_row_count_to_be_between"],
+_COUNTED: dict[str, Callable[[Options, Severity], list[tuple[str, str]]]] = {
+    "expect_column_unique_value_count_to_be_between": partial(
+        _of_distinct, _ROW_COUNTS["expect_table_row_count_to_be_between"]
+    ),
+    "expect_column_min_to_be_between": partial(_of_end, "min"),
+    "expect_column_max_to_be_between": partial(_of_end, "max"),
 }
+_SHARE_OF_VALUES = "expect_column_proportion_of_non_null_values_to_be_between"
 _EXPECTATIONS: dict[str, _Write] = {
     "expect_column_distinct_values_to_be_in_set": _in_set,
     "expect_column_values_to_not_be_null": lambda o, where: present(o.need("column"), where),
     "expect_column_values_to_be_null": lambda o, where: checked(f"{_column(o)} IS NULL", where),
+    _SHARE_OF_VALUES: lambda o, where: present(o.need("column"), where),
     "expect_column_values_to_be_unique": lambda o, where: keyed([o.need("column")], where),
     "expect_column_values_to_be_in_set": _in_set,
     "expect_column_values_to_not_be_in_set": lambda o, where: checked(
@@ -397,7 +414,7 @@ _EXPECTATIONS: dict[str, _Write] = {
 
 
 _WARNINGS = ("warning", "info")
-_OF_NULLS = ("expect_column_values_to_be_null", "expect_column_values_to_not_be_null")
+_OF_NULLS = ("expect_column_values_to_be_null", "expect_column_values_to_not_be_null", _SHARE_OF_VALUES)
 _OF_KEYS = ("expect_column_values_to_be_unique", "expect_compound_columns_to_be_unique")
 
 
@@ -424,7 +441,7 @@ def allowed_by_mostly(name: str, options: Options, severity: Severity) -> Allowe
     severity
         Of its failures.
     """
-    mostly = options.get("mostly", 1)
+    mostly = options.get("mostly", 1) if name != _SHARE_OF_VALUES else _least_share(options)
     if isinstance(mostly, dict):  # a parameter, known when the suite runs
         return Allowed((Bound(severity, None),), NOTHING, words=f"mostly {mostly}")
     if isinstance(mostly, bool) or not isinstance(mostly, (int, float)) or not 0 <= mostly <= 1:
@@ -432,6 +449,14 @@ def allowed_by_mostly(name: str, options: Options, severity: Severity) -> Allowe
     allowed = 1 - (number(mostly) or Fraction(0))
     counted = Counted(ROWS_IN_DUPLICATES if name in _OF_KEYS else VIOLATIONS, _share(name, options))
     return Allowed((Bound(severity, allowed),), counted, percent=True, words=f"mostly {mostly}")
+
+
+def _least_share(options: Options) -> object:
+    """Return the least share of values that are there; a largest one asks for NULL."""
+    most = options.get("max_value")
+    if (most is not None and most != 1) or options.flag("strict_max") or options.flag("strict_min"):
+        raise ParameterError("a share of values is at least a number here, and nothing else")
+    return options.need("min_value")
 
 
 def _share(name: str, options: Options) -> Share | None:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from dpdb.constraints import VIOLATIONS
 from dpdb.errors import ParameterError
-from dpdb.rules.found import ANY_TABLE, Found, TableRules
+from dpdb.rules.found import ANY_TABLE, OF_ITS_DATABASE, Found, TableRules
 from dpdb.rules.importers.dqx import take_dqx
 from dpdb.rules.importers.failing_rows import counts_all_rows, no_failing_rows
 from dpdb.rules.importers.fresh import age_of, fresh_lines
@@ -69,6 +69,7 @@ def import_contract(document: object, found: Found) -> None:
             table.declare(_physical(each), each.get("physicalType") or each.get("logicalType"))
         for each in properties:
             _property(each, table, names)
+        _types(properties, table, {str(_get(server, "type")) for server in sequence(mapping(document).get("servers"))})
         for quality in sequence(entry.get("quality")):
             _quality(quality, None, table)
         for relation in sequence(entry.get("relationships")):
@@ -76,6 +77,20 @@ def import_contract(document: object, found: Found) -> None:
             columns = [_target(source, names)[1] for source in sources]
             _relationship(columns, relation, table, names, f"relationship from {', '.join(sources)}")
     _service_levels(document, names, found)
+
+
+def _types(properties: list[_Options], table: TableRules, engines: set[str]) -> None:
+    """Take the types of a table's columns, which are those of DuckDB where the contract has servers of it alone."""
+    typed = [(_physical(each), str(each["physicalType"])) for each in properties if each.get("physicalType")]
+    if not typed:
+        return
+    origin = f"physicalType of {', '.join(name for name, _ in typed)}"
+    if engines != {"duckdb"}:
+        why = f"types are those of {', '.join(sorted(engines))}, not of DuckDB" if engines else OF_ITS_DATABASE
+        table.leave(origin, why)
+        return
+    line = f"schema has ({', '.join(f'{column_name(name)} {kind}' for name, kind in typed)})"
+    table.about_columns(lambda: [(line, "")], origin, Options(None), origin)
 
 
 def _service_levels(document: object, names: Mapping[str, tuple[str, dict[str, str]]], found: Found) -> None:

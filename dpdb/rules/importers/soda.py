@@ -11,7 +11,8 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from dpdb.errors import ParameterError
-from dpdb.rules.found import ACROSS_TABLES, WHOLE_TABLE, Found, TableRules
+from dpdb.rules.found import ACROSS_TABLES, OF_ITS_DATABASE, WHOLE_TABLE, Found, TableRules
+from dpdb.rules.importers.ends import end_line
 from dpdb.rules.importers.failing_rows import no_failing_rows
 from dpdb.rules.importers.fresh import age_of, fresh_lines, met, not_met
 from dpdb.rules.importers.soda_thresholds import (
@@ -21,7 +22,7 @@ from dpdb.rules.importers.soda_thresholds import (
     threshold_of_contract,
     threshold_of_metric,
 )
-from dpdb.rules.limits import Severity
+from dpdb.rules.limits import OPPOSITE, Severity
 from dpdb.rules.options import Options, mapping, regex, sequence, single, texts
 from dpdb.rules.texts import (
     among,
@@ -44,6 +45,8 @@ _METRIC = re.compile(
 _FRESH = re.compile(
     r"freshness\s*(?:\((?P<column>[^(),]+)\)|using\s+(?P<using>[\w\"]+))\s*(?P<rest>[<>].*)?", re.DOTALL
 )
+_END = re.compile(r"(?P<end>min|max)(?P<length>_length)?\s*\((?P<column>[^(),]+)\)\s*(?P<rest>.*)", re.DOTALL)
+_COMPARED_END = re.compile(r"(?P<sign>[<>]=?)\s*(?P<number>-?[0-9]+(?:\.[0-9]+)?)")
 _DISTINCT = re.compile(r"distinct_count\s*\((?P<column>[^(),]+)\)\s*(?P<rest>.*)", re.DOTALL)
 _EXISTS = re.compile(
     r"values in (?P<left>\()?(?P<columns>(?(left)[^()]+|[\w\"]+))(?(left)\)) must exist in (?P<parent>[\w.]+) "
@@ -152,18 +155,8 @@ def _sodacl(said: object, table: _Table, rules: TableRules) -> None:
         elif check == "schema":
             rules.about_columns(lambda: _of_columns(options), check, options, _called(options, check))
             return
-        elif (fresh := _FRESH.fullmatch(check.strip())) is not None:
-            _fresh(fresh, options, rows, rules, check)
-            return
-        elif (distinct := _DISTINCT.fullmatch(check.strip())) is not None:
-            counted = f"distinct_count({column_name(distinct['column'].strip())})"
-            rules.count_as(
-                lambda: [(counted, limit) for limit in limits_of_rows(distinct["rest"], options)],
-                rows,
-                check,
-                options,
-                _called(options, check),
-            )
+        elif (counted := _counted(check.strip(), options)) is not None:
+            rules.count_as(counted, rows, check, options, _called(options, check))
             return
         elif check.split(" ")[0] == "row_count" and "same as" not in check:
             rest = check.removeprefix("row_count").strip()
@@ -182,20 +175,47 @@ def _sodacl(said: object, table: _Table, rules: TableRules) -> None:
     )
 
 
-def _fresh(
-    said: re.Match[str], options: Options, where: Callable[[], str | None], rules: TableRules, check: str
-) -> None:
-    """Take `freshness(updated_at) < 1d`; `warn` and `fail` name ages that are too old."""
+def _ends(said: re.Match[str], options: Options) -> list[tuple[str, str]]:
+    """Write `min(x) >= 1`; `warn` and `fail` name the numbers that it may not have. Without a value it is passed."""
+    name = column_name(said["column"].strip())
+    term = f"length({name})" if said["length"] else name
+    severities: tuple[Severity, ...] = ("warn", "fail")
+    asked: list[tuple[Severity, str, bool]] = [("fail", said["rest"], True)] if said["rest"] else []
+    for severity in severities:
+        if (condition := options.get(severity)) is not None:
+            asked.append((severity, str(condition).removeprefix("when "), False))
+    found = []
+    for severity, condition, is_met in asked:
+        compared = _COMPARED_END.fullmatch(condition.strip())
+        if compared is None:
+            raise ParameterError(f"{condition} is no comparison with one number")
+        sign = compared["sign"] if is_met else OPPOSITE[compared["sign"]]
+        found.append(end_line("min" if said["end"] == "min" else "max", term, sign, compared["number"], severity))
+    if not found:
+        raise ParameterError("it has no threshold")
+    return found
 
-    def lines() -> list[tuple[str, str]]:
-        severities: tuple[Severity, ...] = ("warn", "fail")
-        ages: list[tuple[Severity, str, int]] = [("fail", *met(said["rest"]))] if said["rest"] else []
-        for severity in severities:
-            if (condition := options.get(severity)) is not None:
-                ages.append((severity, *not_met(condition)))
-        return fresh_lines((said["column"] or said["using"]).strip().strip('"'), ages)
 
-    rules.count_as(lines, where, check, options, _called(options, check))
+def _counted(check: str, options: Options) -> Callable[[], list[tuple[str, str]]] | None:
+    """Return the function that writes a check of a number; None if it is no such check."""
+    if (fresh := _FRESH.fullmatch(check)) is not None:
+        return partial(_fresh, fresh, options)
+    if (end := _END.fullmatch(check)) is not None:
+        return partial(_ends, end, options)
+    if (distinct := _DISTINCT.fullmatch(check)) is None:
+        return None
+    counted, rest = f"distinct_count({column_name(distinct['column'].strip())})", distinct["rest"]
+    return lambda: [(counted, limit) for limit in limits_of_rows(rest, options)]
+
+
+def _fresh(said: re.Match[str], options: Options) -> list[tuple[str, str]]:
+    """Write `freshness(updated_at) < 1d`; `warn` and `fail` name ages that are too old."""
+    severities: tuple[Severity, ...] = ("warn", "fail")
+    ages: list[tuple[Severity, str, int]] = [("fail", *met(said["rest"]))] if said["rest"] else []
+    for severity in severities:
+        if (condition := options.get(severity)) is not None:
+            ages.append((severity, *not_met(condition)))
+    return fresh_lines((said["column"] or said["using"]).strip().strip('"'), ages)
 
 
 def _fresh_of_contract(options: Options) -> list[tuple[str, str]]:
@@ -222,6 +242,8 @@ def _of_columns(options: Options) -> list[tuple[str, str]]:
     lines = []
     for severity, limit in (("fail", ""), ("warn", "warn above 0")):
         said = options.inner(severity, ())
+        if "when wrong column type" in said:
+            raise ParameterError(f"when wrong column type: {OF_ITS_DATABASE}")
         for key, kind in _COLUMNS.items():
             columns = texts(said.get(key))
             if any(sign in column for column in columns for sign in "%*"):
@@ -242,6 +264,8 @@ _OF_THE_WHOLE = (
 def _why_not(check: str) -> str:
     if check.startswith("freshnes"):
         return "it is no age of one column"
+    if check == "schema":
+        return OF_ITS_DATABASE
     return WHOLE_TABLE if check.startswith(_OF_THE_WHOLE) else "dpdb does not know this check"
 
 
@@ -406,10 +430,34 @@ def _patterns(name: str, way: str, options: Options, *, inside: bool) -> list[st
         parts.append(regex(name, options.get(f"{way} regex"), inside=inside))
     if f"{way} format" in options:
         said = str(options.get(f"{way} format"))
-        if said not in _FORMATS:
+        if (number := _number_format(said)) is not None:
+            parts.append(regex(name, number, inside=inside))
+        elif said in _FORMATS:
+            parts.append(f"{'' if inside else 'NOT '}has_format({name}, '{_FORMATS[said]}')")
+        else:
             raise ParameterError(f"dpdb has not Soda's format {said}")
-        parts.append(f"{'' if inside else 'NOT '}has_format({name}, '{_FORMATS[said]}')")
     return parts
+
+
+_NUMBER = re.compile(
+    "(?:(?P<sign>positive|negative) )?(?:integer|(?P<kind>decimal|percentage)(?: (?P<mark>point|comma))?)"
+)
+
+
+def _number_format(said: str) -> str | None:
+    """Return the expression of a format of numbers in texts, such as `negative decimal comma`; None for other ones.
+
+    Blanks may stand anywhere but between digits. What is positive may have a plus, and be zero; what is negative has a
+    minus, or is zero.
+    """
+    words = _NUMBER.fullmatch(said)
+    if words is None:
+        return None
+    mark = {"point": "[.]", "comma": ",", None: "[.,]"}[words["mark"]]
+    is_whole = words["kind"] is None
+    digits, zeros = (f"{one}+" if is_whole else f"(?:{one}+(?:{mark}{one}+)?|{mark}{one}+)" for one in ("[0-9]", "0"))
+    number = {"positive": f"[+]? *{digits}", "negative": f"(?:- *{digits}|{zeros})", None: f"[-+]? *{digits}"}
+    return f"^ *{number[words['sign']]} *{'% *' if words['kind'] == 'percentage' else ''}$"
 
 
 def _valid(column: str, options: Options) -> str:
