@@ -99,7 +99,7 @@ class LineRows(CsvLines):
             kept = self._kept_cells(rows, ends, number)
             return kept if signs is None else [cell.translate(signs.there) for cell in kept]
 
-        return Mended(self._with_rows(text.tobytes(), own, numbers, cut), signs and signs.back)
+        return Mended(self._with_rows(text.tobytes(), own, numbers, cut), None if signs is None else signs.back)
 
     def _odd(self, octets: npt.NDArray[np.uint8], ends: Positions) -> Positions:
         """Return the numbers of the lines with a quote of any kind or an escape."""
@@ -138,13 +138,14 @@ class LineRows(CsvLines):
         stops = (after == self.delimiter[0]) | (after == self.end[0])
         if self.end == b"\n":
             stops |= (after == _CR) & (octets[np.minimum(places + 3, octets.size - 1)] == _LF)
-        found = places[begins & stops]
+        found: Positions = places[begins & stops]
         if not self.quote or not found.size:
             return found
         quotes = np.flatnonzero(octets == self.quote[0])
         quotes = quotes[~np.isin(quotes - 1, escapes)]
         starts = np.concatenate([[0], ends + 1])[np.searchsorted(ends, found)]
-        return found[(np.searchsorted(quotes, found) - np.searchsorted(quotes, starts)) % 2 == 0]
+        outside: Positions = found[(np.searchsorted(quotes, found) - np.searchsorted(quotes, starts)) % 2 == 0]
+        return outside
 
     def cells(self, row: bytes) -> list[bytes] | None:
         """Cut one line, without its end, into cells; None if its quotes or escapes are out of place."""
@@ -223,7 +224,8 @@ def _active(escapes: Positions) -> Positions:
     begins = np.diff(escapes, prepend=-2) != 1
     places = np.arange(escapes.size)
     run = places - np.maximum.accumulate(np.where(begins, places, 0))
-    return escapes[run % 2 == 0]
+    active: Positions = escapes[run % 2 == 0]
+    return active
 
 
 def _compiled(pattern: bytes) -> re.Pattern[bytes]:

@@ -25,7 +25,7 @@ from dpdb.ledger import Ledger
 from dpdb.opening import open_local_table
 from dpdb.owner import exact_measures
 from dpdb.privacy.noise import replaced_noise
-from dpdb.sources.cells.formats import format_problem, split_format
+from dpdb.sources.cells.formats import format_problem, split_declared
 from dpdb.sources.cells.typed import typed
 
 PATTERNS = {
@@ -131,10 +131,10 @@ def test_formats_that_lose_something_or_mean_nothing_are_refused(kind: str, writ
 
 
 def test_a_format_is_what_stands_in_quotes_behind_a_type() -> None:
-    assert split_format("DATE '%d.%m.%Y'") == ("DATE", "%d.%m.%Y")
-    assert split_format("DECIMAL(12, 2) FORMAT '1''234.5'") == ("DECIMAL(12, 2)", "1'234.5")
-    assert split_format("ENUM('a', 'b')") == ("ENUM('a', 'b')", None)
-    assert split_format("DATE 'x") == ("DATE 'x", None)
+    assert split_declared("DATE '%d.%m.%Y'") == ("DATE", "%d.%m.%Y", ())
+    assert split_declared("DECIMAL(12, 2) FORMAT '1''234.5'") == ("DECIMAL(12, 2)", "1'234.5", ())
+    assert split_declared("ENUM('a', 'b') NULLS 'b' ' a '") == ("ENUM('a', 'b')", None, ("a", "b"))
+    assert split_declared("DATE 'x") == ("DATE 'x", None, ())
 
 
 @pytest.fixture

@@ -206,7 +206,7 @@ def test_short_lines_of_all_signs_are_read_one_by_one(quote: str, escape: str, t
     for mark, end, columns in fifth([*product(",\t", ["\n", "\r\n"], [1, 2, 3])]):
         said = Declared("utf-8", mark, quote, escape, end=end)
         signs = list(dict.fromkeys(["a", mark, quote or "x", '"', escape or "y", "N", "n", " ", "\r"]))
-        short = ["".join(signs) for length in range(4) for signs in product(signs, repeat=length)]
+        short = ["".join(each) for length in range(4) for each in product(signs, repeat=length)]
         lines = [*rng.sample(short, 300), *("".join(rng.choices(signs, k=6)) for _ in range(300))]
         found = []
         for each in (lines, [*lines[:100], EVERY_SIGN, *lines[100:]]):
@@ -406,7 +406,7 @@ def test_texts_are_null_in_their_own_columns(tmp_path: Path) -> None:
     option = "* (nulls '?'), a INTEGER NULLS '-999' '-', b VARCHAR NULLS 'NA', c DATE '%d.%m.%Y' NULLS '0', d VARCHAR"
     schema = csv_schema(Namespace(schema=option)) or {}
     assert schema == {
-        "*": "nulls '?'", "a": "INT NULLS '-999' '-'", "b": "TEXT NULLS 'NA'", "c": "DATE FORMAT '%d.%m.%Y' NULLS '0'",
+        "*": "nulls '?'", "a": "INT NULLS '-999' '-'", "b": "TEXT NULLS 'NA'", "c": "DATE '%d.%m.%Y' NULLS '0'",
         "d": "TEXT",
     }  # fmt: skip
     (tmp_path / "x.csv").write_text("a,b,c,d\n-999,NA,0,NA\n -999 ,-,01.02.2025,-\n-,x NA,1,?\n-99, NA ,,0\n")
