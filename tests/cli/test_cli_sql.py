@@ -383,3 +383,13 @@ def test_a_terminal_gets_a_prompt_with_history(hospital: Path, tmp_path: Path) -
     assert process.wait(60) == 0
     assert b"    42" in shown
     assert "SELECT 40 + 2 AS answer;\n" in (tmp_path / "dpdb" / "history").read_text()
+
+
+def test_counts_need_no_constraints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At epsilon 50 the noise is 0 but for a chance of 1e-21."""
+    (tmp_path / "t.csv").write_text("id\n1\n2\n")
+    asked = ["sql", str(tmp_path / "t.csv"), "--budget", "99", "--format", "csv"]
+    assert main([*asked, "SELECT value FROM dp_count('t', epsilon := 50)"]) == 0
+    assert capsys.readouterr().out.split() == ["value", "2.0"]
+    assert main([*asked, "SELECT value FROM dp_inconsistency('t', epsilon := 50)"]) == 2
+    assert "has no constraints to measure; give --constraints" in capsys.readouterr().err

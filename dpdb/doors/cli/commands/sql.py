@@ -28,7 +28,7 @@ def add_sql(commands: Any) -> None:
         "\"SELECT * FROM dp_inconsistency('visits', measure := 'repair', epsilon := 0.5)\"",
     )
     parser.intermixed = True
-    table_options(parser)
+    table_options(parser, required=False)
     parser.add_argument(
         "statement", metavar="STATEMENT", nargs="?", help="one or more statements; - reads standard input"
     )
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> None:
     }
     with (
         ExitStack() as suites,
-        open_session(options, **settings) as session,
+        open_session(options, **settings, constraints=options.constraints or None) as session,
         FrontEnd(
             session,
             name,
