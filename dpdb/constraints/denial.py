@@ -226,7 +226,7 @@ class Operator(Enum):
         """The orders of its sides that it admits: left below right (-1), equal (0), above (1)."""
         return _SIGNS[self]
 
-    @property
+    @cached_property
     def is_order(self) -> bool:
         """Return whether this is `<`, `<=`, `>` or `>=`."""
         return self not in {Operator.EQ, Operator.NE}

@@ -110,7 +110,7 @@ class CheckRun:
             {
                 "name": each.name,
                 "rule": lines[each.line].text,
-                "limit": str(each.limit.unworded),
+                "limit": each.limit.identity(),
                 "statistic": COVER if each.tested.halves else lines[each.line].statistic,
                 "low": str(each.tested.low),
                 "high": str(each.tested.high),

@@ -261,8 +261,9 @@ class CountedSuite:
 
     def load(self) -> None:
         """Load the kernels of its statistics. Reads no row."""
+        bound = self.table.bound
         for counted in self._lines:
-            rules = [] if counted.position is None else [self.table.bound[counted.position]]
+            rules = [] if counted.position is None else [bound[counted.position]]
             if counted.is_cover:
                 load_kernels(rules, ["twice_fractional_cover"], lists_edges=self.table.opened.lists_edges)
             elif rules:
@@ -348,29 +349,35 @@ class RulePlaces:
     """Where a table has the rules of lines, which may write parents and their columns in letters of another case."""
 
     def __init__(self, constraints: Iterable[DenialConstraint]) -> None:
-        self._exact = {each.canonical(): place for place, each in enumerate(constraints)}
+        self._as_written = {each: place for place, each in enumerate(constraints)}
+
+    @cached_property
+    def _canonical(self) -> dict[DenialConstraint, int]:
+        return {each.canonical(): place for each, place in self._as_written.items()}
 
     def of(self, line: SuiteLine) -> int:
         """Return the place of a line's rule."""
-        found = self.find(line)
-        if found is None:
+        place = self.find(line)
+        if place is None:
             raise ParameterError(
                 f"check {line.name!r}: its rule is none of the table's constraints; "
                 "open the table with the suite's rules, as dpdb.check does"
             )
-        return found
+        return place
 
     def find(self, line: SuiteLine) -> int | None:
         """Return the place of a line's rule; None if the table does not have it."""
         assert line.rule is not None, "it is a line with a rule"
-        found = self._exact.get(line.rule.canonical())
-        if found is None and line.rule.inclusions:
+        place = self._as_written.get(line.rule)
+        if place is None:
+            place = self._canonical.get(line.rule.canonical())
+        if place is None and line.rule.inclusions:
             from dpdb.engine import folded_parents  # most suites have no parents
 
             wanted = folded_parents(line.rule).canonical()
-            like = [place for each, place in self._exact.items() if folded_parents(each).canonical() == wanted]
-            found = like[0] if len(like) == 1 else None
-        return found
+            like = [place for each, place in self._canonical.items() if folded_parents(each).canonical() == wanted]
+            place = like[0] if len(like) == 1 else None
+        return place
 
 
 def counted_suite(table: PublicTable, suite: Suite, compared: Mapping[int, ComparedLine] | None = None) -> CountedSuite:
@@ -396,16 +403,17 @@ def counted_suite(table: PublicTable, suite: Suite, compared: Mapping[int, Compa
     ParameterError
         If a rule is none of the table's constraints, or a limit is about something that the rule does not count.
     """
-    places = RulePlaces(bound.constraint for bound in table.bound)
-    lines = tuple(_counted(table, line, places) for line in suite.lines)
-    unit, found = table.unit, compared or {}
+    bound, unit, found = table.bound, table.unit, compared or {}
+    population = unit.population
+    places = RulePlaces(rule.constraint for rule in bound)
+    lines = tuple(_counted(table, bound, line, places) for line in suite.lines)
     alone = next(
         (line for place, line in enumerate(suite.lines) if line.other is not None and place not in found), None
     )
     if alone is not None:
         raise ParameterError(f"check {alone.name!r} compares two tables, and here is one")
     limits = [
-        CheckedLimit.of(line, place, limit, _tested(line, limit, unit.rows, halves=counted.is_cover), unit.population)
+        CheckedLimit.of(line, place, limit, _tested(line, limit, unit.rows, halves=counted.is_cover), population)
         if place not in found
         else CheckedLimit.of(line, place, limit, found[place].tested(line, limit))
         for place, (line, counted) in enumerate(zip(suite.lines, lines, strict=True))
@@ -449,7 +457,7 @@ def refuse_same_names(names: Iterable[str]) -> None:
         seen.add(name)
 
 
-def _counted(table: PublicTable, line: SuiteLine, places: RulePlaces) -> _Counted:
+def _counted(table: PublicTable, bound: Sequence[BoundConstraint], line: SuiteLine, places: RulePlaces) -> _Counted:
     opened = table.opened
     if line.other is not None:
         return _Counted(None, None, None, None)
@@ -458,7 +466,7 @@ def _counted(table: PublicTable, line: SuiteLine, places: RulePlaces) -> _Counte
         return _Counted(None, None, None if line.where is None else _where(table, line), None)
     position = places.of(line)
     kind = cast("StatisticKind", line.statistic)  # checks of the columns and of keys are apart
-    statistic = opened.exact_statistic([table.bound[position]], kind, reversed_go=True)
+    statistic = opened.exact_statistic([bound[position]], kind, reversed_go=True)
     if line.statistic == DECISION_BITS:
         _refuse_bits(table, line, position, has_bits=statistic is not None)
     if statistic is None and line.statistic != "violations":

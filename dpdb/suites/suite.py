@@ -79,7 +79,7 @@ class SuiteLine:
         tested = str(self.rule) if self.rule is not None else f"row_count WHERE {self.where or 'TRUE'}"
         tested = tested if self.fresh is None else str(self.fresh)  # whenever it runs: a kept suite goes on
         tested = tested if self.other is None else f"{self.other} WHERE {self.where or 'TRUE'}"
-        return "\n".join([self.name, tested, *(limit.unworded.written(self.statistic) for limit in self.limits)])
+        return "\n".join([self.name, tested, *(limit.identity(self.statistic) for limit in self.limits)])
 
 
 @dataclass(frozen=True)

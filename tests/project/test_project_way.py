@@ -1,7 +1,8 @@
-"""The way of a release and of a suite: how many files run for it, and how often calls go from one room into another.
+"""The ways through the rooms: how many files run for a command, and how often calls go from one room into another.
 
-Counted while `dpdb measure` releases one measure of a bundled table under one rule, and `dpdb check` runs its suite,
-with noise that adds nothing: so the figures are the same each time. Neither code that runs while modules are imported
+Counted while `dpdb measure` releases one measure of a bundled table under one rule, `dpdb check` runs its suite, `dpdb
+serve` answers one statement, and `dpdb rules import` reads SQL. Noise adds nothing, so the figures of what has one
+thread are the same each time. Neither code that runs while modules are imported
 counts, nor that of `compiled` and what it calls: it depends on what was compiled before. A module beside the rooms is a
 room of its own.
 """
@@ -15,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from server_site import COUNT, Server, make_site
 
 TESTS = Path(__file__).resolve().parents[1]
 TABLE = TESTS.parent / "examples" / "data" / "hospital.parquet"
@@ -67,7 +69,28 @@ with replaced_noise(StubNoise()):
         main({arguments!r})
     finally:
         sys.setprofile(None)
-print(json.dumps([sorted(files), switches]))
+        threading.setprofile(None)
+Path({out!r}).write_text(json.dumps([sorted(files), switches]))
+"""
+
+
+class Way:
+    """The files that run, and the changes of room, of a program that counts them."""
+
+    def __init__(self, folder: Path, arguments: Sequence[object]) -> None:
+        self._out = folder / "way.json"
+        self.program = PROGRAM.format(tests=str(TESTS), arguments=[*map(str, arguments)], out=str(self._out))
+
+    def hold(self, passed: set[str], most_files: int, most_switches: int) -> None:
+        files, switches = json.loads(self._out.read_text())
+        assert {"doors/cli/main.py", *passed} <= set(files)
+        assert len(files) <= most_files, files
+        assert len(switches) <= most_switches, switches
+
+
+RULES = """
+CREATE TABLE orders (id INTEGER PRIMARY KEY, status TEXT NOT NULL CHECK (status IN ('open', 'paid')),
+                     amount INTEGER CHECK (amount > 0));
 """
 
 
@@ -81,21 +104,39 @@ print(json.dumps([sorted(files), switches]))
             71,
             210,
         ),
-        (["check", TABLE, TABLE.with_suffix(".suite.txt")], "17 checks", "engine/count_all.py", 85, 1_060),
+        (["check", TABLE, TABLE.with_suffix(".suite.txt")], "17 checks", "engine/count_all.py", 85, 800),
     ],
     ids=["measure", "check"],
 )
-def test_it_takes_a_short_way(
-    arguments: Sequence[object], shown: str, passed: str, most_files: int, most_switches: int
+def test_a_release_takes_a_short_way(
+    tmp_path: Path, arguments: Sequence[object], shown: str, passed: str, most_files: int, most_switches: int
 ) -> None:
     """A call that comes back, a value that is derived again for each who asks, or a wrapper shows here first.
 
     Of the changes of room of `check`, three for each of its levels are the mechanism's.
     """
-    program = PROGRAM.format(tests=str(TESTS), arguments=[*map(str, arguments), "--epsilon", "1", "--quiet"])
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    way = Way(tmp_path, [*arguments, "--epsilon", "1", "--quiet"])
+    done = subprocess.run([sys.executable, "-c", way.program], capture_output=True, text=True, check=False)
     assert shown in done.stdout, done.stdout + done.stderr
-    files, switches = json.loads(done.stdout.splitlines()[-1])
-    assert {"doors/cli/main.py", passed, "release/publish.py"} <= set(files)
-    assert len(files) <= most_files, files
-    assert len(switches) <= most_switches, switches
+    way.hold({passed, "release/publish.py"}, most_files, most_switches)
+
+
+def test_rules_of_another_tool_take_a_short_way(tmp_path: Path) -> None:
+    (tmp_path / "orders.sql").write_text(RULES)
+    way = Way(tmp_path, ["rules", "import", tmp_path / "orders.sql"])
+    done = subprocess.run([sys.executable, "-c", way.program], capture_output=True, text=True, check=False)
+    assert "amount" in done.stdout, done.stdout + done.stderr
+    way.hold({"rules/importing.py"}, 31, 105)
+
+
+def test_a_statement_to_a_server_takes_a_short_way(tmp_path: Path) -> None:
+    """From its start to its stop: how often its threads look at the clock depends on the machine, within a bound."""
+    site = make_site(tmp_path, suites=False)
+    way = Way(tmp_path, ["serve", "--config", site.config])
+
+    class Counted(Server):
+        command = ("-c", way.program)
+
+    with Counted(site) as server:
+        assert server.ask("ann", COUNT).status_code == 200
+    way.hold({"doors/server/desk.py", "release/publish.py", "ledger/debit.py"}, 120, 550)

@@ -108,7 +108,7 @@ def counts(opened: TableSet) -> dict[str, tuple[Fraction, int, Fraction, Fractio
     found = counted.counts(None, None)  # type: ignore[arg-type]
     lines = counted.suite.lines
     return {
-        f"{each.name} {each.limit.unworded}": (*one, each.tested.low, each.tested.high, lines[each.line].statistic)
+        f"{each.name} {each.limit.identity()}": (*one, each.tested.low, each.tested.high, lines[each.line].statistic)
         for each, one in zip(counted.limits, found, strict=True)
     }
 

@@ -103,7 +103,8 @@ class Cursor:
         tokens = self.tokens[start : self.position if end is None else end]
         ends = [token.end for token in tokens]
         apart = (" " if end < token.offset else "" for end, token in zip(ends[:1] + ends, tokens, strict=False))
-        return printable("".join(gap + token.text for gap, token in zip(apart, tokens, strict=True)))
+        text = "".join(gap + token.text for gap, token in zip(apart, tokens, strict=True))
+        return text if self.source.is_printable else printable(text)
 
     @property
     def without_end(self) -> str:

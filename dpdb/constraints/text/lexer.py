@@ -6,7 +6,7 @@ Time is linear in the length of the text, whatever it holds.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from dpdb.errors import ConstraintSyntaxError, UnknownColumnError
@@ -119,10 +119,20 @@ _SHOWN_NAME = 60
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text and the line number of its first line."""
+    """A text and the line number of its first line.
+
+    Attributes
+    ----------
+    is_printable : bool
+        Whether the text has no character that a terminal would obey or hide.
+    """
 
     text: str
     line: int = 1
+    is_printable: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_printable", self.text.isprintable())
 
     def syntax_error(self, offset: int, expected: str, found: str) -> ConstraintSyntaxError:
         """Return (not raise) the error for something unexpected at `offset`.

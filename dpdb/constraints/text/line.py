@@ -397,10 +397,9 @@ class Limit:
     def __str__(self) -> str:
         return self.written(VIOLATIONS)
 
-    @property
-    def unworded(self) -> Limit:
-        """The same limit without saying that it is of the rows used: by it suites and tests are known."""
-        return replace(self, used=False)
+    def identity(self, statistic: Statistic = VIOLATIONS) -> str:
+        """Return the text by which suites and tests are known: without saying that it is of the rows used."""
+        return replace(self, used=False).written(statistic)
 
     def written(self, statistic: Statistic) -> str:
         """Return the limit as a suite file has it, for a check of a statistic."""

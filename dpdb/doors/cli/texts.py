@@ -31,7 +31,7 @@ from dpdb.release import (
 )
 
 if TYPE_CHECKING:
-    from dpdb.suites import CheckResult, CheckResults, CheckRun, SuitePlan
+    from dpdb.suites import CheckResults, CheckRun, SuitePlan
 
 _RULE = "rule"
 
@@ -143,18 +143,16 @@ def tables_text(found: Mapping[str, CheckResults]) -> str:
 
 
 def _verdict_table(results: CheckResults) -> Iterator[str]:
+    from dpdb.suites import spoken
+
     slices = any(check.key is not None for check in results.checks)
     heads = (*_HEADS[:2], *(["slice"] if slices else []), *_HEADS[2:])
     short = short_names([check.name for check in results.checks], _LONGEST_NAME)
-    rows = [heads, *(_verdict_cells(check, short[check.name], slices) for check in results.checks)]
-    return aligned(rows)
-
-
-def _verdict_cells(check: CheckResult, name: str, slices: bool) -> tuple[str, ...]:
-    from dpdb.suites import how_many, limit_words, verdict_words
-
-    key = [str(check.key)] if slices else []
-    return (verdict_words(check), name, *key, how_many(check), limit_words(check))
+    rows = [
+        (words["verdict"], short[check.name], *([str(check.key)] if slices else []), words["how_many"], words["limit"])
+        for check, words in zip(results.checks, spoken(results.checks), strict=True)
+    ]
+    return aligned([heads, *rows])
 
 
 def _verdict_notes(results: CheckResults, plan: SuitePlan | None) -> Iterator[str]:

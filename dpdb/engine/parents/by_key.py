@@ -65,8 +65,8 @@ def readable(database: Database, rows: Rows, columns: set[str], *, name: str) ->
     across = members_read(rows.schema, columns)
     across += [
         column
-        for each in sorted(columns)
-        if isinstance(column := rows.schema[each], AcrossColumn) and not column.met.is_member
+        for column in sorted(rows.schema.columns, key=lambda column: column.name)
+        if column.name in columns and isinstance(column, AcrossColumn) and not column.met.is_member
     ]
     if not across:
         yield lambda asked: typed_rows(rows, asked)

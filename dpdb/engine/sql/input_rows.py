@@ -141,9 +141,9 @@ def _stored_and_computed(
 
 def members_read(schema: TableSchema, columns: set[str]) -> list[AcrossColumn]:
     """Return the members that are read for some columns: those among them, and those in what is told from a row."""
-    told = (column for name in columns if isinstance(column := schema[name], (ComputedColumn, AcrossColumn)))
-    read = columns.union(*(column.sources for column in told))
-    return [c for c in schema.columns if c.name in read and isinstance(c, AcrossColumn) and c.met.is_member]
+    told = [column for column in schema.columns if isinstance(column, (ComputedColumn, AcrossColumn))]
+    read = columns.union(*(column.sources for column in told if column.name in columns))
+    return [c for c in told if c.name in read and isinstance(c, AcrossColumn) and c.met.is_member]
 
 
 def beside_members(schema: TableSchema, columns: set[str]) -> tuple[tuple[str, ...], TableSchema]:
