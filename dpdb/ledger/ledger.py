@@ -17,8 +17,11 @@ from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.amounts import budget_units, check_units
 from dpdb.ledger.books import other_ledgers
 from dpdb.ledger.debit import DECISION_SECONDS, Asked, debit, record, settle
+from dpdb.ledger.ledger_analysts import AnalystRights
+from dpdb.ledger.ledger_suites import LedgerSuites
 from dpdb.ledger.limits import check_together, refuse_retired
 from dpdb.ledger.owner_acts import OwnerActs, first_allowance
+from dpdb.ledger.reading import LedgerReading
 from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.file import RUN_WAIT, RunLock
@@ -30,11 +33,26 @@ from dpdb.privacy import NOTIONS, Number
 from dpdb.stopping import unbroken
 
 
-class Ledger(OwnerActs):
+class Ledger(LedgerReading):
     """An open ledger. Several may be open on one file, in one process or many; one object is not thread-safe.
 
     Use `Ledger.create` once, then `Ledger.open`.
+
+    Attributes
+    ----------
+    owner : OwnerActs
+        The owner's acts: a budget raised, allowances, retirement; checks re-armed, suites closed.
+    rights : AnalystRights
+        Whom the owner lets ask, and how much.
+    checks : LedgerSuites
+        The runs of suites of checks.
     """
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(path)
+        self.owner = OwnerActs(self._books)
+        self.rights = AnalystRights(self._books)
+        self.checks = LedgerSuites(self._books)
 
     @classmethod
     def create(
@@ -64,7 +82,7 @@ class Ledger(OwnerActs):
         append_only
             The owner declares that rows never change once written; then new rows need no new epoch.
         at_most, per
-            An allowance from the beginning: an epsilon and its period; see `allow`.
+            An allowance from the beginning: an epsilon and its period; see `OwnerActs.allow`.
 
         Raises
         ------

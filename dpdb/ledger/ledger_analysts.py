@@ -1,4 +1,4 @@
-"""`LedgerAnalysts`: whom the owner lets ask, with which rights; and what each of them has spent."""
+"""`AnalystRights`: whom the owner lets ask, with which rights; and what each of them has spent."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.amounts import budget_units, in_parameter
+from dpdb.ledger.books import Books
 from dpdb.ledger.lines import LedgerEntry
 from dpdb.ledger.quotas import own_debits, rights_end
-from dpdb.ledger.reading import LedgerReading
 from dpdb.ledger.report import history
 from dpdb.ledger.store.clock import now, present
 from dpdb.ledger.store.rows import ROLES, AnalystLine
@@ -84,8 +84,11 @@ class Access(NamedTuple):
     ended: bool
 
 
-class LedgerAnalysts(LedgerReading):
-    """A ledger, and who may ask."""
+class AnalystRights:
+    """Who may ask a ledger; its `rights`."""
+
+    def __init__(self, books: Books) -> None:
+        self._books, self._state = books, books.state
 
     @unbroken()
     def grant(
@@ -228,7 +231,7 @@ class LedgerAnalysts(LedgerReading):
         with books.act():
             known = self._state.analysts.newest.get(name)
             if known is None and not is_new:
-                raise LedgerError(f"{self._file.shown}: no analyst {name!r}; give him access with `dpdb analyst add`")
+                raise LedgerError(f"{books.file.shown}: no analyst {name!r}; give him access with `dpdb analyst add`")
             line = known or AnalystLine(0, "", name, ROLES[0], None, None, None, None, None, None, 0)
             line = line._replace(
                 number=self._state.analysts.last + 1,
@@ -237,6 +240,6 @@ class LedgerAnalysts(LedgerReading):
                 place=self._state.next_place,
                 **changes,
             )
-            insert(self._file, "analyst", self._state.analysts.row(line))
+            insert(books.file, "analyst", self._state.analysts.row(line))
             reached("rights written")
         reached("rights changed")

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from dpdb.ledger.amounts import check_units
+from dpdb.ledger.books import Books
 from dpdb.ledger.debit import DECISION_SECONDS, Asked
-from dpdb.ledger.ledger_analysts import LedgerAnalysts
 from dpdb.ledger.reservation import SuiteReservation
 from dpdb.ledger.store.file import RUN_WAIT
 from dpdb.ledger.store.seals import SourceMark
@@ -21,8 +21,11 @@ from dpdb.names import check_name
 from dpdb.predicates import Region
 
 
-class LedgerSuites(LedgerAnalysts):
-    """A ledger as far as it is about runs of suites."""
+class LedgerSuites:
+    """The runs of suites that a ledger pays for; its `checks`."""
+
+    def __init__(self, books: Books) -> None:
+        self._books = books
 
     def open_suite(
         self,

@@ -8,7 +8,6 @@ from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.amounts import budget_units, in_words
 from dpdb.ledger.books import Books
 from dpdb.ledger.debit import DECISION_SECONDS, Asked, forget, write_debit
-from dpdb.ledger.ledger_suites import LedgerSuites
 from dpdb.ledger.limits import RefusedError, refuse_retired
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.file import RUN_WAIT, UNSETTLED, RunLock
@@ -24,8 +23,110 @@ from dpdb.privacy import Number
 from dpdb.stopping import reached, unbroken
 
 
-class SuiteActs(LedgerSuites):
-    """A ledger with the owner's acts on its suites."""
+class OwnerActs:
+    """The acts of a ledger's owner; its `owner`."""
+
+    def __init__(self, books: Books) -> None:
+        self._books = books
+
+    @unbroken()
+    def raise_budget(
+        self,
+        budget: Number | None = None,
+        *,
+        epsilon: Number | None = None,
+        who: str | None = None,
+        label: str | None = None,
+    ) -> None:
+        """Make the total larger, for ever: the owner's word that more may be lost. It is recorded and never lowered.
+
+        Parameters
+        ----------
+        budget, epsilon
+            The new total, as for `create`; an epsilon is meant at the ledger's own delta.
+        who, label
+            Who does it and why, for the history.
+
+        Raises
+        ------
+        LedgerError
+            The ledger cannot be used or was retired.
+        """
+        books = self._books
+        state, terms = books.state, books.state.terms
+        units, notion = budget_units(terms.notion, budget, epsilon, terms.delta), terms.notion
+        check_names(who, label)
+        with books.act():
+            if units <= state.budget:
+                raise ParameterError(
+                    f"{books.file.shown}: the budget is {notion.parameter} {in_words(notion, state.budget)} "
+                    f"and can only be raised, not set to {in_words(notion, units)}; nothing was changed"
+                )
+            _write(books, Act(now(), books.state.last, RAISE, who, label, {"budget": units}))
+
+    @unbroken()
+    def retire(self, *, who: str | None = None, label: str | None = None) -> None:
+        """End the ledger, for ever: nothing is debited or answered any more; its records can still be read.
+
+        A release that is under way in another process is not published.
+
+        Raises
+        ------
+        ParameterError
+            A name is not usable.
+        LedgerError
+            The ledger cannot be used or was retired before.
+        """
+        books = self._books
+        check_names(who, label)
+        with books.act():
+            _write(books, Act(now(), books.state.last, RETIRE, who, label, {}))
+            forgotten = forget(books)  # no run of a suite goes on
+        if forgotten:
+            books.file.truncate_log()
+
+    @unbroken()
+    def allow(
+        self,
+        period: str,
+        budget: Number | None = None,
+        *,
+        epsilon: Number | None = None,
+        who: str | None = None,
+        label: str | None = None,
+    ) -> None:
+        """Let debits within a period cost at most so much together, from now on; the total holds beside it.
+
+        An allowance paces the debits and gives nothing back: old releases never expire. Debits that were made before
+        it count, too. Time is the machine's clock, and never goes back: a clock that is behind the newest debit counts
+        as the time of that debit, so setting it back gives nothing.
+
+        Parameters
+        ----------
+        period
+            ``30d`` (any 30 days; also ``12h``, ``4w``), ``month`` or ``year`` (of the calendar, UTC), or the days of
+            ``2026-12-01..2026-12-31``. The allowance of the same period that was there before ends; others hold, too.
+        budget, epsilon
+            How much, as for `create`; neither ends the allowance of this period.
+        who, label
+            Who does it and why, for the history.
+
+        Raises
+        ------
+        LedgerError
+            The ledger cannot be used or was retired.
+        """
+        books = self._books
+        state, terms = books.state, books.state.terms
+        parsed = parse_period(period)
+        ends = budget is None and epsilon is None
+        units = None if ends else budget_units(terms.notion, budget, epsilon, terms.delta)
+        check_names(who, label)
+        with books.act():
+            if ends and parsed not in state.acts.allowances:
+                known = ", ".join(found.text for found in state.acts.allowances) or "none"
+                raise ParameterError(f"{books.file.shown}: no allowance for {parsed.text} (there are: {known})")
+            _write(books, Act(now(), books.state.last, ALLOW, who, label, {"period": parsed.text, "units": units}))
 
     def rearm(
         self,
@@ -61,7 +162,7 @@ class SuiteActs(LedgerSuites):
         checks = _failed_limits(_found(self._books, name), check)
         if len(checks) > 1 and charge is not None:
             raise ParameterError(
-                f"{self._file.shown}: {check!r} has failed with two limits, name the one that is paid for: "
+                f"{self._books.file.shown}: {check!r} has failed with two limits, name the one that is paid for: "
                 f"{listed_names(checks)}; nothing was spent"
             )
         for each in checks:
@@ -71,7 +172,7 @@ class SuiteActs(LedgerSuites):
     def _rearm(
         self, name: str, check: str, charge: int | None, by: tuple[str | None, str | None], deadline: float
     ) -> None:
-        books, state, shown = self._books, self._state, self._file.shown
+        books, state, shown = self._books, self._books.state, self._books.file.shown
         who, label = by
         if charge is not None and (isinstance(charge, bool) or not isinstance(charge, int) or charge <= 0):
             raise ParameterError(f"a charge is a positive whole number of units, got {charge!r}")
@@ -182,107 +283,6 @@ def check_names(who: str | None, label: str | None) -> None:
     for what, name in (("who", who), ("a label", label)):
         if name is not None:
             check_name(what, name)
-
-
-class OwnerActs(SuiteActs):
-    """A ledger with all acts of its owner; `Ledger` adds releases."""
-
-    @unbroken()
-    def raise_budget(
-        self,
-        budget: Number | None = None,
-        *,
-        epsilon: Number | None = None,
-        who: str | None = None,
-        label: str | None = None,
-    ) -> None:
-        """Make the total larger, for ever: the owner's word that more may be lost. It is recorded and never lowered.
-
-        Parameters
-        ----------
-        budget, epsilon
-            The new total, as for `create`; an epsilon is meant at the ledger's own delta.
-        who, label
-            Who does it and why, for the history.
-
-        Raises
-        ------
-        LedgerError
-            The ledger cannot be used or was retired.
-        """
-        books, state, terms = self._books, self._state, self._state.terms
-        units, notion = budget_units(terms.notion, budget, epsilon, terms.delta), terms.notion
-        check_names(who, label)
-        with books.act():
-            if units <= state.budget:
-                raise ParameterError(
-                    f"{books.file.shown}: the budget is {notion.parameter} {in_words(notion, state.budget)} "
-                    f"and can only be raised, not set to {in_words(notion, units)}; nothing was changed"
-                )
-            _write(books, Act(now(), books.state.last, RAISE, who, label, {"budget": units}))
-
-    @unbroken()
-    def retire(self, *, who: str | None = None, label: str | None = None) -> None:
-        """End the ledger, for ever: nothing is debited or answered any more; its records can still be read.
-
-        A release that is under way in another process is not published.
-
-        Raises
-        ------
-        ParameterError
-            A name is not usable.
-        LedgerError
-            The ledger cannot be used or was retired before.
-        """
-        books = self._books
-        check_names(who, label)
-        with books.act():
-            _write(books, Act(now(), books.state.last, RETIRE, who, label, {}))
-            forgotten = forget(books)  # no run of a suite goes on
-        if forgotten:
-            books.file.truncate_log()
-
-    @unbroken()
-    def allow(
-        self,
-        period: str,
-        budget: Number | None = None,
-        *,
-        epsilon: Number | None = None,
-        who: str | None = None,
-        label: str | None = None,
-    ) -> None:
-        """Let debits within a period cost at most so much together, from now on; the total holds beside it.
-
-        An allowance paces the debits and gives nothing back: old releases never expire. Debits that were made before
-        it count, too. Time is the machine's clock, and never goes back: a clock that is behind the newest debit counts
-        as the time of that debit, so setting it back gives nothing.
-
-        Parameters
-        ----------
-        period
-            ``30d`` (any 30 days; also ``12h``, ``4w``), ``month`` or ``year`` (of the calendar, UTC), or the days of
-            ``2026-12-01..2026-12-31``. The allowance of the same period that was there before ends; others hold, too.
-        budget, epsilon
-            How much, as for `create`; neither ends the allowance of this period.
-        who, label
-            Who does it and why, for the history.
-
-        Raises
-        ------
-        LedgerError
-            The ledger cannot be used or was retired.
-        """
-        books, state, terms = self._books, self._state, self._state.terms
-        parsed = parse_period(period)
-        ends = budget is None and epsilon is None
-        units = None if ends else budget_units(terms.notion, budget, epsilon, terms.delta)
-        check_names(who, label)
-        with books.act():
-            if ends and parsed not in state.acts.allowances:
-                known = ", ".join(found.text for found in state.acts.allowances) or "none"
-                raise ParameterError(f"{books.file.shown}: no allowance for {parsed.text} (there are: {known})")
-            _write(books, Act(now(), books.state.last, ALLOW, who, label, {"period": parsed.text, "units": units}))
 
 
 def first_allowance(terms: Terms, text: str, epsilon: Number) -> tuple[object, ...]:

@@ -85,7 +85,7 @@ class Level(NamedTuple):
 def open_suite(
     books: Books, opened: Opened, source: SourceMark, asked: Asked, *, deadline: float, wait: float
 ) -> SuiteReservation:
-    """Open a suite, or go on with a run of it; see `Ledger.open_suite`.
+    """Open a suite, or go on with a run of it; see `LedgerSuites.open_suite`.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ def _reserved(books: Books, suite: KnownSuite) -> int:
 
 @unbroken()
 def record_level(books: Books, run: SuiteReservation, level: Level) -> None:
-    """Record what a run has found at a level; see `Ledger.record_level`."""
+    """Record what a run has found at a level; see `LedgerSuites.record_level`."""
     if isinstance(level.number, bool) or not isinstance(level.number, int) or level.number < 1:
         raise ParameterError(f"a level is a whole number from 1 on, got {level.number!r}")
     if isinstance(level.spent, bool) or not isinstance(level.spent, int):
@@ -360,7 +360,7 @@ def _refuse_ended(books: Books, suite: KnownSuite) -> None:
 
 @unbroken()
 def end_suite(books: Books, run: SuiteReservation, answer: str, charge: int | None) -> None:
-    """Record the answer of a run; settle and forget a suite that is not kept; see `Ledger.end_suite`.
+    """Record the answer of a run; settle and forget a suite that is not kept; see `LedgerSuites.end_suite`.
 
     Parameters
     ----------
@@ -396,7 +396,7 @@ def end_suite(books: Books, run: SuiteReservation, answer: str, charge: int | No
 
 @unbroken()
 def end_and_close(books: Books, run: SuiteReservation, level: Level, answer: str) -> None:
-    """Record the last level of a kept suite with the run's answer, and close it; see `Ledger.end_and_close`.
+    """Record the last level of a kept suite with the run's answer, and close it; see `LedgerSuites.end_and_close`.
 
     Parameters
     ----------

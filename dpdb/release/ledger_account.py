@@ -157,13 +157,13 @@ class LedgerAccount:
         self._ledger.record(reservation, answer)
 
     def open_suite(self, run: SuiteRun) -> SuiteReservation:
-        """Debit the ledger and keep the secret there; see `Ledger.open_suite`. If either budget refuses, nothing is."""
+        """Debit the ledger and keep the secret there, as `LedgerSuites.open_suite`. If either refuses, nothing is."""
         charge = run.charge
         units = self._units(charge)
         opens = self.opens_suite(run)
         if opens and self.will_draw(charge):
             self._budget.check(charge.epsilon)
-        held = self._ledger.open_suite(
+        held = self._ledger.checks.open_suite(
             charge.coverage,
             units,
             spec=run.spec,
@@ -197,7 +197,7 @@ class LedgerAccount:
 
     def record_level(self, held: SuiteReservation, level: SuiteLevel) -> None:
         """Keep what one level has found in the ledger."""
-        self._ledger.record_level(held, level.number, level.answer, spent=level.spent, failed=level.failed)
+        self._ledger.checks.record_level(held, level.number, level.answer, spent=level.spent, failed=level.failed)
 
     def suite_history(self, name: str) -> list[RecordedLevel | RecordedRearm] | None:
         """Return what an open kept suite has recorded in the ledger; None if there is none."""
@@ -211,9 +211,11 @@ class LedgerAccount:
     def end_suite(self, held: SuiteReservation, answer: str, last: SuiteLevel | None = None) -> None:
         """Keep the answer in the ledger, which settles a suite that is not kept; the session's budget stays debited."""
         if last is None:
-            self._ledger.end_suite(held, answer)
+            self._ledger.checks.end_suite(held, answer)
         else:
-            self._ledger.end_and_close(held, last.number, last.answer, answer, spent=last.spent, failed=last.failed)
+            self._ledger.checks.end_and_close(
+                held, last.number, last.answer, answer, spent=last.spent, failed=last.failed
+            )
 
     def spent(self) -> float:
         """Return the joint cost of the ledger's releases, in its parameter (epsilon, rho or mu)."""

@@ -21,13 +21,13 @@ def path(tmp_path: Path) -> Path:
     path = tmp_path / "t.ledger"
     with Ledger.create(path, 2) as ledger:
         for run_id, name in (("one", None), ("monday", "nightly"), ("tuesday", "nightly")):
-            run = ledger.open_suite(
+            run = ledger.checks.open_suite(
                 Region(), 5 * TENTH, source=SourceMark("table", "content"), request='{"check": "s"}', spec='{"m": 2}',
                 make_secret=lambda: SECRET, run_id=run_id, name=name,
             )  # fmt: skip
             fails = ["zip"] if run_id == "tuesday" else []
-            ledger.record_level(run, 1, '{"quiet": 2}', spent=(1 + len(fails)) * TENTH, failed=fails)
-            ledger.end_suite(run, json.dumps({"checks": [run_id]}))
+            ledger.checks.record_level(run, 1, '{"quiet": 2}', spent=(1 + len(fails)) * TENTH, failed=fails)
+            ledger.checks.end_suite(run, json.dumps({"checks": [run_id]}))
             run.close()
     return path
 
@@ -74,12 +74,12 @@ def test_answers_show_what_a_suite_has_published(path: Path, capsys: pytest.Capt
 
 def test_a_check_with_two_limits_is_re_armed_by_its_name(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Ledger.open(path) as ledger:
-        run = ledger.open_suite(
+        run = ledger.checks.open_suite(
             Region(), 5 * TENTH, source=SourceMark("table", "content"), request='{"check": "s"}', spec='{"m": 2}',
             make_secret=lambda: SECRET, run_id="wednesday", name="nightly",
         )  # fmt: skip
-        ledger.record_level(run, 1, "{}", spent=3 * TENTH, failed=["age (fail)", "age (warn)", "one (warn)"])
-        ledger.end_suite(run, "{}")
+        ledger.checks.record_level(run, 1, "{}", spent=3 * TENTH, failed=["age (fail)", "age (warn)", "one (warn)"])
+        ledger.checks.end_suite(run, "{}")
         run.close()
     assert "suite      nightly: epsilon 0.5 of it reserved, 0.3 spent, 0.2 left" in said(capsys, "budget", "show", path)
     found = json.loads(said(capsys, "budget", "show", path, "--format", "json"))

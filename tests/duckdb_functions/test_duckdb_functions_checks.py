@@ -146,7 +146,7 @@ def test_a_kept_suite_runs_as_its_owner_opened_it(connection: duckdb.DuckDBPyCon
     ):
         registration.execute("FROM dp_check('nightly')")
     with Ledger.open(ledger) as opened:
-        opened.close_suite("nightly")
+        opened.owner.close_suite("nightly")
     with (
         dpdb.register(connection, ledger=ledger, suites=SUITES) as registration,
         pytest.raises(LedgerError, match="kept suite 'nightly' was closed"),

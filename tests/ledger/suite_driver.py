@@ -38,7 +38,7 @@ NAME = "nightly"
 def check(path: str, told: str, run_id: str, name: str | None = None) -> None:
     """One run of a suite: open, draw and record and show every level, end and show."""
     with Ledger.open(path) as ledger:
-        run = ledger.open_suite(
+        run = ledger.checks.open_suite(
             Region(), 4 * UNIT, source=SOURCE, request=json.dumps({"suite": name or run_id}), spec="{}",
             make_secret=lambda: f"<secret {os.urandom(8).hex()}>", run_id=run_id, name=name,
         )  # fmt: skip
@@ -52,12 +52,12 @@ def check(path: str, told: str, run_id: str, name: str | None = None) -> None:
                     fails = {"zip"} - failed if level == LEVELS and spent + UNIT <= run.reserved else set()
                     text = json.dumps({"n": os.urandom(8).hex(), "cost": UNIT * len(fails)})
                     spent, failed = spent + UNIT * len(fails), failed | fails
-                    ledger.record_level(run, level, text, spent=spent, failed=fails)
+                    ledger.checks.record_level(run, level, text, spent=spent, failed=fails)
                     levels[level] = text
                 show(told, run_id, level, levels[level])
             if answer is None:
                 answer = json.dumps({"n": os.urandom(8).hex()})
-                ledger.end_suite(run, answer)
+                ledger.checks.end_suite(run, answer)
             show(told, run_id, 0, answer)
         finally:
             run.close()
@@ -71,12 +71,12 @@ def show(told: str, run_id: str, level: int, text: str) -> None:
 
 def rearm(path: str) -> None:
     with Ledger.open(path) as ledger, suppress(LedgerError):  # it was re-armed before the kill
-        ledger.rearm(NAME, "zip", UNIT)
+        ledger.owner.rearm(NAME, "zip", UNIT)
 
 
 def close(path: str) -> None:
     with Ledger.open(path) as ledger:
-        ledger.close_suite(NAME)
+        ledger.owner.close_suite(NAME)
 
 
 def killed(work: Callable[[], None], step: str | None, chance: random.Random) -> bool:

@@ -36,12 +36,12 @@ def test_a_raised_budget_grows_is_recorded_and_is_never_lowered(path: Path) -> N
         reserve(ledger, 10)
         with pytest.raises(BudgetExceededError):
             reserve(other)
-        ledger.raise_budget(2, who="ann", label="second year")
+        ledger.owner.raise_budget(2, who="ann", label="second year")
         reserve(other)  # which was open before
         assert (other.summary().budget, other.summary().spent) == (2.0, 1.1)
         for lower in (2, 1, "0.5"):
             with pytest.raises(ParameterError, match="can only be raised"):
-                ledger.raise_budget(lower)
+                ledger.owner.raise_budget(lower)
     with Ledger.open(path) as again:
         assert again.summary().budget == 2.0
         [act] = again.acts()
@@ -51,7 +51,7 @@ def test_a_raised_budget_grows_is_recorded_and_is_never_lowered(path: Path) -> N
 
 def test_the_epsilon_of_a_raise_is_at_the_ledgers_own_delta(tmp_path: Path) -> None:
     with Ledger.create(tmp_path / "z.ledger", notion="zcdp", epsilon=1, delta=1e-6) as ledger:
-        ledger.raise_budget(epsilon=2)
+        ledger.owner.raise_budget(epsilon=2)
         with Ledger.create(tmp_path / "y.ledger", notion="zcdp", epsilon=2, delta=1e-6) as same:
             assert ledger.summary().budget == same.summary().budget
 
@@ -63,16 +63,16 @@ def test_nothing_is_released_from_a_retired_ledger(path: Path) -> None:
         answered.close()
         reserve(ledger, run_id="unanswered")
         under_way = other.reserve(parse_where(""), TENTH, source=SOURCE, request="{}")
-        ledger.retire(who="ann", label="study closed")
+        ledger.owner.retire(who="ann", label="study closed")
         words = r"was retired on 20\d\d-\d\d-\d\d by ann \(study closed\); no further release"
         for refused in (
             lambda: reserve(other),
             lambda: reserve(other, run_id="unanswered"),
             lambda: other.record(under_way, '"late"'),
             ledger.open_epoch,
-            lambda: ledger.raise_budget(5),
-            lambda: ledger.allow("30d", 1),
-            ledger.retire,
+            lambda: ledger.owner.raise_budget(5),
+            lambda: ledger.owner.allow("30d", 1),
+            ledger.owner.retire,
         ):
             with pytest.raises(LedgerError, match=words):
                 refused()
@@ -93,8 +93,8 @@ def test_nothing_is_released_from_a_retired_ledger(path: Path) -> None:
 )
 def test_an_act_that_was_changed_or_removed_is_damage(damage: str, path: Path) -> None:
     with Ledger.open(path) as ledger:
-        ledger.raise_budget(2)
-        ledger.retire()
+        ledger.owner.raise_budget(2)
+        ledger.owner.retire()
     change(path, damage)
     with pytest.raises(LedgerError, match="damaged"):
         Ledger.open(path)
@@ -103,7 +103,7 @@ def test_an_act_that_was_changed_or_removed_is_damage(damage: str, path: Path) -
 def test_a_ledger_that_forgot_its_newest_act_is_lost(path: Path, tmp_path: Path) -> None:
     shutil.copy(path, tmp_path / "before")
     with Ledger.open(path) as ledger:
-        ledger.retire()
+        ledger.owner.retire()
         change(path, "DELETE FROM act")
         with pytest.raises(LedgerError, match="lost its newest releases"):
             ledger.summary()
@@ -115,8 +115,10 @@ def test_a_ledger_that_forgot_its_newest_act_is_lost(path: Path, tmp_path: Path)
 
 
 ACTS: list[Callable[[Ledger], None]] = [
-    lambda ledger: ledger.raise_budget(2), lambda ledger: ledger.allow("30d", 1), Ledger.retire,
-]  # fmt: skip
+    lambda ledger: ledger.owner.raise_budget(2),
+    lambda ledger: ledger.owner.allow("30d", 1),
+    lambda ledger: ledger.owner.retire(),
+]
 
 
 @pytest.mark.parametrize("act", ACTS, ids=["raise", "allow", "retire"])
@@ -150,5 +152,5 @@ def test_who_and_label_are_short_printable_texts(name: str, path: Path) -> None:
     with Ledger.open(path) as ledger:
         for given in ({"who": name}, {"label": name}):
             with pytest.raises(ParameterError, match="1 to 200 printable characters"):
-                ledger.retire(**given)
+                ledger.owner.retire(**given)
         assert ledger.acts() == []

@@ -33,7 +33,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> MovingClock:
 def path(tmp_path: Path, clock: MovingClock) -> Path:
     """A ledger of 3 with 1 within any 30 days."""
     with Ledger.create(tmp_path / "t.ledger", 3) as ledger:
-        ledger.allow("30d", 1)
+        ledger.owner.allow("30d", 1)
     return tmp_path / "t.ledger"
 
 
@@ -150,8 +150,8 @@ def test_several_releases_are_checked_together_against_an_allowance(path: Path) 
 def test_calendar_months_and_dates(tmp_path: Path, clock: MovingClock) -> None:
     path = tmp_path / "t.ledger"
     with Ledger.create(path, 9) as ledger:
-        ledger.allow("month", 1)
-        ledger.allow("2026-11-25..2026-11-26", "0.2")
+        ledger.owner.allow("month", 1)
+        ledger.owner.allow("2026-11-25..2026-11-26", "0.2")
     assert spend(path, 8)
     clock.set(days=3)  # 25 November
     assert spend(path, 2)
@@ -188,7 +188,7 @@ def test_a_clock_that_says_no_time_is_refused(year: int, path: Path, clock: Movi
     for usable, tenths, fits in ((1970, 5, True), (8999, 5, True), (1970, 6, False)):
         clock.time = START.replace(year=usable)
         with Ledger.open(path) as ledger:
-            ledger.allow("9999w", 1)
+            ledger.owner.allow("9999w", 1)
         assert spend(path, tenths) is fits
 
 
@@ -199,7 +199,7 @@ def test_with_a_clock_that_jumps_no_window_of_ledger_time_has_more_than_its_allo
     """And whatever an earlier clock admits, the newest debit's time would have admitted, too."""
     rng = random.Random(7)
     with Ledger.open(path) as ledger:
-        ledger.raise_budget(100)
+        ledger.owner.raise_budget(100)
         debits: list[tuple[float, str, int]] = []
         newest = true = 0.0
         for _ in range(150):
@@ -226,7 +226,7 @@ def test_with_a_clock_that_jumps_no_window_of_ledger_time_has_more_than_its_allo
 def test_processes_at_once_never_spend_more_than_an_allowance(tmp_path: Path) -> None:
     path = tmp_path / "shared.ledger"
     with Ledger.create(path, 1) as ledger:
-        ledger.allow("30d", "0.02")
+        ledger.owner.allow("30d", "0.02")
     done = drive("debits", path, 2, 30)
     assert done["codes"] == [0, 0]
     with Ledger.open(path) as ledger:
@@ -256,7 +256,7 @@ def test_a_ledger_is_made_with_its_allowance_or_not_at_all(tmp_path: Path, monke
         [act] = ledger.acts()
         assert (act.after, act.kind, act.period, act.at_most) == (0, "allow", "30d", 1.0)
     with Ledger.create(tmp_path / "z.ledger", notion="zcdp", epsilon=3, delta=1e-6, per="30d", at_most=1) as ledger:
-        ledger.allow("30d", epsilon=1)
+        ledger.owner.allow("30d", epsilon=1)
         made, later = ledger.acts()
         assert made.at_most == later.at_most
 
@@ -282,16 +282,16 @@ def test_the_act_a_ledger_is_made_with_cannot_be_taken_away(tmp_path: Path) -> N
 
 def test_an_allowance_is_replaced_or_ended_by_its_own_period(path: Path, clock: MovingClock) -> None:
     with Ledger.open(path) as ledger:
-        ledger.allow("30d", "0.5")
-        ledger.allow("1d", "0.2")
+        ledger.owner.allow("30d", "0.5")
+        ledger.owner.allow("1d", "0.2")
         assert [(one.period, one.at_most) for one in ledger.summary().allowances] == [("30d", 0.5), ("1d", 0.2)]
-        ledger.allow("30d")
+        ledger.owner.allow("30d")
         with pytest.raises(ParameterError, match=r"no allowance for 30d \(there are: 1d\)"):
-            ledger.allow("30d")
+            ledger.owner.allow("30d")
     assert spend(path, 2)
     assert not spend(path, 1)
     with Ledger.open(path) as ledger:
-        ledger.allow("1d")
+        ledger.owner.allow("1d")
     assert spend(path, 9)
 
 

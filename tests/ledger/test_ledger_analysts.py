@@ -38,17 +38,17 @@ def ask(ledger: Ledger, who: str | None, epsilon: float, where: str = "a = 1", r
 
 def test_the_newest_line_of_a_name_holds(path: Path) -> None:
     with Ledger.open(path) as ledger:
-        ledger.grant("ann", TOKEN, quota="1.5", most_per_statement=1, approved_by="olga")
-        ledger.ration("ann", 2, None)
-        [ann] = ledger.analysts()
+        ledger.rights.grant("ann", TOKEN, quota="1.5", most_per_statement=1, approved_by="olga")
+        ledger.rights.ration("ann", 2, None)
+        [ann] = ledger.rights.analysts()
         assert (ann.quota, ann.most_per_statement, ann.role, ann.ended) == (2.0, 1.0, "analyst", None)
         other = hashlib.sha256(b"other").hexdigest()
-        ledger.grant("ann", other, role="checker")
-        [ann] = ledger.analysts()
+        ledger.rights.grant("ann", other, role="checker")
+        [ann] = ledger.rights.analysts()
         assert (ann.quota, ann.role, ann.token) == (2.0, "checker", other)
-        ledger.revoke("ann")
+        ledger.rights.revoke("ann")
     with Ledger.open(path) as ledger:
-        [ann] = ledger.analysts()
+        [ann] = ledger.rights.analysts()
         assert (ann.token, ann.ended) == (None, "was revoked")
         with pytest.raises(RightsError, match="the access of 'ann' was revoked; nothing was spent"):
             ask(ledger, "ann", 0.1)
@@ -57,8 +57,8 @@ def test_the_newest_line_of_a_name_holds(path: Path) -> None:
 
 def test_quotas_are_exact_and_the_total_decides(path: Path) -> None:
     with Ledger.open(path) as ledger:
-        ledger.grant("ann", TOKEN, quota=3)
-        ledger.grant("bob", TOKEN, quota=3)
+        ledger.rights.grant("ann", TOKEN, quota=3)
+        ledger.rights.grant("bob", TOKEN, quota=3)
         ask(ledger, "ann", 2.999999999)
         with pytest.raises(BudgetExceededError, match=r"requested epsilon 0.000000002, and 0.000000001 of your 3 is"):
             ask(ledger, "ann", 0.000000002)
@@ -72,12 +72,12 @@ def test_quotas_are_exact_and_the_total_decides(path: Path) -> None:
             "nothing was spent"
         )
         assert ledger.spent_units() == 5 * NANO
-        assert [analyst.spent for analyst in ledger.analysts()] == [3.0, 2.0]
+        assert [analyst.spent for analyst in ledger.rights.analysts()] == [3.0, 2.0]
 
 
 def test_a_quota_counts_disjoint_rows_once(path: Path) -> None:
     with Ledger.open(path) as ledger:
-        ledger.grant("ann", TOKEN, quota=1)
+        ledger.rights.grant("ann", TOKEN, quota=1)
         for value in range(3):
             ask(ledger, "ann", 1, f"a = {value}")
         with pytest.raises(BudgetExceededError, match="your quota"):
@@ -89,7 +89,7 @@ def test_a_quota_counts_disjoint_rows_once(path: Path) -> None:
 
 def test_a_statement_has_a_cap(path: Path) -> None:
     with Ledger.open(path) as ledger:
-        ledger.grant("ann", TOKEN, most_per_statement=1)
+        ledger.rights.grant("ann", TOKEN, most_per_statement=1)
         with pytest.raises(BudgetExceededError, match="one statement of yours may cost epsilon 1 at most"):
             ask(ledger, "ann", 1.000000001)
         two = [(parse_where("a = 1"), NANO // 2), (parse_where("a = 2"), NANO // 2 + 1)]
@@ -100,12 +100,12 @@ def test_a_statement_has_a_cap(path: Path) -> None:
 
 def test_a_quota_below_what_was_spent_refuses_and_takes_nothing_back(path: Path) -> None:
     with Ledger.open(path) as ledger:
-        ledger.grant("ann", TOKEN, quota=3)
+        ledger.rights.grant("ann", TOKEN, quota=3)
         ask(ledger, "ann", 2)
-        ledger.ration("ann", 1, None)
+        ledger.rights.ration("ann", 1, None)
         with pytest.raises(BudgetExceededError, match="0 of your 1 is left"):
             ask(ledger, "ann", 0.1)
-        [ann] = ledger.analysts()
+        [ann] = ledger.rights.analysts()
         assert (ann.spent, ann.remaining) == (2.0, 0.0)
 
 
@@ -115,7 +115,7 @@ def test_a_clock_that_goes_back_revives_nobody(path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("dpdb.ledger.debit.present", lambda: times[0])
     monkeypatch.setattr("dpdb.ledger.ledger_analysts.present", lambda: times[0])
     with Ledger.open(path) as ledger:
-        ledger.grant("ann", TOKEN, expires=times[0] + timedelta(days=1))
+        ledger.rights.grant("ann", TOKEN, expires=times[0] + timedelta(days=1))
         ask(ledger, "ann", 0.1)
         times[0] += timedelta(days=1)
         with pytest.raises(RightsError, match="has expired; nothing was spent"):
@@ -124,19 +124,19 @@ def test_a_clock_that_goes_back_revives_nobody(path: Path, monkeypatch: pytest.M
         times[0] -= timedelta(days=1)
         with pytest.raises(RightsError, match="has expired; nothing was spent"):
             ask(ledger, "ann", 0.1)
-        assert ledger.analysts()[0].ended == "has expired"
+        assert ledger.rights.analysts()[0].ended == "has expired"
 
 
 def test_run_ids_are_one_analysts(path: Path) -> None:
     with Ledger.open(path) as ledger:
-        ledger.grant("ann", TOKEN)
+        ledger.rights.grant("ann", TOKEN)
         ask(ledger, "ann", 0.1, run_id="x")
         ask(ledger, "ann", 0.1, run_id="x")
         with pytest.raises(RunIdError):
             ask(ledger, "bob", 0.1, run_id="x")
         assert ledger.spent_units() == NANO // 10
-        assert [entry.run_id for entry in ledger.history_of("ann")] == ["x"]
-        assert ledger.history_of("bob") == []
+        assert [entry.run_id for entry in ledger.rights.history_of("ann")] == ["x"]
+        assert ledger.rights.history_of("bob") == []
 
 
 @pytest.mark.parametrize(
@@ -154,15 +154,15 @@ def test_run_ids_are_one_analysts(path: Path) -> None:
 def test_bad_rights_are_refused(path: Path, name: str, token: str, options: dict[str, object]) -> None:
     with Ledger.open(path) as ledger:
         with pytest.raises(ParameterError):
-            ledger.grant(name, token, **options)  # type: ignore[arg-type]
+            ledger.rights.grant(name, token, **options)  # type: ignore[arg-type]
         with pytest.raises(LedgerError, match="no analyst 'eve'"):
-            ledger.revoke("eve")
-        assert ledger.analysts() == []
+            ledger.rights.revoke("eve")
+        assert ledger.rights.analysts() == []
 
 
 def test_rights_are_sealed(path: Path) -> None:
     with Ledger.open(path) as ledger:
-        ledger.grant("ann", TOKEN, quota=1)
+        ledger.rights.grant("ann", TOKEN, quota=1)
         ask(ledger, "ann", 1)
     connection = sqlite3.connect(path)
     connection.execute("UPDATE analyst SET quota = 5000000000")
@@ -174,8 +174,8 @@ def test_rights_are_sealed(path: Path) -> None:
 
 def test_rights_that_were_lost_are_noticed(path: Path) -> None:
     with Ledger.open(path) as ledger:
-        ledger.grant("ann", TOKEN, quota=1)
-        ledger.revoke("ann")
+        ledger.rights.grant("ann", TOKEN, quota=1)
+        ledger.rights.revoke("ann")
     connection = sqlite3.connect(path)
     connection.execute("DELETE FROM analyst WHERE number = 2")
     connection.commit()
@@ -204,10 +204,10 @@ def test_analysts_in_many_processes_stay_below_quota_and_total(tmp_path: Path) -
     names = [f"a{number}" for number in range(6)]
     with Ledger.create(path, 1) as ledger:
         for name in names:
-            ledger.grant(name, TOKEN, quota="0.25")
+            ledger.rights.grant(name, TOKEN, quota="0.25")
     with ProcessPoolExecutor(3, get_context("spawn")) as pool:
         allowed = list(pool.map(spend_all, [(str(path), name) for name in names]))
     with Ledger.open(path) as ledger:
         assert ledger.spent_units() == NANO
         assert max(allowed) <= 25
-        assert [round(100 * one.spent) for one in ledger.analysts()] == allowed
+        assert [round(100 * one.spent) for one in ledger.rights.analysts()] == allowed

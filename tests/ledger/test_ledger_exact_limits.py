@@ -39,7 +39,7 @@ class Purse:
 
     def open_suite(self, units: int, where: str) -> None:
         self._asked += 1
-        self.ledger.open_suite(
+        self.ledger.checks.open_suite(
             parse_where(where), units, source=SOURCE, request="{}", spec="{}", make_secret=lambda: "s",
             run_id=f"run {self._asked}", analyst=self.analyst,
         ).close()  # fmt: skip
@@ -63,7 +63,7 @@ def allowance(path: Path, period: str) -> Purse:
 
 def quota(path: Path) -> Purse:
     ledger = Ledger.create(path, 3)
-    ledger.grant("ann", TOKEN, quota=1)
+    ledger.rights.grant("ann", TOKEN, quota=1)
     return Purse(ledger, NANO, "ann")
 
 
@@ -156,7 +156,7 @@ def test_earlier_epochs_leave_the_rest_and_no_unit_more(purse: Purse) -> None:
 @pytest.mark.parametrize("units", [1, 2, NANO])
 def test_a_statement_may_cost_its_cap_and_no_unit_more(units: int, tmp_path: Path) -> None:
     with Ledger.create(tmp_path / "t.ledger", 5) as ledger:
-        ledger.grant("ann", TOKEN, most_per_statement=f"{units / NANO:.9f}")
+        ledger.rights.grant("ann", TOKEN, most_per_statement=f"{units / NANO:.9f}")
         purse = Purse(ledger, units, "ann")
         for spend in (purse.ask, purse.open_suite):
             refused(spend, purse, units + 1)
@@ -172,27 +172,27 @@ def test_a_statement_may_cost_its_cap_and_no_unit_more(units: int, tmp_path: Pat
 def test_a_rearmed_check_may_take_all_that_is_left(tmp_path: Path) -> None:
     with Ledger.create(tmp_path / "t.ledger", 1) as ledger:
         asked = {"source": SOURCE, "request": "{}", "spec": "{}", "make_secret": lambda: "s"}
-        run = ledger.open_suite(parse_where(""), NANO - 5, run_id="r", name="kept", **asked)
-        ledger.record_level(run, 1, "{}", spent=NANO - 5, failed=["zip"])  # all that was debited
+        run = ledger.checks.open_suite(parse_where(""), NANO - 5, run_id="r", name="kept", **asked)
+        ledger.checks.record_level(run, 1, "{}", spent=NANO - 5, failed=["zip"])  # all that was debited
         run.close()
         with pytest.raises(BudgetExceededError):
-            ledger.rearm("kept", "zip", 6)
+            ledger.owner.rearm("kept", "zip", 6)
         assert ledger.spent_units() == NANO - 5
-        ledger.rearm("kept", "zip", 5)
+        ledger.owner.rearm("kept", "zip", 5)
         assert ledger.spent_units() == NANO
 
 
 def test_a_level_may_cost_all_that_was_debited_and_a_settlement_may_keep_it(tmp_path: Path) -> None:
     with Ledger.create(tmp_path / "t.ledger", 1) as ledger:
         asked = {"source": SOURCE, "request": "{}", "spec": "{}", "make_secret": lambda: "s"}
-        run = ledger.open_suite(parse_where(""), 10, run_id="r", **asked)
+        run = ledger.checks.open_suite(parse_where(""), 10, run_id="r", **asked)
         with pytest.raises(LedgerError, match="at most what was debited"):
-            ledger.record_level(run, 1, "{}", spent=11)
-        ledger.record_level(run, 1, "{}", spent=10)
+            ledger.checks.record_level(run, 1, "{}", spent=11)
+        ledger.checks.record_level(run, 1, "{}", spent=10)
         for charge in (9, 11):
             with pytest.raises(LedgerError, match="at least what its levels do, and at most what was debited"):
-                ledger.end_suite(run, "{}", charge)
-        ledger.end_suite(run, "{}", 10)
+                ledger.checks.end_suite(run, "{}", charge)
+        ledger.checks.end_suite(run, "{}", 10)
         run.close()
         made = ledger.reserve(parse_where(""), 10, source=SOURCE, request="{}", run_id="s")
         ledger.record(made, "{}")

@@ -63,7 +63,7 @@ def test_every_sum_counts_the_settled_charge(path: Path) -> None:
 def test_an_allowance_counts_the_settled_charge(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = MovingClock(monkeypatch)
     with Ledger.open(path) as ledger:
-        ledger.allow("30d", epsilon=0.5)
+        ledger.owner.allow("30d", epsilon=0.5)
         release(ledger, "x", "", 5)
         clock.set(days=1)
         with pytest.raises(BudgetExceededError, match="allowance"):
@@ -115,7 +115,7 @@ def test_what_cannot_be_settled_changes_nothing(path: Path, tmp_path: Path) -> N
             with pytest.raises(LedgerError, match="was settled before, at another charge"):
                 ledger.settle("x", units)
         assert ledger.spent_units() == 2 * TENTH
-        ledger.retire()
+        ledger.owner.retire()
         with pytest.raises(LedgerError, match="was retired"):
             ledger.settle("x", TENTH)
     with Ledger.create(tmp_path / "rho.ledger", 1, "zcdp") as ledger:
@@ -174,7 +174,7 @@ def test_every_line_has_a_public_hash_in_the_order_of_writing(path: Path) -> Non
         release(ledger, "x", "a = 1", 3)
         before = ledger.leaves()
         assert len(before) == 2
-        ledger.allow("30d", epsilon=0.5)
+        ledger.owner.allow("30d", epsilon=0.5)
         ledger.settle("x", TENTH)
         release(ledger, "y", "a = 2", 3)
         found = ledger.leaves()

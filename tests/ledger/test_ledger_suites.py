@@ -45,7 +45,7 @@ def start(ledger: Ledger, run_id: str = "r", where: str = "", tenths: int = 8, *
     """A run of a suite, whose lock is let go at once, as that of a process that is killed."""
     asked: dict[str, Any] = {"source": SOURCE, "request": '{"suite": "s"}', "spec": SPEC, "wait": 0.05}
     asked |= {"make_secret": lambda: SECRET, "run_id": run_id}
-    run = ledger.open_suite(parse_where(where), tenths * TENTH, **asked | more)
+    run = ledger.checks.open_suite(parse_where(where), tenths * TENTH, **asked | more)
     run.close()
     return run
 
@@ -61,14 +61,14 @@ def test_a_run_is_debited_whole_and_settled_at_what_its_levels_cost(path: Path, 
     assert SECRET not in repr(run)
     assert ledger.spent_units() == 8 * TENTH
     with pytest.raises(LedgerError, match="no level of this run is recorded; it cannot end yet"):
-        ledger.end_suite(run, "{}")
-    ledger.record_level(run, 1, '{"quiet": 2}', spent=2 * TENTH)
-    ledger.record_level(run, 2, '{"rings": 1}', spent=3 * TENTH, failed=["zip"])
+        ledger.checks.end_suite(run, "{}")
+    ledger.checks.record_level(run, 1, '{"quiet": 2}', spent=2 * TENTH)
+    ledger.checks.record_level(run, 2, '{"rings": 1}', spent=3 * TENTH, failed=["zip"])
     assert ledger.spent_units() == 8 * TENTH, "the whole debit while it runs"
     for charge in (2 * TENTH, 9 * TENTH):
         with pytest.raises(LedgerError, match="at least what its levels do, and at most what was debited"):
-            ledger.end_suite(run, "{}", charge)
-    ledger.end_suite(run, '{"verdicts": []}')
+            ledger.checks.end_suite(run, "{}", charge)
+    ledger.checks.end_suite(run, '{"verdicts": []}')
     assert ledger.spent_units() == 3 * TENTH
     [entry] = ledger.history()
     assert (entry.charge, entry.debited, entry.run_id, entry.answer) == (0.3, 0.8, "r", [])
@@ -83,7 +83,10 @@ def test_a_run_is_debited_whole_and_settled_at_what_its_levels_cost(path: Path, 
     assert (again.answer, again.secret, again.levels) == (
         '{"verdicts": []}', "", {1: '{"quiet": 2}', 2: '{"rings": 1}'}
     )  # fmt: skip
-    for late in (lambda: ledger.record_level(run, 3, "{}", spent=3 * TENTH), lambda: ledger.end_suite(run, "{}")):
+    for late in (
+        lambda: ledger.checks.record_level(run, 3, "{}", spent=3 * TENTH),
+        lambda: ledger.checks.end_suite(run, "{}"),
+    ):
         with pytest.raises(LedgerError, match="has an answer already; the new one is not published"):
             late()
 
@@ -91,24 +94,24 @@ def test_a_run_is_debited_whole_and_settled_at_what_its_levels_cost(path: Path, 
 def test_a_run_goes_on_with_its_secret_and_its_levels(path: Path) -> None:
     """In another process, as after a kill: the secret is drawn once, and a level is recorded once."""
     with Ledger.open(path) as ledger:
-        ledger.record_level(start(ledger), 1, '"one"', spent=TENTH)
+        ledger.checks.record_level(start(ledger), 1, '"one"', spent=TENTH)
     with Ledger.open(path) as ledger:
         run = start(ledger, make_secret=lambda: "another")
         assert (run.secret, dict(run.levels), run.spent) == (SECRET, {1: '"one"'}, TENTH)
         with pytest.raises(LedgerError, match="level 1 of this run is recorded already"):
-            ledger.record_level(run, 1, '"two"', spent=TENTH)
+            ledger.checks.record_level(run, 1, '"two"', spent=TENTH)
         for spent in (0, 9 * TENTH):
             with pytest.raises(LedgerError, match="a suite costs more with every level and at most what was debited"):
-                ledger.record_level(run, 2, '"two"', spent=spent)
+                ledger.checks.record_level(run, 2, '"two"', spent=spent)
         with pytest.raises(ParameterError, match="a level is a whole number from 1 on"):
-            ledger.record_level(run, 0, '"none"', spent=TENTH)
+            ledger.checks.record_level(run, 0, '"none"', spent=TENTH)
         with pytest.raises(ParameterError, match="a whole number of units"):
-            ledger.record_level(run, 2, '"two"', spent=0.1)  # type: ignore[arg-type]
+            ledger.checks.record_level(run, 2, '"two"', spent=0.1)  # type: ignore[arg-type]
         for other in ({"spec": "{}"}, {"request": "{}"}, {"analyst": "ann"}, {"where": "a = 1"}, {"tenths": 9}):
             with pytest.raises(LedgerError, match="run id 'r'"):
                 start(ledger, **other)  # type: ignore[arg-type]
         assert ledger.spent_units() == 8 * TENTH
-        ledger.end_suite(run, "{}", 5 * TENTH)
+        ledger.checks.end_suite(run, "{}", 5 * TENTH)
         assert ledger.spent_units() == 5 * TENTH
 
 
@@ -126,8 +129,8 @@ def test_a_run_that_is_asked_again_forgets_what_a_killed_one_left_in_the_log(
     with monkeypatch.context() as killed:
         killed.setattr(LedgerFile, "truncate_log", lambda file: None)
         run = start(ledger)
-        ledger.record_level(run, 1, "{}", spent=TENTH)
-        ledger.end_suite(run, '{"verdicts": []}')
+        ledger.checks.record_level(run, 1, "{}", spent=TENTH)
+        ledger.checks.end_suite(run, '{"verdicts": []}')
         assert not nowhere(path, SECRET.encode())
     assert start(ledger).answer == '{"verdicts": []}'
     assert nowhere(path, SECRET.encode())
@@ -169,21 +172,21 @@ def test_nothing_is_spent_where_no_suite_can_be_opened(path: Path, ledger: Ledge
 
 def test_a_kept_suite_is_charged_whole_until_it_is_closed(path: Path, ledger: Ledger) -> None:
     first = start(ledger, "monday", name="nightly")
-    ledger.record_level(first, 1, '"quiet"', spent=2 * TENTH)
+    ledger.checks.record_level(first, 1, '"quiet"', spent=2 * TENTH)
     with pytest.raises(ParameterError, match="settles nothing"):
-        ledger.end_suite(first, '"passed"', 2 * TENTH)
-    ledger.end_suite(first, '"passed"')
+        ledger.checks.end_suite(first, '"passed"', 2 * TENTH)
+    ledger.checks.end_suite(first, '"passed"')
     with pytest.raises(LedgerError, match="has an answer already"):
-        ledger.end_suite(first, '"failed"')
+        ledger.checks.end_suite(first, '"failed"')
     later = start(ledger, "tuesday", name="nightly", source=LATER, make_secret=lambda: "another")
     assert (later.secret, later.levels, later.spent, later.number) == (SECRET, {}, 2 * TENTH, first.number)
-    ledger.record_level(later, 1, '"rings"', spent=4 * TENTH, failed=["zip", "age"])
+    ledger.checks.record_level(later, 1, '"rings"', spent=4 * TENTH, failed=["zip", "age"])
     assert start(ledger, "monday", name="nightly").answer == '"passed"'
     killed = start(ledger, "tuesday", name="nightly")
     assert (killed.levels, sorted(killed.failed)) == ({1: '"rings"'}, ["age", "zip"])
     with pytest.raises(LedgerError, match="check 'zip' failed before and was not re-armed"):
-        ledger.record_level(killed, 2, '"rings again"', spent=5 * TENTH, failed=["zip"])
-    ledger.end_suite(killed, '"failed"')
+        ledger.checks.record_level(killed, 2, '"rings again"', spent=5 * TENTH, failed=["zip"])
+    ledger.checks.end_suite(killed, '"failed"')
     assert ledger.spent_units() == 8 * TENTH
     suite = ledger.kept_suite("nightly")
     assert suite is not None
@@ -193,13 +196,13 @@ def test_a_kept_suite_is_charged_whole_until_it_is_closed(path: Path, ledger: Le
         ("monday", 1, '"quiet"'), ("monday", 0, '"passed"'), ("tuesday", 1, '"rings"'), ("tuesday", 0, '"failed"')
     ]  # fmt: skip
     for _ in range(2):  # as after a kill
-        ledger.close_suite("nightly", who="bob")
+        ledger.owner.close_suite("nightly", who="bob")
         assert ledger.spent_units() == 4 * TENTH
         assert nowhere(path, SECRET.encode())
     with pytest.raises(SuiteEndedError, match="kept suite 'nightly' was closed on"):
         start(ledger, "wednesday", name="nightly")
     with pytest.raises(LedgerError, match="kept suite 'nightly' was closed on"):
-        ledger.record_level(later, 2, "", spent=4 * TENTH)
+        ledger.checks.record_level(later, 2, "", spent=4 * TENTH)
     assert start(ledger, "monday", name="nightly").answer == '"passed"'
 
 
@@ -209,9 +212,9 @@ def test_runs_of_a_kept_suite_are_one_askers_and_the_owner_reads_them_all(ledger
     asks = {"hers": "ann", "killed": "ann", "mine": None}
     for run_id, analyst in asks.items():
         run = start(ledger, run_id, name="nightly", analyst=analyst)
-        ledger.record_level(run, 1, '"quiet"', spent=TENTH)
+        ledger.checks.record_level(run, 1, '"quiet"', spent=TENTH)
         if run_id != "killed":
-            ledger.end_suite(run, f'"{run_id}"')
+            ledger.checks.end_suite(run, f'"{run_id}"')
     for run_id, analyst in asks.items():
         for other in {"ann", "eve"} - {analyst}:
             with pytest.raises(LedgerError) as refused:
@@ -222,8 +225,8 @@ def test_runs_of_a_kept_suite_are_one_askers_and_the_owner_reads_them_all(ledger
     assert start(ledger, "hers", name="nightly", analyst="ann").answer == '"hers"'
     assert start(ledger, "hers", name="nightly").answer == '"hers"'
     finished = start(ledger, "killed", name="nightly")
-    ledger.record_level(finished, 2, '"quiet"', spent=TENTH)
-    ledger.end_suite(finished, '"killed"')
+    ledger.checks.record_level(finished, 2, '"quiet"', spent=TENTH)
+    ledger.checks.end_suite(finished, '"killed"')
     assert start(ledger, "killed", name="nightly", analyst="ann").answer == '"killed"'
 
 
@@ -247,34 +250,34 @@ def test_another_suite_under_a_kept_name_is_refused(ledger: Ledger) -> None:
 def test_a_failed_check_is_re_armed_for_nothing_or_for_a_debit_of_its_own(ledger: Ledger) -> None:
     run = start(ledger, name="nightly", tenths=4)
     with pytest.raises(LedgerError, match="'zip' of kept suite 'nightly' has not failed since it was armed"):
-        ledger.rearm("nightly", "zip")
-    ledger.record_level(run, 1, "", spent=2 * TENTH, failed=["zip"])
-    ledger.end_suite(run, "")
-    ledger.rearm("nightly", "zip", who="bob", label="fixed")
+        ledger.owner.rearm("nightly", "zip")
+    ledger.checks.record_level(run, 1, "", spent=2 * TENTH, failed=["zip"])
+    ledger.checks.end_suite(run, "")
+    ledger.owner.rearm("nightly", "zip", who="bob", label="fixed")
     with pytest.raises(LedgerError, match="has not failed since it was armed"):
-        ledger.rearm("nightly", "zip", TENTH)
+        ledger.owner.rearm("nightly", "zip", TENTH)
     assert ledger.spent_units() == 4 * TENTH
     ledger.open_epoch()
     second = start(ledger, "second", name="nightly", tenths=4, source=LATER)
     assert second.failed == {}
-    ledger.record_level(second, 1, "", spent=4 * TENTH, failed=["zip"])
-    ledger.end_suite(second, "")
+    ledger.checks.record_level(second, 1, "", spent=4 * TENTH, failed=["zip"])
+    ledger.checks.end_suite(second, "")
     with pytest.raises(BudgetExceededError):
-        ledger.rearm("nightly", "zip", 7 * TENTH)
+        ledger.owner.rearm("nightly", "zip", 7 * TENTH)
     assert ledger.spent_units() == 4 * TENTH
-    ledger.rearm("nightly", "zip", 3 * TENTH)
+    ledger.owner.rearm("nightly", "zip", 3 * TENTH)
     assert ledger.spent_units() == 7 * TENTH
     assert [line.epoch for line in ledger.lines()] == [1, 2]
     third = start(ledger, "third", name="nightly", tenths=4, source=LATER)
     assert third.reserved == 7 * TENTH
-    ledger.record_level(third, 1, "", spent=5 * TENTH, failed=["zip"])
+    ledger.checks.record_level(third, 1, "", spent=5 * TENTH, failed=["zip"])
     [suite] = ledger.suites()
     assert [name for name, _ in suite.rearmed] == ["zip", "zip"]
-    ledger.close_suite("nightly")
+    ledger.owner.close_suite("nightly")
     assert [line.charge for line in ledger.lines()] == [4 * TENTH, TENTH]
     assert ledger.spent_units() == 5 * TENTH
     with pytest.raises(LedgerError, match="'nightly' was closed on"):
-        ledger.rearm("nightly", "zip")
+        ledger.owner.rearm("nightly", "zip")
 
 
 def test_a_suite_of_a_closed_epoch_lowers_what_that_epoch_cost(path: Path) -> None:
@@ -283,10 +286,10 @@ def test_a_suite_of_a_closed_epoch_lowers_what_that_epoch_cost(path: Path) -> No
         found = ledger.reserve(parse_where("a = 1"), 2 * TENTH, source=SOURCE, request="{}", run_id="x")
         ledger.record(found, "[]")
         found.close()
-        ledger.record_level(run, 1, "", spent=TENTH)
+        ledger.checks.record_level(run, 1, "", spent=TENTH)
         ledger.open_epoch()
         assert ledger.spent_units() == 6 * TENTH
-        ledger.close_suite("nightly")
+        ledger.owner.close_suite("nightly")
         assert ledger.spent_units() == 3 * TENTH
     with Ledger.open(path) as ledger:
         assert ledger.spent_units() == 3 * TENTH
@@ -294,16 +297,16 @@ def test_a_suite_of_a_closed_epoch_lowers_what_that_epoch_cost(path: Path) -> No
 
 def test_the_owner_closes_a_run_that_nobody_finishes(path: Path, ledger: Ledger) -> None:
     run = start(ledger)
-    ledger.record_level(run, 1, "", spent=2 * TENTH)
-    ledger.close_suite("r")
+    ledger.checks.record_level(run, 1, "", spent=2 * TENTH)
+    ledger.owner.close_suite("r")
     assert ledger.spent_units() == 2 * TENTH
     assert nowhere(path, SECRET.encode())
     with pytest.raises(SuiteEndedError, match="this run was closed on"):
         start(ledger)
     with pytest.raises(LedgerError, match="this run was closed on"):
-        ledger.end_suite(run, "{}")
+        ledger.checks.end_suite(run, "{}")
     with pytest.raises(LedgerError, match="no kept suite 'other'"):
-        ledger.close_suite("other")
+        ledger.owner.close_suite("other")
 
 
 def test_a_held_run_is_named_to_the_owner_and_to_its_own_analyst(ledger: Ledger) -> None:
@@ -322,11 +325,11 @@ def test_a_kept_suite_does_not_run_behind_its_newest_line(path: Path, monkeypatc
     clock = MovingClock(monkeypatch)
     with Ledger.open(path) as ledger:
         clock.set(days=10)
-        ledger.record_level(start(ledger, name="nightly"), 1, "", spent=TENTH, failed=["zip"])
+        ledger.checks.record_level(start(ledger, name="nightly"), 1, "", spent=TENTH, failed=["zip"])
         clock.set(days=3)
         with pytest.raises(LedgerError, match="clock is behind the newest run of kept suite 'nightly'"):
             start(ledger, "later", name="nightly")
-        ledger.rearm("nightly", "zip")
+        ledger.owner.rearm("nightly", "zip")
         clock.set(days=11)
         start(ledger, "later", name="nightly")
         [suite] = ledger.suites()
@@ -335,11 +338,11 @@ def test_a_kept_suite_does_not_run_behind_its_newest_line(path: Path, monkeypatc
 
 def test_a_lost_secret_is_never_drawn_again(path: Path, ledger: Ledger) -> None:
     run = start(ledger, name="nightly")
-    ledger.record_level(run, 1, "", spent=TENTH)
+    ledger.checks.record_level(run, 1, "", spent=TENTH)
     change(path, "UPDATE suite_secret SET secret = '7'")
     with pytest.raises(SuiteEndedError, match=r"the secret of suite 'nightly' is damaged, and it is never drawn again"):
         start(ledger, "later", name="nightly")
-    ledger.close_suite("nightly")
+    ledger.owner.close_suite("nightly")
     assert ledger.spent_units() == TENTH
 
 
@@ -356,15 +359,15 @@ def test_a_lost_secret_is_never_drawn_again(path: Path, ledger: Ledger) -> None:
 )
 def test_a_changed_line_is_noticed(statement: str, path: Path) -> None:
     with Ledger.open(path) as ledger:
-        ledger.record_level(start(ledger, name="nightly"), 1, "", spent=TENTH, failed=["zip"])
-        ledger.rearm("nightly", "zip")
+        ledger.checks.record_level(start(ledger, name="nightly"), 1, "", spent=TENTH, failed=["zip"])
+        ledger.owner.rearm("nightly", "zip")
     change(path, statement)
     with pytest.raises(LedgerError, match=r"is damaged|has lost its newest"):
         Ledger.open(path)
 
 
 def test_a_level_that_was_changed_while_the_ledger_is_open_is_not_given_back(path: Path, ledger: Ledger) -> None:
-    ledger.record_level(start(ledger, name="nightly"), 1, "quiet", spent=TENTH)
+    ledger.checks.record_level(start(ledger, name="nightly"), 1, "quiet", spent=TENTH)
     change(path, "UPDATE suite_answer SET answer = replace(answer, 'quiet', 'rings')")
     with pytest.raises(LedgerError, match="is damaged"):
         ledger.suite_levels(1)
@@ -377,7 +380,7 @@ def test_an_old_copy_is_noticed(path: Path, tmp_path: Path) -> None:
         ledger.close()
     shutil.copy(path, tmp_path / "old")
     with Ledger.open(path) as ledger:
-        ledger.record_level(run, 1, "", spent=TENTH)
+        ledger.checks.record_level(run, 1, "", spent=TENTH)
     shutil.copy(tmp_path / "old", path)
     with pytest.raises(LedgerError, match="has lost its newest releases"):
         Ledger.open(path)
@@ -385,7 +388,7 @@ def test_an_old_copy_is_noticed(path: Path, tmp_path: Path) -> None:
 
 def test_an_act_of_a_later_version_is_not_ignored(path: Path) -> None:
     with Ledger.open(path) as ledger:
-        ledger.record_level(start(ledger, name="nightly"), 1, "", spent=TENTH, failed=["zip"])
+        ledger.checks.record_level(start(ledger, name="nightly"), 1, "", spent=TENTH, failed=["zip"])
         suites = state_of(ledger).suites
         from dpdb.ledger.store.suite_lines import SuiteActLine
 
@@ -399,9 +402,9 @@ def test_an_act_of_a_later_version_is_not_ignored(path: Path) -> None:
 def test_public_hashes_and_readings_have_no_secret(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Ledger.open(path) as ledger:
         run = start(ledger, name="nightly")
-        ledger.record_level(run, 1, '"quiet"', spent=TENTH, failed=["zip"])
-        ledger.end_suite(run, '"passed"')
-        ledger.rearm("nightly", "zip", TENTH)
+        ledger.checks.record_level(run, 1, '"quiet"', spent=TENTH, failed=["zip"])
+        ledger.checks.end_suite(run, '"passed"')
+        ledger.owner.rearm("nightly", "zip", TENTH)
         key, [[salt]] = state_of(ledger).terms.key, file_of(ledger).rows("SELECT salt FROM suite_secret")
         found = ledger.leaves()
         assert len(found) == len(set(found)) == state_of(ledger).lines == 7
@@ -420,12 +423,12 @@ def test_public_hashes_and_readings_have_no_secret(path: Path, monkeypatch: pyte
 
 def test_a_retired_ledger_forgets_the_secrets_of_its_suites(path: Path, ledger: Ledger) -> None:
     run = start(ledger, name="nightly")
-    ledger.record_level(run, 1, "", spent=TENTH)
-    ledger.end_suite(run, '"passed"')
-    ledger.retire()
+    ledger.checks.record_level(run, 1, "", spent=TENTH)
+    ledger.checks.end_suite(run, '"passed"')
+    ledger.owner.retire()
     assert nowhere(path, SECRET.encode())
     assert start(ledger, name="nightly").answer == '"passed"'
-    for act in (lambda: start(ledger, "later", name="nightly"), lambda: ledger.close_suite("nightly")):
+    for act in (lambda: start(ledger, "later", name="nightly"), lambda: ledger.owner.close_suite("nightly")):
         with pytest.raises(LedgerError, match="was retired"):
             act()
     assert ledger.spent_units() == 8 * TENTH
@@ -439,9 +442,9 @@ def test_no_page_keeps_a_forgotten_secret(tmp_path: Path) -> None:
         secrets = {f"run {n}": f"<secret {n}>" * (1 + n * n % 97 * (10 if n % 7 == 0 else 1)) for n in range(60)}
         for run_id, secret in secrets.items():
             run = start(ledger, run_id, tenths=1, make_secret=lambda secret=secret: secret)
-            ledger.record_level(run, 1, "x" * (len(run_id) * 50), spent=0)
+            ledger.checks.record_level(run, 1, "x" * (len(run_id) * 50), spent=0)
         for number in sorted(range(60), key=lambda n: n * 23 % 60):
-            ledger.close_suite(f"run {number}")
+            ledger.owner.close_suite(f"run {number}")
             found = [n for n in range(60) if not nowhere(path, f"<secret {n}>".encode())]
             assert number not in found
         assert found == []

@@ -55,13 +55,13 @@ def checked_run(path: Path, run_id: str, charge: int = 1_000_000, spent: int = 2
     """A run of a suite of checks with two levels, settled at what they cost."""
     request = json.dumps({"epsilon": f"{charge / 1e9:.9f}", "suite": "s"})
     with Ledger.open(path) as ledger:
-        held = ledger.open_suite(
+        held = ledger.checks.open_suite(
             parse_where("a = 1"), charge, source=SOURCE, request=request, run_id=run_id, analyst=None, label=None,
             rule_set=None, spec="{}", make_secret=lambda: "secret", name=None,
         )  # fmt: skip
         try:
             for level in (1, 2):
-                ledger.record_level(held, level, "{}", spent=spent, failed=[])
-            ledger.end_suite(held, json.dumps({"checks": [], "run_id": run_id}))
+                ledger.checks.record_level(held, level, "{}", spent=spent, failed=[])
+            ledger.checks.end_suite(held, json.dumps({"checks": [], "run_id": run_id}))
         finally:
             held.close()

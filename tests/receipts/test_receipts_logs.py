@@ -310,7 +310,7 @@ def test_a_key_is_refused_in_the_ledgers_folder_and_if_others_may_read_it(kept: 
 
 def test_a_receipt_names_nobody_and_no_predicate_and_counts_a_rationed_analysts_own_debits(kept: Kept) -> None:
     with Ledger.open(kept.ledger) as ledger:
-        ledger.grant("ann", "0" * 64)
+        ledger.rights.grant("ann", "0" * 64)
         held = ledger.reserve(
             parse_where("secret = 'yes'"), 7, source=SOURCE, request='{"where": "hush"}', run_id="ann:1", analyst="ann",
             label="whispered",

@@ -80,7 +80,7 @@ def test_old_and_void_tokens(tmp_path: Path) -> None:
 
     site = make_site(tmp_path, postgres=True)
     with Ledger.open(site.ledger) as ledger:
-        ledger.grant("old", token_digest("token"))
+        ledger.rights.grant("old", token_digest("token"))
     with Server(site) as server:
         assert server.said[0].rstrip().endswith("earlier versions: `dpdb analyst add` anew for old")
         with Wire(server.postgres_port) as wire:

@@ -65,7 +65,7 @@ def test_an_allowance_comes_again_by_the_latest_clock_alone(tmp_path: Path, jump
     drawn = random.Random(7)
     inside = Inside(make_site(tmp_path, epsilon=500, analysts={"ann": {"quota": 100, "most_per_statement": COST}}))
     with Ledger.open(inside.site.ledger) as ledger:
-        ledger.allow("1h", 2 * COST)
+        ledger.owner.allow("1h", 2 * COST)
     try:
         latest, paid, codes = datetime.min.replace(tzinfo=UTC), list[datetime](), Counter[int]()
         for number in range(40):

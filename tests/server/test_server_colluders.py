@@ -32,7 +32,7 @@ def collude(folder: Path, colluders: int, asks: int, budget: float) -> Counter[i
         statuses = Counter(pool.map(ask, range(asks)))
     with Ledger.open(site.ledger) as ledger:
         assert ledger.spent_units() == 250_000_000 * statuses[200] <= budget * NANO
-        assert all(analyst.spent <= 0.5 for analyst in ledger.analysts())
+        assert all(analyst.spent <= 0.5 for analyst in ledger.rights.analysts())
     return statuses
 
 

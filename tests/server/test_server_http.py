@@ -140,7 +140,7 @@ def test_account_and_history_are_ones_own(server: Server, site: Site) -> None:
         mine = next(one for one in releases if one["run_id"] == "mine")
         assert (mine["cost"], mine["answered"], mine["answer"][0]["epsilon"]) == (0.125, True, 0.125)
         with Ledger.open(site.ledger) as ledger:
-            assert len(releases) == len(ledger.history_of("bob")) < len(ledger.history())
+            assert len(releases) == len(ledger.rights.history_of("bob")) < len(ledger.history())
         assert client.get("/v1/history", params={"most": "1"}).json()["releases"] == releases[:1]
         assert client.get("/v1/history", params={"most": "-1"}).status_code == 400
 

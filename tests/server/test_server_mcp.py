@@ -198,7 +198,7 @@ def test_an_agents_rights_are_its_owners_if_he_gave_any(tmp_path: Path, capsys: 
         assert main(["analyst", "add", name, "--config", str(site.config), "--agent", *options]) == 0
         assert len(capsys.readouterr().out.strip()) == 43
         with Ledger.open(site.ledger) as ledger:
-            known = ledger.analyst(name)
+            known = ledger.rights.analyst(name)
         assert known is not None
         return known.quota, known.most_per_statement
 

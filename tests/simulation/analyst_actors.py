@@ -39,7 +39,7 @@ def grant_all(life: Life) -> None:
         for name in NAMES:
             token = f"first of {name}" if life.has_servers else None
             quota = life.world.chance.randint(1, 8) * UNIT / 10**9
-            ledger.grant(name, _digest(token), quota=quota, approved_by=name)
+            ledger.rights.grant(name, _digest(token), quota=quota, approved_by=name)
             if token is not None:
                 server_actors.granted(life, name, token)
 
@@ -62,11 +62,11 @@ def rations(life: Life) -> Any:
         try:
             with Ledger.open(life.path) as ledger:
                 if kind == "grant":
-                    ledger.grant(name, _digest(token), quota=quota, expires=expires, approved_by=label)
+                    ledger.rights.grant(name, _digest(token), quota=quota, expires=expires, approved_by=label)
                 elif kind == "ration":
-                    ledger.ration(name, quota, None, approved_by=label)
+                    ledger.rights.ration(name, quota, None, approved_by=label)
                 else:
-                    ledger.revoke(name, approved_by=label)
+                    ledger.rights.revoke(name, approved_by=label)
             if generation == life.generation:
                 life.model.rights.add(label)
                 if life.has_servers and kind != "ration":

@@ -263,14 +263,14 @@ def act(life: Life, kind: str) -> Any:
             with Ledger.open(life.path) as ledger:
                 if kind == "raise":
                     budget = state_of(ledger).budget / 10**9
-                    ledger.raise_budget(round(budget + amount / 4, 3), label=label)
+                    ledger.owner.raise_budget(round(budget + amount / 4, 3), label=label)
                 elif kind == "allow":
-                    ledger.allow(period, amount, label=label)
+                    ledger.owner.allow(period, amount, label=label)
                 elif kind == "end allowance":
-                    ledger.allow(period, label=label)
+                    ledger.owner.allow(period, label=label)
                 elif kind == "retire":
                     life.may_be_retired = True
-                    ledger.retire(label=label)
+                    ledger.owner.retire(label=label)
                 else:
                     life.content += 1
                     ledger.confirm_rows(life.source())

@@ -31,7 +31,7 @@ def check(life: Life, actor: Actor, ledger: Ledger, run_id: str, generation: int
         return f"<secret {life.answers}>"
 
     try:
-        found = ledger.open_suite(
+        found = ledger.checks.open_suite(
             parse_where(run.where), run.charge, source=life.source(), request=json.dumps({"suite": run.key(run_id)}),
             spec=json.dumps({"charge": run.charge}), make_secret=make_secret, run_id=run_id, name=kept,
             analyst=run.analyst, deadline=LONG, wait=WAIT,
@@ -95,7 +95,7 @@ def test(life: Life, actor: Actor, ledger: Ledger, found: Any, run: Run, generat
         life.answers += 1
         answer = json.dumps({"n": life.answers})
         began = life.world.steps
-        ledger.end_suite(found, answer)
+        ledger.checks.end_suite(found, answer)
         life.head_moves.append((began, life.world.steps))
     finally:
         if life.drawing.get(key) is actor:
@@ -116,7 +116,7 @@ def publish_level(
 
 def record_level(life: Life, ledger: Ledger, found: Any, level: int, text: str, **record: Any) -> None:
     began = life.world.steps
-    ledger.record_level(found, level, text, **record)
+    ledger.checks.record_level(found, level, text, **record)
     life.head_moves.append((began, life.world.steps))
 
 
@@ -168,7 +168,7 @@ def rearms(life: Life) -> Any:
                 if suite is None or not suite.failed or suite.ended is not None:
                     return
                 checks = sorted(name for name, _ in suite.failed)
-                ledger.rearm(name, life.world.chance.choice(checks), charge, deadline=LONG)
+                ledger.owner.rearm(name, life.world.chance.choice(checks), charge, deadline=LONG)
             if is_of_this_world(life, generation):
                 life.model.rearmed[name] = life.model.rearmed.get(name, 0) + 1
                 life.head_moves.append((began, life.world.steps))
@@ -193,7 +193,7 @@ def closes(life: Life) -> Any:
                 if key not in {suite.name or suite.run_id for suite in ledger.suites() if suite.ended is None}:
                     return
                 life.may_be_closed = True
-                ledger.close_suite(key, wait=WAIT)
+                ledger.owner.close_suite(key, wait=WAIT)
             if is_of_this_world(life, generation):
                 life.model.settled.add(key)
                 life.head_moves.append((began, life.world.steps))

@@ -155,7 +155,7 @@ def test_what_a_check_was_re_armed_with_is_not_the_suites() -> None:
         left = suite_of().left
         close_table(more={"c0": [0] * ROWS})
         with Ledger.open("t.ledger") as ledger:
-            ledger.rearm("nightly", "r0", 4 * NANO // 10)
+            ledger.owner.rearm("nightly", "r0", 4 * NANO // 10)
         bought = checked(run_id="tuesday", numbers="left")
     assert {each.name for each in bought} == {"r0"} | {f"r{i}" for i in range(3, CHECKS)}
     suite = suite_of()
@@ -238,7 +238,7 @@ def test_a_killed_purchase_goes_on_with_what_it_was_was_opened_for() -> None:
         checked(run_id="buy", numbers=0.5)
     with Ledger.open("t.ledger") as ledger:
         for name, _ in suite_of().failed:
-            ledger.rearm("nightly", name)
+            ledger.owner.rearm("nightly", name)
     between = checked(run_id="tuesday")
     bought = checked(run_id="buy", numbers=0.5)
     assert [each.name for each in bought] == open_of(alarm)

@@ -138,7 +138,7 @@ def test_a_kept_suite_pays_once_and_failures_stand() -> None:
         [suite] = ledger.suites()
         assert (suite.runs, ledger.summary().spent) == (2, 1)
         assert set(dict(suite.failed)) == {"plain (warn)", "plain (fail)", "share", "few", "twice"}
-        ledger.rearm("nightly", "few")
+        ledger.owner.rearm("nightly", "few")
     third = checked("t.ledger", epsilon=1, keep="nightly")
     assert [each.since is None for each in third if each.verdict == "fail"] == [False, False, False, True, False]
     for other in ({"epsilon": 2}, {"epsilon": 1, "certain": "pass"}, {"epsilon": 1, "confidence": 0.9}):
@@ -147,7 +147,7 @@ def test_a_kept_suite_pays_once_and_failures_stand() -> None:
     with Ledger.open("t.ledger") as ledger:
         assert ledger.summary().spent == 1
         spent = ledger.suites()[0].spent
-        ledger.close_suite("nightly")
+        ledger.owner.close_suite("nightly")
         assert ledger.summary().spent == spent / 10**9
     with pytest.raises(LedgerError, match="closed"):
         checked("t.ledger", epsilon=1, keep="nightly")

@@ -154,7 +154,7 @@ def test_a_suite_that_was_kept_before_goes_on_with_its_plan(monkeypatch: pytest.
     assert run(run_id="wednesday", within=600).exit_code == 0
     with Ledger.open("t.ledger") as ledger:
         assert ledger.summary().spent == 1
-        ledger.close_suite("old")
+        ledger.owner.close_suite("old")
         assert ledger.summary().spent == 0.25
 
 

@@ -91,13 +91,13 @@ def test_rings_that_a_re_arm_paid_are_settled_too() -> None:
     assert found(kept("monday")) == {"plain": "fail", "key": "pass", "few": "pass"}
     for run_id, own in (("tuesday", 3 * 10**8), ("wednesday", None)):
         with Ledger.open("t.ledger") as ledger:
-            ledger.rearm("nightly", "plain", own)
+            ledger.owner.rearm("nightly", "plain", own)
         assert found(kept(run_id))["plain"] == "fail"
     rings = [made.ring_cost(test, one.level) for [one] in recorded() for test in one.rings]
     assert len(rings) == 3
     with Ledger.open("t.ledger") as ledger:
         assert ledger.summary().spent == 1.3
-        ledger.close_suite("nightly")
+        ledger.owner.close_suite("nightly")
         assert ledger.summary().spent == (made.first_share + sum(rings)) / NANO
 
 
@@ -124,7 +124,7 @@ def test_too_little_epsilon_for_a_re_arm_is_refused_and_bricks_nothing(capsys: p
     ]
     assert budget() == 1
     with Ledger.open("t.ledger") as ledger:  # as an owner's own program
-        ledger.rearm("nightly", "plain", 10**7)
+        ledger.owner.rearm("nightly", "plain", 10**7)
     assert found(kept("tuesday"))["plain"] == "fail"
     assert budget() == 1.01
     with Ledger.open("t.ledger") as ledger:
@@ -196,14 +196,14 @@ def test_a_check_re_armed_while_its_run_is_held_is_tested_by_the_rest_of_it() ->
     made = plan(keep="nightly")
     killed_run("monday", levels=22, keep="nightly")
     with Ledger.open("t.ledger") as ledger:
-        ledger.rearm("nightly", "plain", 3 * 10**8)
+        ledger.owner.rearm("nightly", "plain", 3 * 10**8)
     finished = kept("monday")
     assert [(check.verdict, check.level) for check in finished] == [("fail", 23), ("pass", 23), ("pass", 23)]
     assert (finished.epsilon_reserved, finished.epsilon) == (1.3, 1.3)
     rings = [made.ring_cost(test, one.level) for [one] in recorded() for test in one.rings]
     assert len(rings) == 2
     with Ledger.open("t.ledger") as ledger:
-        ledger.close_suite("nightly")
+        ledger.owner.close_suite("nightly")
         assert ledger.summary().spent == (made.first_share + sum(rings)) / NANO
 
 

@@ -97,19 +97,19 @@ def add_analyst(
     is_agent
         Whether a program asks in his name: then he has `AGENT_RIGHTS` where nothing else is given or was before.
     **rights
-        `role`, `quota`, `most_per_statement`, `approved_by`, as for `Ledger.grant`.
+        `role`, `quota`, `most_per_statement`, `approved_by`, as for `AnalystRights.grant`.
     """
     token = secrets.token_urlsafe(_TOKEN_BYTES)
     with _all_ledgers(configuration) as ledgers:
-        scram = login_keys(token, ledgers[min(ledgers)].login_salt(name)).text
+        scram = login_keys(token, ledgers[min(ledgers)].rights.login_salt(name)).text
         for ledger in ledgers.values():
             first = _agents_rights(ledger, name, rights) if is_agent else {}
-            ledger.grant(name, token_digest(token), scram=scram, expires=expires, **{**rights, **first})
+            ledger.rights.grant(name, token_digest(token), scram=scram, expires=expires, **{**rights, **first})
     return token
 
 
 def _agents_rights(ledger: Ledger, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    known = ledger.analyst(name)
+    known = ledger.rights.analyst(name)
     return {
         key: amount
         for key, amount in AGENT_RIGHTS.items()
@@ -119,25 +119,25 @@ def _agents_rights(ledger: Ledger, name: str, given: Mapping[str, Any]) -> dict[
 
 def ration_analyst(configuration: Configuration, name: str, quota: Any, most: Any, approved_by: str | None) -> None:
     """Fix an analyst's quota in every ledger, the most that one statement may cost, or both."""
-    _act(configuration, name, lambda ledger: ledger.ration(name, quota, most, approved_by=approved_by))
+    _act(configuration, name, lambda ledger: ledger.rights.ration(name, quota, most, approved_by=approved_by))
 
 
 def revoke_analyst(configuration: Configuration, name: str, approved_by: str | None) -> None:
     """Withdraw an analyst's access in every ledger."""
-    _act(configuration, name, lambda ledger: ledger.revoke(name, approved_by=approved_by))
+    _act(configuration, name, lambda ledger: ledger.rights.revoke(name, approved_by=approved_by))
 
 
 def list_analysts(configuration: Configuration) -> dict[str, dict[str, RecordedAnalyst | None]]:
     """Return by name and table what each ledger knows of every analyst; None where one lacks him."""
     with _all_ledgers(configuration) as ledgers:
-        known = {table: {one.name: one for one in ledger.analysts()} for table, ledger in ledgers.items()}
+        known = {table: {one.name: one for one in ledger.rights.analysts()} for table, ledger in ledgers.items()}
     names = sorted({name for found in known.values() for name in found})
     return {name: {table: found.get(name) for table, found in known.items()} for name in names}
 
 
 def _act(configuration: Configuration, name: str, act: Callable[[Ledger], None]) -> None:
     with _all_ledgers(configuration) as ledgers:
-        knowing = [ledger for ledger in ledgers.values() if ledger.analyst(name) is not None]
+        knowing = [ledger for ledger in ledgers.values() if ledger.rights.analyst(name) is not None]
         if not knowing:
             raise LedgerError(f"no analyst {name!r}; give him access with `dpdb analyst add`")
         for ledger in knowing:  # one that lacks him gives him nothing
@@ -188,7 +188,7 @@ class Directory:
         """Read the ledgers again; where one cannot be read, nobody is known."""
         with self._lock:
             try:
-                found = [ledger.access() for ledger in self.ledgers.values()]
+                found = [ledger.rights.access() for ledger in self.ledgers.values()]
             except BaseException:
                 self._by_digest, self._logins, self.is_readable = {}, {}, False
                 raise
@@ -214,7 +214,7 @@ class Directory:
         """Raise `ForbiddenError` unless an analyst has a quota and a cap per statement on every table."""
         with self.reading() as ledgers:
             for table, ledger in ledgers.items():
-                known = ledger.analyst(analyst.name)
+                known = ledger.rights.analyst(analyst.name)
                 if known is None or known.quota is None or known.most_per_statement is None:
                     raise ForbiddenError(
                         f"a program asks within a quota and a cap per statement, and on {table!r} you lack one: the "
@@ -227,8 +227,8 @@ class Directory:
         return None if analyst is None or scram is None else (analyst, LoginKeys.read(scram))
 
     def login_salt(self, name: str) -> bytes:
-        """Return the salt of a name's keys, also of a name that nobody has; see `Ledger.login_salt`."""
-        return self.ledgers[min(self.ledgers)].login_salt(name)
+        """Return the salt of a name's keys, also of a name that nobody has; see `AnalystRights.login_salt`."""
+        return self.ledgers[min(self.ledgers)].rights.login_salt(name)
 
     @property
     def without_keys(self) -> list[str]:

@@ -30,7 +30,7 @@ def account_of(directory: Directory, analyst: Analyst) -> dict[str, Any]:
     tables = []
     with directory.reading() as ledgers:
         for name, ledger in ledgers.items():
-            known = ledger.analyst(analyst.name)
+            known = ledger.rights.analyst(analyst.name)
             if known is not None:
                 amounts = {one: getattr(known, one) for one in _AMOUNTS}
                 tables.append({"table": name, "parameter": ledger.notion.parameter, **amounts})
@@ -45,7 +45,7 @@ def history_of(directory: Directory, name: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     with directory.reading() as ledgers:
         for table, ledger in ledgers.items():
-            for entry in ledger.history_of(name)[-_MOST_HISTORY:]:
+            for entry in ledger.rights.history_of(name)[-_MOST_HISTORY:]:
                 run_id = None if entry.run_id is None else entry.run_id.removeprefix(f"{name}:")
                 found.append({
                     "table": table, "at": f"{entry.reserved[:16]}Z", "cost": entry.charge, "debited": entry.debited,
@@ -125,7 +125,7 @@ def jobs_report(configuration: Configuration, directory: Directory, table: str) 
 def _table(name: str, ledger: Ledger) -> dict[str, Any]:
     analysts = [
         {key: value for key, value in asdict(one).items() if key != "token"} | {"remaining": one.remaining}
-        for one in ledger.analysts()
+        for one in ledger.rights.analysts()
     ]
     return {
         "table": name,
@@ -155,7 +155,7 @@ def _suite(suite: RecordedSuite, notion: Notion) -> dict[str, Any]:
 def revoke_known(configuration: Configuration, directory: Directory, name: str, who: str) -> None:
     """Withdraw an analyst's access in every ledger, as the owner `who`."""
     with directory.reading() as ledgers:
-        known = any(ledger.analyst(name) is not None for ledger in ledgers.values())
+        known = any(ledger.rights.analyst(name) is not None for ledger in ledgers.values())
     if not known:
         raise ParameterError(f"there is no analyst {name!r}")
     revoke_analyst(configuration, name, who)
@@ -179,6 +179,6 @@ def rearm_check(directory: Directory, asked: Mapping[str, Any], who: str) -> Non
             kept = ledger.kept_suite(asked["suite"])
             if kept is not None and charge is not None:
                 refuse_small_epsilon(kept.spec, charge)
-            ledger.rearm(asked["suite"], asked["check"], charge, who=who, label=asked.get("label"))
+            ledger.owner.rearm(asked["suite"], asked["check"], charge, who=who, label=asked.get("label"))
         except LedgerError as error:  # an owner reads what his ledger says, without its path
             raise ParameterError(str(error).removeprefix(f"{ledger.shown}: ")) from None

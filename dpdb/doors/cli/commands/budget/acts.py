@@ -213,7 +213,7 @@ def add_raise(actions: Any) -> None:
 
 
 def _raise(ledger: Ledger, options: argparse.Namespace) -> None:
-    ledger.raise_budget(epsilon=options.to, who=options.who, label=options.label)
+    ledger.owner.raise_budget(epsilon=options.to, who=options.who, label=options.label)
 
 
 def add_allow(actions: Any) -> None:
@@ -228,7 +228,7 @@ def add_allow(actions: Any) -> None:
 def _allow(ledger: Ledger, options: argparse.Namespace) -> None:
     if options.end == (options.at_most is not None):
         raise ParameterError("give --at-most E, or --end for the allowance to end")
-    ledger.allow(options.per, epsilon=options.at_most, who=options.who, label=options.label)
+    ledger.owner.allow(options.per, epsilon=options.at_most, who=options.who, label=options.label)
 
 
 def add_retire(actions: Any) -> None:
@@ -239,4 +239,4 @@ def add_retire(actions: Any) -> None:
 
 
 def _retire(ledger: Ledger, options: argparse.Namespace) -> None:
-    ledger.retire(who=options.who, label=options.label)
+    ledger.owner.retire(who=options.who, label=options.label)

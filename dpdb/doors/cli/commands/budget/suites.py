@@ -96,7 +96,7 @@ def _rearm(options: argparse.Namespace) -> None:
         kept = ledger.kept_suite(options.name)
         if kept is not None and charge is not None:
             refuse_small_epsilon(kept.spec, charge)
-        ledger.rearm(options.name, options.check, charge, who=options.who, label=options.label)
+        ledger.owner.rearm(options.name, options.check, charge, who=options.who, label=options.label)
         suites = [suite for suite in ledger.suites() if suite.name == options.name]
         show_suites(suites, options.format, ledger.notion)
 
@@ -110,4 +110,4 @@ def add_close(actions: Any) -> None:
 
 
 def _close(ledger: Ledger, options: argparse.Namespace) -> None:
-    ledger.close_suite(options.name, who=options.who, label=options.label)
+    ledger.owner.close_suite(options.name, who=options.who, label=options.label)
