@@ -194,8 +194,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
             "one_sided_noises"
         ),
         "dpdb.privacy.selection": (
-            "generalized_exponential_mechanism marginal_choice paper_exponential_mechanism "
-            "paper_grid peeled power_grid rho_of_choice thirds_grid tripling_grid"
+            "marginal_choice paper_exponential_mechanism paper_grid peeled rho_of_choice thirds_grid tripling_grid"
         ),
     },
     "dpdb.receipts": {

@@ -93,7 +93,7 @@ def cases(session: Session, epsilon: str, confidence: float, only: str | None = 
         release = released(measure, mechanism=name, max_degree=degree)
         at_theta = None if mechanism.on_one_row else partial(exact_at_theta, session, mechanism)
         yield Case(f"{measure} {name}", release, {measure: truth}, at_theta)
-        if only is None and mechanism.reads in STATISTICS and name not in {"two_sided", "progressive"}:
+        if only is None and mechanism.reads in STATISTICS and name != "two_sided":
             fixed = released(measure, mechanism=name, max_degree=degree, theta=THETA)
             exact = partial(exact_at_theta, session, mechanism)
             yield Case(f"{measure} {name}, theta {THETA}", fixed, {measure: truth}, exact)

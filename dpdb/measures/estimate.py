@@ -22,9 +22,7 @@ def with_estimate(answer: Answer, mechanism: Mechanism, beta: float) -> Answer:
     1 - beta given T, and therefore also over T. It is no interval of the measure, of which the projection at theta may
     leave a part out: what it says about two answers at one theta it says about one and the same statistic. QED
 
-    A mechanism that publishes one of m draws, and looks at the draw itself to decide which, gets t for beta / (2 m):
-    the draws leave their intervals with probability at most beta in all (union bound), whichever is published. An
-    answer that has its interval keeps it: a mechanism whose draws have different laws proves its own (`Ladder`).
+    An answer that has its interval keeps it: a mechanism whose draws have different laws proves its own (`Ladder`).
 
     Parameters
     ----------
@@ -36,7 +34,7 @@ def with_estimate(answer: Answer, mechanism: Mechanism, beta: float) -> Answer:
     if mechanism.no_estimate is not None:
         return replace(answer, estimate_reason=mechanism.no_estimate)
     step = float(mechanism.step)
-    tail = step * laplace_tail(answer.noise_scale / step, beta / (2 * mechanism.alternatives))
+    tail = step * laplace_tail(answer.noise_scale / step, beta / 2)
     return replace(answer, estimate_lower=answer.unclamped - tail, estimate_upper=answer.unclamped + tail)
 
 

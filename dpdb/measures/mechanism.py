@@ -150,9 +150,6 @@ class Mechanism:
         Whether the caller must give a public `max_degree`.
     step : Fraction
         The last noise is discrete Laplace on multiples of this, in units of the value.
-    alternatives : int
-        Number of draws of which earlier noise and *the draw itself* decide which is published; 1 if the last draw is
-        published whatever its value. The interval of the estimand shares its beta among them (see `with_estimate`).
     no_estimate : str or None
         Why the value's noise gives no interval of the estimand; None if it does.
     thetas : function of (DegreeCap, nano-epsilon without the cap's) to thetas, or None
@@ -188,7 +185,6 @@ class Mechanism:
     answer_weight: int = 1
     needs_max_degree: bool = False
     step: Fraction = Fraction(1)
-    alternatives: int = 1
     no_estimate: str | None = None
     thetas: Callable[[DegreeCap, int], Sequence[int]] | None = None
     statistic: ProjectedStatistic | None = None

@@ -10,7 +10,7 @@ from dpdb.measures.measure import Measure
 from dpdb.measures.mechanism import Words
 from dpdb.measures.mechanisms.at_one_theta import bound, two_sided
 from dpdb.measures.mechanisms.by_rule import by_rule
-from dpdb.measures.mechanisms.chosen_theta import Marginal, gem, progressive
+from dpdb.measures.mechanisms.chosen_theta import Marginal
 from dpdb.measures.mechanisms.exact_counts import VIOLATING_ROWS
 from dpdb.measures.mechanisms.ladder import Ladder, Rungs, Settings, Top
 from dpdb.measures.mechanisms.published_mechanisms import R2T, paper_mechanisms
@@ -60,8 +60,6 @@ MEASURE = Measure(
         MARGINAL.mechanism("marginal", _NOISE),
         MARGINAL_ORDER.mechanism("marginal_order", _NOISE),
         bound(EDGES, _NOISE),
-        gem(EDGES, _NOISE),
-        progressive(EDGES, _NOISE),
         two_sided(EDGES, _NAME, _NOISE),
         *paper_mechanisms(EDGES, _NOISE),
         R2T,

@@ -10,7 +10,7 @@ from dpdb.measures.measure import Measure
 from dpdb.measures.mechanism import Words
 from dpdb.measures.mechanisms.at_one_theta import two_sided
 from dpdb.measures.mechanisms.by_rule import by_rule
-from dpdb.measures.mechanisms.chosen_theta import Marginal, witness
+from dpdb.measures.mechanisms.chosen_theta import Marginal
 from dpdb.measures.mechanisms.exact_counts import VIOLATING_ROWS
 from dpdb.measures.mechanisms.keys import sharing_rows
 from dpdb.measures.mechanisms.ladder import Ladder, Rungs, Settings
@@ -54,7 +54,6 @@ MEASURE = Measure(
     mechanisms=(
         LADDER.mechanism("ladder", _NOISE),
         MARGINAL.mechanism("marginal", _NOISE),
-        witness(_NOISE),
         two_sided(WITNESSES, _NAME, _NOISE),
         *paper_mechanisms(NODES, _NOISE),
         by_rule(LADDER, _NAME, _BY_RULE),

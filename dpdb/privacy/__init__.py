@@ -58,12 +58,10 @@ if TYPE_CHECKING:
         one_sided_noises as one_sided_noises,
     )
     from dpdb.privacy.selection import (
-        generalized_exponential_mechanism as generalized_exponential_mechanism,
         marginal_choice as marginal_choice,
         paper_exponential_mechanism as paper_exponential_mechanism,
         paper_grid as paper_grid,
         peeled as peeled,
-        power_grid as power_grid,
         rho_of_choice as rho_of_choice,
         thirds_grid as thirds_grid,
         tripling_grid as tripling_grid,

@@ -22,47 +22,9 @@ _SQRT2 = Fraction(math.isqrt(2 * 10**24), 10**12)
 _PAPER_THETAS = (1, 5, 10, 100, 500, *range(1_000, 11_000, 1_000))
 
 
-def power_grid(cap: int) -> tuple[int, ...]:
-    """Return the candidates: powers of two below `cap`, then `cap`. Public once `cap` is released."""
-    return (*(1 << k for k in range(cap.bit_length()) if 1 << k < cap), cap)
-
-
 def paper_grid(cap: int) -> tuple[int, ...]:
     """Return the candidates of paper A's experiments (section 6.1) below `cap`, then `cap`. Public like `cap`."""
     return (*(theta for theta in _PAPER_THETAS if theta < cap), cap)
-
-
-def generalized_exponential_mechanism(
-    statistics: Sequence[int], sensitivities: Sequence[int], weight: Fraction, epsilon: int
-) -> int:
-    """Choose the candidate whose statistic loses least, weighed against its noise (Raskhodnikova and Smith 2016).
-
-    With A(i) = weight S(i) - g(i), the score is s(i) = max over j of (A(i) - A(j)) / max(S(i), S(j)), smallest wins.
-
-    Sensitivity of s is 1: one more row lets g(i) grow by at most S(i) and g(j) by at most S(j), both monotone, so each
-    A(i) - A(j) changes by at most max(S(i), S(j)), and a maximum of such ratios by at most 1. The scores themselves are
-    not monotone, so the noise is the full 2/epsilon. K s floored changes by at most K + 1.
-
-    Parameters
-    ----------
-    statistics, sensitivities : sequence of int
-        g(i), monotone in rows, and S(i) >= 1, its greatest change.
-    weight : Fraction
-        What a unit of sensitivity costs: roughly the noise per unit, in the statistic's units.
-    epsilon : int
-        Nano-epsilon spent.
-
-    Returns
-    -------
-    int
-        Index of the chosen candidate.
-    """
-    up = [weight * s - g for g, s in zip(statistics, sensitivities, strict=True)]
-    scores = [
-        max(math.floor(_K * (mine - other) / max(s, t)) for other, t in zip(up, sensitivities, strict=True))
-        for mine, s in zip(up, sensitivities, strict=True)
-    ]
-    return noisy_min(scores, _K + 1, epsilon)
 
 
 def paper_exponential_mechanism(

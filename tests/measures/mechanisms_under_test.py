@@ -28,10 +28,7 @@ SHARES: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("minimal_inconsistency", "marginal_order"): [(_CAP, ".03"), (_SELECT, ".42"), (_ANSWER, ".55")],
     ("problematic", "marginal"): [(_CAP, ".05"), (_SELECT, ".35"), (_ANSWER, ".6")],
     ("minimal_inconsistency", "bound"): [(_CAP, ".1"), (_ANSWER, ".9")],
-    ("minimal_inconsistency", "gem"): [(_CAP, ".1"), (_SELECT, ".35"), (_ANSWER, ".55")],
-    ("minimal_inconsistency", "progressive"): [(_CAP, ".1"), ("first", ".2"), (_SELECT, ".27"), (_ANSWER, ".43")],
     ("minimal_inconsistency", "r2t"): [(_ANSWER, "1")],  # shared evenly by its truncations, see `Case.shares`
-    ("problematic", "witness"): [(_CAP, ".05"), (_SELECT, ".25"), (_ANSWER, ".7")],
 }
 for _measure in ("minimal_inconsistency", "problematic"):
     SHARES[_measure, "two_sided"] = [(_CAP, ".1"), (_ANSWER, ".9")]

@@ -16,7 +16,7 @@ from small_graphs import SmallGraph, star
 
 from dpdb.measures import answer as projected, measure_named
 from dpdb.measures.answer import Answer
-from dpdb.measures.mechanisms import chosen_theta as progressive, covers as fractional
+from dpdb.measures.mechanisms import covers as fractional
 from dpdb.privacy.epsilon import NANO
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release import Session
@@ -63,13 +63,6 @@ def test_form_with_real_noise(key):
     for graph in (star(3), SmallGraph(0, ())):
         for epsilon in (NANO // 100, NANO, 10**15):
             check_form(key, Case(*key).answer(graph, epsilon))
-
-
-def test_the_mean_of_both_draws_of_progressive_is_weighted_by_parts_of_one():
-    """Both draws are 5 without noise, so their mean is."""
-    with replaced_noise(Zero()):
-        answer = Case("minimal_inconsistency", "progressive").answer(star(3, self_conflicts=2), 10**15)
-    assert answer.value == 5
 
 
 @pytest.mark.parametrize("key", ALL, ids="-".join)
@@ -176,7 +169,7 @@ def test_fractional_is_two_sided():
 
 @pytest.mark.heavy(family="long")
 def test_half_the_tail_is_caught(monkeypatch):
-    for module in (fractional, projected, progressive):
+    for module in (fractional, projected):
         whole = module.laplace_tail
         monkeypatch.setattr(module, "laplace_tail", lambda scale, beta, whole=whole: whole(scale, beta) // 2)
     # Of the cover either end has a graph on which it is tight: all of tau* has to go, or nearly twice tau*.

@@ -25,7 +25,7 @@ from dpdb.privacy.noise import laplace_scale
 from dpdb.release import Session
 
 ALPHA = 1e-8
-NONE = {"progressive", "r2t"}
+NONE = {"r2t"}
 WITH_INTERVAL = [key for key in ALL if Case(*key).mechanism.no_estimate is None]
 WITH_THETA = [key for key in ALL if Case(*key).mechanism.reads in STATISTICS and key[1] != "two_sided"]
 TABLES = {
@@ -99,15 +99,6 @@ def test_what_has_no_interval_says_why(key: tuple[str, str]) -> None:
     assert (answer.estimate_reason is None) == (key in WITH_INTERVAL)
     assert key in WITH_INTERVAL or key[1] in NONE or key[0] == "drastic"
     assert answer.value == max(0, answer.raw)
-
-
-def test_draws_that_are_looked_at_share_the_doubt() -> None:
-    from dataclasses import replace
-
-    case = Case("minimal_inconsistency", "bound", beta=0.1)
-    answer = case.answer(star(40), NANO)
-    two = with_estimate(answer, replace(case.mechanism, alternatives=2), 0.1)
-    assert two == with_estimate(answer, case.mechanism, 0.05)
 
 
 # -- public thetas --------------------------------------------------------------------------------------------

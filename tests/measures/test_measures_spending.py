@@ -64,9 +64,6 @@ def audited_costs(case, draws, answer, statistics, epsilon):
             elif case.name.startswith("marginal"):
                 unit = marginal_unit(cap, nodes)
                 assert draw.negate
-            elif case.name in ("gem", "progressive", "witness"):
-                unit = 2 * K  # scores of sensitivity 1, not monotone
-                assert draw.negate
             else:
                 k = paper_multiple(cap, as_fraction(answer_epsilon))
                 unit = 2 * k * (cap + 1) if nodes else k * cap
@@ -78,18 +75,15 @@ def audited_costs(case, draws, answer, statistics, epsilon):
             unit = UNITS.get(case.name) or observed_change(*case.key)
         elif case.name == "r2t":
             unit = 2 * case.taus[position]
-        elif last:
-            unit = answer.theta + nodes
         else:
-            unit = cap  # the first step of `progressive`
+            assert last
+            unit = answer.theta + nodes
         costs.append(Fraction(unit) / Fraction(draw.scale))
     return costs
 
 
 def expected_shares(case, draws, statistics):
     shares = [share for _, share in case.shares]
-    if case.name == "progressive" and all(draw.kind == "laplace" for draw in draws):
-        shares = [*shares[:2], sum(shares[2:])]
     if case.name.startswith(("marginal", "ladder")) and all(draw.kind == "laplace" for draw in draws):
         shares = [shares[0], sum(shares[1:])]  # the cap leaves no choice
     if case.mechanism.cap_weight and not statistics.degree_sensitivity:
@@ -122,12 +116,8 @@ def test_the_audit_covers_every_mechanism():
 
 @pytest.mark.parametrize("key", ALL, ids="-".join)
 def test_the_announced_answer_share(key):
-    """What `explain` says about the last draw; of `progressive` it names the branch that keeps the cap."""
-    share = (
-        Fraction(7, 10)
-        if key[1] == "progressive"
-        else sum(part for kind, part in Case(*key).shares if kind == "answer")
-    )
+    """What `explain` says about the last draw."""
+    share = sum(part for kind, part in Case(*key).shares if kind == "answer")
     assert Case(*key).mechanism.answer_share == share
 
 
@@ -142,18 +132,14 @@ def test_spent_with_real_noise(key, graph, epsilon):
 
 @pytest.mark.parametrize("key", ALL, ids="-".join)
 def test_spent_without_noise(key):
-    """Reaches both branches of `progressive` for certain."""
     for graph in GRAPHS.values():
         check(Case(*key), graph, NANO, Zero())
         if Case(*key).mechanism.cap_weight and graph.degree_sensitivity:
             for cap in (-5, 1, 2, 9):
                 check(Case(*key), graph, NANO, Script([cap]))
-                if key[1] == "progressive":
-                    _, draws = check(Case(*key), graph, NANO, Script([cap, 10**6]))
-                    assert [draw.kind for draw in draws] == ["laplace"] * 3
 
 
-@pytest.mark.parametrize("key", [("problematic", "witness"), ("problematic", "baseline_max"), ("problematic", "em")])
+@pytest.mark.parametrize("key", [("problematic", "marginal"), ("problematic", "baseline_max"), ("problematic", "em")])
 def test_scale_theta_for_nodes_is_caught(key, monkeypatch):
     monkeypatch.setattr(projected.ProjectedStatistic, "sensitivity", lambda self, theta: theta)
     with pytest.raises(AssertionError):

@@ -81,7 +81,7 @@ def year(weeks: int = 14, *, hostile: bool = False) -> Results:
             (release("minimal_inconsistency", conflicts, lower=max(0, conflicts - 900), upper=None, noise_scale=400.0,
                      quantity="pairs of rows", mechanism="bound", theta=974, **base), "overall", None),
             (release("problematic", problematic, lower=max(0, problematic - 26), upper=None, noise_scale=11.3,
-                     mechanism="witness", theta=16, **base), "overall", 300.0 if week < 6 else 250.0),
+                     mechanism="marginal", theta=16, **base), "overall", 300.0 if week < 6 else 250.0),
             (release("repair", known, lower=max(0.0, known - 6), upper=known + 6, noise_scale=2.0, where=state, **base),
              "by-state", 100.0),
             (release("repair", 0, lower=0, upper=5.5, noise_scale=2.0, where="state = 'AK'", **base),

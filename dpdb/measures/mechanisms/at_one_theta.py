@@ -70,7 +70,6 @@ def at_theta(mechanism: Mechanism, theta: int) -> Mechanism:
         cap_weight=0,
         answer_weight=1,
         needs_max_degree=False,
-        alternatives=1,
         no_estimate=None,
         thetas=None,
     )

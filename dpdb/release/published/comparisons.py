@@ -150,8 +150,6 @@ def _tails(later: ReleaseFields, earlier: ReleaseFields, beta: float) -> tuple[f
         step = float(mechanism.step)  # of the estimand, so the same for both
         if release.draw_share is not None:
             beta *= release.draw_share
-        elif release.theta_from is None:  # else nothing was chosen
-            beta /= mechanism.alternatives
     if later.handicaps is None and earlier.handicaps is None:
         tail = step * laplace_difference_tail(later.noise_scale / step, earlier.noise_scale / step, beta)
         return tail, tail
