@@ -140,8 +140,6 @@ def short_names(names: Iterable[str], longest: int) -> dict[str, str]:
 
     Parameters
     ----------
-    names
-        Those that are shown together.
     longest
         How many signs a name may have; a word that is longer is cut.
     """

@@ -120,12 +120,6 @@ def declared_table(
     constraints: ConstraintsLike | None = None,
     assumes_parents: bool = False,
 ) -> LocalTable:
-    """Make a table without rows. Errors as `declared_schema`.
-
-    Parameters
-    ----------
-    schema
-        A schema, or column names with SQL types.
-    """
+    """Make a table without rows. Errors as `declared_schema`."""
     spec = TableSpec(None, constraints=constraints, assumes_parents=assumes_parents)
     return described("the schema", schema, spec)

@@ -295,8 +295,6 @@ def end_by_force(
 
     Parameters
     ----------
-    code
-        The exit code.
     say
         Says so, just before.
     is_over

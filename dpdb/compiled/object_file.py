@@ -58,8 +58,6 @@ class ObjectCode:
 
     Attributes
     ----------
-    symbol : str
-        The function's name in it.
     returns : str
         "none", "truth", "integer", or the number of integers.
     code : bytes
@@ -106,8 +104,6 @@ def write_object(name: str, made_from: str, made: ObjectCode, places: Iterable[P
 
     Parameters
     ----------
-    name
-        Name of the file.
     places
         The folders to try, in order; None: `folders()`.
 

@@ -53,13 +53,7 @@ def found(name: str, made_from: str) -> ObjectCode | None:
 
 
 def keep(name: str, made_from: str, code: ObjectCode) -> None:
-    """Write intermediate code to the folder of the `written_to` block.
-
-    Parameters
-    ----------
-    name
-        Name of the kernel.
-    """
+    """Write intermediate code to the folder of the `written_to` block."""
     write_object(name + _SUFFIX, made_from, code, _written_to[-1:])
 
 

@@ -229,12 +229,8 @@ class Database(Closing):
 
         Parameters
         ----------
-        path
-            The file to make.
         kind
             One of `WRITTEN`; the path may end otherwise.
-        table
-            Name of the table in a DuckDB file.
 
         Raises
         ------

@@ -52,12 +52,6 @@ def add_function(
     ----------
     connection
         The owner's connection.
-    function
-        Returns a list of rows, as dicts.
-    arguments
-        SQL types of its arguments.
-    columns
-        The columns of its rows.
     """
     name = f"{_NAME}_{next(_NUMBERS)}"
     fields = ", ".join(f"{in_double_quotes(field.name)} {_TYPES[field.type]}" for field in columns)

@@ -31,8 +31,6 @@ class DiagnosisAsk:
     ----------
     epsilon : number
         Privacy cost of the whole answer; it has no default.
-    by : str or list of str
-        A column, or several, whose slices are compared.
     keys : sequence
         The public list of keys of that column; of several columns a list of lists, in their order.
     top : int
@@ -45,8 +43,6 @@ class DiagnosisAsk:
         Predicate of the rows that are looked at.
     confidence : float
         That all published bounds hold, together.
-    run_id, label : str, optional
-        As of a release.
     measure : str
         What slices and rules are compared by: ``"repair"``, the rows to delete, or ``"maximal_consistency"``, the
         yes/no decisions to clean, in bits.

@@ -62,8 +62,6 @@ class Diagnosis:
         Where several columns were asked, the slice that was named among all; `named` are of its column.
     rule : NamedRule or None
         The rule that was named, if it was asked for.
-    columns : tuple of str
-        Those that were asked.
     statistic : str
         ``"fewest deletions"``, or ``"fractional cover"``: at least half of the fewest deletions, and at most all; or
         ``"decision bits"``: log2 of the number of maximal consistent subsets.
@@ -194,8 +192,6 @@ def bounds_words(column: str, slices: int, confidence: float, expected: str | No
 
     Parameters
     ----------
-    column
-        Whose keys are the slices.
     slices
         How many of them were asked about.
     confidence

@@ -63,12 +63,8 @@ def count_broken(
     ----------
     database
         Where the rows can be read.
-    rows
-        The rows of the source.
     where
         The slice; None for all rows.
-    rules
-        On single rows.
     name
         Of a table that rows are copied to where what other tables hold is written beside them.
     """
@@ -124,16 +120,8 @@ def of_rows(
 
     Parameters
     ----------
-    rules
-        On single rows.
-    ask
-        Returns the rows of a query.
     source
         The rows, called `row`.
-    chosen
-        Conditions of the rows that count.
-    row
-        The name of a row.
     """
     tops: dict[int, int] = {}
     counts: list[dict[int, int]] = [{} for _ in rules]

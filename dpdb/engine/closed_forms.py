@@ -62,8 +62,6 @@ class GroupForm:
 
     Attributes
     ----------
-    equal : tuple of str
-        Columns whose values are the group.
     known : tuple of str
         Further columns that must have a value.
     classes : tuple of str
@@ -196,8 +194,6 @@ class RuleStatistic:
         them. ``"decision bits"`` are log2 of the number of maximal consistent subsets, in steps of 10^-6 bit.
     estimand : str
         The same in words.
-    constraints : tuple of BoundConstraint
-        What it stands for.
     form : GroupForm, SteppedForm, SortedForm, KeysForm or None
         Of the constraints over two tuples; None if there is none.
     low, high : int

@@ -43,13 +43,7 @@ _ROW = "compared_row"
 
 @dataclass(frozen=True)
 class ComparedColumn:
-    """One column of both tables.
-
-    Attributes
-    ----------
-    kind : str
-        The type that it is compared in.
-    """
+    """One column of both tables."""
 
     left: Column
     right: Column

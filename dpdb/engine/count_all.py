@@ -92,15 +92,7 @@ def count_gathered(database: Database, rows: Rows, asked: RuleStatistic, *, name
 
 
 def counted_in_any_case(form: Form | None, row: str) -> list[exp.Expr]:
-    """Return the conditions of rows that a form may count although no other row is in conflict with them.
-
-    Parameters
-    ----------
-    form
-        Of constraints over two tuples.
-    row
-        What a row is called.
-    """
+    """Return the conditions of rows that a form may count although no other row is in conflict with them."""
     return [is_reversed(form.bound, form.shape, row)] if isinstance(form, SortedForm) and form.reversed_go else []
 
 

@@ -39,8 +39,6 @@ def count_classes(
     ----------
     database
         Where the rows are.
-    rows
-        The rows of the table.
     constraints
         What they must satisfy.
     where
@@ -120,8 +118,6 @@ def histogram_of(
         Answers queries over the rows, with hashes of keys or with whole groups.
     histogram
         What the groups are, and which rows are in one.
-    rows
-        The table that holds the rows.
     conditions
         Further conditions on a row called `CLASS_ROWS`.
     """

@@ -76,8 +76,6 @@ def count_dependencies(
 
     Parameters
     ----------
-    ask
-        Answers a query of one row.
     rows
         Returns a table or subquery without alias that has some columns.
     """
@@ -94,8 +92,6 @@ def value_counts(rows: exp.Expr, name: str) -> exp.Select:
     ----------
     rows
         A table or subquery without alias.
-    name
-        The column.
     """
     return filled_select("value_counts", column=name, rows=rows)
 
@@ -115,8 +111,6 @@ def pair_counts(rows: exp.Expr, first: str, second: str, *, spread: bool = False
     ----------
     rows
         A table or subquery without alias.
-    first, second
-        The columns.
     spread
         Whether `agreement` and `likeness` are asked, too.
     """

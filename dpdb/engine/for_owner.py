@@ -104,8 +104,6 @@ def kept_values(part: LocalSlice, row: str, ending: str, alias: str) -> KeptValu
 
     Parameters
     ----------
-    row
-        SQL of the row's position.
     ending
         Added to the name of each column.
     alias
@@ -249,8 +247,6 @@ def count_cells(
         in the format, if there is one.
     missing : sequence of str
         Words for a cell that is not there, in lower case.
-    like : str
-        A further pattern to count.
     first : int, optional
         Look at so many different cells only.
     """
@@ -333,8 +329,6 @@ def write_rows(rows: pa.Table, types: Mapping[str, str], path: Path, kind: str, 
         SQL types of columns that get back a type which Arrow does not know.
     kind : str
         One of `dpdb.database.WRITTEN`; the path may end otherwise.
-    table : str
-        Name of the table in a DuckDB file.
 
     Raises
     ------

@@ -54,10 +54,6 @@ class Engine(Protocol):
 
         Parameters
         ----------
-        spec
-            The source and all settings of its table.
-        rows
-            Which of its rows are wanted.
         progress
             Called with the name of each long step.
         """
@@ -72,8 +68,6 @@ class Table(AbstractContextManager["Table"], Protocol):
         What the user named, for messages and `repr`.
     written : tuple of (str, int)
         Every constraint as it was written, equal ones too, and the place of what it says in `constraints`.
-    inclusions : tuple of BoundInclusion
-        What the constraints say of parents.
     unit : str or None
         The column whose values own the rows, as the table spells it.
     reached : UnitPath or None
@@ -341,8 +335,6 @@ class Thinning(Protocol):
     ----------
     orders : sequence of int
         Positions of order rules, among `constraints`: which of their values come has to be said.
-    constraints : tuple of BoundConstraint
-        Those of the slice over two tuples.
     """
 
     orders: Sequence[int]

@@ -33,11 +33,6 @@ _KEYS = "listed_key"
 def listed_keys(database: Database, keys: Sequence[str], column: str, column_type: str) -> list[str]:
     """Return keys as their column shows them, one text for each value. Reads no row of the table.
 
-    Parameters
-    ----------
-    keys
-        Texts.
-
     Raises
     ------
     ParameterError

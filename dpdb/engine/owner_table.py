@@ -35,8 +35,6 @@ class OwnerTable:
     ----------
     cursor
         In a transaction, with the table's schema as its current one: every look at the table sees the same rows.
-    database, schema, name : str
-        As the catalog spells them.
     """
 
     cursor: duckdb.DuckDBPyConnection

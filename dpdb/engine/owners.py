@@ -44,10 +44,6 @@ def count_owners(database: Database, rows: Rows, owner: str, asked: Sequence[Own
     ----------
     database
         Where the rows can be read.
-    rows
-        The rows of the source.
-    owner
-        The column whose values own the rows.
     asked
         The questions, in any number; those on single rows share scans.
     name
@@ -194,8 +190,6 @@ def sharing_queries(key: GroupForm, owner: str, table: exp.Expr) -> tuple[exp.Se
 
     Parameters
     ----------
-    owner
-        The column whose values own the rows.
     table
         The rows, in the types that dpdb compares in.
     """

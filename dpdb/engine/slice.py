@@ -50,8 +50,6 @@ class LocalSlice:
     ----------
     constraints : sequence of BoundConstraint
         Distinct constraints; their positions order the edges.
-    name : str
-        Name of the slice's own schema.
     keep_source_row : bool
         Also keep the rows and each one's position in the source, for what only the owner may ask (`violating_pairs`).
     keep : sequence of str

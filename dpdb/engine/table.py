@@ -67,8 +67,6 @@ class BoundTable(Closing):
     ----------
     rows : Rows
         Whatever reads the table reads these, so that nothing sees more rows of a unit than are accounted for.
-    inclusions : tuple of BoundInclusion
-        What its constraints say of parents.
     lists_edges : bool
         Whether its slices list their edges.
     """
@@ -494,8 +492,6 @@ def described(description: str, schema: TableSchema | Mapping[str, str], spec: T
 
     Parameters
     ----------
-    description
-        What messages call the table.
     spec
         Constraints, parents and limits; its source is not opened.
     """

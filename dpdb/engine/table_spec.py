@@ -186,8 +186,6 @@ class TableSpec:
         See `dpdb.sources.open.open_source`. Only read, never written. None is for a table of a schema alone.
     constraints : path, text, list of texts or of `DenialConstraint`, optional
         Public. Duplicates (also after exchanging the tuples) count once. None is for counts of rows only.
-    table : str, optional
-        Table or view of a database.
     csv_schema : mapping of column to SQL type, optional
         Types of columns that have none: of CSV files, and keys in names of folders (the others are text); of parents'
         columns as ``"customers.id"``.

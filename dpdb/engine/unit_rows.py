@@ -150,14 +150,10 @@ def kept_rows(schema: TableSchema, unit: str, most: int, rows: exp.Expr, row_has
 
     Parameters
     ----------
-    schema
-        Columns and types of the table.
     unit
         Column whose values are the units.
     most
         How many rows of one unit are kept.
-    rows
-        The table that holds the rows.
     row_hash
         Hash of a row, by which they are chosen. Default: our own.
     """
@@ -256,8 +252,6 @@ def kept_children_sql(schema: TableSchema, rules: Iterable[BoundInclusion], most
 
     Parameters
     ----------
-    schema
-        Of the measured table.
     rules
         The rules across tables, of which those of private parents limit the rows.
     most

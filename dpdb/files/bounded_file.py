@@ -50,13 +50,7 @@ def refuse_named_pipe(path: Path, what: str) -> None:
 
 @contextmanager
 def usable(path: object, before: str = "", after: str = "") -> Iterator[None]:
-    """Say of what the system refuses in the block which file it is about, as a `ParameterError`.
-
-    Parameters
-    ----------
-    before, after
-        Words around the system's.
-    """
+    """Say of what the system refuses in the block which file it is about, as a `ParameterError`."""
     try:
         yield
     except OSError as error:

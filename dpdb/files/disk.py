@@ -16,13 +16,7 @@ __all__ = ["fsync", "lock", "make_folder", "open_file", "remove_folder", "rename
 
 
 def open_file(path: Path, flags: int, mode: int = 0o600) -> int:
-    """Open or make a file; return its descriptor.
-
-    Parameters
-    ----------
-    mode
-        Permissions of a file that is made.
-    """
+    """Open or make a file; return its descriptor."""
     return os.open(path, flags, mode)
 
 
@@ -55,13 +49,7 @@ def lock(descriptor: int) -> None:
 
 
 def make_folder(prefix: str, suffix: str, parent: Path) -> Path:
-    """Make a folder for this user only, with a name that nobody can guess.
-
-    Parameters
-    ----------
-    parent
-        Existing folder in which it is made.
-    """
+    """Make a folder for this user only, with a name that nobody can guess."""
     return Path(tempfile.mkdtemp(prefix=prefix, suffix=suffix, dir=parent))
 
 

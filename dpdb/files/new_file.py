@@ -68,8 +68,6 @@ class NewFile:
 
     Parameters
     ----------
-    path
-        The file to make.
     replace
         Whether a file that exists may be replaced.
     private

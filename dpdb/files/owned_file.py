@@ -135,8 +135,6 @@ def replace_owned(path: Path, text: str, owner: int | None = None) -> None:
 
     Parameters
     ----------
-    text
-        Its new text.
     owner
         User id of its owner where the administrator writes it. Default: this user.
     """

@@ -41,8 +41,6 @@ def budget_units(notion: Notion, budget: Number | None, epsilon: Number | None, 
 
     Parameters
     ----------
-    notion
-        The notion of the ledger.
     budget
         Total in the notion's own parameter, or None.
     epsilon

@@ -30,8 +30,6 @@ class Books:
     ----------
     state : LedgerState
         The state of the file, as far as it was read.
-    binding : LedgerBinding
-        Of the ledger to its table.
 
     Raises
     ------

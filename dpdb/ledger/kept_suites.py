@@ -18,8 +18,6 @@ def kept_otherwise(opened: str, asked: str, also: Iterable[str] = ()) -> str | N
     ----------
     opened, asked
         Specs: JSON objects, public.
-    also
-        What differs beside them.
     """
     there, here = ({**json.loads(spec)} for spec in (opened, asked))
     names = [*also, *sorted(key for key in there.keys() | here.keys() if there.get(key) != here.get(key))]

@@ -119,8 +119,6 @@ class AnalystRights:
             As the epsilon that it promises, as for `create`.
         expires
             With a time zone.
-        approved_by
-            Who does it, for the history.
 
         Raises
         ------

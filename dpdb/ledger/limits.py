@@ -36,8 +36,6 @@ class RefusedError(Exception):
 
     Parameters
     ----------
-    decision
-        Against the total, or against the allowance.
     is_rationed
         Whether an analyst with rights of his own was refused, who is told of nobody else's releases.
     """
@@ -110,8 +108,6 @@ class Limits:
 
     Parameters
     ----------
-    clock : datetime
-        The time of the machine's clock.
     index : OverlapIndex
         The debits of the current epoch; for a look ahead a copy, to which `add` adds.
     analyst : str or None
@@ -138,8 +134,6 @@ class Limits:
 
         Parameters
         ----------
-        predicate
-            The rows that the release covers.
         charge
             In units of the ledger's notion.
         deadline
@@ -184,12 +178,8 @@ class Limits:
 
         Parameters
         ----------
-        predicate
-            The rows that the release covers.
         charge
             In units of the ledger's notion.
-        fits
-            The decision that allowed it.
         """
         self._index.add(predicate, charge, fits.upper)
         self._sequential += charge
@@ -223,8 +213,6 @@ class Window(Counted):
 
     Attributes
     ----------
-    clock : datetime
-        The time of the machine's clock.
     now : datetime
         The time of the decision: see `Times`.
     """
@@ -275,8 +263,6 @@ def held_words(state: LedgerState, predicate: Region, analyst: str | None) -> st
     ----------
     state
         The ledger that refused.
-    predicate
-        The rows.
     analyst
         Who was refused: he is told of his own runs only; None for the owner, who is told of all.
     """

@@ -116,8 +116,6 @@ class RecordedSuite:
         The name of a kept suite; None for another.
     run_id
         The run id of a suite that is not kept; None for a kept one, whose runs have run ids of their own.
-    spec
-        The text with which it was opened.
     runs
         How many runs have recorded something.
     reserved
@@ -185,8 +183,6 @@ class LedgerSummary:
         What the first release bound it to; see `SourceMark`.
     retired
         Since when nothing is released any more, by whom and why; None of a ledger in use.
-    allowances
-        Those that hold now beside the budget.
     """
 
     notion: str

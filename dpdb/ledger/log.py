@@ -274,13 +274,6 @@ class LedgerLog:
         """Return the salt of one answer of a debit in receipts; made as the nonce of a leaf is, and in no leaf.
 
         Whoever has one salt learns nothing of another: each is a mark under the ledger's key.
-
-        Parameters
-        ----------
-        debit
-            As the log states it.
-        name
-            Of the answer among those of the debit.
         """
         place = next(place for kind, place in debit.lines if kind in ("answer", "suite_answer"))
         return self._mark("answer", json.dumps([place, name]))
@@ -307,8 +300,6 @@ def leaf_text(key: bytes, kind: str, line: Mapping[str, object]) -> str:
 
     Parameters
     ----------
-    key
-        The ledger's own key.
     kind
         The chain of the line, such as `entry`.
     line
@@ -337,8 +328,6 @@ def logged_lines(file: LedgerFile, after: Mapping[str, int]) -> Iterator[tuple[s
 
     Parameters
     ----------
-    file
-        The ledger's file.
     after
         Per chain the number of the last line that is not wanted.
     """

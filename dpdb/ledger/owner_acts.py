@@ -44,8 +44,6 @@ class OwnerActs:
         ----------
         budget, epsilon
             The new total, as for `create`; an epsilon is meant at the ledger's own delta.
-        who, label
-            Who does it and why, for the history.
 
         Raises
         ------
@@ -108,8 +106,6 @@ class OwnerActs:
             ``2026-12-01..2026-12-31``. The allowance of the same period that was there before ends; others hold, too.
         budget, epsilon
             How much, as for `create`; neither ends the allowance of this period.
-        who, label
-            Who does it and why, for the history.
 
         Raises
         ------
@@ -148,8 +144,6 @@ class OwnerActs:
         charge
             Units of a new debit, in the present epoch and for the same rows, that further rings may cost. Default:
             none, they are paid from what the suite has left.
-        who, label
-            Who does it and why, for the history.
 
         Raises
         ------
@@ -220,8 +214,6 @@ class OwnerActs:
         ----------
         name
             The name of the kept suite, or the run id.
-        who, label
-            Who does it and why, for the history.
 
         Raises
         ------

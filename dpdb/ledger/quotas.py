@@ -53,8 +53,6 @@ def quota_refusal(state: LedgerState, own: Counted, charge: int, upper: int) -> 
 
     Parameters
     ----------
-    own
-        The analyst's own debits.
     charge
         In units of the ledger's notion.
     upper
@@ -99,8 +97,6 @@ class Counted:
     ----------
     units : int
         The most that they may cost.
-    sequential : int
-        The sum of their charges.
     lines : callable
         Reads the debits; called when a decision needs them.
     """
@@ -118,8 +114,6 @@ class Counted:
 
         Parameters
         ----------
-        predicate
-            The rows that the release covers.
         charge
             In units of the ledger's notion.
         deadline

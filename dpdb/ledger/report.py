@@ -116,8 +116,6 @@ def epsilon_at(summary: LedgerSummary, entries: Sequence[LedgerEntry], delta: fl
 
     Parameters
     ----------
-    entries
-        All its debits.
     delta
         At which the tight report holds.
 

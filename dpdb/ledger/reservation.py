@@ -17,8 +17,6 @@ class Reservation:
 
     Parameters
     ----------
-    number
-        Its line in the ledger.
     answer
         The recorded answer of the run; with it nothing is drawn or spent again.
     lock

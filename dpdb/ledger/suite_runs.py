@@ -68,8 +68,6 @@ class Level(NamedTuple):
     ----------
     number
         From 1 on; 0 for the answer of a run of a kept suite.
-    answer
-        The caller's own text.
     spent
         Units that all recorded levels of the suite cost together with this one.
     failed
@@ -89,8 +87,6 @@ def open_suite(
 
     Parameters
     ----------
-    source
-        The marks of the table and its rows.
     asked
         Request, names and label; `run_id` is that of this run.
     deadline
@@ -396,13 +392,7 @@ def end_suite(books: Books, run: SuiteReservation, answer: str, charge: int | No
 
 @unbroken()
 def end_and_close(books: Books, run: SuiteReservation, level: Level, answer: str) -> None:
-    """Record the last level of a kept suite with the run's answer, and close it; see `LedgerSuites.end_and_close`.
-
-    Parameters
-    ----------
-    level
-        What all that is left has bought.
-    """
+    """Record the last level of a kept suite with the run's answer, and close it; see `LedgerSuites.end_and_close`."""
     reached("level drawn")
     with books.file.debited(UNSETTLED):
         with books.act():
@@ -424,16 +414,10 @@ def write_end(books: Books, suite: KnownSuite, spent: int, place: int, by: tuple
 
     Parameters
     ----------
-    books
-        The books of the ledger.
     suite
         A kept suite, or a run that was not finished.
     spent
         Units that all its levels cost.
-    place
-        Of the next line of the ledger.
-    by
-        Who does it, and why.
     """
     state, entry = books.state, suite.line.entry
     at = max(now(), suite.at)
@@ -465,12 +449,8 @@ def insert_act(books: Books, suite: KnownSuite, act: tuple[str, str, int | None]
 
     Parameters
     ----------
-    books
-        The books of the ledger.
     act
         Its kind, its detail and the debit that it made.
-    place
-        Of the line in the ledger.
     """
     state, at = books.state, max(now(), suite.at)
     line = SuiteActLine(state.suites.acts.last + 1, suite.line.number, at, *act, place)
@@ -531,13 +511,7 @@ def suite_levels(books: Books, number: int) -> list[RecordedLevel]:
 
 
 def suite_history(books: Books, number: int) -> list[RecordedLevel | RecordedRearm]:
-    """Return the recorded levels of a suite and its re-armed checks, in order; as `suite_levels`.
-
-    Parameters
-    ----------
-    books
-        The books of the ledger.
-    """
+    """Return the recorded levels of a suite and its re-armed checks, in order; as `suite_levels`."""
     known = books.state.suites.known
     if not 0 < number <= len(known):
         raise ParameterError(f"{books.file.shown}: no suite {number!r}")

@@ -81,8 +81,6 @@ def improve(
     ----------
     weights
         Integer-valued scaled weights, one per row.
-    parts
-        The attributes.
     start
         Shares (row, attribute) to begin with, of any scale; entries outside the attributes' rows are ignored.
     iterations
@@ -132,8 +130,6 @@ def dual_bound(
 
     Parameters
     ----------
-    problem
-        The families, the rows' weights and the constant.
     deadline
         When to stop; one step is done in any case.
     iterations
@@ -183,8 +179,6 @@ def wide_dual(problem: WideProblem, end: Deadline, steps: int, enough: int | Non
 
     Parameters
     ----------
-    problem
-        The families, the rows' weights and the constant.
     end
         When to stop.
     steps
@@ -234,8 +228,6 @@ def ascend(
 
     Parameters
     ----------
-    problem
-        The families, the rows' weights and the constant.
     deadline
         When to stop; one start is tried in any case.
     tries

@@ -46,8 +46,6 @@ class ValueSearch:
 
     Parameters
     ----------
-    problem
-        The reduced problem.
     best, choice
         A value to beat and the point that reaches it (family -> atom).
     enough
@@ -210,11 +208,6 @@ class QuerySearch:
     Rows are put in degeneracy order; then overlap = max over rows of (its weight + overlap of its later neighbours).
     The neighbourhoods are small when overlaps are rare. They are searched from the largest bound down, so that at any
     moment the largest bound not yet searched is an upper bound.
-
-    Parameters
-    ----------
-    best
-        A value to beat, with the problem's constant.
     """
 
     def __init__(self, problem: Problem, graph: NDArray[np.bool_], best: int, deadline: Deadline) -> None:
@@ -354,8 +347,6 @@ class CliqueSearch:
 
     Parameters
     ----------
-    problem, graph
-        The problem and its query graph.
     joint
         Whether the rows of a clique must share a point.
     best

@@ -64,8 +64,6 @@ class CompactSearch:
         The open attributes; their rows by their places in `weights`.
     shares : float64 (rows, sides)
         A split of the weights, of any scale.
-    families : int
-        Number of families of the problem.
     scale : int
         Scaled units of one unit of weight.
     deadline
@@ -77,8 +75,6 @@ class CompactSearch:
 
     Attributes
     ----------
-    best : int
-        Value of the incumbent.
     settled : int64 (families,), optional
         Its atoms, -1 where any will do; None while nothing better than the value to beat was found.
     """
@@ -141,8 +137,6 @@ class CompactSearch:
 
         Parameters
         ----------
-        rows
-            Rows of the problem that are alive.
         most
             A known bound.
         """

@@ -106,8 +106,6 @@ class IndexRows:
 
         Parameters
         ----------
-        row
-            The row's number.
         upper
             The bound on what a point inside the box collects with this weight; None where no decision has proven one.
         """
@@ -186,8 +184,6 @@ def most_collected(rows: IndexRows, box: Box, chosen: NDArray[np.int64], room: i
         All rows of the index.
     box
         Where the point must lie.
-    chosen
-        Numbers of the rows that count.
     room
         How much a point may collect.
     end

@@ -135,8 +135,6 @@ class OverlapIndex:
 
         Parameters
         ----------
-        query
-            The rows of the new release.
         weight
             Its charge, an integer of at least 0.
         budget
@@ -169,8 +167,6 @@ class OverlapIndex:
 
         Parameters
         ----------
-        query
-            The rows of the release.
         weight
             Its charge, an integer of at least 0.
         upper

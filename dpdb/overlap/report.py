@@ -39,8 +39,6 @@ class OverlapReport:
         1 - sqrt(upper / total) for Gaussian noise, whose scale grows with the root of the charge.
     witness
         A row region that collects `lower`, in words, and the numbers of the queries covering it (from 1).
-    seconds
-        Time taken.
     notes
         The conditions that were over-approximated, with the number of the query.
     """

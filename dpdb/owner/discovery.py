@@ -223,8 +223,6 @@ def prepare_discovery(
         What all names cost together: nine tenths in equal parts for the dependencies, one for the keys.
     columns : sequence of str, optional
         The columns that are paired, chosen without looking at the data; by default all.
-    run_id, label : str, optional
-        As of releases.
 
     Raises
     ------
@@ -291,8 +289,6 @@ class ExactScore:
 
     Attributes
     ----------
-    rows : int
-        Rows in which its columns have values.
     g3 : int
         The fewest of these that would have to go (Kivinen and Mannila 1995).
     mu : float or None

@@ -307,14 +307,10 @@ class ExactMeasures:
     ----------
     self_conflicts : int
         Rows that violate a single-tuple constraint; they count once in each measure and leave the graph.
-    values : dict of str to number
-        The fields of the requested measures.
     reasons : dict
         For each field that is None or not proved: why.
     by_constraint : tuple of RuleMeasures, optional
         The measures of each written constraint by itself.
-    measures : tuple of str
-        The requested measures.
     faults : Faults, optional
         What was not read of a source whose cells are text (CSV), by column and by file.
     judged : dict of str to int
@@ -363,8 +359,6 @@ class RuleMeasures:
     ----------
     violations : int
         Pairs of rows that violate it; of a constraint over one tuple, rows.
-    measured : ExactMeasures, optional
-        The requested measures.
     """
 
     constraint: str

@@ -39,14 +39,8 @@ def write_query(part: LocalSlice, query: str, path: str | Path, table: str) -> N
 
     Parameters
     ----------
-    part
-        The slice whose database runs the query.
-    query
-        The query, in DuckDB's SQL.
     path
         The file to make; its ending chooses the format.
-    table
-        Name of the table in a DuckDB file.
 
     Raises
     ------
@@ -118,8 +112,6 @@ class Listing:
 
         Parameters
         ----------
-        part
-            The slice that is measured.
         written
             (text, position in `part.constraints`) of each constraint; repeated pairs are listed once.
         progress
@@ -137,12 +129,8 @@ class Listing:
 
         Parameters
         ----------
-        part
-            The slice that is measured.
         cover
             True for each row of the graph that is in the vertex cover, in the order of `source_rows`; or None.
-        progress
-            Gets the name of the step.
         """
         if self.repair_rows is None:
             return

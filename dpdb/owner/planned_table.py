@@ -72,13 +72,7 @@ def planned_table(
     values: Mapping[str, Sequence[str]],
     seed: int | None,
 ) -> PlannedTable:
-    """Make a table that satisfies the constraints and change cells of it. Parameters and errors as `plan`.
-
-    Parameters
-    ----------
-    types : mapping of str to str
-        The constrained columns with their SQL types.
-    """
+    """Make a table that satisfies the constraints and change cells of it. Parameters and errors as `plan`."""
     rows, error_rate = check_count("rows", rows), check_real("error_rate", error_rate, low=0, high=1)
     seed = known_seed(seed)
     _check_known(values, types, "values")

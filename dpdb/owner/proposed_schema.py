@@ -79,8 +79,6 @@ class ProposedColumn:
         Cells that are not empty.
     missing : int
         Of these, words such as ``n/a``, which become NULL; always 0 for columns of text, which keep them.
-    note : str or None
-        The reason against another type.
     lost : tuple of str
         Some of the cells that are NULL if this type is declared, or the other one that the note names.
     """

@@ -41,8 +41,6 @@ class ExpectedError:
         Whether it is the measure's default mechanism.
     epsilon : float
         Of the release; of all measures together where they are released together.
-    repetitions : int
-        Releases simulated.
     truth : float
         The measure of the synthetic table; for repair the fractional one.
     absolute_error, absolute_error_90 : float
@@ -107,10 +105,6 @@ class Simulation:
 
         Parameters
         ----------
-        measure
-            The measure's name.
-        mechanism
-            The mechanism's name.
         epsilon
             Privacy cost of each release.
         seconds
@@ -190,8 +184,6 @@ class Plan:
 
     Attributes
     ----------
-    rows : int
-        Number of rows of the synthetic table.
     seed : int
         Repeats the synthetic table; the noise of the releases is fresh in every call of `plan`.
     distinct : dict

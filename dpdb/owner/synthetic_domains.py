@@ -88,8 +88,6 @@ def domain_of(column: str, sql_type: str, constraints: Iterable[DenialConstraint
 
     Parameters
     ----------
-    column
-        The column's name.
     constraints
         The table's constraints; only comparisons of this column with a constant matter.
     """
@@ -175,8 +173,6 @@ def allowed_domains(
         How many of the usual values must be allowed for a column to keep them.
     given
         Column -> values that its owner has named.
-    allowed
-        Says which rows of a table satisfy rules.
 
     Raises
     ------

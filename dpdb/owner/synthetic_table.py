@@ -152,12 +152,8 @@ class SyntheticTable:
 
     Attributes
     ----------
-    rows : pyarrow.Table
-        The constrained columns.
     distinct : dict
         Column -> the number of values that it may take.
-    notes : tuple of str
-        Differences from the request, in words.
     """
 
     rows: pa.Table

@@ -95,8 +95,6 @@ class Types(Protocol):
 
         Parameters
         ----------
-        operator
-            The operator of the comparison.
         value
             The literal; None if the other side is a term or NULL.
 

@@ -60,8 +60,6 @@ class Region:
         Pairwise disjoint boxes; none for a contradiction, one empty tuple for everything.
     notes
         What was over-approximated, as sentences for `explain`.
-    text
-        The clause it was read from.
     """
 
     boxes: tuple[Box, ...] = ((),)

@@ -81,15 +81,7 @@ def literal_sql(literal: Literal) -> exp.Expr:
 
 
 def in_type(operand: exp.Expr, current: str, wanted: str) -> exp.Expr:
-    """Cast an operand for a comparison; no cast where the type is already right.
-
-    Parameters
-    ----------
-    operand
-        The SQL of a value.
-    wanted
-        The type to compare it in.
-    """
+    """Cast an operand for a comparison; no cast where the type is already right."""
     if current == wanted:
         return operand
     if current in MOMENTS and wanted == NANOSECONDS:

@@ -121,8 +121,6 @@ def first_known(terms: Sequence[Term], common: Callable[[str, str], str | None])
 
     Parameters
     ----------
-    terms
-        One or more.
     common
         Returns the type in which values of two types are compared.
     """
@@ -298,11 +296,6 @@ def text_problem(words: str, kind: str, value: LiteralValue) -> str | None:
     """Say why text may not be compared with a value that is no text, with the remedy; None if it may.
 
     Compared as texts, '10' is below '9' and '9' is not 9.0, which nobody means who writes a number.
-
-    Parameters
-    ----------
-    kind
-        Its type.
     """
     if equality_type(kind) != "VARCHAR" or (isinstance(value, str) and not isinstance(value, Moment)):
         return None

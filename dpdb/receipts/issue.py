@@ -17,13 +17,7 @@ from dpdb.stopping import Closing
 
 
 class LedgerTree(Closing):
-    """The Merkle tree over the lines of a ledger, followed; every line is hashed once.
-
-    Attributes
-    ----------
-    origin : str
-        The name of the log in checkpoints.
-    """
+    """The Merkle tree over the lines of a ledger, followed; every line is hashed once."""
 
     def __init__(self, ledger: LedgerReading) -> None:
         self.ledger = ledger
@@ -56,8 +50,6 @@ class LedgerTree(Closing):
         ----------
         known
             What receipts, witnesses or the key's own memory have seen.
-        keeper
-            Who has seen it, for the message.
         """
         for one in known:
             if one.origin == self.origin and not self.holds(one):

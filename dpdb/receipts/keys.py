@@ -42,8 +42,6 @@ class SigningKey:
 
     Attributes
     ----------
-    path : Path
-        Its file.
     earlier : tuple of str
         The public keys that it follows: those that were lost or retired.
     """

@@ -130,10 +130,6 @@ def verify_inclusion(index: int, size: int, leaf: bytes, proof: Sequence[bytes],
     ----------
     index
         Counted from 0.
-    leaf
-        Hash of the leaf.
-    proof
-        Hashes, from the bottom up.
     """
     if not 0 <= index < size or any(len(node) != _BYTES for node in (leaf, root, *proof)):
         return False

@@ -122,8 +122,6 @@ def sign_note(text: str, key: NoteKey, seed: bytes) -> str:
 
     Parameters
     ----------
-    text
-        Ends in a newline.
     key
         The public key, by the name that signs.
     seed
@@ -140,8 +138,6 @@ def open_note(
 
     Parameters
     ----------
-    keys
-        The known keys.
     verify
         Whether a signature of a key is valid for a text; by default that of `sign_note`.
     """

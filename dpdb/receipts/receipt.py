@@ -163,8 +163,6 @@ class ReceiptFile(Closing):
     ----------
     key
         The private key.
-    ledger
-        The ledger that pays.
 
     Raises
     ------

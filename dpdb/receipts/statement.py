@@ -53,14 +53,10 @@ def envelope(kind: str, payload: bytes, signed: bytes, key_id: str) -> dict[str,
 
     Parameters
     ----------
-    kind
-        The type of the payload.
     payload
         What was signed, with its type.
     signed
         The signature of `pae`.
-    key_id
-        A hint for whoever looks for the key.
     """
     signature = {"keyid": key_id, "sig": base64.b64encode(signed).decode()}
     return {"payload": base64.b64encode(payload).decode(), "payloadType": kind, "signatures": [signature]}
@@ -73,8 +69,6 @@ def accepted_keys(found: object, publics: Mapping[str, bytes]) -> tuple[str, byt
 
     Parameters
     ----------
-    found
-        The envelope, as read from JSON.
     publics
         Public keys by name.
     """
@@ -130,12 +124,6 @@ def stated(
     ----------
     debit
         As the log states it at some size.
-    origin
-        The name of the log in checkpoints.
-    leaf
-        The hash of the debit.
-    proofs
-        Checkpoint and proofs.
     """
     return {
         "_type": STATEMENT_TYPE,
@@ -206,14 +194,8 @@ def subjects(
 
     Parameters
     ----------
-    log
-        The log, whose key makes the salts.
-    origin
-        The name of the log in checkpoints.
     debit
         As the log states it at some size.
-    leaf
-        The hash of the debit.
     kind
         Of the receipt: `PLAIN` for one of an older version.
     """

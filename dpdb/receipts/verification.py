@@ -47,8 +47,6 @@ class Verified:
         What does not hold.
     open : list of str
         What could not be shown, with what would show it.
-    found : list of str
-        What holds, with counts.
     """
 
     receipts: list[tuple[str, Receipt | None]] = field(default_factory=list)
@@ -79,8 +77,6 @@ def verify(
         The public keys of those who may sign.
     ledger
         The ledger, if the caller may read it.
-    witnessed
-        Checkpoints that witnesses keep.
 
     Raises
     ------
@@ -339,13 +335,6 @@ def charge_of(request: Any, notion: Notion) -> tuple[int, int] | None:
 
     A pure ledger charges epsilon itself. Others charge the parts of a call, whose squares add up to at most the square
     of their sum; see `dpdb.release.costs.pure_units`.
-
-    Parameters
-    ----------
-    request
-        As the ledger has recorded it.
-    notion
-        Of the ledger.
 
     Examples
     --------

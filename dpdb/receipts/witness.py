@@ -42,8 +42,6 @@ def read_checkpoints(path: str | Path, keys: Sequence[NoteKey], witness: NoteKey
 
     Parameters
     ----------
-    path
-        His file.
     keys
         The public keys of those who sign the log.
     witness

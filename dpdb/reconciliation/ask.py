@@ -30,8 +30,6 @@ class ComparisonAsk:
         Privacy cost of all numbers together, for either table. It is never a default.
     confidence : float
         Of the bounds of each number.
-    run_id, label : str, optional
-        As of a release.
     """
 
     key: str | Sequence[str] = option(

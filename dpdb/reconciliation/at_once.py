@@ -91,12 +91,8 @@ def opened_side(
 
     Parameters
     ----------
-    source
-        The table, or its session.
     settings
         By name; those of one side have ``left_`` or ``right_`` before it.
-    side
-        Which of both.
     opened
         Closes what is opened here.
     rows

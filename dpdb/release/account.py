@@ -308,8 +308,6 @@ class SuiteLevel:
     ----------
     number : int
         From 1 on.
-    answer : str
-        The verdicts, as text.
     spent : int
         Nano-epsilon that the suite has cost with this level: its first share and every ring so far.
     failed : tuple of str

@@ -27,8 +27,6 @@ class LedgerAccount:
 
     Parameters
     ----------
-    path
-        The ledger's file.
     budget
         Total epsilon of the session, or None.
     schema, read_as, reading

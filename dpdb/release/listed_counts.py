@@ -40,13 +40,7 @@ class KeyAnswer(Answer):
 
 @dataclass(frozen=True)
 class ListedCounts(Counting):
-    """The counts of many keys.
-
-    Attributes
-    ----------
-    keys : tuple of str
-        Texts of different values of the column.
-    """
+    """The counts of many keys."""
 
     predicate: WherePredicate | None
     column: Column
@@ -127,8 +121,6 @@ def not_listed_words(below: int, keys: int, confidence: float) -> str:
         The number of rows that it has fewer than.
     keys
         How many the list has.
-    confidence
-        Of all of them together.
     """
     sure = f"{100 * confidence:g}% sure" + (f" of all {keys:,} keys together" if keys > 1 else "")
     return f"a key that is not listed has fewer than {below:,} rows, {sure}"

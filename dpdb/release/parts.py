@@ -189,8 +189,6 @@ class Prepared:
         ----------
         answer
             The noisy answer of a mechanism.
-        measure, mechanism
-            The names to publish.
         epsilon, rho
             What the answer costs the unit: nano-epsilon or pico-rho; the other one is None.
         predicate

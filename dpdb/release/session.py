@@ -619,8 +619,6 @@ def refuse_other_settings(settings: Iterable[str], options: Iterable[str]) -> No
     ----------
     settings
         The names that are left once the options of a call are taken out.
-    options
-        The names of these, for the message.
     """
     of_session = (*SETTINGS, "budget", "ledger", "parent_ledgers", "rows", "progress")
     for name in settings:

@@ -92,8 +92,6 @@ class CountedStatistics:
     ----------
     predicate : WherePredicate or None
         The slice; None is the whole table.
-    position : int or None
-        Of the constraint that is counted alone.
     """
 
     def __init__(self, table: Table, predicate: WherePredicate | None, position: int | None = None) -> None:

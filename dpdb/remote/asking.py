@@ -49,12 +49,8 @@ class Asking:
 
     Attributes
     ----------
-    database : Database
-        Our own, for rows that have come.
     rows : exp.Expr
         For a FROM clause: those that are used, at most k of each unit.
-    schema : TableSchema
-        Of them, with computed columns.
     gather_rows : int
         How many rows are expected to come at most, as the owner says.
     has_asked : Event
@@ -118,13 +114,7 @@ class Asking:
     def tuples(
         self, constraints: Sequence[BoundConstraint], where: WherePredicate | None, beside: Iterable[str] = ()
     ) -> exp.Select:
-        """Select the constrained columns of a slice's rows, but for the rows that conflict with themselves.
-
-        Parameters
-        ----------
-        beside
-            Further columns.
-        """
+        """Select the constrained columns of a slice's rows, but for the rows that conflict with themselves."""
         tuples = self.selected(columns_read(constraints).union(beside), where)
         in_graph = not_alone(constraints, ROWS.name)
         return exp.select("*").from_(tuples.subquery(ROWS.name)).where(*in_graph) if in_graph else tuples
@@ -182,8 +172,6 @@ def in_parts(asking: Asking, query: exp.Select, columns: Sequence[str]) -> Itera
     ----------
     asking
         The table, its spelling of SQL, and the owner's guess of how many rows come here.
-    query
-        Selects the rows.
     columns
         Columns of the result whose hash tells the parts apart.
     """
@@ -241,12 +229,8 @@ def content_query(rows: exp.Expr, schema: TableSchema, spelling: ForeignSpelling
 
     Parameters
     ----------
-    rows
-        The table that holds the rows.
     schema
         Its columns and types, of which those that can be compared count.
-    spelling
-        How its engine writes SQL.
     """
     row_hash = spelling.row_hash([exp.column(name, quoted=True) for name in schema.usable])
     hashes = exp.select(exp.alias_(row_hash, "row_hash")).from_(rows.copy()).subquery("hashed_row")
@@ -265,8 +249,6 @@ def hash_counts(hashes: exp.Select, column: exp.Column, most: int) -> exp.Select
     ----------
     hashes
         Selects the hash of each row, as `column`.
-    most
-        Rows of the answer.
     """
     count, one = exp.Count(this=exp.Star()), exp.convert(1)
     shared = exp.Case(ifs=[exp.If(this=count > one, true=column.copy())])

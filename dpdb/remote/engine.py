@@ -60,8 +60,6 @@ class RemoteEngine:
         ----------
         source
             As of a table there, without the table.
-        schema
-            Of a database.
 
         Raises
         ------

@@ -57,8 +57,6 @@ class ForeignSpelling(ABC):
 
     Attributes
     ----------
-    engine : str
-        For messages.
     most : int
         Above all whole numbers that stand for HUGEINT.
     hashes_keys : bool
@@ -66,8 +64,6 @@ class ForeignSpelling(ABC):
         gives all values that GROUP BY puts together one hash.
     types : frozenset of str
         Those in which values compare as in our own database, besides decimals.
-    endless : frozenset of str
-        Times beyond the calendar that both have.
     functions : frozenset of str
         Names, spelled as they are, of functions beside `abs`, `bit_xor`, `char_length` and `make_date`.
     """

@@ -52,8 +52,6 @@ def rows_in_conflict(
     ----------
     tuples
         The rows of the slice that do not conflict with themselves, with all constrained columns and `columns`.
-    constraints
-        Those over one tuple are passed over.
     besides
         Conditions on rows, called `ROW`, that come in any case.
     """
@@ -73,8 +71,6 @@ def joined(
         What is selected, of `ROW` and of the joins.
     joins
         Of `ROW`, with what may conflict with it.
-    tuples
-        The rows.
     besides
         Conditions on rows that are selected without a join.
     """

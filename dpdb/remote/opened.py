@@ -487,10 +487,6 @@ def count_owners(asking: Asking, owner: str, asked: Sequence[OwnerQuestion]) -> 
 
     Parameters
     ----------
-    asking
-        The table.
-    owner
-        The column whose values own the rows.
     asked
         The questions; those on single rows share queries.
     """

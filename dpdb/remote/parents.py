@@ -39,8 +39,6 @@ class RemoteParents:
     ----------
     declared
         What the owner says of them.
-    remote
-        The measured table.
 
     Attributes
     ----------
@@ -87,15 +85,6 @@ def join_across(
     query: exp.Select, rows: exp.Expr, schema: TableSchema, columns: Iterable[AcrossColumn]
 ) -> tuple[exp.Select, Mapping[str, exp.Expr]]:
     """Join rows with what tells of each whether it violates rules across tables.
-
-    Parameters
-    ----------
-    query
-        Selects from the rows.
-    rows
-        The rows themselves.
-    columns
-        What is asked of them.
 
     Returns
     -------

@@ -40,8 +40,6 @@ class PostgresTransaction:
     ----------
     connection
         Of ADBC's driver, which this one closes.
-    description : str
-        The database or table, for messages.
 
     Attributes
     ----------
@@ -201,8 +199,6 @@ def declared_column(name: str, kind: str, required: bool, readable: bool) -> Col
 
     Parameters
     ----------
-    kind
-        Its type in PostgreSQL's words.
     required
         Whether it is declared NOT NULL.
     readable

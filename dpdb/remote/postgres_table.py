@@ -85,8 +85,6 @@ class PostgresTable:
     ----------
     connection
         Which this one closes.
-    place : str
-        The database, for messages.
     table : str
         ``"name"`` or ``"schema.name"``, as the catalog spells them.
     transaction : PostgresTransaction, optional
@@ -213,8 +211,6 @@ class PostgresSet(RemoteSet):
     ----------
     connection
         Which this one closes.
-    place : str
-        The database, for messages.
     schema : str, optional
         As the catalog spells it. Default: the one in which the user's new tables would be made (`current_schema`).
     """

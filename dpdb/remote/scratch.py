@@ -46,17 +46,7 @@ _POSTGRES = {
 
 
 class PostgresScratch:
-    """A schema of PostgreSQL (implements `Scratch`).
-
-    Parameters
-    ----------
-    connection
-        Of ADBC; it is closed.
-    address
-        What opens tables.
-    schema : str
-        In which tables are made.
-    """
+    """A schema of PostgreSQL (implements `Scratch`)."""
 
     def __init__(self, connection: Any, address: Any, schema: str) -> None:
         self._connection, self._address, self._schema = connection, address, schema
@@ -117,10 +107,6 @@ class ClickHouseScratch:
     ----------
     session
         Which this one closes.
-    address : str
-        What opens tables.
-    database : str
-        In which tables are made.
     """
 
     def __init__(self, session: Session, address: str, database: str) -> None:

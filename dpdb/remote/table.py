@@ -29,13 +29,7 @@ def new_name() -> str:
 
 
 class BesideTable(Protocol):
-    """A table beside a remote table, whose rows the queries of that one can read.
-
-    Attributes
-    ----------
-    description : str
-        For messages.
-    """
+    """A table beside a remote table, whose rows the queries of that one can read."""
 
     description: str
     place: str
@@ -134,11 +128,6 @@ class WithoutRows:
     """A table in another engine whose queries see none of its rows, and none of the tables beside it.
 
     It implements `RemoteTable`. What is lent has its rows: it is ours.
-
-    Parameters
-    ----------
-    remote : RemoteTable
-        Which answers.
     """
 
     def __init__(self, remote: RemoteTable) -> None:

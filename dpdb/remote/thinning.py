@@ -180,8 +180,6 @@ class Thinned:
     lent : mapping of position to exp.Table
         Of each order rule: hashes of the values of which rows come (HASH), how many in millionths (SHARE), and whether
         they are open (OPEN). Each hash is there once.
-    values : mapping of position to sequence of str
-        The columns that are hashed there.
     """
 
     partners: Partners

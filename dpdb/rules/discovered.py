@@ -20,14 +20,10 @@ class DiscoveredRules:
     ----------
     dependencies : tuple of (str, str)
         X and Y of X -> Y.
-    keys : tuple of str
-        Columns.
     of_dependencies, of_keys : int
         How many candidates there were.
     left_out : tuple of (str, str)
         Columns that are in no candidate, and why: from names and types.
-    epsilon : float
-        What all names together cost.
     unit : str
         What neighbouring tables differ by.
     rho : float or None
@@ -101,13 +97,7 @@ def recorded_discovery(answer: str) -> DiscoveredRules | None:
 
 
 def why_no_name(name: str, names: Sequence[str]) -> str | None:
-    """Say why a column cannot stand in a line of a suite, if so, by reading the lines as a suite will be read.
-
-    Parameters
-    ----------
-    names
-        All columns of the table.
-    """
+    """Say why a column cannot stand in a line of a suite, if so, by reading the lines as a suite will be read."""
     try:
         for text in (keyed([name]), dependency([], name)):
             if load_constraints(readable_line(text), names)[0].table_columns != (name,):

@@ -37,8 +37,6 @@ class ImportedRule:
     ----------
     table : str
         As the file names it; empty where it names none.
-    text : str
-        One line of constraint text.
     origin : str
         The check that states the rule, in the file's words.
     note : str or None
@@ -175,8 +173,6 @@ class TableRules:
         ----------
         write
             Returns the constraint texts of the check, one or several.
-        origin
-            The check in the file's words.
         options
             The options of the check; `write` reads those that matter for which rows fail.
         note
@@ -294,8 +290,6 @@ class TableRules:
 
         Parameters
         ----------
-        said
-            What the file says of it.
         known
             The keys that are read, or that say nothing of rows.
         place

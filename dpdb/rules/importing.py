@@ -150,8 +150,6 @@ class ImportedRules:
 
     Attributes
     ----------
-    kind : str
-        The file's format, in words.
     table : str
         The table of the rules, as the file names it; empty where it names none.
     rules : tuple of ImportedRule
@@ -166,13 +164,7 @@ class ImportedRules:
     left_out: tuple[LeftOut, ...]
 
     def of_columns(self, columns: Sequence[str]) -> ImportedRules:
-        """Return the rules without those that a table with some columns cannot have, which are left out.
-
-        Parameters
-        ----------
-        columns
-            The names of the table's columns.
-        """
+        """Return the rules without those that a table with some columns cannot have, which are left out."""
         rules, left_out = [], list(self.left_out)
         for rule in self.rules:
             try:

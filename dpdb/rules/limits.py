@@ -186,8 +186,6 @@ def largest_met(sign: str, said: object, *, percent: bool = False) -> Fraction:
     ----------
     sign
         One of ``<``, ``<=``, ``=``, ``!=``, ``<>``, ``>``, ``>=``.
-    said
-        The number that it compares with.
     percent
         Whether amounts are percentages; else they are whole numbers.
 

@@ -55,8 +55,6 @@ class Finding:
         `characters`, `duplicate`, `implied`, `contradiction`, `quadratic` or `type`.
     rules : tuple of int
         Positions of its constraints, from 1; the first is the one to look at.
-    message : str
-        In words.
     """
 
     kind: str

@@ -176,8 +176,6 @@ def like(name: str, sign: str, pattern: object) -> str:
 
     Parameters
     ----------
-    name
-        The column, as SQL writes it.
     sign
         The operator, such as `LIKE` or `NOT LIKE`.
     pattern
@@ -194,8 +192,6 @@ def regex(name: str, pattern: object, *, inside: bool = True) -> str:
 
     Parameters
     ----------
-    name
-        The column, as SQL writes it.
     pattern
         The regular expression, which becomes a quoted text.
     """

@@ -31,8 +31,6 @@ def refuse_numbers(constraints: Sequence[DenialConstraint], texts: Collection[st
 
     Parameters
     ----------
-    constraints
-        What a rule states.
     texts
         The columns of text, in lower case.
 

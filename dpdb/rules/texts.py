@@ -57,8 +57,6 @@ def among(column: object, values: Iterable[object], *, inside: bool = True) -> s
 
     Parameters
     ----------
-    column
-        The column's name.
     values
         The values; None among them is skipped.
     inside
@@ -75,8 +73,6 @@ def between(term: str, low: object, high: object, *, strict_low: bool = False, s
 
     Parameters
     ----------
-    term
-        The term, as SQL writes it.
     low, high
         The bounds; None for no bound on that side. At least one is needed.
     strict_low, strict_high
@@ -117,8 +113,6 @@ def keyed_with_nulls(columns: Sequence[object], where: object = None, *, also_al
 
     Parameters
     ----------
-    columns
-        Names of the key's columns.
     where
         Condition on the rows that the key is about; None for all rows.
     also_all_missing
@@ -148,8 +142,6 @@ def found_in(columns: Sequence[object], parent: str, targets: Sequence[object], 
 
     Parameters
     ----------
-    columns
-        Names of the referring columns.
     parent
         Name of the other table; dots separate its parts.
     targets

@@ -67,8 +67,6 @@ def first_row(text: bytes, *, spans_lines: bool = True) -> tuple[bytes, bytes, b
 
     Parameters
     ----------
-    text
-        A text that begins with a row.
     spans_lines
         Whether line ends within quotes are part of it. Default: they are.
     """
@@ -89,8 +87,6 @@ class CsvLines:
 
     Parameters
     ----------
-    columns : int
-        Cells of a row.
     line : int
         Number of the line with which the next rows begin.
     """
@@ -289,10 +285,6 @@ def delimiter_of(path: str, header: bytes, given: str | None, likely: str | None
 
     Parameters
     ----------
-    path
-        The file.
-    header
-        Its first line.
     given
         The owner's delimiter, if there is one.
     likely

@@ -347,8 +347,6 @@ class AttachedAddress:
         As DuckDB takes it, such as ``ducklake:metadata.ducklake``.
     title : str
         Its kind, for messages, which show nothing else of it.
-    extension : str
-        What reads it.
     """
 
     text: str

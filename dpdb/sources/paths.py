@@ -209,8 +209,6 @@ def refuse_logs(place: str, root: Path, paths: Iterable[str]) -> None:
 
     Parameters
     ----------
-    place
-        What messages call the source.
     root
         Folder below which the files were found.
     """

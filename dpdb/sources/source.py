@@ -62,8 +62,6 @@ class Source:
         What the user named, for messages and `repr`.
     schema : TableSchema
         Names and types: public.
-    scan : exp.Expr
-        Table expression for a FROM clause.
     path : str, optional
         The files whose state (see `state_of`) is that of the rows; None if the rows were computed or streamed.
     state : str, optional
@@ -167,13 +165,7 @@ class SourceKind(Protocol):
 
 
 def scanned(database: Database, description: str, scan: exp.Expr) -> Source:
-    """Describe what a table expression gives; no row is read.
-
-    Parameters
-    ----------
-    description
-        What messages call the source.
-    """
+    """Describe what a table expression gives; no row is read."""
     described = database.describe(exp.select("*").from_(scan))
     return Source(description, TableSchema(tuple(Column(name, kind) for name, kind in described)), scan)
 
@@ -202,8 +194,6 @@ def told_of_lost(source: Source, lost: Mapping[str, Counter[str]]) -> Source:
 
     Parameters
     ----------
-    source
-        A source whose rows were copied.
     lost
         Cells by column, by file.
     """
@@ -256,10 +246,6 @@ def declared_types(
 
     Parameters
     ----------
-    database
-        Its parser reads the types.
-    place
-        What messages call the source.
     columns
         Columns without a type.
     types
@@ -366,8 +352,6 @@ def choose_table(
 
     Parameters
     ----------
-    description
-        What messages call the source.
     wanted
         The name that was given, with or without a schema; None for the only table.
     preferred
@@ -403,8 +387,6 @@ def reason_in_log(problem: str, *errors: type[Exception], where: str = "") -> It
     ----------
     problem
         The message, such as "place: cannot be read".
-    errors
-        Their classes.
     where
         What the log calls the place; else it has the message.
 
@@ -427,8 +409,6 @@ def needed(module: str, extra: str, place: str) -> Any:
 
     Parameters
     ----------
-    extra
-        The extra of dpdb that installs it.
     place
         What cannot be read without it, for the message.
 

@@ -36,8 +36,6 @@ class Stream:
 
     Attributes
     ----------
-    description : str
-        What the source is called in messages.
     reader : pyarrow.RecordBatchReader
         All its rows. What fails while it is read may print values.
     untyped : frozenset of str
@@ -89,8 +87,6 @@ class StreamSource(ABC):
 
         Parameters
         ----------
-        source
-            The object.
         table
             Which of its tables is meant, where it has several.
         rows

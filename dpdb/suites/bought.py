@@ -56,8 +56,6 @@ def bought_run(run: CheckRun, numbers: Epsilon, books: SuiteBooks) -> CheckRun:
         Of the kept suite, prepared.
     numbers
         Epsilon of an entry of its own; or `left`, for all that the suite has left, which closes it.
-    books
-        Of the account.
 
     Raises
     ------

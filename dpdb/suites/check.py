@@ -57,13 +57,7 @@ def run_check(session: Session, run: CheckRun) -> CheckResults:
 
 
 def check_columns(session: Session, suite: Suite) -> CheckResults:
-    """Return the verdicts of a suite whose checks are all of the columns: nothing runs, and nothing is spent.
-
-    Parameters
-    ----------
-    session
-        Of the table.
-    """
+    """Return the verdicts of a suite whose checks are all of the columns: nothing runs, and nothing is spent."""
     return public_results(judged_schema(suite.schema, session.public.opened.schema))
 
 
@@ -349,14 +343,8 @@ def standing(
 
     Parameters
     ----------
-    plan
-        How the suite is tested.
-    names
-        Of the tests, as a ledger knows them.
     history
         What was recorded, in order.
-    run_id
-        The run that goes on.
     """
     states = [SuiteState.start(plan) for _ in range(plan.keys)]
     runs: dict[str, int] = {}

@@ -229,13 +229,7 @@ class CountedSuite:
         self.table.opened.rehearse(self.counted_rows(where), counts=True)
 
     def ask_of_no_rows(self, slices: PrivateSlices, predicates: Sequence[WherePredicate | None]) -> None:
-        """Ask what `counts` will ask, of a table without rows: all of the first slice, the predicates of the others.
-
-        Parameters
-        ----------
-        predicates
-            Of the run's slices.
-        """
+        """Ask what `counts` will ask, of a table without rows: all of the first slice, the predicates of the others."""
         first = predicates[0]
         if len(predicates) > 1:
             slices.counts(predicates)
@@ -530,8 +524,6 @@ def as_tested(line: SuiteLine, limit: Limit, unit: int, high: Fraction, *, halve
 
     Parameters
     ----------
-    limit
-        One of the line's.
     unit
         Of how many rows a unit is; each changes the statistic by 0 to `high`, less the share if the limit is one.
     high

@@ -99,8 +99,6 @@ def drawn_numbers(
     ----------
     plan, states
         The suite, and its states after the levels, by key.
-    capped, slices, predicates
-        What is scanned.
     counts
         By key, the exact counts by test, with the rows that shares are of; none where no share gets a number.
     """
@@ -153,8 +151,6 @@ def numbers_level(
         The suite, and the names of its tests by slice.
     before
         The states after the levels.
-    reading
-        Which reading of the rows they are of.
     is_other
         Whether the levels were of another.
     """

@@ -97,10 +97,6 @@ def epsilon_for(tests: Sequence[Tested], rows: int | Fraction, confidence: Decim
 
     Parameters
     ----------
-    rows : int or Fraction
-        The margin wished for.
-    confidence : Decimal or Fraction
-        For all verdicts together.
     **options
         Further ones of `plan_suite`, but for `certain`: the margins are the same for both.
     """
@@ -186,10 +182,6 @@ def planned_words(
 
     Parameters
     ----------
-    epsilon : number
-        To reserve.
-    rows : int
-        A guess of the number of rows.
     runs : int
         How often a kept suite will run.
     """

@@ -53,10 +53,6 @@ def prepare_check(
 
     Parameters
     ----------
-    session : Session
-        Its constraints have all rules of the suite.
-    suite : path, text or Suite
-        Rules with limits.
     **options
         The fields of `RunOptions`.
     """
@@ -162,14 +158,10 @@ class PlannedOptions(RunOptions):
 
         Parameters
         ----------
-        counted, slices
-            The checks that are counted, and the slices.
         request
             All other public values of the call.
         rows
             How many rows one unit may have in a table.
-        rule_set
-            Digest of the rules, for the history.
         notion
             Of the account: pure by levels and numbers, zcdp worst first.
         books

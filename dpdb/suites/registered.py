@@ -155,8 +155,6 @@ def register_suite(
     ----------
     name
         By which callers know it.
-    source
-        Path or text of the suite.
     open_with
         Opens the table with the suite's rules as constraints; None if it only counts rows.
 

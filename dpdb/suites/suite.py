@@ -106,8 +106,6 @@ class Suite:
         ----------
         now
             With its zone.
-        types
-            Those of the table's columns, as declared.
 
         Raises
         ------

@@ -23,14 +23,10 @@ class ExactCheck:
         As in `CheckResult`. Of a `fractional cover` the fewest rows to delete are `value` to twice that.
     verdict : str
         ``pass`` or ``fail``; ``not shown`` where a cover is within its limit, and twice the cover is not.
-    value : float
-        Of the statistic.
     rows : int or None
         The rows that a share is of; None where the limit is no share.
     share : float or None
         `value` of `rows`; None without rows.
-    limit : str
-        As a suite's file has it.
     key : str or None
         The slice, if there are several.
     """

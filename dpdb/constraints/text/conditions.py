@@ -89,8 +89,6 @@ def check_across(cursor: Cursor, tuples: TupleNames, parent: ParentColumns, *, i
 
     Parameters
     ----------
-    tuples
-        The tuple names of the constraint.
     parent
         How columns of the parent are told from those of the row.
     is_denial
@@ -114,8 +112,6 @@ def conditions_among(
     ----------
     cursor
         At the first condition.
-    tuples
-        The tuple names of the constraint.
     parent
         How columns of the parent are told from those of the row.
     """
@@ -484,8 +480,6 @@ def row_expression(tree: exp.Expr, name_of: Callable[[str], str | Member], *, is
 
     Parameters
     ----------
-    tree
-        A condition or term whose columns are numbers.
     name_of
         Gives the column, or the member, of a number.
     is_condition

@@ -67,10 +67,6 @@ def denied(cursor: Cursor, tuples: TupleNames, end: Kind) -> DenialConstraint:
     ----------
     cursor
         At the first predicate.
-    tuples
-        The tuple names of the constraint.
-    end
-        The token that ends the predicates.
     """
     start = cursor.position
     rich = is_rich(cursor)
@@ -96,8 +92,6 @@ def conjunction(
     ----------
     cursor
         At the first predicate.
-    tuples
-        The tuple names of the constraint.
     """
     comparisons = [parse(cursor, tuples)]
     while cursor.at(Kind.AND) or cursor.at_word("and"):

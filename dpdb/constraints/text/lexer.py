@@ -135,15 +135,7 @@ class Source:
         object.__setattr__(self, "is_printable", self.text.isprintable())
 
     def syntax_error(self, offset: int, expected: str, found: str) -> ConstraintSyntaxError:
-        """Return (not raise) the error for something unexpected at `offset`.
-
-        Parameters
-        ----------
-        offset
-            Position of the unexpected token in the text.
-        expected, found
-            Words for both, for the message.
-        """
+        """Return (not raise) the error for something unexpected at `offset`."""
         return ConstraintSyntaxError(self._point(offset, f"expected {expected}, found {found}"))
 
     def column_error(self, offset: int, problem: str) -> UnknownColumnError:

@@ -30,8 +30,6 @@ class ConstraintLine:
 
     Attributes
     ----------
-    cursor : Cursor
-        The line's text, for messages.
     constraints : tuple of DenialConstraint
         Its rules, each with its own text; none for `row_count` and lines about the columns.
     where : str or None
@@ -39,8 +37,6 @@ class ConstraintLine:
         selects.
     limits : tuple of Limit
         As written, empty without limits.
-    text : str
-        What stands between name and limits.
     schema : SchemaLine or None
         What it says of the columns, if it is about those; then it has no rules.
     fresh : Freshness or None

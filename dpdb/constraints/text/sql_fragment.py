@@ -103,8 +103,6 @@ def sql_fragment(
         Whether columns may stand without the name of a tuple.
     select
         Takes a `(SELECT ...)`.
-    parent
-        Of a condition that looks into another table.
     """
     taker = _Taker(cursor, tuples, bare, parent, select)
     start, depth = cursor.peek(), 0

@@ -27,8 +27,6 @@ class KeyStep:
     ----------
     table : str or None
         The table that it starts from; None for the measured one.
-    parent : str
-        The table that it leads to.
     parent_columns : tuple of str
         The columns there that equal the key, in the same order.
     """
@@ -46,13 +44,7 @@ class KeyStep:
 
 @dataclass(frozen=True)
 class UnitPath:
-    """Steps from a table to the one whose column names the units.
-
-    Attributes
-    ----------
-    column : str
-        The column of the last step's table.
-    """
+    """Steps from a table to the one whose column names the units."""
 
     steps: tuple[KeyStep, ...]
     column: str

@@ -41,8 +41,6 @@ class LineageFile(Closing):
     ----------
     path
         The file. One that exists is replaced if it is empty or has such an event.
-    source, table
-        What is checked, as the command names it.
     suite
         File of the checks, after which the job is called.
 

@@ -32,14 +32,10 @@ def command(commands: Any, name: str, run: _Command, text: str, example: str, *,
     ----------
     commands
         The subparsers that the command is added to.
-    name
-        The command's name.
     run
         Runs the command and returns its exit code, None for 0; imports its work on first use.
     text
         The help: a phrase without a capital letter and a full stop.
-    example
-        A command line that shows its use.
     config
         What `--config` names, where it is no file of options: then it must be given, and no other file is looked for.
     """
@@ -64,10 +60,6 @@ def command_of_actions(commands: Any, name: str, text: str, *actions: Callable[[
     ----------
     commands
         The subparsers that the command is added to.
-    name
-        The command's name.
-    text
-        The help.
     actions
         Each adds an action, in the order of `dpdb NAME --help`.
     """
@@ -88,8 +80,6 @@ def shape_options(parser: Parser, schema: str | None = None, *, constraints: boo
 
     Parameters
     ----------
-    parser
-        Gets the options.
     schema
         Help of the column types; by default that of the setting.
     constraints
@@ -118,8 +108,6 @@ def setting_options(
 
     Parameters
     ----------
-    parser
-        Gets the options.
     names
         Names of the settings in `SETTINGS`.
     words
@@ -149,10 +137,6 @@ def add_option(parser: Parser, one: Option, **own: Any) -> None:
 
     Parameters
     ----------
-    parser
-        Gets the option.
-    one
-        What is said of the field.
     **own
         What the command says otherwise, as `add_argument` takes it.
     """
@@ -169,8 +153,6 @@ def ask_options(parser: Parser, asked: Mapping[str, Option], **own: Mapping[str,
 
     Parameters
     ----------
-    parser
-        Gets the options.
     asked
         The options by name, as `options_of` gives them.
     **own
@@ -267,8 +249,6 @@ def answer_options(parser: Parser, *, who: bool = True, verbose: bool = False) -
 
     Parameters
     ----------
-    parser
-        Gets the options.
     who
         Whether somebody else than the owner may ask.
     verbose
@@ -498,8 +478,6 @@ def named_files(option: str, given: Iterable[str], *, needs_file: bool = True) -
 
     Parameters
     ----------
-    option
-        Name of the option, for messages.
     needs_file
         Whether a name alone is refused; else its file is empty.
     """

@@ -42,12 +42,8 @@ def run_prompt(
 
     Parameters
     ----------
-    read
-        Shows the prompt's text and reads a line.
     ledger
         The session's ledger, for the message where answers cannot be shown; None if there is none.
-    receipt
-        File and key of receipts.
     """
     show(f"dpdb: releases of {front_end.table_name!r}. {budget_words(front_end)}. Type .help for help.")
     pending = ""

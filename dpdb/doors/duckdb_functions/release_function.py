@@ -54,8 +54,6 @@ def read_call(
 
     Parameters
     ----------
-    function
-        Name of the SQL function.
     table
         Name of the table to measure; NULL is refused.
     options

@@ -218,8 +218,6 @@ def with_kept_thetas(job: Job, session: Session, ledger: Ledger, run_id: str) ->
         The job of this run, its placeholders filled.
     session
         Prepares the releases, to know whether they have a theta and what they request.
-    ledger
-        The job's ledger.
 
     Raises
     ------

@@ -157,8 +157,6 @@ def filled_job(job: Job, run_id: str, date: datetime | None) -> Job:
 
     Parameters
     ----------
-    job
-        The job as its file has it.
     date
         The date of the run's data; by default the date in the run id. A literal has its day, in UTC.
 
@@ -197,13 +195,7 @@ def _filled(where: str | None, values: Mapping[str, str], place: str) -> str | N
 
 
 def ledger_run(job: Job, run_id: str, release: JobRelease | JobCheck | JobDiagnosis) -> str:
-    """Return the run id of a release, a check or a diagnosis in the ledger.
-
-    Parameters
-    ----------
-    release
-        The release, one of the job's.
-    """
+    """Return the run id of a release, a check or a diagnosis in the ledger."""
     return f"{job.name}/{run_id}/{release.name}"
 
 
@@ -281,8 +273,6 @@ class JobCheck:
     ----------
     name : str
         By default that of the suite's file, without its endings.
-    suite : Path
-        The file of rules and limits.
     options : mapping
         What else the file says, as `dpdb.suites.prepare_check` takes it.
     where : str or None
@@ -342,12 +332,8 @@ def open_check(
 
     Parameters
     ----------
-    open_session
-        Gives the session of some rules.
     check
         The check of this run, its placeholders filled.
-    run_id
-        Run id of the check in the ledger.
     who
         Who asks, as the owner calls him.
     """

@@ -98,10 +98,6 @@ class Alert:
 
         Parameters
         ----------
-        job
-            The job's name.
-        run_id
-            The run's name.
         outcomes
             The published releases of the run, with their gates, and its verdicts.
         error

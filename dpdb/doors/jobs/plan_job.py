@@ -151,10 +151,6 @@ class JobPlan:
     cost : Cost
         A safe bound of what any possible row collects from the releases that the run still has to make (paper B), in
         the ledger's own unit.
-    sequential : Cost
-        The sum of their charges.
-    ledger : LedgerSummary
-        The ledger's budget, in its own parameter.
     refusal : str or None
         Why the ledger would refuse the run now, in its own words: by its total or by an allowance.
     """
@@ -241,8 +237,6 @@ def plan_job(job: Job, run_id: str, *, date: datetime | None = None, new_epoch: 
 
     Parameters
     ----------
-    job
-        The job as its file has it.
     run_id
         Name of the run; a release that this run was debited for costs nothing again.
     date

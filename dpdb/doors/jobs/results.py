@@ -102,8 +102,6 @@ class Results:
 
     Attributes
     ----------
-    rows : tuple of ResultRow
-        Releases.
     verdicts : tuple of VerdictRow
         Of suites of checks, by day, run and place in the suite.
     diagnoses : tuple of DiagnosisRow
@@ -249,8 +247,6 @@ class VerdictRow:
         Number of the check in its suite, from 1.
     day : date
         The day of the run's data; that of the run, if its run id names none.
-    where : str or None
-        The rows that were checked.
     confidence, epsilon_reserved, epsilon, guarantee, rho_reserved, rho
         They hold for all checks of this run together; see `CheckResults`.
     kept : str or None
@@ -307,8 +303,6 @@ class DiagnosisRow(DiagnosisLine):
     ----------
     time : datetime
         In UTC, the time of the run, which its releases have, too.
-    job, run, diagnosis : str
-        Together the run id in the ledger.
     place : int
         Number of the slice among those named, from 1.
     day : date

@@ -39,8 +39,6 @@ class StoredRows:
         Columns by which a row is known. The first three name what is appended at once: all of it or nothing.
     distinct : tuple of str
         Columns of the key in which no two rows are ever alike: a key of the table on these refuses no row.
-    what : str
-        What its rows are, for messages.
     needed : tuple of str
         The columns that no row may lack when it is read.
     beside : str

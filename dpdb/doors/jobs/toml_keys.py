@@ -31,8 +31,6 @@ def explained(before: str, after: str = "", *, of: type[DpdbError] = DpdbError) 
     ----------
     before, after
         The words before and behind the message.
-    of
-        The type of errors that get them.
     """
     try:
         yield

@@ -20,8 +20,6 @@ def bar_words(done: int, steps: int, step: str) -> str:
     ----------
     done
         Number of steps that the bar shows as done.
-    step
-        Name of the current step.
     """
     filled = _WIDTH * done // steps
     return f"[{'#' * filled}{'.' * (_WIDTH - filled)}] {step}"

@@ -74,8 +74,6 @@ def budget_words(parameter: str, spent: float, budget: float, remaining: float) 
     ----------
     parameter
         Name of the ledger's parameter, such as epsilon.
-    spent, budget, remaining
-        Amounts in that parameter.
     """
     return f"{parameter} {spent:.6g} of {budget:.6g} spent, {remaining:.6g} left for releases of the whole table"
 

@@ -229,12 +229,8 @@ def budget_bar(spent: float, budget: float, words: str) -> str:
 
     Parameters
     ----------
-    spent
-        What was spent, in the ledger's parameter.
     budget
         The whole budget, in the same parameter.
-    words
-        Describes the bar to a screen reader.
     """
     share = min(1.0, spent / budget) if budget > 0 else 1.0
     return (

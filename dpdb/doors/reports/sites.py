@@ -71,8 +71,6 @@ class Total:
 
     Attributes
     ----------
-    what : str
-        The measure, with the estimand.
     value : float
         The sum of their noisy numbers, before any was raised to 0.
     lower, upper : float
@@ -124,8 +122,6 @@ def totals_of(sites: Sequence[Site], confidence: float = 0.95) -> tuple[list[Tot
 
     Parameters
     ----------
-    sites
-        The sites, with what they have published.
     confidence
         Confidence of each interval.
     """

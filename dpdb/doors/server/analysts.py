@@ -90,8 +90,6 @@ def add_analyst(
 
     Parameters
     ----------
-    configuration
-        Of the server.
     expires
         When the access ends.
     is_agent

@@ -62,12 +62,8 @@ class Audit:
         ----------
         who
             None for a stranger.
-        door, address
-            The protocol, and whence.
         action
             Such as `run`.
-        text
-            The statement.
         per_minute
             The most of his statements within any minute, in all servers; None counts nothing.
 
@@ -95,10 +91,6 @@ class Audit:
         ----------
         outcome
             `answered`, or the kind of refusal or failure.
-        epsilon
-            What was debited for the answer now.
-        releases
-            Ids of its releases.
         """
         with self._writing() as connection:
             connection.execute(

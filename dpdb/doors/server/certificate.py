@@ -21,8 +21,6 @@ class Served(NamedTuple):
 
     Parameters
     ----------
-    context
-        For their handshake.
     end_point
         What clients of PostgreSQL bind their login to, as `tls_end_point` returns it.
     """
@@ -59,8 +57,6 @@ def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
 
     Parameters
     ----------
-    certificate
-        PEM, with the chain to its authority.
     key
         PEM, without a passphrase.
 

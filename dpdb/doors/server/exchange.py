@@ -197,8 +197,6 @@ def fields_schema(
 
     Parameters
     ----------
-    known
-        The fields with their types.
     described
         What the schema says of some fields beside their types.
     """

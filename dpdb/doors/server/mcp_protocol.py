@@ -128,13 +128,7 @@ class McpOverHttp:
         self._desk, self._server = desk, mcp_server(Tools(desk), _asker_of)
 
     async def answer(self, asker: Asker, scope: MutableMapping[str, Any], body: bytes) -> tuple[int, str, bytes]:
-        """Return the status, the type and the bytes of the answer to one request, which was read.
-
-        Parameters
-        ----------
-        scope : mapping
-            Of the request, as ASGI has it.
-        """
+        """Return the status, the type and the bytes of the answer to one request, which was read."""
         body = body.removeprefix(_BOM)
         if body.lstrip()[:1] == b"[" and dict(scope["headers"]).get(_VERSION, _LISTS.encode()) == _LISTS.encode():
             found = await self._desk.workers.run(asker.analyst.name, messages_of, body)
@@ -191,8 +185,6 @@ def serve_stdio(configuration: Configuration, token: str) -> None:
 
     Parameters
     ----------
-    configuration
-        Of the server; nothing listens.
     token
         Of the analyst on whose behalf the program asks; looked up again at every call.
 

@@ -139,8 +139,6 @@ class Line:
     ----------
     at_once, most : int
         Statements of one analyst that run, and that wait.
-    seconds : float
-        The longest that one waits.
     """
 
     def __init__(self, slots: Slots, at_once: int, most: int, seconds: float) -> None:
@@ -156,8 +154,6 @@ class Line:
 
         Parameters
         ----------
-        name
-            The analyst's.
         is_gone
             Says whether nobody waits for the statement any more.
 

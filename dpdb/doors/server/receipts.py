@@ -110,8 +110,6 @@ class Receipts:
 
         Parameters
         ----------
-        analyst
-            Who asks.
         asked
             Kinds, `run` or `release`, with names.
         seen

@@ -39,10 +39,6 @@ class Refusal:
 
     Attributes
     ----------
-    code : str
-        Its kind, for programs.
-    message : str
-        One line.
     kind : str
         Of a refused statement what the message is about, as `StatementRefusedError` has it.
     """

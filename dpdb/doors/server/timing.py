@@ -79,12 +79,8 @@ class Standing:
 
         Parameters
         ----------
-        name
-            The analyst's.
         what
             `account` or `history`.
-        read
-            Reads it.
         """
         await self.ended(name)
         at, told = self._told.get((name, what), (-_SECONDS, None))

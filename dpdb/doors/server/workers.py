@@ -119,15 +119,7 @@ class Workers:
         self._is_closing = False
 
     async def run(self, name: str, work: Callable[..., Found], *arguments: Any) -> Found:
-        """Return what a function returns, after the other work of the same analyst.
-
-        Parameters
-        ----------
-        name
-            The analyst's.
-        work
-            The function: one piece of work.
-        """
+        """Return what a function returns, after the other work of the same analyst."""
         async with self._shares.one(name):
             working = asyncio.get_running_loop().run_in_executor(self.pool, partial(work, *arguments))
             try:

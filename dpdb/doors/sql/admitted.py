@@ -73,8 +73,6 @@ class PlannedCall:
         What is debited at once, unless it is free.
     is_free : bool
         Whether it is a run of a kept suite, which was paid for when its owner opened it.
-    notion : Notion
-        Of the account that pays.
     make : callable
         Makes the answer, and pays for it; tells whether it pays now, or paid when the run was first requested.
     """
@@ -212,8 +210,6 @@ class Admitted:
         ``"query"``, ``"explain"`` or ``"describe"``.
     makes_releases : bool
         Whether its result needs the private session.
-    words : str
-        What it would spend.
     cost : Cost
         What its calls are debited at most.
     """

@@ -58,8 +58,6 @@ class FrontEnd(Closing):
         Parquet and CSV files that statements may read by name; see `RemoteDatabase`.
     seconds : float
         How long one statement may run, over empty answers and again over the answers.
-    who : str, optional
-        Who asks, for the ledger's history.
     suites : sequence of RegisteredSuite
         Suites of checks that statements may run by their names; their sessions share the session's account.
     planner : Planner, optional

@@ -29,8 +29,6 @@ def compared_by_column(node: exp.Binary, copied: Copied) -> exp.Expr:
     ----------
     node
         `=`, `<>`, `<`, `<=`, `>` or `>=` of two rows.
-    copied
-        Returns a copy of a part.
 
     Raises
     ------

@@ -74,17 +74,7 @@ class ParentsOfTable(Protocol):
     """An opener of parents."""
 
     def found(self, database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema) -> FoundParents:
-        """Return the constraints in the parents' spelling, and the parents that they name.
-
-        Parameters
-        ----------
-        database
-            The measured table's.
-        constraints
-            The constraints of the measured table.
-        schema
-            Its columns and types.
-        """
+        """Return the constraints in the parents' spelling, and the parents that they name."""
 
 
 class RulesAcross:
@@ -98,8 +88,6 @@ class RulesAcross:
         What they say of parents, each once.
     schema : TableSchema
         The measured table's, with a column for each member, sorted by its text.
-    members : dict
-        The names of these columns.
     """
 
     def __init__(
@@ -147,15 +135,7 @@ class RulesAcross:
         return orphan_column(self._bound[rule], self._tables)
 
     def selected(self, text: str, said: RowExpression) -> WherePredicate:
-        """Type a condition over a row whose members are those of constraints.
-
-        Parameters
-        ----------
-        text
-            The condition, for messages.
-        said
-            What it says.
-        """
+        """Type a condition over a row whose members are those of constraints."""
         known = {_folded(member): name for member, name in self.members.items()}
         missing = [member for member in said.members if _folded(member) not in known]
         if missing:
@@ -243,8 +223,6 @@ def opener_of(spec: TableSpec, types: Mapping[str, str], rows: Reading) -> Paren
         What is opened, with the parents that are declared.
     types
         Declared types of columns of parents, by names such as ``customers.id``.
-    rows
-        Which rows of the parents are read.
     """
     if spec.assumes_parents:
         return AssumedParents()
@@ -263,10 +241,6 @@ class BoundInclusion:
 
     Attributes
     ----------
-    label : str
-        The constraint, for messages.
-    parent : str
-        The parent's name.
     is_public : bool
         The owner's word on the parent.
     is_measured : bool
@@ -294,18 +268,10 @@ def bound_inclusion(
 
     Parameters
     ----------
-    database
-        Its casts and functions type the conditions.
-    dc
-        The constraint that has the rule, for messages.
-    rule
-        What it says of its parent.
     schema
         Of the measured table, with the columns of members.
     parents
         The opened parents by name.
-    members
-        The names of these columns.
 
     Raises
     ------

@@ -57,8 +57,6 @@ def readable(database: Database, rows: Rows, columns: set[str], *, name: str) ->
     ----------
     database
         Where the rows can be read.
-    rows
-        The rows of the source.
     name
         Of a table that the rows are copied to where a join does not tell what rules say of parents.
     """
@@ -89,14 +87,10 @@ class _Grouped:
 
     Attributes
     ----------
-    keys : exp.Expr
-        Its rows.
     pairs : tuple of KeyPair
         Of a rule that has the key; the measured columns may differ.
     met : dict
         Names of aggregates, by the text of the condition on the parent alone.
-    columns : set of str
-        Those of conditions on both.
     table, places : str, list of str
         The table of groups, and those of the different rows of keys that have several, by place.
     """

@@ -30,8 +30,6 @@ class DeclaredParent:
 
     Attributes
     ----------
-    name : str
-        As rules call it.
     source : SourceLike or None
         See `open_source`; None is the table of this name in the measured table's own DuckDB file or connection.
     is_public : bool
@@ -185,13 +183,7 @@ class WrittenParent:
 
 
 class ParentFiles(Closing):
-    """What tables that are opened one after another share; they may read it until it is closed.
-
-    Parameters
-    ----------
-    parent : path, optional
-        Existing folder for temporary files.
-    """
+    """What tables that are opened one after another share; they may read it until it is closed."""
 
     def __init__(self, parent: str | Path | None = None) -> None:
         self._folder = WorkFolder(parent)

@@ -47,8 +47,6 @@ class ParentTable:
 
     Attributes
     ----------
-    name : str
-        As it is declared.
     is_public : bool
         The owner's word.
     is_measured : bool
@@ -103,8 +101,6 @@ class Parents:
         SQL types of CSV columns, of the parents' as ``parent.column``.
     rows : Reading
         Which rows are wanted: of public parents all that are wanted of any.
-    limits : MachineLimits
-        Of the databases in which they are opened.
     files : ParentFiles, optional
         Shared with other tables.
     """

@@ -71,15 +71,7 @@ _OWNER, _UNIT = "owner", "unit"
 
 @dataclass(frozen=True)
 class ReachedRows(Source):
-    """The view of a source with its units, before the limit of a unit.
-
-    Attributes
-    ----------
-    origin : Source
-        The measured table.
-    keys : UnitPath
-        The path, as the tables spell it.
-    """
+    """The view of a source with its units, before the limit of a unit."""
 
     origin: Source | None = None
     keys: UnitPath | None = None
@@ -107,14 +99,8 @@ def reached_rows(database: Database, source: Source, asked: UnitPath, parents: P
 
     Parameters
     ----------
-    database
-        The measured table's.
-    source
-        The measured table.
     asked
         The path, as the owner writes it.
-    parents
-        Opens the tables of the path.
     most
         How many rows of a key, and of a unit, are used.
 

@@ -141,13 +141,6 @@ def bind(
 ) -> tuple[BoundConstraint, ...]:
     """Type every comparison of every constraint. Names must already be the schema's (`load_constraints` sees to it).
 
-    Parameters
-    ----------
-    database
-        Its casts type the constants.
-    schema
-        Columns and types of the table.
-
     Raises
     ------
     ConstraintTypeError
@@ -260,8 +253,6 @@ class PairQuery:
 
     Attributes
     ----------
-    first, second : str
-        Aliases of the two rows.
     violated, ascending : exp.Expr
         The constraint over them; whether the first ranks below the second.
     """
@@ -305,8 +296,6 @@ class PairQuery:
             The table of the rows in canonical order.
         position
             Place of the constraint among all, which is the edge's `dc`.
-        earlier
-            Constraints whose pairs are left out.
         """
         u: exp.Expr = self._a.copy()
         v: exp.Expr = self._b.copy()

@@ -40,8 +40,6 @@ class ClassHistogram:
     ----------
     constraints : tuple of BoundConstraint
         What it stands for: a pair of rows is in conflict iff it violates one of these.
-    equal : tuple of str
-        Columns whose values are the group.
     known : tuple of str
         Further columns that must have a value.
     classes : tuple of str
@@ -181,10 +179,6 @@ def class_rows(
     ----------
     rows
         A table or subquery without alias.
-    known
-        Columns in which they have values.
-    met
-        What they meet, as one tuple.
     conditions
         What else they meet.
     """

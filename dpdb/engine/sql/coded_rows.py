@@ -135,10 +135,6 @@ class CodedRows:
 
         Parameters
         ----------
-        target
-            The table to make.
-        columns
-            Columns of the rows that it has.
         coded
             Those of them that it has as codes instead of values.
         beside
@@ -174,8 +170,6 @@ class CountedGroups:
     ----------
     rows : exp.Expr
         The rows, aliased `ROW`.
-    value : callable
-        Runs a query of one value.
     """
 
     rows: exp.Expr

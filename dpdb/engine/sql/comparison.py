@@ -90,12 +90,8 @@ def bind_literals(database: Database, values: Sequence[LiteralValue], column_typ
 
     Parameters
     ----------
-    database
-        Its casts read the values.
     values
         Values as they are written: texts, numbers or booleans.
-    column_type
-        A type that dpdb compares.
 
     Returns
     -------

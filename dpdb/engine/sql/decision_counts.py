@@ -41,8 +41,6 @@ def count_decisions(
 
     Parameters
     ----------
-    ask
-        Returns the rows of a query's answer.
     form, rows, conditions
         As of `decision_counts` or `nested_counts`.
     """

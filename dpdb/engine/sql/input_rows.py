@@ -56,12 +56,8 @@ def read_columns(
     ----------
     database
         Where the source can be read and the table is made.
-    rows
-        The rows of the source.
     columns
         Names of the columns to copy, computed ones among them.
-    target
-        The table to make.
     position
         Name of a further column for the row's place in the source, from 0. Default: none.
     """
@@ -210,8 +206,6 @@ class ComputedColumn(Column):
 
     Attributes
     ----------
-    value : exp.Expr
-        That as SQL over unqualified columns.
     text_of : tuple of Column
         Where it is text: the columns whose text it is made of.
     """
@@ -253,8 +247,6 @@ def with_computed_columns(
 
     Parameters
     ----------
-    database
-        Its casts and functions type the expressions.
     constraints
         Constraints that may compute values from a row or look into parents.
     schema
@@ -319,11 +311,6 @@ def _of_term(term: Term, schema: TableSchema) -> ComputedColumn:
 
 def typed_condition(text: str, types: TableTypes, of_what: str) -> Node:
     """Check and type a condition that is a part of a constraint.
-
-    Parameters
-    ----------
-    of_what
-        What it is a condition of, for messages.
 
     Raises
     ------
@@ -475,8 +462,6 @@ def count_rows(database: Database, source: Rows, slices: Sequence[WherePredicate
     ----------
     database
         Where the rows are.
-    source
-        The rows of the table.
     slices
         One predicate per count.
     name

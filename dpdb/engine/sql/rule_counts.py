@@ -154,11 +154,6 @@ def matching_edges(form: SteppedForm, rows: exp.Expr, conditions: Sequence[exp.E
     """Return the query of the edges of a matching: two nodes, rows, and how many of these may stay. Private.
 
     A node is a whole number from 1 on each side; 0 where the rows have no value there, and a node of their own.
-
-    Parameters
-    ----------
-    form
-        With a matching.
     """
     place = [step.kind for step in form.steps].index(StepKind.MATCH)
     stepped, step = _Stepped(form), form.steps[place]

@@ -79,8 +79,6 @@ def is_reversed(bound: BoundConstraint, shape: SortedShape, row: str) -> exp.Exp
     ----------
     bound, shape
         A constraint and its shape.
-    row
-        What a row is called.
     """
     _, first, second = sorted_columns(bound, shape, row)
     return exp.GT(this=first, expression=second)
@@ -93,8 +91,6 @@ def sorted_columns(bound: BoundConstraint, shape: SortedShape, row: str) -> tupl
     ----------
     bound, shape
         A constraint and its shape.
-    row
-        What a row is called.
     """
     group, first, second = _operands(bound, shape)
     return [one.over((row, row)) for one in group], first.over((row, row)), second.over((row, row))

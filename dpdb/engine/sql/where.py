@@ -46,15 +46,6 @@ class WherePredicate:
 def parse_where(database: Database, text: str, schema: TableSchema) -> WherePredicate:
     """Check and type a `where` predicate. Reads no row and spends nothing.
 
-    Parameters
-    ----------
-    database
-        Its casts read the literals.
-    text
-        The predicate, in SQL.
-    schema
-        Columns and types of the table.
-
     Raises
     ------
     UnknownColumnError
@@ -144,8 +135,6 @@ def comparable_column(wanted: str, schema: TableSchema, context: str) -> Column:
     ----------
     wanted
         The name as it was written; case does not count.
-    schema
-        Columns and types of the table.
     context
         Where the name was written, for messages.
 

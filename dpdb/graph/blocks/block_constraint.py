@@ -47,8 +47,6 @@ class BlockConstraint:
     ordered : bool
         An order constraint: conflict iff x and y order the two rows in opposite ways. Else conflict iff x differs and
         y differs.
-    both : bool
-        y is another class than x.
     group : int32
         Number of the row's group, -1 if and only if the row conflicts with none through this constraint.
     x, y : int32
@@ -140,8 +138,6 @@ def by_class(lhs: Sequence[Codes], rhs: Codes | None, row_count: int) -> BlockCo
         Codes of the left-hand side's columns, each of shape `(rows,)`.
     rhs
         Codes of the right-hand side's column; None for a key.
-    row_count
-        Number of rows.
     """
     group, group_count = _group(lhs, row_count)
     if rhs is None:
@@ -168,8 +164,6 @@ def by_two_classes(lhs: Sequence[Codes], first: Codes, second: Codes, row_count:
         Codes of the columns that must be equal, each of shape `(rows,)`; -1 for NULL.
     first, second
         Codes of the two columns that must differ.
-    row_count
-        Number of rows.
     """
     group, group_count = _group(lhs, row_count)
     (x, x_count), (y, y_count) = factorize(group, first), factorize(group, second)
@@ -203,8 +197,6 @@ def by_order(
         Order positions of the rows in the two columns; -1 for NULL.
     opposite
         Whether two rows conflict if the columns order them in opposite ways; else if both order them alike.
-    row_count
-        Number of rows.
     ties
         In which of the two columns equal rows are in conflict, too, as if one were above the other.
     """

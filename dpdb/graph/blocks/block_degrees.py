@@ -29,8 +29,6 @@ def block_degrees(
 
     Parameters
     ----------
-    blocks
-        Arrays of all constraints.
     constraints
         The constraints by their position in `blocks`.
     tested

@@ -115,8 +115,6 @@ class Matching:
 
         Parameters
         ----------
-        roots
-            The rows of these copies.
         visited
             Rows whose right copies count as visited; updated.
         """

@@ -157,8 +157,6 @@ class CountedProjection:
     ----------
     blocks : Blocks
         Of a graph without listed edges.
-    projection : function
-        Returns its lists laid out.
     degrees : int (rows,)
     """
 

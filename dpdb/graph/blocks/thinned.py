@@ -114,8 +114,6 @@ def chain_partners(constraint: BlockConstraint, value: NDArray[np.int64], ratio:
 
     Parameters
     ----------
-    constraint
-        The rule over rows.
     value : int64 array (rows,)
         The value of each row, which equal rows share: 0, ..., 0, 1, ..., without gaps.
     ratio, least : int

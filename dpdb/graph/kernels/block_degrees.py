@@ -329,8 +329,6 @@ def gather(blocks: Blocks, j: Number, e: int, rows: Ints, chunk: Chunk) -> None:
 
     Parameters
     ----------
-    j
-        The constraint whose codes are copied.
     rows
         The rows, at most `CHUNK`.
     chunk
@@ -352,12 +350,6 @@ def mark(blocks: Blocks, j: Number, a: Number, group: Ints, x: Ints, y: Ints, hi
 
     Parameters
     ----------
-    blocks
-        All constraints.
-    j
-        The constraint.
-    a
-        A row.
     group, x, y
         Codes of the other rows at constraint j, shape `(rows,)`; y is read if j is ordered or has two classes.
     hit

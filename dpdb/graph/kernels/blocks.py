@@ -103,29 +103,13 @@ class Remaining(NamedTuple):
 
 @kernel
 def violates(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
-    """Return whether two rows violate k.
-
-    Parameters
-    ----------
-    k : int
-        The constraint.
-    u, v : int
-        The rows.
-    """
+    """Return whether two rows violate k."""
     return bool(blocks.group[k, u] >= 0 and blocks.group[k, u] == blocks.group[k, v] and conflict(blocks, k, u, v))
 
 
 @kernel
 def conflict(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
-    """Return whether two rows of one group of k violate it.
-
-    Parameters
-    ----------
-    k : int
-        The constraint.
-    u, v : int
-        The rows.
-    """
+    """Return whether two rows of one group of k violate it."""
     x_u, x_v = blocks.x[k, u], blocks.x[k, v]
     if not blocks.ordered[k] and not blocks.both[k]:
         return bool(x_u != x_v)
@@ -217,8 +201,6 @@ def next_kept(present: Present, k: int, listed: Ints, gone: NDArray[np.bool_], p
     ----------
     present
         The places that have left; updated.
-    k
-        The constraint.
     gone
         Whether a row is gone.
     place, end
@@ -310,10 +292,6 @@ def look_ahead_from(blocks: Blocks, row: Number, remaining: Remaining, ahead: Ah
 
     Parameters
     ----------
-    row : int
-        The first row to look up.
-    remaining : Remaining
-        The minority rows that are left.
     ahead : Ahead
         Filled in.
     """
@@ -560,8 +538,6 @@ def extend_matching(
         Partners of the left and of the right copies, or -1; updated.
     parent, end_of, queue : int32
         As `find_paths` left them.
-    first, last : int
-        The range of the roots.
     """
     for i in range(first, last):
         v = end_of[i]

@@ -357,13 +357,7 @@ def count_plain(
 
 @kernel
 def is_minority(blocks: Blocks, k: Number, row: Number) -> bool:
-    """Return whether a row is in the minority of its group of k.
-
-    Parameters
-    ----------
-    k : int
-        The constraint.
-    """
+    """Return whether a row is in the minority of its group of k."""
     return bool(blocks.group[k, row] >= 0 and blocks.place[k, row] < 0)
 
 

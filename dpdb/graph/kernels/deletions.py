@@ -175,8 +175,6 @@ def extend_matching(
         Of each right node its dual, and the left node that it is matched with or -1.
     reached, parents : array (right nodes,)
         Between two nodes all of `reached` is 2**62; `parents` is for use here.
-    heap : array (2 * (edges + 1),)
-        For use here: keys and nodes in turn.
     """
     for added in range(first, last):
         price = np.int64(0)

@@ -27,8 +27,6 @@ def number_pairs(left: Codes, right: Codes, slots: Codes, numbers: Codes, first:
         Hash table of the first row of each pair known so far, -1 where free; its length is a power of two.
     numbers
         The number of each row's pair; filled in.
-    first, last
-        The range of rows.
     count
         How many distinct pairs the rows before have.
     """
@@ -68,8 +66,6 @@ def count_keys(keys: Codes, counts: Codes, first: int, last: int) -> None:
         The key of each row; rows with a negative key are left out.
     counts
         `counts[key + 1]` counts the rows of a key; added to.
-    first, last
-        The range of rows.
     """
     for row in range(first, last):
         if keys[row] >= 0:
@@ -101,8 +97,6 @@ def place_rows(keys: Codes, listed: Codes, place: Codes, out: Codes, first: int,
     ----------
     keys
         The key of each row; rows with a negative key are left out.
-    listed
-        The rows.
     place
         The next place of each key in `out`; advanced.
     out
@@ -130,8 +124,6 @@ def place_all(keys: Codes, place: Codes, out: Codes, first: int, last: int) -> N
         The next place of each key in `out`; advanced.
     out
         The rows by key; filled in.
-    first, last
-        The range of rows.
     """
     for row in range(first, last):
         key = keys[row]
@@ -152,8 +144,6 @@ def count_classes(groups: Codes, classes: Codes, sizes: Codes, group_of: Codes, 
         How many rows each class has; added to.
     group_of
         The group of each class; filled in.
-    first, last
-        The range of rows.
     """
     for row in range(first, last):
         if groups[row] >= 0 and classes[row] >= 0:
@@ -175,8 +165,6 @@ def compare_classes(
         The largest class of each group so far, or -1; updated.
     several
         Whether a group has more than one class; filled in.
-    first, last
-        The range of classes.
     """
     for number in range(first, last):
         group = group_of[number]

@@ -119,8 +119,6 @@ def sort_adjacency(
         The next free place of each list in `out`, a copy of `offsets[:-1]` before the first range; advanced.
     out
         The sorted lists, shape of `neighbours`; filled in.
-    first, last
-        The range of nodes whose lists are read.
     """
     for node in range(first, last):
         for at in range(offsets[node], offsets[node + 1]):
@@ -144,10 +142,6 @@ def induce_adjacency(
 
     Parameters
     ----------
-    offsets, neighbours
-        Adjacency lists of the whole graph.
-    kept
-        The nodes of the subgraph.
     label
         The new number of each node, or -1, shape `(nodes,)`.
     new_offsets
@@ -181,8 +175,6 @@ def choose_independent(
 
     Parameters
     ----------
-    offsets, neighbours
-        Adjacency lists.
     order
         Order in which nodes are tried.
     chosen
@@ -232,8 +224,6 @@ def match_greedily(
 
     Parameters
     ----------
-    offsets, neighbours
-        Adjacency lists.
     order
         Order in which left copies are served.
     mate
@@ -289,8 +279,6 @@ def find_levels(
 
     Parameters
     ----------
-    offsets, neighbours
-        Adjacency lists.
     holder
         Shape `(nodes,)`: the left partner of every right copy, or FREE.
     level
@@ -342,8 +330,6 @@ def augment(
 
     Parameters
     ----------
-    offsets, neighbours
-        Adjacency lists.
     mate
         Shape `(2, nodes)`: partners of left copies, partners of right copies, or FREE. Updated.
     level

@@ -262,8 +262,6 @@ def start_matching(graph: Adjacency, order: NDArray[np.int64], mate: NDArray[np.
 
     Parameters
     ----------
-    graph
-        The conflict graph.
     order
         Order in which left copies are served, shape `(nodes,)`.
     mate

@@ -121,8 +121,6 @@ def create_file(path: Path, terms: Row, first_epoch: Row, acts: Sequence[Row] = 
 
     Parameters
     ----------
-    path
-        The new file.
     terms, first_epoch
         The one row of `terms` and the first one of `epoch`, with their seals.
     acts

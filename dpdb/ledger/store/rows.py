@@ -207,8 +207,6 @@ def act_detail(fixed: Mapping[str, object], who: str | None, label: str | None) 
 
     Parameters
     ----------
-    fixed
-        The values of its kind.
     who, label
         Who does it and why; None for no word.
     """

@@ -34,8 +34,6 @@ def seal(key: bytes, kind: str, before: bytes, line: tuple[Any, ...]) -> bytes:
 
     Parameters
     ----------
-    key
-        The ledger's own key.
     kind
         The kind of line, at most 16 bytes.
     before
@@ -121,8 +119,6 @@ class Chain(Generic[Line]):
 
         Parameters
         ----------
-        line
-            The next line, or one that was read.
         *bound
             Seal of the line that it belongs to, if that was not read yet.
         before
@@ -253,8 +249,6 @@ def mark(key: bytes, kind: str, text: str) -> bytes:
 
     Parameters
     ----------
-    key
-        The ledger's own key.
     kind
         The name that keeps marks of different things apart.
     """

@@ -44,18 +44,12 @@ class LedgerState:
     ----------
     runs : dict of str to int
         The entry of every run id.
-    sequential : int
-        Sum of all charges, as settled.
     acts : Acts
         The owner's acts since the ledger was made.
-    settlements : Settlements
-        The real cost of answered debits.
     analysts : Analysts
         Whom the owner has given rights.
     asked_by : dict of str to list of int
         The entries of every analyst.
-    times : Times
-        Of the entries.
     """
 
     def __init__(self, file: LedgerFile) -> None:
@@ -291,8 +285,6 @@ def insert(file: LedgerFile, table: str, row: tuple[object, ...]) -> None:
 
     Parameters
     ----------
-    file
-        The ledger's file, inside a transaction.
     row
         Values of all its columns, in their order.
     """

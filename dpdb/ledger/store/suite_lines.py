@@ -63,8 +63,6 @@ class KnownSuite:
         Per run, per recorded level the number of its line.
     askers : dict of str to str or None
         Per run, who asked for it; None for the owner.
-    newest : SuiteAnswerLine or None
-        What was recorded last.
     """
 
     line: SuiteLine
@@ -112,8 +110,6 @@ class Suites:
         By each of their debits.
     is_understood : bool
         Whether this version knows every act on a suite.
-    opened, acts, answers : Chain
-        Of their lines.
     """
 
     def __init__(self, sealed: SealedFile, debits: Chain[Any]) -> None:

@@ -23,15 +23,7 @@ Found = dict[str, Any]
 
 
 def key_of(question: Question, kind: Kind) -> list[Found]:
-    """Return what is right, of each part.
-
-    Parameters
-    ----------
-    question
-        The table, as the engine reads it.
-    kind
-        The rules.
-    """
+    """Return what is right, of each part."""
     pairs, alone, going = (question.written(text) for text in (kind.pairs, kind.alone, kind.going))
     turned = pairs.replace("t1.", "t0.").replace("t2.", "t1.").replace("t0.", "t2.")
     with closing(Database()) as database:

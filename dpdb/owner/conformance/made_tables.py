@@ -52,8 +52,6 @@ class Question:
     ----------
     names : tuple of str
         Of the columns that kinds call g, a and b.
-    wheres : tuple of str
-        The conditions of its slices.
     kinds : tuple of str
         The types of g, and of a and b.
     """

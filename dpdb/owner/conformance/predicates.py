@@ -113,8 +113,6 @@ class ComparedPredicates:
         Predicates that were admitted, and those of them that have two values or more.
     refused : list of str
         Why others were not, in the engine's name.
-    different : list of str
-        Predicates that have another value for some row.
     """
 
     tried: int = 0
@@ -131,10 +129,6 @@ def extreme_rows(seed: int, lacks: Callable[[pa.DataType], bool] = lambda _: Fal
 
     Parameters
     ----------
-    seed
-        Of the rows.
-    lacks
-        Says which types are left out.
     count
         How many rows.
     """
@@ -150,15 +144,7 @@ def extreme_rows(seed: int, lacks: Callable[[pa.DataType], bool] = lambda _: Fal
 def compared_predicates(
     rows: pa.Table, remote: Any, table: str | None = None, *, seed: int, most: int
 ) -> ComparedPredicates:
-    """Compare predicates; each is a column of one query, so that an engine plans once.
-
-    Parameters
-    ----------
-    remote, table
-        What opens them there.
-    seed, most
-        Of the predicates, and how many are compared.
-    """
+    """Compare predicates; each is a column of one query, so that an engine plans once."""
     rng, found = random.Random(seed), ComparedPredicates()
     with open_local_table(rows) as here, open_table(remote, table=table) as there:
         trees: dict[str, exp.Expr] = {}

@@ -38,8 +38,6 @@ class Conformance:
 
     Attributes
     ----------
-    server : str
-        Its name and version.
     tried, equal : int
         Numbers that it was asked for, and those of them that are the answer key's.
     refused : set of str
@@ -200,11 +198,6 @@ def counted(opened: OpenTable) -> Found:
     """Return what is counted of all rows without a conflict graph: classes, and exact statistics of every kind.
 
     Of these the answer key is our own engine, which has answer keys of its own.
-
-    Parameters
-    ----------
-    opened
-        The table, under its constraints.
     """
     alone, found = opened.class_histograms(None)
     together: list[dict[Any, int]] = []  # engines give groups of equal sizes in one row or in several

@@ -102,8 +102,6 @@ class Cell(ABC):
             The bound, of the same family.
         sign
             -1 for a value below it, 1 for one above.
-        rng
-            The source of randomness.
         close
             Whether to take a value next to the bound.
         """

@@ -32,10 +32,6 @@ class Column:
 
     Attributes
     ----------
-    name : str
-        The column's name.
-    cell : Cell
-        Its kind of cell.
     plain : pyarrow.ChunkedArray
         The original column in the plain type of `cell`.
     """

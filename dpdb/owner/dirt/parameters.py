@@ -24,8 +24,6 @@ def check_real(name: str, value: object, *, low: float, high: float = math.inf, 
 
     Parameters
     ----------
-    name
-        The parameter's name, for the message.
     low, high
         The least and the largest number allowed; by default no largest one.
     above_low

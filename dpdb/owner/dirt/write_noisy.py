@@ -31,8 +31,6 @@ class OutputFile:
 
     Parameters
     ----------
-    path
-        Its ending chooses the format.
     source
         The source of the rows: never overwritten.
     overwrite
@@ -60,12 +58,8 @@ class OutputFile:
 
         Parameters
         ----------
-        rows
-            The rows to write.
         types
             Column name -> SQL type that Arrow does not know and the file gets back.
-        table
-            Name of the table in a DuckDB file.
 
         Raises
         ------
@@ -113,18 +107,10 @@ class NoiseSummary:
     ----------
     kind : str
         ``"rnoise"`` or ``"conoise"``.
-    out : str
-        The file.
-    seed : int
-        Repeats the run.
     rows, columns : int
         Size of the table written.
-    constrained_columns : tuple of str
-        The columns that could change.
     iterations : int
         Changes made by RNoise, or iterations of CONoise.
-    changed_cells : int
-        Cells that differ from the source.
     """
 
     kind: str

@@ -44,8 +44,6 @@ class ClickHouseAddress:
         Of the HTTP interface; ``?secure=true`` in an address is TLS.
     user, password : str
         Of the address; else of the variables CLICKHOUSE_USER and CLICKHOUSE_PASSWORD.
-    database : str
-        In which names are looked up.
     """
 
     host: str

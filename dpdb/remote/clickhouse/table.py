@@ -281,13 +281,7 @@ def _is_decimal(column: Column) -> bool:
 
 
 def declared_column(name: str, kind: str) -> Column:
-    """Name a type as our own database does; one that it has not keeps ClickHouse's name, which compares nothing.
-
-    Parameters
-    ----------
-    kind
-        Its type in ClickHouse's words.
-    """
+    """Name a type as our own database does; one that it has not keeps ClickHouse's name, which compares nothing."""
     inner, is_nullable = kind, False
     while (outer := _OUTER.fullmatch(inner)) is not None:
         is_nullable |= inner.startswith("Nullable")

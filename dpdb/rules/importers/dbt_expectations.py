@@ -165,8 +165,6 @@ def between_values(term: str, options: Options, where: str | None, *, strict: bo
 
     Parameters
     ----------
-    options
-        Of the test.
     where
         The rows that it looks at.
     strict

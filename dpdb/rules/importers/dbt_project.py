@@ -40,8 +40,6 @@ def import_project(
     ----------
     found
         Gets the rules and the tests that are left out.
-    text_of, document_of
-        Read a file, and its JSON or YAML.
 
     Raises
     ------

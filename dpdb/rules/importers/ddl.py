@@ -49,8 +49,6 @@ def import_ddl(text: str, found: Found, dialect: str) -> None:
 
     Parameters
     ----------
-    text
-        The SQL statements.
     found
         Gets the rules and the constraints that are left out.
     dialect

@@ -39,8 +39,6 @@ def import_checks(files: CheckFiles, today: date | None, found: Found) -> None:
 
     Parameters
     ----------
-    files
-        The three files.
     today
         What GETDATE() stands for; without it checks about today are left out.
     found

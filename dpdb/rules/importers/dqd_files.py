@@ -51,8 +51,6 @@ def read_check_files(
     ----------
     version
         Such as ``5.4``.
-    text_of
-        Reads a file.
     checks
         The checks of each file, which has a column and a threshold for each.
     """
@@ -111,10 +109,6 @@ def limit_term(said: str, datatype: str, today: date | None, *, next_day: bool =
 
     Parameters
     ----------
-    said
-        As the file says it.
-    datatype
-        Of the field.
     today
         What GETDATE() stands for.
     next_day

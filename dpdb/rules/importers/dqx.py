@@ -51,8 +51,6 @@ def take_dqx(item: object, column: str | None, table: TableRules) -> None:
 
     Parameters
     ----------
-    item
-        The check, as the file states it.
     column
         The column of a check that names none, where it stands beside one; None elsewhere.
     table

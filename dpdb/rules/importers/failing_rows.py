@@ -34,8 +34,6 @@ def no_failing_rows(query: object, table: str, where: str | None = None, *, coun
     ----------
     query
         The query, in which `{table}`, `{object}`, `{model}`, `{dataset}`, `{batch}` stand for the table.
-    table
-        The table's name.
     where
         The rows that the check is about besides; None for all.
     """

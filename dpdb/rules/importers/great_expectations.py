@@ -435,11 +435,6 @@ def allowed_by_mostly(name: str, options: Options, severity: Severity) -> Allowe
 
     Great Expectations divides by the rows that are not NULL for expectations of one column, by all rows for
     `to_be_null` and `to_not_be_null`, and by the rows that `ignore_row_if` leaves for those of several columns.
-
-    Parameters
-    ----------
-    severity
-        Of its failures.
     """
     mostly = options.get("mostly", 1) if name != _SHARE_OF_VALUES else _least_share(options)
     if isinstance(mostly, dict):  # a parameter, known when the suite runs

@@ -315,8 +315,6 @@ def take_check(
 
     Parameters
     ----------
-    check
-        The check, as the contract states it.
     column
         Name of the column that holds the check; None for a check of the table.
     table

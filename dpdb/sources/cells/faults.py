@@ -25,8 +25,6 @@ class FileFaults:
 
     Attributes
     ----------
-    rows : int
-        Its rows, rows of NULLs among them.
     short, long, unreadable, no_object : int
         Lines that lacked cells; lines that are rows of NULLs, because of too many cells, of quotes out of place, or as
         they are no JSON object.

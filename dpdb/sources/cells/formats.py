@@ -138,8 +138,6 @@ def as_written(text: exp.Expr, kind: str, written: str) -> exp.Expr:
 
     Parameters
     ----------
-    text
-        The cell, whose tree is copied.
     kind
         Its type, whose format has no problem.
     """

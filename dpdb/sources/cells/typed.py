@@ -92,8 +92,6 @@ def typed(text: exp.Expr, kind: str | None, written: str | None = None) -> exp.E
 
     Parameters
     ----------
-    text
-        The cell, whose tree is copied.
     kind
         The type in DuckDB's spelling; None for the text itself.
     written

@@ -54,8 +54,6 @@ class CellFiles(FileSource):
 
         Parameters
         ----------
-        files
-            The files of the source.
         wanted
             What the owner has said of the table: its name, types, delimiter.
         faults
@@ -195,8 +193,6 @@ def declared_source(
 
     Parameters
     ----------
-    database
-        Its parser reads the types.
     wanted
         What the owner has said of the table.
     written
@@ -222,8 +218,6 @@ def text_batch(
 
     Parameters
     ----------
-    schema
-        Columns of the source.
     rows
         The texts of each row; None for NULL.
     partition

@@ -35,8 +35,6 @@ class Begun:
 
     Attributes
     ----------
-    names : tuple of str
-        Its columns.
     next_line : int
         Number of the line with which the rows begin.
     """
@@ -68,8 +66,6 @@ def begun(files: Files, path: str, wanted: Wanted) -> Iterator[Begun]:
 
     Parameters
     ----------
-    files
-        The files of the source.
     wanted
         What the owner has said of the table.
     """
@@ -118,8 +114,6 @@ def header_of(stream: BinaryIO, path: str, wanted: Wanted, writing: Writing) -> 
         The file, whose name may tell the delimiter.
     wanted
         What the owner has said of the table.
-    writing
-        What is declared of all cells.
     """
     text, found, is_whole = b"", None, False
     while found is None and not is_whole and len(text) < _LONGEST_HEADER:

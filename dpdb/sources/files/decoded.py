@@ -49,8 +49,6 @@ def decoded(stream: BinaryIO, encoding: str, place: str, *, has_header: bool) ->
 
     Parameters
     ----------
-    place
-        What messages call the source.
     has_header
         Whether the text begins with a public line. Else its first bytes are those of a row, and decide nothing unless
         the encoding is declared.

@@ -35,8 +35,6 @@ def copied_with_nulls(database: Database, source: Source, files: Files) -> Sourc
     ----------
     database
         Where the source is readable.
-    source
-        The scan of the files.
 
     Raises
     ------

@@ -81,8 +81,6 @@ def serve(path: str, sheet: str | None, memory: int) -> None:
 
     Parameters
     ----------
-    path
-        The workbook.
     sheet
         Name of the sheet to read; None for the only one.
     memory

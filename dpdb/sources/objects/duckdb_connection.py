@@ -53,10 +53,6 @@ def stream_of(
 
     Parameters
     ----------
-    description
-        For messages.
-    columns
-        Names and DuckDB's types.
     read
         Returns the rows of a list of columns in SQL; of all columns for an empty text.
     """

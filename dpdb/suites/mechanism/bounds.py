@@ -153,8 +153,6 @@ def bound_of_quiet(plan: SuitePlan, test: int, quiet: int) -> tuple[Fraction | N
 
     Parameters
     ----------
-    plan
-        How the suite is tested.
     test
         The check's test, by its number in the plan.
     quiet
@@ -206,12 +204,8 @@ def size_of_failure(plan: SuitePlan, test: int, ring: Ring) -> tuple[Fraction | 
 
     Parameters
     ----------
-    plan
-        How the suite is tested.
     test
         The check's test, by its number in the plan.
-    ring
-        The failure that stands.
     """
     place = plan.bank_of[test]
     bank, offsets, threshold = plan.banks[place], plan.offsets[place], plan.thresholds[test]

@@ -152,8 +152,6 @@ class CappedPlan:
 
     Attributes
     ----------
-    count : int
-        m, how many statistics.
     reach : int
         K, by how much one unit may change one of them.
     amount : int
@@ -296,8 +294,6 @@ class Numbers:
         The place of this record among those of the run's levels.
     cells : tuple of (int, int)
         The statistics, by slice and line.
-    amount : int
-        What the draws cost.
     most : int
         k: a unit counts in at most so many of these checks.
     lost : int or None
@@ -415,8 +411,6 @@ class NumberBounds:
     ----------
     lower, upper : Fraction
         It is at least `lower`, certainly beyond a limit below it; and at most `upper`.
-    number : Fraction
-        The number itself.
     """
 
     lower: Fraction
@@ -442,8 +436,6 @@ def less_share(
 
     Parameters
     ----------
-    plan, numbers
-        What was drawn.
     of
         The bounds of f.
     rows

@@ -69,8 +69,6 @@ def run_level(
         By test, in steps (`SuitePlan.steps`), not negated; None for a test that has failed already.
     state : SuiteState
         What the levels recorded so far say (of this key).
-    key : int
-        The slice.
 
     Returns
     -------

@@ -46,8 +46,6 @@ class SizesPlan:
         By test, the line whose statistic it reads.
     of_rows : tuple of (int or None)
         By test, the place in `rows` of what its share is of; None if its limit is none.
-    local : tuple of int
-        The row-local lines.
     others : tuple of int
         All other lines.
     moved : tuple of Fraction

@@ -142,8 +142,6 @@ class SuiteState:
         0: the suite pays.
     number : int
         How many tests were run, at any level, by any check.
-    numbers : Numbered or None
-        The numbers that followed the levels.
     """
 
     run: int

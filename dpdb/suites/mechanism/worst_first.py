@@ -64,8 +64,6 @@ class WorstPlan:
         How many slices.
     lattice : int
         Steps per row.
-    lists : tuple of Bank
-        Tests that are compared with one another.
     costs : tuple of int
         Pico-rho of a step, by level.
     """
@@ -143,8 +141,6 @@ class Step:
     ----------
     key, place, level, step : int
         The slice, the list, the level and the step of it, the last two from 1.
-    test : int
-        The check that was named.
     number : int
         y, in steps of the lattice.
     reading : int
@@ -190,8 +186,6 @@ class WorstState:
         By test, the smallest bound beyond its limit in steps of the lattice, and the level that gave it: of those steps
         that are of the newest reading, because a bound of fewer rows bounds none of more. Of a test that failed it is
         of the reading in which it did.
-    reading : int
-        The newest one.
     """
 
     level: int = 1
@@ -249,8 +243,6 @@ def draw_step(plan: WorstPlan, statistics: Sequence[int], state: WorstState, key
         By test, in steps of the lattice, not negated. Private.
     state : WorstState
         Not over.
-    key : int
-        The slice.
     reading : int
         Which reading of the rows the statistics are of.
     """

@@ -52,8 +52,6 @@ class Member:
 
     Attributes
     ----------
-    name : str
-        As its suite file is called.
     suite : Suite
         The lines that can be checked, with the table's own spelling of its columns.
     public, private : tuple of str

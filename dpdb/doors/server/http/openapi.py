@@ -61,18 +61,12 @@ class ApiRoute(NamedTuple):
 
     Attributes
     ----------
-    method, path
-        Of requests.
     handler
         Returns a response, or values that go as JSON.
-    summary
-        One sentence.
     answer
         The schema of the answer, or the media type of a text.
     known
         The fields of the body with their types, as `checked_fields` takes them; None of one that is not read so.
-    parameters
-        Names of headers and parameters that it reads.
     """
 
     method: str

@@ -47,15 +47,7 @@ _MOST_UNFINISHED = 2  # portals whose rows are kept
 
 @dataclass
 class Portal:
-    """A statement with its values, and its rows once it was executed.
-
-    Attributes
-    ----------
-    columns : list of Column or None
-        As the client was told.
-    sent : int
-        Rows that it has.
-    """
+    """A statement with its values, and its rows once it was executed."""
 
     prepared: Prepared
     text: str

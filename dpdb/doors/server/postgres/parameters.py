@@ -42,8 +42,6 @@ def read_value(content: bytes | None, oid: int, form: int) -> Value:
     ----------
     content
         None for NULL.
-    oid
-        Its type.
     form
         0 for text, 1 for binary.
     """

@@ -37,8 +37,6 @@ class Scram:
 
     Parameters
     ----------
-    mechanism : str
-        What the client has chosen.
     end_point : bytes or None
         The hash of the server's certificate, as `tls-server-end-point` has it, where the client was offered -PLUS.
 

@@ -104,11 +104,6 @@ def deallocated(text: str) -> str | None:
 class Settings:
     """The settings of one connection, and its state between BEGIN and COMMIT.
 
-    Parameters
-    ----------
-    given : mapping
-        What the client has named on connecting.
-
     Attributes
     ----------
     state : bytes

@@ -50,12 +50,8 @@ class Prepared:
     about : str
         ``"nothing"``, the ``"session"``, a ``"cursor"``, the ``"catalog"``, or ``"desk"`` for all that the
         desk decides on.
-    oids : tuple of int
-        The types of its parameters.
     template : Template or sqlglot tree, optional
         Of a statement with parameters that could be read; what cannot be read, the desk refuses in its words.
-    columns : list of Column, optional
-        As the client was told.
     head : str
         What DECLARE says before the query, which the template is of.
     """
@@ -203,16 +199,12 @@ class Statements:
 
     Parameters
     ----------
-    database : str
-        As the client named it.
     holds : function
         Says whether the analyst still has the token by which he has logged in.
     may_read : function
         Says whether he may have so many characters read in this minute.
     keep : function
         Takes the work of a cancelled statement, which goes on to its end.
-    is_gone : function
-        Says whether the client has gone.
     """
 
     def __init__(
@@ -240,8 +232,6 @@ class Statements:
 
         Parameters
         ----------
-        text
-            Bare.
         given
             Types of parameters that the client knows; 0 where it does not.
 

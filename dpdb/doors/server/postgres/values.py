@@ -184,10 +184,6 @@ def encoded(table: pa.Table, columns: Sequence[Column], formats: Sequence[int]) 
 
     Parameters
     ----------
-    table
-        Some rows of a result.
-    columns
-        As the client was told.
     formats
         For each column 0 for text, 1 for binary.
     """

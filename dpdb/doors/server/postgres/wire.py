@@ -32,10 +32,6 @@ class WireError(Exception):
 
     Parameters
     ----------
-    code : str
-        One of PostgreSQL's.
-    message : str
-        One line.
     is_final : bool
         Whether the connection ends.
     """

@@ -70,8 +70,6 @@ def show_summary(
 
     Parameters
     ----------
-    summary
-        The ledger's summary.
     output
         ``"json"``, or anything else for text.
     more

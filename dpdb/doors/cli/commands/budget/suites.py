@@ -36,8 +36,6 @@ def show_suites(suites: list[RecordedSuite], output: str, notion: Notion) -> Non
 
     Parameters
     ----------
-    suites
-        The suites, oldest first.
     output
         ``"json"``, or anything else for text.
     notion

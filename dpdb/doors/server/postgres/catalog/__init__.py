@@ -61,10 +61,6 @@ async def answer(text: str, desk: Desk, analyst: Analyst, database: str) -> pa.T
     ----------
     text : str
         One statement, without a semicolon.
-    desk : Desk
-        Whose tables it shows.
-    database : str
-        As the client has called it.
 
     Raises
     ------

@@ -134,8 +134,6 @@ def result_kinds(tree: exp.Query, read: Iterable[str]) -> dict[str, str]:  # noq
     ----------
     tree
         The query, not yet rewritten.
-    read
-        The relations that it reads.
     """
     types: dict[str, set[str]] = {}
     for relation in read:

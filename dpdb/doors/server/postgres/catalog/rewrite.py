@@ -57,10 +57,6 @@ class Rewritten:
 
     Attributes
     ----------
-    relations : set of str
-        The relations that it reads.
-    functions : set of str
-        The functions that it calls.
     kinds : mapping of str to str
         The types of columns of its result, see `result_kinds`.
     hidden : set of str
