@@ -169,11 +169,11 @@ def of_owners(
     rules, owner, told
         As of `broken_by_owner`; few enough for one query.
     """
-    own = exp.column(owner, table=row, quoted=True)
+    owner_column = exp.column(owner, table=row, quoted=True)
     known = exp.select(
-        exp.alias_(own, "owner"), *(exp.alias_(_told(rule, row), f"told_{n}") for n, rule in enumerate(rules))
+        exp.alias_(owner_column, "owner"), *(exp.alias_(_told(rule, row), f"told_{n}") for n, rule in enumerate(rules))
     )
-    known = known.from_(source.copy()).where(is_known(own.copy()), *chosen)
+    known = known.from_(source.copy()).where(is_known(owner_column.copy()), *chosen)
     joined = exp.Sum if told == "rows" else exp.Max
     values = [_big(joined(this=exp.column(f"told_{n}")), f"value_{n}") for n in range(len(rules))]
     by_owner = exp.select(exp.column("owner"), *values).from_(known.subquery("told")).group_by(exp.column("owner"))

@@ -299,10 +299,10 @@ def _keys(pairwise: Sequence[BoundConstraint]) -> KeysForm | None:
         same_rows = least.setdefault((bound.shape.known, _texts(conditions, sides)), [])
         if not any(set(other.equal) <= set(bound.shape.equal) for other in same_rows):
             same_rows.append(GroupForm(bound.shape.equal, bound.shape.known, conditions=conditions))
-    found = tuple(key for same_rows in least.values() for key in same_rows)
-    if not all(key.equal for key in found) or not all(any(_follows(bound, key) for key in found) for bound in others):
+    keys = tuple(key for same_rows in least.values() for key in same_rows)
+    if not all(key.equal for key in keys) or not all(any(_follows(bound, key) for key in keys) for bound in others):
         return None
-    return KeysForm(found) if found else None
+    return KeysForm(keys) if keys else None
 
 
 def _follows(bound: BoundConstraint, key: GroupForm) -> bool:

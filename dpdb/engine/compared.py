@@ -143,7 +143,7 @@ class ComparedColumns:
     def query(self, side: Side, rows: Rows, where: WherePredicate | None) -> exp.Select:
         """Select the compared values of the rows of a side that have a key, under names of their places."""
         names = self.names(side).union(() if where is None else where.columns)
-        values = [each.read(side) for each in (*self.key, *self.values)]
+        values = [column.read(side) for column in (*self.key, *self.values)]
         shown = [exp.alias_(value, name) for value, name in zip(values, self._names, strict=True)]
         known = [is_known(value) for value in values[: len(self.key)]]
         chosen = [] if where is None else [where.condition]
@@ -160,8 +160,8 @@ class ComparedColumns:
         key = names[: len(self.key)]
 
         def differences(values: Sequence[str]) -> tuple[int, int, int]:
-            [found] = database.rows(filled_select("key_differences", rows=rows, key=key, value=[*key, *values]))
-            return found[0], found[1], found[2]
+            [counts] = database.rows(filled_select("key_differences", rows=rows, key=key, value=[*key, *values]))
+            return counts[0], counts[1], counts[2]
 
         missing_left, missing_right, differ = differences(names[len(key) :])
         apart = [differences([name])[2] for name in names[len(key) :]] if each_column else []

@@ -51,18 +51,18 @@ def violating_pairs(part: LocalSlice, written: Sequence[tuple[str, int]]) -> str
         The texts, each with the place of its constraint in `part.constraints` (see `Table.written`): what equal ones
         say is listed under each of their texts.
     """
-    found = part.table("violation")
-    part.database.execute(f"CREATE TABLE {found.sql('duckdb')} AS {_NO_VIOLATION}")
+    pairs = part.table("violation")
+    part.database.execute(f"CREATE TABLE {pairs.sql('duckdb')} AS {_NO_VIOLATION}")
     for position in range(len(part.constraints)):
         alone = part.under(position)
         with closing(alone):
-            part.database.execute(exp.insert(_violations(alone, position), found.copy()))
+            part.database.execute(exp.insert(_violations(alone, position), pairs.copy()))
     listed = [(place, dc, text) for place, (text, dc) in enumerate(written)]
     texts = exp.values(listed, alias="violated", columns=["place", "dc", "text"]).sql("duckdb")
     one, other = (kept_values(part, f"conflict.row_{side}", f"_{side}", f"r{side}") for side in (1, 2))
     return (
         f'SELECT violated."text" AS "constraint", conflict.row_1, conflict.row_2{one.selected}{other.selected} '
-        f"FROM {found.sql('duckdb')} AS conflict JOIN {texts} USING (dc){one.joined}{other.joined} "
+        f"FROM {pairs.sql('duckdb')} AS conflict JOIN {texts} USING (dc){one.joined}{other.joined} "
         "ORDER BY violated.place, conflict.row_1, conflict.row_2"
     )
 
@@ -174,14 +174,14 @@ def suggestions(part: LocalSlice) -> str:
     both as text; `agreeing`, the rows of the group that have it; `group_rows`; then the kept columns. A group suggests
     only a value that more rows have than any other value; missing values take no part. Needs `keep_source_row`.
     """
-    found = [_EMPTY]
+    batches = [_EMPTY]
     for bound in part.constraints:
         dependency = functional_dependency(bound.constraint)
         if dependency is not None:
-            found.append(_of_dependency(part, bound.constraint, dependency))
-    kept = kept_values(part, "suggestion.row", "", "r")
+            batches.append(_of_dependency(part, bound.constraint, dependency))
+    columns = kept_values(part, "suggestion.row", "", "r")
     return (
-        f"SELECT suggestion.*{kept.selected} FROM ({' UNION ALL '.join(found)}) AS suggestion{kept.joined} "
+        f"SELECT suggestion.*{columns.selected} FROM ({' UNION ALL '.join(batches)}) AS suggestion{columns.joined} "
         'ORDER BY suggestion."row", suggestion."constraint"'
     )
 
@@ -305,9 +305,9 @@ def read_rows(table: LocalTable) -> pa.Table:
     SourceError
         If there are no rows, or the source is a view or stream with columns of nested types, which are lost.
     """
-    kept = dict(table.database.describe(exp.select("*").from_(table.rows.scan.copy())))
+    types = dict(table.database.describe(exp.select("*").from_(table.rows.scan.copy())))
     for column in table.schema.columns:
-        if column.name not in kept or (column.type is None and kept[column.name] != column.declared_type):
+        if column.name not in types or (column.type is None and types[column.name] != column.declared_type):
             raise SourceError(
                 f"{table.description}: column {column.name!r} of type {column.declared_type} cannot be kept when a "
                 "view or stream is copied; save it as a Parquet or DuckDB table first"

@@ -102,10 +102,10 @@ def count_keys(
     columns = {column, *(where.columns if where is not None else ())}
     kind = source.schema[column].type
     chosen = "" if where is None else f"WHERE {where.condition.sql('duckdb')}"
-    own = exp.column(column, quoted=True).sql("duckdb")
+    value = exp.column(column, quoted=True).sql("duckdb")
     counts = [0] * len(keys)
     with copied_columns(database, source, columns, name=name) as table, database.arrow_table(_KEYS, _table(keys)):
-        grouped = f"SELECT {own} AS key, count(*) AS size FROM {table.sql('duckdb')} {chosen} GROUP BY {own}"
+        grouped = f"SELECT {value} AS key, count(*) AS size FROM {table.sql('duckdb')} {chosen} GROUP BY {value}"
         listed = f"SELECT place, CAST(key AS {kind}) AS key FROM {_KEYS}"
         joined = f"SELECT place, size FROM ({grouped}) AS grouped JOIN ({listed}) AS listed USING (key)"
         for place, size in database.rows(joined):

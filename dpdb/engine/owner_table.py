@@ -109,16 +109,16 @@ def owner_table(
         cursor.execute("BEGIN")
         if database is None or schema is None:
             [(database, schema)] = cursor.execute("SELECT current_database(), current_schema()").fetchall()
-        found = _chosen(cursor, text, (database, schema))
-        cursor.execute(f"USE {exp.table_(found.schema, db=found.database, quoted=True).sql('duckdb')}")
-        yield found
+        table = _chosen(cursor, text, (database, schema))
+        cursor.execute(f"USE {exp.table_(table.schema, db=table.database, quoted=True).sql('duckdb')}")
+        yield table
     finally:
         cursor.close()
 
 
 def _chosen(cursor: duckdb.DuckDBPyConnection, text: str, current: tuple[str, str]) -> OwnerTable:
     """Resolve a name as the connection's own SQL would: current schema, then main, of the current database."""
-    found = [tuple(map(str, row)) for row in cursor.execute(_TABLES).fetchall()]
+    tables = [tuple(map(str, row)) for row in cursor.execute(_TABLES).fetchall()]
     database, schema = current
     *parents, name = _parts(text)
     places: list[tuple[str, ...]] = [tuple(parents)]
@@ -126,12 +126,12 @@ def _chosen(cursor: duckdb.DuckDBPyConnection, text: str, current: tuple[str, st
         places = [(database, schema), (database, "main")]
     elif len(parents) == 1:  # a schema, or a database
         places = [(database, *parents), (*parents, "main")]
-    by_key = {tuple(part.casefold() for part in row): row for row in found}
+    by_key = {tuple(part.casefold() for part in row): row for row in tables}
     for place in places:
         row = by_key.get(tuple(part.casefold() for part in (*place, name)))
         if row is not None:
             return OwnerTable(cursor, *row)
-    known = ", ".join(".".join(row) for row in found) or "none"
+    known = ", ".join(".".join(row) for row in tables) or "none"
     raise SourceError(
         f"no table or view {text!r} (it has: {known}); temporary tables, registered data frames and tables of an "
         "uncommitted transaction cannot be measured"

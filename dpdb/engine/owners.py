@@ -105,10 +105,14 @@ def _with_such_row(conditions: Sequence[exp.Expr], owner: str, rows: exp.Expr) -
     What is true of a row is a bit of a number: an owner's numbers are those of his rows, joined bit by bit.
     """
     words = [conditions[start : start + BITS] for start in range(0, len(conditions), BITS)]
-    own = exp.column(owner, table=_ROW, quoted=True)
+    owner_column = exp.column(owner, table=_ROW, quoted=True)
     told = [exp.alias_(_word(word), f"word_{place}", copy=False) for place, word in enumerate(words)]
     source = exp.alias_(rows, _ROW, table=True, copy=False)
-    by_row = exp.select(exp.alias_(own, "owner"), *told, copy=False).from_(source, copy=False).where(is_known(own))
+    by_row = (
+        exp.select(exp.alias_(owner_column, "owner"), *told, copy=False)
+        .from_(source, copy=False)
+        .where(is_known(owner_column))
+    )
     ored = [exp.BitwiseOrAgg(this=exp.column(f"word_{place}")) for place in range(len(words))]
     named = [exp.alias_(each, f"word_{place}", copy=False) for place, each in enumerate(ored)]
     by_owner = exp.select(*named).from_(by_row.subquery("told", copy=False), copy=False).group_by("owner", copy=False)
@@ -121,8 +125,8 @@ def _word(conditions: Sequence[exp.Expr]) -> exp.Expr:
     """Write the bits of conditions: CASE is the quickest way to make one (a cast and a shift take twice the time)."""
     word: exp.Expr | None = None
     for bit, condition in enumerate(conditions):
-        one = exp.Case(ifs=[exp.If(this=condition, true=exp.convert(1 << bit))], default=exp.convert(0))
-        word = one if word is None else exp.BitwiseOr(this=word, expression=one)
+        bit_value = exp.Case(ifs=[exp.If(this=condition, true=exp.convert(1 << bit))], default=exp.convert(0))
+        word = bit_value if word is None else exp.BitwiseOr(this=word, expression=bit_value)
     assert word is not None, "there is a condition"
     return word
 
@@ -193,7 +197,7 @@ def sharing_queries(key: GroupForm, owner: str, table: exp.Expr) -> tuple[exp.Se
     table
         The rows, in the types that dpdb compares in.
     """
-    own, copies = _of_row(owner), exp.column("copies")
+    of_row, copies = _of_row(owner), exp.column("copies")
     columns = [_of_row(name) for name in key.equal]
     met = [predicate.over((_ROW, _ROW)) for predicate in key.conditions]
     known = [is_known(_of_row(name)) for name in dict.fromkeys([owner, *key.equal, *key.known])]
@@ -212,10 +216,10 @@ def sharing_queries(key: GroupForm, owner: str, table: exp.Expr) -> tuple[exp.Se
     same = [exp.column(value.name, table="repeated").eq(column) for column, value in zip(columns, values, strict=True)]
     found = exp.Exists(this=exp.select("1").from_(repeated).where(*same))  # of most keys this leaves few rows
     held = (
-        exp.select(exp.alias_(own, "owner"), *named, exp.alias_(exp.Count(this=exp.Star()), copies.name))
+        exp.select(exp.alias_(of_row, "owner"), *named, exp.alias_(exp.Count(this=exp.Star()), copies.name))
         .from_(rows)
         .where(*known, *met, found)
-        .group_by(own, *columns)
+        .group_by(of_row, *columns)
         .subquery("held")
     )
     most = exp.Window(this=exp.Max(this=copies.copy()), partition_by=[exp.column("owner")])

@@ -103,8 +103,8 @@ def of_two_keys(shapes: Sequence[BlockShape]) -> tuple[Step, ...] | None:
     Two rows are in conflict iff they are equal in one of the keys. A row without a value in one of them is in no
     conflict by it, as if nobody else had its value.
     """
-    found = sorted({shape.equal for shape in shapes if not shape.differing}, key=lambda one: (len(one), one))
-    keys = [key for k, key in enumerate(found) if not any(set(key) >= set(smaller) for smaller in found[:k])]
+    sides = sorted({shape.equal for shape in shapes if not shape.differing}, key=lambda one: (len(one), one))
+    keys = [key for k, key in enumerate(sides) if not any(set(key) >= set(smaller) for smaller in sides[:k])]
     if len(keys) != 2 or not all(any(set(shape.equal) >= set(key) for key in keys) for shape in shapes):
         return None
     first, second = keys

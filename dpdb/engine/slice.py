@@ -170,12 +170,12 @@ class LocalSlice:
         hidden = number in self._names
         if not conditions and not hidden:
             return read, number
-        kept: list[exp.Expr] = [exp.column(name, table=ROW, quoted=True) for name in [*self.columns, *self._beside]]
+        selected: list[exp.Expr] = [exp.column(name, table=ROW, quoted=True) for name in [*self.columns, *self._beside]]
         if hidden:
             number = free_name("number", [*self.tuple_columns, *self._beside])
             count = exp.Window(this=exp.RowNumber(), over="OVER")
-            kept.append(exp.alias_(count - 1, number, quoted=True))
-        query = filled_select("graph_row", columns=kept, rows=read, chosen=conditions)
+            selected.append(exp.alias_(count - 1, number, quoted=True))
+        query = filled_select("graph_row", columns=selected, rows=read, chosen=conditions)
         self.database.execute(query.ctas(self.table("graph_row")))
         if self.source_row is None:
             self.database.execute(f"DROP TABLE {read.sql('duckdb')}")
@@ -287,11 +287,11 @@ class LocalSlice:
         if self.source_row is None:
             raise ValueError("this slice was built without keep_source_row")
         rows = Source(self._rows.description, self._rows.schema, self.table("input_row"))
-        one = [self.constraints[position]]
+        alone = [self.constraints[position]]
         return LocalSlice(
             self.database,
             rows,
-            one,
+            alone,
             self._where,
             name=f"{self._name}_{position}",
             keep_source_row=True,

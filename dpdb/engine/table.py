@@ -113,15 +113,15 @@ class BoundTable(Closing):
         That is read once, as everything else that releases read is when the source is opened.
         """
         asked = {name: dc for dc in self.constraints for name in dc.constraint.table_columns}
-        found = {name: dc for name, dc in asked.items() if source.schema[name].type is None}
-        for name, dc in found.items():
+        not_compared = {name: dc for name, dc in asked.items() if source.schema[name].type is None}
+        for name, dc in not_compared.items():
             why = self._why_not_tested(source, name)
             if why is not None:
                 raise ConstraintTypeError(
                     f"{dc.constraint.label}: column {name!r} has type {source.schema[name].declared_type}, and {why}: "
                     "make a column of whether it is NULL"
                 )
-        return tuple(sorted(found))
+        return tuple(sorted(not_compared))
 
     def _why_not_tested(self, source: Source, name: str) -> str | None:
         """Return why it cannot be asked whether a column of a nested type is NULL, if so."""

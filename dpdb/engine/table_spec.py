@@ -320,10 +320,10 @@ class TableSpec:
     @cached_property
     def unit_path(self) -> UnitPath | None:
         """The keys that lead from the table's rows to their units; None where the units are values of a column."""
-        found = None if self.change.unit is None else unit_path(self.change.unit)
-        if found is None:
+        path = None if self.change.unit is None else unit_path(self.change.unit)
+        if path is None:
             return None
-        start = found.starting_at(self.table)
+        start = path.starting_at(self.table)
         assert isinstance(start, UnitPath), "else the unit is a column of the table"
         return start
 
@@ -389,14 +389,14 @@ SETTINGS: Mapping[str, Option] = {name: one for own in _OF_GROUP.values() for na
 
 def with_settings(verb: Verb) -> Verb:
     """Show the settings that a function takes as ``**settings`` one by one in its signature, with their defaults."""
-    found = inspect.signature(verb)
-    own = [one for one in found.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    signature = inspect.signature(verb)
+    named = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
     every = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=setting.default)
         for name, setting in SETTINGS.items()
         if name in TableSettings.__annotations__
     ]
-    verb.__signature__ = found.replace(parameters=[*own, *every])  # type: ignore[attr-defined]  # `inspect` reads it
+    verb.__signature__ = signature.replace(parameters=[*named, *every])  # type: ignore[attr-defined]  # `inspect` reads it
     return verb
 
 

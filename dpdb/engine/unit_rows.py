@@ -237,8 +237,8 @@ def kept_children(
     """
     columns = [exp.column(name, quoted=True) for name in schema.usable]
     copy = free_name("copy", schema.usable)
-    place = exp.Window(this=exp.RowNumber(), over="OVER") if row_hash is None else place_among(columns, columns)
-    number = exp.alias_(place, copy, quoted=True)
+    rank = exp.Window(this=exp.RowNumber(), over="OVER") if row_hash is None else place_among(columns, columns)
+    number = exp.alias_(rank, copy, quoted=True)
     numbered = exp.select(*columns, number).from_(rows.copy()).subquery("numbered_row")
     values = value_order(schema) if row_hash is None else value_order(schema, row_hash)
     order = [*values, exp.column(copy, quoted=True)]

@@ -194,11 +194,11 @@ class Ledger(LedgerReading):
             return debit(self._books, predicate, charge, source, asked, deadline=deadline)
         with ExitStack() as held:
             lock = held.enter_context(RunLock(self._file, run_id, wait))
-            found = debit(self._books, predicate, charge, source, asked, deadline=deadline)
-            if found.answer is None:
+            reservation = debit(self._books, predicate, charge, source, asked, deadline=deadline)
+            if reservation.answer is None:
                 held.pop_all()  # the caller releases it
-                return replace(found, lock=lock)
-        return found
+                return replace(reservation, lock=lock)
+        return reservation
 
     def check_together(
         self,

@@ -169,9 +169,9 @@ class Limits:
         most = self._rights.most_per_statement
         if most is not None and self._asked + charge > most:
             raise cap_refusal(self._state, most, self._asked + charge)
-        own = self._own.decide(predicate, charge, deadline)
-        if not own.allowed:
-            raise quota_refusal(self._state, self._own, charge, own.upper)
+        of_analyst = self._own.decide(predicate, charge, deadline)
+        if not of_analyst.allowed:
+            raise quota_refusal(self._state, self._own, charge, of_analyst.upper)
 
     def add(self, predicate: Region, charge: int, fits: Fits) -> None:
         """Count one more allowed release in a look ahead, never in a debit.
@@ -200,11 +200,11 @@ def units_left(index: OverlapIndex, available: int, predicate: Region, charge: i
     guess, inside = available - (decision.lower - charge), decision.upper - charge
     end = Deadline(_REMAINING_SECONDS)
     while guess > 0 and not end.passed:
-        found = index.would_exceed(predicate, guess, available, end.left)
-        if found.allowed:
+        exceeding = index.would_exceed(predicate, guess, available, end.left)
+        if exceeding.allowed:
             return min(guess, max(0, charge - 1))
-        inside = min(inside, found.upper - guess)
-        guess = min(available - (found.lower - guess), guess - 1)
+        inside = min(inside, exceeding.upper - guess)
+        guess = min(available - (exceeding.lower - guess), guess - 1)
     return max(0, min(charge - 1, guess, available - inside))
 
 
@@ -272,8 +272,8 @@ def held_words(state: LedgerState, predicate: Region, analyst: str | None) -> st
             continue
         for entry in map(state.entry, suite.entries):
             if analyst in {None, entry.analyst} and region_from_text(entry.predicate).overlaps(predicate):
-                kept = suite.line.name
-                by = f"run {entry.run_id!r}" if kept is None else f"kept suite {kept!r}"
+                name = suite.line.name
+                by = f"run {entry.run_id!r}" if name is None else f"kept suite {name!r}"
                 held.append(f"{notion.parameter} {in_words(notion, entry.charge)} is held by {by}")
     more = [f"more by {len(held) - _MOST_NAMED} others"] if len(held) > _MOST_NAMED else []
     return f"; {', '.join([*held[:_MOST_NAMED], *more])}" if held else ""

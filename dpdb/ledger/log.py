@@ -134,12 +134,12 @@ class LedgerLog:
         """
         books = self._books
         with books.current():
-            found = [b""] * (books.state.lines - self._size)
+            leaves = [b""] * (books.state.lines - self._size)
             for chain, line in logged_lines(books.file, self._read):
-                found[line["place"] - 1 - self._size] = leaf(books.state.terms.key, chain, line)
+                leaves[line["place"] - 1 - self._size] = leaf(books.state.terms.key, chain, line)
                 self._take(chain, line)
-        self._size += len(found)
-        return found
+        self._size += len(leaves)
+        return leaves
 
     def _take(self, chain: str, line: dict[str, Any]) -> None:
         self._read[chain] = line["number"]
@@ -170,9 +170,9 @@ class LedgerLog:
         """
         self._books.refresh()
         state = self._books.state
-        kept = None if suite is None else state.suites.named.get(suite)
-        if kept is not None and run_id in kept.runs:
-            return kept.line.entry, run_id
+        known = None if suite is None else state.suites.named.get(suite)
+        if known is not None and run_id in known.runs:
+            return known.line.entry, run_id
         if suite is None and run_id in state.runs:
             return state.runs[run_id], None
         query = "SELECT entry FROM answer WHERE instr(answer, ?) ORDER BY number DESC LIMIT 1"
@@ -231,20 +231,20 @@ class LedgerLog:
         if not 0 < number <= state.last or (line := state.entry(number)).place > size:
             raise LedgerError(f"{self._books.file.shown}: there is no debit {number} in the first {size} lines")
         lines, suite = [("entry", line.place)], state.suites.by_entry.get(number)
-        answer, place = self._answer(number)
+        answer, answer_place = self._answer(number)
         levels, kind = 0, "answer"
         if suite is not None:
             lines.append(("suite", suite.line.place))
             recorded = suite.runs.get(run or line.run_id or "", {})
-            written = {level: state.suites.answers.again(one) for level, one in recorded.items()}
-            levels = sum(one.place <= size for level, one in written.items() if level)
+            written = {level: state.suites.answers.again(level_line) for level, level_line in recorded.items()}
+            levels = sum(level_line.place <= size for level, level_line in written.items() if level)
             if run is not None:  # of a kept suite: its own answer is that of the run
                 ended = written.get(0)
-                answer, place, kind = None, 0, "suite_answer"
+                answer, answer_place, kind = None, 0, "suite_answer"
                 if ended is not None:
-                    answer, place = str(json.loads(ended.answer)["answer"]), ended.place
-        if answer is not None and place <= size:
-            lines.append((kind, place))
+                    answer, answer_place = str(json.loads(ended.answer)["answer"]), ended.place
+        if answer is not None and answer_place <= size:
+            lines.append((kind, answer_place))
         else:
             answer = None
         at, charge = self._settled.get(number, (size + 1, 0))

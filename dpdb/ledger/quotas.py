@@ -122,9 +122,9 @@ class Counted:
         together = self.sequential + charge
         if together <= self.units:  # the sum of all charges fits, whatever rows the debits cover
             return Decision(True, together, charge, None)
-        found = self.index.would_exceed(predicate, charge, self.available, deadline)
+        exceeding = self.index.would_exceed(predicate, charge, self.available, deadline)
         earlier = self.units - self.available
-        return replace(found, upper=earlier + found.upper, lower=earlier + found.lower)
+        return replace(exceeding, upper=earlier + exceeding.upper, lower=earlier + exceeding.lower)
 
     def add(self, predicate: Region, charge: int) -> None:
         """Count one more allowed release in a look ahead, never in a debit."""

@@ -226,16 +226,16 @@ def open_to_read(path: str | Path) -> Iterator[LedgerReading]:
     """
     given = Path(path)
     try:
-        found = given.resolve(strict=True)
+        resolved = given.resolve(strict=True)
     except (OSError, ValueError, RuntimeError):
-        found = given  # the error of opening says why
-    if os.access(found, os.W_OK) and os.access(found.parent, os.W_OK):
+        resolved = given  # the error of opening says why
+    if os.access(resolved, os.W_OK) and os.access(resolved.parent, os.W_OK):
         with LedgerReading.open(path) as ledger:
             yield ledger
         return
     with TemporaryDirectory(prefix="dpdb-") as folder:
-        copy = Path(folder) / found.name
-        for source in (found, Path(f"{found}-wal"), head_path(found)):
+        copy = Path(folder) / resolved.name
+        for source in (resolved, Path(f"{resolved}-wal"), head_path(resolved)):
             _copy(source, copy.with_name(source.name), given)
         with LedgerReading.open(copy) as ledger:
             yield ledger

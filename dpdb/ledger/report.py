@@ -69,9 +69,12 @@ def little_left(state: LedgerState) -> str | None:
     if seen is not None and not is_little(seen.remaining, in_parameter(state.terms.notion, state.budget)):
         return None  # there is enough for rows that no release has covered
     now = summary(state)
-    kept = [("the budget", now.budget, now.remaining)]
-    kept += [(f"what is allowed within {one.words}", one.at_most, one.remaining) for one in now.allowances]
-    words = [f"{left:.6g} of {total:.6g} of {what}" for what, total, left in kept if is_little(left, total)]
+    limits = [("the budget", now.budget, now.remaining)]
+    limits += [
+        (f"what is allowed within {allowance.words}", allowance.at_most, allowance.remaining)
+        for allowance in now.allowances
+    ]
+    words = [f"{left:.6g} of {total:.6g} of {what}" for what, total, left in limits if is_little(left, total)]
     return f"little is left: {now.parameter} {' and '.join(words)}" if words else None
 
 
@@ -171,7 +174,7 @@ def _suite(state: LedgerState, number: int) -> str | None:
 
 def acts(state: LedgerState) -> list[LedgerAct]:
     """Every act of the owner, oldest first."""
-    notion, budget, found = state.terms.notion, state.terms.budget, []
+    notion, budget, told = state.terms.notion, state.terms.budget, []
     for number, act in enumerate(state.acts.done, 1):
         units: int | None = act.detail.get("budget" if act.kind == RAISE else "units")
         amount = None if units is None else in_parameter(notion, units)
@@ -184,7 +187,7 @@ def acts(state: LedgerState) -> list[LedgerAct]:
             words = f"allowance {within} ended"
             if units is not None:
                 words = f"at most {notion.parameter} {in_words(notion, units)} allowed {within}"
-        found.append(
+        told.append(
             LedgerAct(
                 number=number,
                 after=act.after,
@@ -198,7 +201,7 @@ def acts(state: LedgerState) -> list[LedgerAct]:
                 at_most=amount if act.kind == ALLOW else None,
             )
         )
-    return found
+    return told
 
 
 def recorded_answers(state: LedgerState, release_id: str | None, run_id: str | None) -> list[RecordedAnswer]:
@@ -217,15 +220,15 @@ def recorded_answers(state: LedgerState, release_id: str | None, run_id: str | N
     if release_id is not None:
         rows = state.file.rows("SELECT entry FROM answer WHERE instr(answer, ?)", (release_id,))
         numbers = sorted({number for (number,) in rows if isinstance(number, int)}.intersection(numbers))
-    found = []
+    answers = []
     for number in numbers:
         answer = state.answer(number)
         if answer is not None and (release_id is None or release_id in _release_ids(answer)):
             line = state.entry(number)
-            found.append(
+            answers.append(
                 RecordedAnswer(number, line.reserved, line.run_id, line.analyst, line.label, line.request, answer)
             )
-    return found
+    return answers
 
 
 def _release_ids(answer: str) -> set[object]:
@@ -236,11 +239,11 @@ def _published(answer: str | None) -> list[dict[str, Any]] | None:
     """Return the published releases of an answer; none of an answer that dpdb did not write."""
     if answer is None:
         return None
-    found = json.loads(answer)
-    listed = found  # releases; of a suite its verdicts, of a diagnosis the slices that it named
-    if isinstance(found, dict):
-        listed = found.get("checks", found.get("named", []))
-    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    content = json.loads(answer)
+    listed = content  # releases; of a suite its verdicts, of a diagnosis the slices that it named
+    if isinstance(content, dict):
+        listed = content.get("checks", content.get("named", []))
+    return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
 
 
 _FINEST = 1e-4
@@ -255,21 +258,21 @@ def tight_epsilon(epsilons: Sequence[float], delta: float) -> float:
     so the answer holds for every mechanism.
     """
     _check(epsilons, delta)
-    found = _modules()
-    if found is None:
+    accounting = _modules()
+    if accounting is None:
         raise ParameterError(
             "the tight report needs the package dp-accounting, which is not installed; "
             "install it (pip install 'dpdb[pld]') or use the report by the sum"
         )
-    common, distributions = found
+    common, distributions = accounting
     interval = max(_FINEST, sum(epsilons) / _MOST_STEPS)
     together = None
     for epsilon, times in sorted(Counter(epsilon for epsilon in epsilons if epsilon).items()):
-        one = distributions.from_privacy_parameters(
+        distribution = distributions.from_privacy_parameters(
             common.DifferentialPrivacyParameters(epsilon, 0.0), value_discretization_interval=interval
         )
-        one = one.self_compose(times) if times > 1 else one
-        together = one if together is None else together.compose(one)
+        distribution = distribution.self_compose(times) if times > 1 else distribution
+        together = distribution if together is None else together.compose(distribution)
     return 0.0 if together is None else float(together.get_epsilon_for_delta(delta))
 
 

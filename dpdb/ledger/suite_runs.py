@@ -114,16 +114,16 @@ def open_suite(
 
 def _of_one_run(books: Books, opened: Opened, source: SourceMark, asked: Asked, deadline: float) -> SuiteReservation:
     writes = _writes(books, opened)
-    found = debit(books, opened.predicate, opened.charge, source, asked, deadline=deadline, together_with=writes)
+    reservation = debit(books, opened.predicate, opened.charge, source, asked, deadline=deadline, together_with=writes)
     with books.current():
-        suite = books.state.suites.by_entry.get(found.number)
+        suite = books.state.suites.by_entry.get(reservation.number)
         if suite is not None and suite.acts:
             _refuse_ended(books, suite)
-        if suite is None or (found.answer is None and suite.line.spec != opened.spec):
+        if suite is None or (reservation.answer is None and suite.line.spec != opened.spec):
             raise RunIdError(f"run id {asked.run_id!r} was used for another request; give every request its own run id")
-        receipt = _receipt(books, suite, asked, found.answer)
+        receipt = _receipt(books, suite, asked, reservation.answer)
         same = not books.state.terms.append_only  # `earlier_try` has compared their state
-        return replace(receipt, is_low=found.is_low, is_new=found.is_new, same_rows=same)
+        return replace(receipt, is_low=reservation.is_low, is_new=reservation.is_new, same_rows=same)
 
 
 def _kept(books: Books, opened: Opened, source: SourceMark, asked: Asked, deadline: float) -> SuiteReservation:
@@ -141,13 +141,13 @@ def _kept(books: Books, opened: Opened, source: SourceMark, asked: Asked, deadli
             f"{books.file.shown}: a kept suite is charged for every row, since rows may change while it is open; only "
             "an append-only ledger keeps a suite of some rows; nothing was spent"
         )
-    found = debit(
+    reservation = debit(
         books, opened.predicate, opened.charge, source, asked._replace(run_id=None), deadline=deadline,
         together_with=_writes(books, opened),
     )  # fmt: skip
     with books.current():
-        held = _receipt(books, books.state.suites.by_entry[found.number], asked, None)
-        return replace(held, is_low=found.is_low, is_new=found.is_new)
+        held = _receipt(books, books.state.suites.by_entry[reservation.number], asked, None)
+        return replace(held, is_low=reservation.is_low, is_new=reservation.is_new)
 
 
 def _one_more_run(
@@ -400,8 +400,8 @@ def end_and_close(books: Books, run: SuiteReservation, level: Level, answer: str
             place = books.state.next_place
             first = _answer_row(books, suite, run, level)
             insert(books.file, "suite_answer", first)
-            own = Level(_RUN, answer, level.spent, level.failed)
-            insert(books.file, "suite_answer", _answer_row(books, suite, run, own, nth=1, before=first[-1]))
+            last = Level(_RUN, answer, level.spent, level.failed)
+            insert(books.file, "suite_answer", _answer_row(books, suite, run, last, nth=1, before=first[-1]))
             write_end(books, suite, level.spent, place + 2, (run.analyst, "its reserve bought numbers"))
             reached("end written")
         reached("secret overwritten")
@@ -472,13 +472,13 @@ def _end_run(books: Books, run: SuiteReservation, answer: str, charge: int | Non
 
 def suites(books: Books) -> list[RecordedSuite]:
     """Every suite of a ledger, oldest first; in a transaction, after the ledger was read."""
-    state, found = books.state, []
+    state, recorded = books.state, []
     for suite in state.suites.known:
         line, entry = suite.line, state.entry(suite.line.entry)
         answered = state.answered_at(line.entry)
         settled = [state.settlements.of(number) for number in suite.entries]
         rearmed = [(json.loads(act.detail)["check"], act.at) for act in suite.acts if act.kind == REARM]
-        found.append(
+        recorded.append(
             RecordedSuite(
                 number=line.number,
                 entry=line.entry,
@@ -494,7 +494,7 @@ def suites(books: Books) -> list[RecordedSuite]:
                 rearmed=tuple(rearmed),
             )
         )
-    return found
+    return recorded
 
 
 def suite_levels(books: Books, number: int) -> list[RecordedLevel]:

@@ -102,5 +102,5 @@ def with_theta_limits(answer: Answer, mechanism: Mechanism, cap: DegreeCap | Non
     known = cap if mechanism.cap_weight else None
     if mechanism.needs_max_degree and max_degree is not None:
         known = DegreeCap(max_degree, 0.0)
-    found = theta_limits(theta=answer.theta, value=answer.value, noise_scale=answer.noise_scale, cap=known)
-    return replace(answer, theta_limits=found)
+    limits = theta_limits(theta=answer.theta, value=answer.value, noise_scale=answer.noise_scale, cap=known)
+    return replace(answer, theta_limits=limits)

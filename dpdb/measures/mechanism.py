@@ -231,6 +231,6 @@ def read_together(statistics: GraphStatistics, cap: DegreeCap, spending: Iterabl
     witness: set[int] = set()
     for mechanism, epsilon in spending:
         if mechanism.thetas is not None:
-            found = witness if mechanism.reads == WITNESSES.name else projection
-            found.update(mechanism.thetas(cap, epsilon))
+            thetas = witness if mechanism.reads == WITNESSES.name else projection
+            thetas.update(mechanism.thetas(cap, epsilon))
     statistics.prepare(sorted(projection), sorted(witness))

@@ -303,11 +303,11 @@ def relax(predicate: Region, mixed: frozenset[str]) -> tuple[Box, ...]:
 
 def _attribute(name: str, rows: int, users: list[int], sets: list[ValueSet]) -> Attribute | None:
     axis = Axis(users, sets)
-    found = axis.atoms(None, np.arange(rows))
-    if found is None or found.table.atoms * found.table.sets > MOST_CELLS:
+    atoms = axis.atoms(None, np.arange(rows))
+    if atoms is None or atoms.table.atoms * atoms.table.sets > MOST_CELLS:
         return None
     codes = np.full(rows, -1, np.int32)
-    codes[found.users] = found.table.codes
+    codes[atoms.users] = atoms.table.codes
     return Attribute(
-        name, codes, found.table.by_set(), lambda atom: axis.describe(name, axis.place(int(found.places[atom])))
+        name, codes, atoms.table.by_set(), lambda atom: axis.describe(name, axis.place(int(atoms.places[atom])))
     )

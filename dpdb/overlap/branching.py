@@ -285,8 +285,8 @@ def overlap_graph(problem: Problem) -> NDArray[np.bool_]:
     for family, start in zip(problem.families, starts, strict=True):
         end = start + -(-len(family.atoms) // 8)
         if pairs is None and np.count_nonzero(graph) * int(end - start) < 4 * len(family.users) ** 2:
-            one, two = np.nonzero(np.triu(graph, 1))
-            pairs = one, two
+            first, second = np.nonzero(np.triu(graph, 1))
+            pairs = first, second
         if pairs is None and len(family.atoms) > MOST_DENSE_ATOMS:
             for row in family.users.tolist():
                 graph[row, family.users] &= (packed[family.users, start:end] & packed[row, start:end]).any(axis=1)
@@ -308,7 +308,7 @@ def overlap_graph(problem: Problem) -> NDArray[np.bool_]:
 def components(graph: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
     """Connected components as ascending row indices: no point is covered by rows of two of them."""
     left = np.ones(len(graph), bool)
-    found = []
+    parts = []
     while left.any():
         reached = np.zeros(len(graph), bool)
         frontier = np.array([int(left.argmax())])
@@ -318,8 +318,8 @@ def components(graph: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
             frontier = np.flatnonzero(near)
             reached |= near
         left &= ~reached
-        found.append(np.flatnonzero(reached))
-    return found
+        parts.append(np.flatnonzero(reached))
+    return parts
 
 
 @dataclass(frozen=True)

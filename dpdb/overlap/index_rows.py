@@ -189,11 +189,11 @@ def most_collected(rows: IndexRows, box: Box, chosen: NDArray[np.int64], room: i
     end
         When to stop.
     """
-    found = rows.atoms(chosen, box)
+    atoms = rows.atoms(chosen, box)
     weights = rows.weights[chosen]
-    if not _is_wide(found):
-        return _searched(rows, found, weights, room, end)
-    problem = _wide_problem(found, weights)
+    if not _is_wide(atoms):
+        return _searched(rows, atoms, weights, room, end)
+    problem = _wide_problem(atoms, weights)
     upper, split = wide_dual(problem, end.share(0.4), 16, enough=room)
     if upper <= room:
         return upper, {}
@@ -204,7 +204,7 @@ def most_collected(rows: IndexRows, box: Box, chosen: NDArray[np.int64], room: i
         upper, point = _searched(rows, fewer, weights[~cold], room, end)
         return max(upper, int(tops[cold].max())), point
     _, choice = ascend(problem, end.share(0.3), 8, enough=room + 1)
-    return upper, _point(rows, found, choice)
+    return upper, _point(rows, atoms, choice)
 
 
 def most_of_all(rows: IndexRows, end: Deadline) -> tuple[int, Point]:

@@ -119,12 +119,12 @@ class OverlapIndex:
         """Bound the overlap of all queries added so far, no worse than the decisions have proven."""
         proven = int(self._rows.tops.max(initial=0))
         if len(self._rows) <= MOST_SEARCHED:
-            found = maximum_overlap(self._queries, self._weights, deadline=deadline)
+            overlap = maximum_overlap(self._queries, self._weights, deadline=deadline)
         else:
             upper, point = most_of_all(self._rows, Deadline(deadline))
             lower, witness = self._collected(point)
-            found = Bound(lower, upper, witness)
-        return Bound(found.lower, max(found.lower, min(found.upper, proven)), found.witness, found.method)
+            overlap = Bound(lower, upper, witness)
+        return Bound(overlap.lower, max(overlap.lower, min(overlap.upper, proven)), overlap.witness, overlap.method)
 
     def would_exceed(self, query: Region, weight: int, budget: int, deadline: float = 0.1) -> Decision:
         """Decide whether `query` may be added: whether no row inside it would collect more than `budget`.
@@ -154,11 +154,11 @@ class OverlapIndex:
             return Decision(False, self.total + weight, weight, Witness(dict(enumerate_words(query)), ()))
         upper, lower, witness = weight, weight, None
         for box in relax(query, self._mixed):
-            found = self._inside(box, weight, budget, end)
-            upper = max(upper, found.upper)
-            if witness is None or found.lower > lower:
-                lower, witness = found.lower, found.witness
-            if not found.allowed:
+            decision = self._inside(box, weight, budget, end)
+            upper = max(upper, decision.upper)
+            if witness is None or decision.lower > lower:
+                lower, witness = decision.lower, decision.witness
+            if not decision.allowed:
                 return Decision(False, upper, lower, witness)
         return Decision(True, upper, lower, witness)
 

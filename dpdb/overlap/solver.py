@@ -272,10 +272,10 @@ def _visit(
         return int(alive @ weights), {}
     family = problem.families[order[0]]
     if len(order) == 1:
-        kept = alive * weights
-        masses = family.matrix @ kept[family.users]
+        left_weights = alive * weights
+        masses = family.matrix @ left_weights[family.users]
         top = int(masses.argmax())
-        return int(kept.sum() - kept[family.users].sum() + masses[top]), {order[0]: top}
+        return int(left_weights.sum() - left_weights[family.users].sum() + masses[top]), {order[0]: top}
     best, choice = -1, {}
     for atom in range(len(family.atoms)):
         left = alive.copy()

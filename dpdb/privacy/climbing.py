@@ -226,24 +226,24 @@ def _chance_above(later: HandicappedNoise, earlier: HandicappedNoise) -> Callabl
 
     All of these are products of numbers that are not negative, so nothing cancels.
     """
-    own = [scale for scale in (later.scale, earlier.scale) if scale > 0]
-    phases = np.array([earlier.scale] * earlier.handicaps + own)
+    scales = [scale for scale in (later.scale, earlier.scale) if scale > 0]
+    phases = np.array([earlier.scale] * earlier.handicaps + scales)
     extra, count = earlier.handicaps, len(phases)
     entered = np.zeros(count)
     entered[: extra + 1] = [math.comb(extra, j) / 2**extra for j in range(extra, -1, -1)]
-    one = np.eye(count)
-    generator = (np.eye(count, k=1) - one) / phases[:, None]
+    identity = np.eye(count)
+    generator = (np.eye(count, k=1) - identity) / phases[:, None]
     after = np.ones(count)
-    for scale in own:
-        after = np.linalg.solve(one - scale * generator, after)
+    for scale in scales:
+        after = np.linalg.solve(identity - scale * generator, after)
     for _ in range(later.handicaps):
-        after = (after + np.linalg.solve(one - later.scale * generator, after)) / 2
+        after = (after + np.linalg.solve(identity - later.scale * generator, after)) / 2
     fastest = 1 / phases.min()
 
     def chance(t: float) -> float:
         halvings = max(0, math.ceil(math.log2(2 * fastest * t))) if t > 0 else 0
         part = t / 2**halvings
-        flow = _exponential((generator + fastest * one) * part) * math.exp(-fastest * part)
+        flow = _exponential((generator + fastest * identity) * part) * math.exp(-fastest * part)
         for _ in range(halvings):
             flow = flow @ flow
         return float(entered @ flow @ after) * (1 + _ROUNDING * 2.0**halvings)

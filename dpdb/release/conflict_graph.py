@@ -88,9 +88,9 @@ def conflict_graph(slice_: Slice, *, whole: bool = False) -> ConflictGraph:
         return EdgeGraph(slice_.edges)
     blocks = _blocks(slice_, {k: (pairwise[k], shape) for k, shape in enumerate(shapes) if shape is not None})
     order = slice_.canonical_order(None if edges or whole else _in_conflict(blocks.values(), slice_.node_count))
-    found: dict[int, BlockConstraint | ListedConstraint] = {k: by_edges(each) for k, each in edges.items()}
-    found |= all_of_rows(blocks, order)
-    constraints = [found[k] for k in range(len(pairwise))]
+    by_place: dict[int, BlockConstraint | ListedConstraint] = {k: by_edges(each) for k, each in edges.items()}
+    by_place |= all_of_rows(blocks, order)
+    constraints = [by_place[k] for k in range(len(pairwise))]
     tested = np.array(coincidences(pairwise), np.bool_).reshape(len(pairwise), len(pairwise))
     return BlockGraph(order.size, constraints, tested)
 

@@ -114,14 +114,14 @@ class LedgerAccount:
         A run id that was used otherwise is refused as by the debit, before those ahead of it are paid for; so are rows
         that are not those of the epoch, unless a new one will be opened for them (`confirm_rows`).
         """
-        found = [(charge, self._units(charge)) for charge in charges]
-        tries = [self._earlier_try(charge, units) for charge, units in found]
+        with_units = [(charge, self._units(charge)) for charge in charges]
+        tries = [self._earlier_try(charge, units) for charge, units in with_units]
         if all(earlier is not None and earlier.answer is not None for earlier in tries):
             return
         changed = not self._ledger.is_of_rows(self._source)
         if changed and not new_epoch:
             self._ledger.check_rows(self._source)
-        new = [each for each, earlier in zip(found, tries, strict=True) if earlier is None]
+        new = [pair for pair, earlier in zip(with_units, tries, strict=True) if earlier is None]
         self._budget.check(sum(charge.epsilon for charge, _ in new))
         together = [(charge.coverage, units) for charge, units in new]
         asker = next((charge.who for charge, _ in new), None)

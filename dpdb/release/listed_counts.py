@@ -106,10 +106,10 @@ class ListedCounts(Counting):
         text = self.keys[answer.place]
         name = exp.to_identifier(self.column.name, quoted=not self.column.name.isidentifier())
         words = exp.EQ(this=name, expression=exp.Literal.string(text)).sql("duckdb")
-        own = Comparison(Operator.EQ, self.column, Literal(self.column.type, text, text))
+        of_key = Comparison(Operator.EQ, self.column, Literal(self.column.type, text, text))
         if self.predicate is None:
-            return WherePredicate(words, own)
-        return WherePredicate(f"({self.predicate.text}) AND {words}", all_of([self.predicate.tree, own]))
+            return WherePredicate(words, of_key)
+        return WherePredicate(f"({self.predicate.text}) AND {words}", all_of([self.predicate.tree, of_key]))
 
 
 def not_listed_words(below: int, keys: int, confidence: float) -> str:

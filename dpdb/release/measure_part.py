@@ -195,14 +195,14 @@ class MeasurePart(Part):
                 raise ParameterError(self._refusal(name, wanted, table, serves=serves))
             return mechanism
 
-        found = self._changed(chosen)
-        if pairwise and found.on_one_row:
-            name, mechanism = found.measures[0]
+        changed = self._changed(chosen)
+        if pairwise and changed.on_one_row:
+            name, mechanism = changed.measures[0]
             raise ParameterError(
                 f"mechanism {mechanism.name!r} of {name} counts rows that break a rule by themselves, and "
                 f"{pairwise[0].label} compares rows; leave out the rule, or the mechanism"
             )
-        return found
+        return changed
 
     def _refusal(self, name: str, mechanism: Mechanism, table: Table, *, serves: bool) -> str:
         """Say why a mechanism does not count what the rules have. Public."""

@@ -423,9 +423,9 @@ def _named(key: object) -> str:
 
 
 def _group(base: WherePredicate | None, column: Column, literal: Literal, text: str) -> WherePredicate:
-    own = Comparison(Operator.EQ, column, literal)
+    is_key = Comparison(Operator.EQ, column, literal)
     name = exp.to_identifier(column.name, quoted=not column.name.isidentifier())
     words = exp.EQ(this=name, expression=exp.Literal.string(text)).sql("duckdb")
     if base is None:
-        return WherePredicate(words, own)
-    return WherePredicate(f"({base.text}) AND {words}", all_of([base.tree, own]))
+        return WherePredicate(words, is_key)
+    return WherePredicate(f"({base.text}) AND {words}", all_of([base.tree, is_key]))

@@ -60,9 +60,9 @@ def thinned_cover(slice_: Slice) -> CertifiedCover | None:
     try:
         chains = {position: _chain(thinning, position) for position in thinning.orders}
         for partners in ROUNDS[: int(THINNED_ROUNDS.at)]:
-            found = _certified(thinning, partners, chains)
-            if found is not None:
-                return found
+            certified = _certified(thinning, partners, chains)
+            if certified is not None:
+                return certified
         return None
     finally:
         thinning.close()
@@ -74,8 +74,8 @@ def _chain(thinning: Thinning, position: int) -> Chain:
 
 
 def _certified(thinning: Thinning, partners: Partners, chains: dict[int, Chain]) -> CertifiedCover | None:
-    found = {place: chain_partners(*chain, partners.ratio, partners.least) for place, chain in chains.items()}
-    chosen = {place: (each.share, each.open_values) for place, each in found.items()}
+    lists = {place: chain_partners(*chain, partners.ratio, partners.least) for place, chain in chains.items()}
+    chosen = {place: (each.share, each.open_values) for place, each in lists.items()}
     part, open_rows = thinning.part(partners, chosen)
     try:
         return CertifiedCover(block_graph(part), open_rows)

@@ -33,15 +33,19 @@ def spelled(options: type) -> Callable[[Verb], Verb]:
     defaults = {name: option.default for name, option in OPTIONS.items()} | {"who": None}
 
     def spell(verb: Verb) -> Verb:
-        found = inspect.signature(verb)
-        own = [one for one in found.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
-        rest = [one for one in found.parameters.values() if one.name == "settings"]
+        signature = inspect.signature(verb)
+        named = [
+            parameter
+            for parameter in signature.parameters.values()
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        rest = [parameter for parameter in signature.parameters.values() if parameter.name == "settings"]
         every = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=types[name])
             for name, default in defaults.items()
             if name in types
         ]
-        verb.__signature__ = found.replace(parameters=[*own, *every, *rest])  # type: ignore[attr-defined]  # `inspect` reads it
+        verb.__signature__ = signature.replace(parameters=[*named, *every, *rest])  # type: ignore[attr-defined]  # `inspect` reads it
         return verb
 
     return spell

@@ -53,12 +53,12 @@ class AssumedParents:
                         f"{dc.label}: the rows of {rule.parent!r} are not known here, only that it has keys, so a rule "
                         "with a condition on them says nothing; leave it out"
                     )
-                own = columns.setdefault(rule.parent, {})
+                of_parent = columns.setdefault(rule.parent, {})
                 for name, wanted in zip(rule.columns, rule.parent_columns, strict=True):
-                    own.setdefault(wanted, Column(wanted, _declared_type(dc, name, schema)))
+                    of_parent.setdefault(wanted, Column(wanted, _declared_type(dc, name, schema)))
         tables = {}
-        for number, (parent, own) in enumerate(columns.items()):
-            source = Source(parent, TableSchema(tuple(own.values())), exp.to_table(f"assumed_parent_{number}"))
+        for number, (parent, of_parent) in enumerate(columns.items()):
+            source = Source(parent, TableSchema(tuple(of_parent.values())), exp.to_table(f"assumed_parent_{number}"))
             database.execute(without_rows(source.schema).this.ctas(source.scan.name, dialect="duckdb"))
             tables[parent] = ParentTable(parent, is_public=True, is_measured=False, keys=source.scan, source=source)
         return tuple(constraints), tables
@@ -188,8 +188,8 @@ class RulesAcross:
             for name in ("md5_number_lower", "md5_number_upper")
         ]
         if "keys" not in table.digests:
-            [found] = self._database.rows(exp.select(exp.Count(this=exp.Star()), *halves).from_(keys))
-            table.digests["keys"] = ",".join(map(str, found))
+            [digest] = self._database.rows(exp.select(exp.Count(this=exp.Star()), *halves).from_(keys))
+            table.digests["keys"] = ",".join(map(str, digest))
         return table.digests["keys"]
 
 
@@ -306,9 +306,9 @@ def _met(conditions: _Conditions, rule: Across) -> MetRow:
     if isinstance(rule, LookUp):
         trees.append(Not(conditions.typed(rule.condition)))
     wanted = exp.and_(*map(conditions.sql, trees)) if trees else None
-    own = conditions.own(rule.condition) if isinstance(rule, LookUp) else ()
+    own_columns = conditions.own(rule.condition) if isinstance(rule, LookUp) else ()
     is_member = isinstance(rule, Member)
-    return MetRow(is_member or isinstance(rule, LookUp), wanted, own, tuple(trees), is_member)
+    return MetRow(is_member or isinstance(rule, LookUp), wanted, own_columns, tuple(trees), is_member)
 
 
 class _Conditions:

@@ -179,9 +179,9 @@ class _ParentsByKey:
             stored, schema = beside_members(rows.schema, asked)
             rows = Source(rows.description, schema, self._joined(rows, set(stored), stored, members))
         across = [c for name in in_schema_order(asked, rows.schema) if isinstance(c := rows.schema[name], AcrossColumn)]
-        own = asked - {column.name for column in across}
-        read = own.union(*(column.sources for column in across))
-        return self._joined(rows, read, in_schema_order(own, rows.schema), across)
+        own_columns = asked - {column.name for column in across}
+        read = own_columns.union(*(column.sources for column in across))
+        return self._joined(rows, read, in_schema_order(own_columns, rows.schema), across)
 
     def _joined(self, rows: Rows, read: set[str], shown: Sequence[str], across: Sequence[AcrossColumn]) -> exp.Subquery:
         """Join some columns with what tells others."""
@@ -206,17 +206,17 @@ class _Joins:
         """Return what a column says of a row: NULL only of a member whose row has no value."""
         grouped = self._groups[_identity(column)]
         alias = self._alias(grouped.table, column.pairs)
-        found, condition = is_known(exp.column("key_0", table=alias)), column.met.condition
+        is_there, condition = is_known(exp.column("key_0", table=alias)), column.met.condition
         if condition is not None and _reads(condition, CHILD_ROW):
             once = exp.column(_COUNT, table=alias).eq(1)
             met = [exp.and_(once, _placed(condition, alias))]
             for table in grouped.places:
                 other = self._alias(table, column.pairs)
                 met.append(exp.and_(is_known(exp.column("key_0", table=other)), _placed(condition, other)))
-            found = _is_true(exp.or_(*met))
+            is_there = _is_true(exp.or_(*met))
         elif condition is not None:
-            found = _is_true(exp.column(grouped.met[condition.sql("duckdb")], table=alias))
-        return column.told(found, CHILD_ROW)
+            is_there = _is_true(exp.column(grouped.met[condition.sql("duckdb")], table=alias))
+        return column.told(is_there, CHILD_ROW)
 
     def _alias(self, table: str, pairs: tuple[KeyPair, ...]) -> str:
         alias = self._aliases.setdefault((table, pairs), f"beside_{len(self._aliases)}")

@@ -43,12 +43,12 @@ class DeclaredParent:
 
 def declared_parents(public: ParentsLike | None, private: ParentsLike | None) -> tuple[DeclaredParent, ...]:
     """Read the owner's words: every parent is public or private, and called by one name."""
-    found = [*_declared(public, is_public=True), *_declared(private, is_public=False)]
-    names = [parent.name.casefold() for parent in found]
-    for parent in found:
+    declared = [*_declared(public, is_public=True), *_declared(private, is_public=False)]
+    names = [parent.name.casefold() for parent in declared]
+    for parent in declared:
         if names.count(parent.name.casefold()) > 1:
             raise ParameterError(f"parent {parent.name!r} is declared twice: it is one table, either public or private")
-    return tuple(found)
+    return tuple(declared)
 
 
 def _declared(given: ParentsLike | None, *, is_public: bool) -> Iterator[DeclaredParent]:

@@ -162,8 +162,8 @@ class Parents:
 
         def named(names: Sequence[str]) -> Callable[[TableSchema], tuple[str, ...]]:
             def usable(schema: TableSchema) -> tuple[str, ...]:
-                found = {name.casefold() for name in names}
-                return tuple(name for name in schema.usable if name.casefold() in found) or schema.usable[:1]
+                folded = {name.casefold() for name in names}
+                return tuple(name for name in schema.usable if name.casefold() in folded) or schema.usable[:1]
 
             return usable
 
@@ -219,15 +219,15 @@ class Parents:
         known = self._files.find(key, named) if self._files is not None and isinstance(source, str) else None
         if known is not None:
             return known
-        with Database(**vars(self._limits)) as own:
+        with Database(**vars(self._limits)) as database:
             found = open_source(
-                own, source, table=table, csv_schema=types, rows=rows, likely_delimiter=self._measured.delimiter
+                database, source, table=table, csv_schema=types, rows=rows, likely_delimiter=self._measured.delimiter
             )
             keys, columns = exp.to_table(_KEYS), named(found.schema)
-            read_columns(own, found, set(columns), keys)
-            state = "" if rows is Reading.NONE else opened_content(own, found)
+            read_columns(database, found, set(columns), keys)
+            state = "" if rows is Reading.NONE else opened_content(database, found)
             path = path if self._files is None else self._files.new_path()
-            own.write_file(path, {_KEYS: f"SELECT * FROM {_KEYS}"})
+            database.write_file(path, {_KEYS: f"SELECT * FROM {_KEYS}"})
         made = WrittenParent(path, columns, found, state)
         if self._files is not None:
             self._files.keep(key, made)
@@ -301,15 +301,15 @@ def _with_rules(dc: DenialConstraint, spelled: Callable[[Across], Across]) -> De
         return dc
 
     def of_member(member: Member) -> Member:
-        found = spelled(member)
-        assert isinstance(found, Member), "spelling changes names only"
-        return found
+        member_spelled = spelled(member)
+        assert isinstance(member_spelled, Member), "spelling changes names only"
+        return member_spelled
 
     def of_column(ref: ColumnRef) -> ColumnRef:
         if not isinstance(ref, ComputedRef):
             return ref
-        found = ref.expression.with_members(of_member)
-        return computed(ref.tuple_index, spelled(found) if isinstance(found, Across) else found)
+        expression = ref.expression.with_members(of_member)
+        return computed(ref.tuple_index, spelled(expression) if isinstance(expression, Across) else expression)
 
     def of(predicate: Predicate) -> Predicate:
         right = predicate.right

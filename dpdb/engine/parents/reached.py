@@ -152,10 +152,10 @@ def _wanted(path: UnitPath) -> list[tuple[str, tuple[str, ...]]]:
 def _spelled(path: UnitPath, schema: TableSchema, tables: Sequence[ParentTable]) -> UnitPath:
     steps = []
     for step, table in zip(path.steps, tables, strict=True):
-        own = tuple(resolve_column(name, schema, "unit") for name in step.columns)
+        own_columns = tuple(resolve_column(name, schema, "unit") for name in step.columns)
         schema = table.schema
         theirs = tuple(resolve_column(name, schema, f"unit: {table.name}") for name in step.parent_columns)
-        steps.append(replace(step, columns=own, parent=table.name, parent_columns=theirs))
+        steps.append(replace(step, columns=own_columns, parent=table.name, parent_columns=theirs))
     return UnitPath(tuple(steps), unit_column(path.column, schema))
 
 
@@ -187,15 +187,15 @@ def _of_each_key(source: Source, pairs: Sequence[KeyPair], most: int) -> exp.Set
     Only the rows of keys that have more are put in order.
     """
     columns = set(source.schema.usable)
-    own = [pair.own(CHILD_ROW) for pair in pairs]
-    known = [is_known(value.copy()) for value in own]
+    own_columns = [pair.own(CHILD_ROW) for pair in pairs]
+    known = [is_known(value.copy()) for value in own_columns]
     rows = exp.alias_(typed_rows(source, columns), CHILD_ROW, table=True)
-    named = [exp.alias_(value.copy(), f"key_{n}") for n, value in enumerate(own)]
+    named = [exp.alias_(value.copy(), f"key_{n}") for n, value in enumerate(own_columns)]
     more = exp.Count(this=exp.Star()) > most
-    large = exp.select(*named).from_(rows).where(*known).group_by(*(value.copy() for value in own)).having(more)
+    large = exp.select(*named).from_(rows).where(*known).group_by(*(value.copy() for value in own_columns)).having(more)
     is_large = exp.Exists(this=exp.select("1").from_(large.subquery(_OWNER)).where(_same_key(pairs, CHILD_ROW)))
     read = exp.select(*(exp.column(name, table=CHILD_ROW, quoted=True) for name in source.schema.usable)).from_(rows)
     first = read.where(*known, is_large)
-    place = place_among(own, value_order(source.schema, table=CHILD_ROW))
+    place = place_among(own_columns, value_order(source.schema, table=CHILD_ROW))
     first.set("qualify", exp.Qualify(this=place <= most))
     return exp.union(read.where(*known, is_large.not_()), first, distinct=False)

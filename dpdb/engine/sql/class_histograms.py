@@ -103,11 +103,11 @@ def class_histograms(constraints: Sequence[BoundConstraint], schema: TableSchema
     for bound in constraints:
         shape = bound.shape
         if shape is not None and has_class_histogram(bound):
-            found = ClassHistogram((bound,), shape.equal, shape.known, shape.differing, *bound.row_conditions)
-            same_rows = frozenset(p.over((CLASS_ROWS, CLASS_ROWS)).sql() for p in found.conditions)
+            histogram = ClassHistogram((bound,), shape.equal, shape.known, shape.differing, *bound.row_conditions)
+            same_rows = frozenset(p.over((CLASS_ROWS, CLASS_ROWS)).sql() for p in histogram.conditions)
             # Of two different sides no two are alike: equal constraints count once already.
-            key = (found.equal, found.known, same_rows, bound if found.sides else None)
-            groups.setdefault(key, []).append(found)
+            key = (histogram.equal, histogram.known, same_rows, bound if histogram.sides else None)
+            groups.setdefault(key, []).append(histogram)
     return tuple(made for alike in groups.values() for made in _merged(alike, declared))
 
 

@@ -144,12 +144,14 @@ class CodedRows:
         row = free_name("number", [rank, *columns, *beside])
         ranked = {rank: integer_array(np.arange(self.count, dtype=np.uint32)), row: integer_array(order)}
         ranked |= {name: _nullable(self.codes[name][order]) for name in coded}
-        kept = [*columns, *beside]
+        columns_kept = [*columns, *beside]
         lent = exp.to_table(_LENT)
-        if set(kept) <= set(coded):
-            query = filled_select("ranked_codes", columns=[rank, *kept], coded=lent)
+        if set(columns_kept) <= set(coded):
+            query = filled_select("ranked_codes", columns=[rank, *columns_kept], coded=lent)
         else:
-            fields = [exp.column(name, table=_LENT if name in ranked else ROW, quoted=True) for name in [rank, *kept]]
+            fields = [
+                exp.column(name, table=_LENT if name in ranked else ROW, quoted=True) for name in [rank, *columns_kept]
+            ]
             query = filled_select(
                 "ranked_row", columns=fields, coded=lent, rows=self._rows, number=self._number, place=row
             )

@@ -179,13 +179,13 @@ def _remembered(
     """
     known = {literal: database.constants[literal] for literal in literals if literal in database.constants}
     new = [literal for literal in dict.fromkeys(literals) if literal not in known]
-    found = dict(zip(new, evaluated(database, [expressions(*literal) for literal in new]), strict=True))
-    if len(database.constants) + len(found) > MOST_REMEMBERED:
+    evaluated_now = dict(zip(new, evaluated(database, [expressions(*literal) for literal in new]), strict=True))
+    if len(database.constants) + len(evaluated_now) > MOST_REMEMBERED:
         database.constants.clear()
-    for literal, values in list(found.items())[:MOST_REMEMBERED]:
+    for literal, values in list(evaluated_now.items())[:MOST_REMEMBERED]:
         if len(literal[1]) <= _LONGEST_REMEMBERED and any(value is not None for value in values):
             database.constants[literal] = values
-    known |= found
+    known |= evaluated_now
     return [known[literal] for literal in literals]
 
 
@@ -356,12 +356,12 @@ def equal_values(database: Database, literals: Sequence[Literal]) -> tuple[int, 
     Equal values may have different texts: '1 month' and '30 days', 'nan' and '-nan', 1 and '01'.
     """
     listed = ", ".join(f"({place}, {literal_sql(item).sql('duckdb')})" for place, item in enumerate(literals))
-    found = database.rows(
+    pairs = database.rows(
         f"WITH listed(place, value) AS MATERIALIZED (VALUES {listed}) "
         "SELECT one.place, two.place FROM listed AS one JOIN listed AS two "
         "ON one.value = two.value AND one.place < two.place ORDER BY ALL LIMIT 1"
     )
-    return (int(found[0][0]), int(found[0][1])) if found else None
+    return (int(pairs[0][0]), int(pairs[0][1])) if pairs else None
 
 
 def texts_of(database: Database, literals: Sequence[Literal]) -> list[str]:

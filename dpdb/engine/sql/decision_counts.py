@@ -137,8 +137,8 @@ def nested_counts(form: SteppedForm, rows: exp.Expr, conditions: Sequence[exp.Ex
         several.append(least < most)
     flag = exp.Case(ifs=[exp.If(this=exp.or_(*several), true=exp.convert(1))], default=exp.convert(0))
     flagged = exp.select(*nodes, "sets", exp.alias_(flag, "several")).from_(numbered.subquery("numbered"))
-    kept = exp.Window(this=exp.Max(this=exp.column("several")), partition_by=[exp.column(nodes[0])])
-    flagged = exp.select(*nodes, "sets", exp.alias_(kept, "kept")).from_(flagged.subquery("flagged"))
+    several_window = exp.Window(this=exp.Max(this=exp.column("several")), partition_by=[exp.column(nodes[0])])
+    flagged = exp.select(*nodes, "sets", exp.alias_(several_window, "kept")).from_(flagged.subquery("flagged"))
     columns = [*map(exp.column, nodes), _SETS.copy()]
     typed = [exp.alias_(exp.cast(each.copy(), "BIGINT"), each.name) for each in columns]
     answer = exp.select(*typed, exp.alias_(exp.cast(number_of_rows(), "BIGINT"), "groups"))
@@ -147,15 +147,15 @@ def nested_counts(form: SteppedForm, rows: exp.Expr, conditions: Sequence[exp.Ex
 
 def _alternating(form: SteppedForm) -> list[tuple[bool, tuple[str, ...]]]:
     """Return the steps as (whether groups, columns), groups and classes in turns, from groups on to classes."""
-    found: list[tuple[bool, tuple[str, ...]]] = [(True, ())]
+    levels: list[tuple[bool, tuple[str, ...]]] = [(True, ())]
     for step in form.steps:
         each = step.kind is StepKind.EACH
-        if found[-1][0] is each:
-            columns = (*found[-1][1], *step.columns)
-            found[-1] = (each, columns if each or step.columns else ())
+        if levels[-1][0] is each:
+            columns = (*levels[-1][1], *step.columns)
+            levels[-1] = (each, columns if each or step.columns else ())
         else:
-            found.append((each, step.columns))
-    return found
+            levels.append((each, step.columns))
+    return levels
 
 
 def _number(path: Sequence[str]) -> exp.Expr:

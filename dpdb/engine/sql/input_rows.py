@@ -61,9 +61,9 @@ def read_columns(
     position
         Name of a further column for the row's place in the source, from 0. Default: none.
     """
-    own, computed, orphans = _stored_and_computed(rows.schema, columns)
-    definitions = [column_def(column.name, column.type or PRESENCE) for column in own]
-    selected = [_read(column) for column in own]
+    stored_columns, computed, orphans = _stored_and_computed(rows.schema, columns)
+    definitions = [column_def(column.name, column.type or PRESENCE) for column in stored_columns]
+    selected = [_read(column) for column in stored_columns]
     if position is not None:
         definitions.append(column_def(position, "BIGINT"))
         number = exp.Window(this=exp.RowNumber(), over="OVER")
@@ -93,9 +93,9 @@ def typed_rows(rows: Rows, columns: set[str]) -> exp.Subquery:
 
     None may be that of a rule across tables.
     """
-    own, computed, orphans = _stored_and_computed(rows.schema, columns)
+    stored, computed, orphans = _stored_and_computed(rows.schema, columns)
     assert not orphans, "a release that only groups rows refuses rules across tables"
-    typed = [exp.alias_(_typed(column), column.name, quoted=True) for column in own]
+    typed = [exp.alias_(_typed(column), column.name, quoted=True) for column in stored]
     query = exp.select(*(typed or [exp.convert(1)])).from_(rows.scan.copy())
     if computed:
         values = [exp.alias_(column.value.copy(), column.name, quoted=True) for column in computed]
@@ -129,9 +129,9 @@ def _stored_and_computed(
     members = members_read(schema, columns)
     computed = [column for column in asked if isinstance(column, ComputedColumn)]
     orphans = [*members, *(column for column in asked if isinstance(column, AcrossColumn) and column not in members)]
-    own = {column.name for column in asked if not isinstance(column, (ComputedColumn, AcrossColumn))}
+    named = {column.name for column in asked if not isinstance(column, (ComputedColumn, AcrossColumn))}
     sources = [column.sources for column in computed] + [column.sources for column in orphans]
-    read = own.union(*sources) - {column.name for column in members}
+    read = named.union(*sources) - {column.name for column in members}
     return [column for column in schema.columns if column.name in read], computed, orphans
 
 

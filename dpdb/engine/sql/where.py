@@ -176,9 +176,9 @@ def resolve_column(wanted: str, schema: TableSchema, context: str) -> str:
     UnknownColumnError
         If there is no such column; the message has the nearest name.
     """
-    found = [name for name in schema.names if name.casefold() == wanted.casefold()]
-    if found:
-        return found[0]  # names are unique up to case
+    spellings = [name for name in schema.names if name.casefold() == wanted.casefold()]
+    if spellings:
+        return spellings[0]  # names are unique up to case
     near = close_name(wanted, schema.names)
     hint = f"; the nearest is {near!r}" if near is not None else ""
     raise UnknownColumnError(f"{context}: there is no column {wanted!r}{hint}")

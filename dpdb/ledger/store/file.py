@@ -251,20 +251,20 @@ class LedgerFile:
         Nothing is opened here: closing a file that SQLite has open would end SQLite's locks on it.
         """
         try:
-            found = self.path.lstat()
+            state = self.path.lstat()
         except OSError:
             raise LedgerError(f"{self.shown}: no ledger there; make one with `dpdb budget create`") from None
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(state.st_mode):
             raise LedgerError(f"{self.shown}: {_NO_LEDGER}")
         # The system's administrator may use everybody's ledger.
-        self.owner = found.st_uid if os.geteuid() == 0 else os.geteuid()
-        self._check_owned(self.shown, found)
-        if not found.st_size:
+        self.owner = state.st_uid if os.geteuid() == 0 else os.geteuid()
+        self._check_owned(self.shown, state)
+        if not state.st_size:
             raise LedgerError(f"{self.shown}: the file is empty; remove it and make a ledger with `dpdb budget create`")
         for side in SIDES:
             with suppress(FileNotFoundError):
                 self._check_owned(f"{self.shown}{side}", Path(f"{self.path}{side}").lstat())
-        return found.st_dev, found.st_ino
+        return state.st_dev, state.st_ino
 
     def _check_owned(self, shown: str, found: os.stat_result) -> None:
         try:

@@ -42,10 +42,10 @@ class LedgerHead:
 
     def check(self) -> None:
         """Raise `LedgerError` if the ledger has lost lines that its head counts, or the head is of another ledger."""
-        found = _read(self._file)
-        if found is None:
+        head = _read(self._file)
+        if head is None:
             return
-        text, sealed = found
+        text, sealed = head
         if not hmac.compare_digest(sealed.encode(), self._mark(text).encode()):
             raise _not_its_head(self._file)
         told, state = json.loads(text), self._state
@@ -132,23 +132,23 @@ def create_file(path: Path, terms: Row, first_epoch: Row, acts: Sequence[Row] = 
         The file exists or cannot be made, or other files have the names of those that will lie beside it.
     """
     try:
-        place = path.parent.resolve(strict=True) / path.name
-        if os.path.lexists(place):  # before the files beside it, which belong to it
+        target = path.parent.resolve(strict=True) / path.name
+        if os.path.lexists(target):  # before the files beside it, which belong to it
             raise FileExistsError
-        _refuse_leftovers(path, place)
-        with private_folder(place) as folder:
+        _refuse_leftovers(path, target)
+        with private_folder(target) as folder:
             partial = folder / "ledger"
             os.close(open_owned(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
             _fill(partial, [("terms", terms), ("epoch", first_epoch), *(("act", act) for act in acts)])
             # A rename would replace a file, and a link would leave two names for a moment: take the name first.
-            os.close(open_owned(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            os.close(open_owned(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
             try:
-                disk.unlink(head_path(place), missing_ok=True)  # the head of a ledger that was here before
-                disk.rename(partial, place)
+                disk.unlink(head_path(target), missing_ok=True)  # the head of a ledger that was here before
+                disk.rename(partial, target)
             except OSError:
-                disk.unlink(place)
+                disk.unlink(target)
                 raise
-        sync(place.parent)
+        sync(target.parent)
     except FileExistsError:
         raise LedgerError(f"{path}: exists already; it is not overwritten") from None
     except (OSError, ValueError, sqlite3.Error) as error:

@@ -25,8 +25,8 @@ class Period:
         """The period in words, to stand behind "within"."""
         if self.text in ("month", "year"):
             return f"a calendar {self.text} (UTC)"
-        if found := _ANY.fullmatch(self.text):
-            unit, number = _UNITS[found[2]][0], int(found[1])
+        if matched := _ANY.fullmatch(self.text):
+            unit, number = _UNITS[matched[2]][0], int(matched[1])
             return f"any {unit}" if number == 1 else f"any {number} {unit}s"
         first, last = self._dates()
         return f"the days {first} to {last} (UTC)"

@@ -87,11 +87,11 @@ class KnownSuite:
         """When each failed check has failed, without those that were re-armed since."""
         if self.newest is None:
             return {}
-        found: dict[str, str] = json.loads(self.newest.answer)["failed"]
+        checks: dict[str, str] = json.loads(self.newest.answer)["failed"]
         for act in self.acts:
             if act.kind == REARM and act.place > self.newest.place:
-                found.pop(json.loads(act.detail)["check"], None)
-        return found
+                checks.pop(json.loads(act.detail)["check"], None)
+        return checks
 
     @property
     def entries(self) -> list[int]:

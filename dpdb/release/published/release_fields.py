@@ -171,9 +171,9 @@ def arrow_fields(kind: Any, *names: str, **inner: Iterable[pa.Field]) -> Iterato
             yield from inner[name]
             continue
         text = str(known[name].type)
-        kept = _COLUMN_TYPES[text.removesuffix(" | None").partition("[")[0]]
-        nullable = text.endswith("None") or pa.types.is_list(kept)
-        yield pa.field(known[name].metadata.get("column", name), kept, nullable=nullable)
+        column_type = _COLUMN_TYPES[text.removesuffix(" | None").partition("[")[0]]
+        nullable = text.endswith("None") or pa.types.is_list(column_type)
+        yield pa.field(known[name].metadata.get("column", name), column_type, nullable=nullable)
 
 
 # One column per field of `Release`, in its order.
@@ -394,11 +394,11 @@ def would_do_words(release: ReleaseFields) -> str:
 
 def noisy_meaning(release: ReleaseFields) -> str:
     """Say in place of a meaning that a number is too noisy, and what might do when; empty for one that is not."""
-    found = enough(release)
-    if found is None:
+    needed = enough(release)
+    if needed is None:
         return ""
     rows = population_of(release)
-    noisy = f"too noisy at this {found.parameter}" + ("" if rows is None else f" ({rows})")
+    noisy = f"too noisy at this {needed.parameter}" + ("" if rows is None else f" ({rows})")
     return "; ".join(filter(None, [noisy, would_do_words(release)]))
 
 
