@@ -4,8 +4,8 @@
     r = dpdb.dp_inconsistency("hospital.parquet", constraints="hospital.dcs.txt", measure="repair", epsilon=1.0)
     r.value, r.lower, r.upper
 
-Rooms, one direction of flow: `doors` -> `owner` -> `release` -> `ledger` -> `overlap` -> `measures` -> `privacy` /
-`graph` -> `engine` -> `predicates` -> `constraints`. A lower room never imports a higher one; `README.md` in this
+Packages, one direction of flow: `doors` -> `owner` -> `release` -> `ledger` -> `overlap` -> `measures` -> `privacy` /
+`graph` -> `engine` -> `predicates` -> `constraints`. A lower package never imports a higher one; `README.md` in this
 folder follows one release through them.
 
 Names are imported when they are first used, so that the command line can catch signals before anything heavy loads.

@@ -82,7 +82,7 @@ class StatementRefusedError(DpdbError, ValueError):
 
 
 class EngineError(DpdbError):
-    """The database failed; for private doors the message is constant and details stay with the owner."""
+    """The database failed; for private entry points the message is constant and details stay with the owner."""
 
     exit_code = 3
 

@@ -1,11 +1,11 @@
-"""`lazy_names`: the face of a room, whose names are imported when they are first used.
+"""`lazy_names`: the public interface of a package, whose names are imported when they are first used.
 
-A room is imported through its face, `dpdb.ROOM`, and its face must not load the whole room: reading a ledger's spending
-needs no solver, and `dpdb --help` needs no room at all. A module's name cannot be a name of its room's face: importing
-the module would overwrite it.
+A package is imported through its `__init__.py`, which must not load all of it: reading a ledger's spending needs no
+solver, and `dpdb --help` needs no package at all. No module may be called like a public name of its package: importing
+the module would overwrite the name.
 
-Where each name is at home stands in `dpdb.face_names`, which a test holds to what the faces import for type checkers.
-No source is read, so an installation may have compiled files alone.
+Where each name is at home stands in `dpdb.face_names`. A test holds that to what each `__init__.py` imports for type
+checkers. No source is read, so an installation may have compiled files alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dpdb.face_names import FACES
 
 
 def lazy_names(room: str) -> tuple[Callable[[str], Any], list[str]]:
-    """Return the `__getattr__` and the `__all__` of a room; its modules are found by their own names, too."""
+    """Return the `__getattr__` and the `__all__` of a package; its modules are found by their own names, too."""
     face = sys.modules[room]
     home_of = {name: module for module, names in FACES[room].items() for name in names.split()}
 

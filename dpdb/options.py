@@ -1,8 +1,8 @@
-"""`Option`: what doors must know of a field that callers set. Each door derives its own form of the field from it.
+"""`Option`: what entry points must know of a field that callers set. Each derives its own form of the field from it.
 
 The values that callers ask with are data classes: `Ask`, `RunOptions`, `DiagnosisAsk`, and the groups of a `TableSpec`.
 A field made with `option` is an argument in Python, an option of a command, a key in TOML, a parameter in SQL, and a
-property in JSON. A test in `tests/project` refuses doors that write such a name by hand.
+property in JSON. A test in `tests/project` refuses entry points that write such a name by hand.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, Literal, TypeAlias
 
-# How a value is written; each door has its own notation for it (words of a command, TOML, SQL literals, JSON).
+# How a value is written; each entry point has its own notation for it (words of a command, TOML, SQL literals, JSON).
 Kind: TypeAlias = Literal[
     "text", "amount", "share", "keys", "whole", "number", "flag", "columns", "lists",
     "character", "folder", "types", "parents", "constraints",
@@ -21,7 +21,7 @@ Door: TypeAlias = Literal["commands", "jobs"]
 
 @dataclass(frozen=True)
 class Option:
-    """How doors write a field.
+    """How entry points write a field.
 
     Attributes
     ----------
@@ -34,7 +34,8 @@ class Option:
     choices : tuple of str
         The texts that it may be; any where there are none.
     not_in : tuple of str
-        Doors that set it otherwise: commands that name a run, and jobs, whose runs have ids and dates of their own.
+        Entry points that set it otherwise: commands that name a run, and jobs, whose runs have ids and dates of their
+        own.
     """
 
     kind: Kind
@@ -72,5 +73,5 @@ def options_of(asked: Any) -> dict[str, Option]:
 
 
 def asked_in(door: Door, asked: Mapping[str, Option]) -> dict[str, Option]:
-    """Return the options that a door takes as options."""
+    """Return the options that an entry point takes as options."""
     return {name: one for name, one in asked.items() if door not in one.not_in}

@@ -1,6 +1,6 @@
-"""The face of what is public about a table: its settings, limits, declared types and addresses.
+"""What is public about a table: its settings, limits, declared types and addresses.
 
-Modules outside the trusted base (`dpdb/README.md`) import these, and no room that reads private rows. Nothing here
+Modules outside the trusted base (`dpdb/README.md`) import these, and no package that reads private rows. Nothing here
 yields a row or an exact statistic: a test in `tests/project` lists the modules in which these names are at home.
 """
 

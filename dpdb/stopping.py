@@ -6,8 +6,8 @@ native call that takes long, code that swallows it). `unbroken` is for both.
 
 A debit, a settlement and a job report their steps as they reach them. Nobody listens, except tests, which end the
 process there, press Ctrl-C, or let others spend in between. A list of the process and no parameter: the ledger that a
-command debits is opened by a session inside a job, and a parameter for tests would stand in the signature of every door
-down to it.
+command debits is opened by a session inside a job, and a parameter for tests would stand in the signature of every
+entry point down to it.
 
 Loads nothing but small modules of the standard library: a command catches signals before it imports anything else.
 """

@@ -1,4 +1,4 @@
-"""Where the dirt is: the dirtiest slices of public keys, and the worst rule. Above releases, below suites and doors."""
+"""Where the dirt is: the dirtiest slices of public keys, and the worst rule. Above releases, below suites."""
 
 from __future__ import annotations
 

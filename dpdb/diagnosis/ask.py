@@ -1,4 +1,4 @@
-"""`DiagnosisAsk`: the options of a diagnosis, as a value; all doors take names, defaults and checks from here."""
+"""`DiagnosisAsk`: the options of a diagnosis, as a value; entry points take names, defaults and checks from here."""
 
 from __future__ import annotations
 

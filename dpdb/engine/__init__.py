@@ -1,9 +1,9 @@
 """The engine: the one place where SQL runs.
 
-Other rooms import from here, and from no module below: `dpdb.opening.open_table` gives a `Table`, `Table.slice` a
+Other packages import from here, and from no module below: `dpdb.opening.open_table` gives a `Table`, `Table.slice` a
 `Slice` (see `interface`). Constraints become sqlglot trees (`sql.bind`), trees become DuckDB SQL inside `Database`, and
-the conflict table leaves this room only as ordered Arrow batches and integers. No noise is drawn and no budget is known
-here.
+the conflict table leaves this package only as ordered Arrow batches and integers. No noise is drawn and no budget is
+known here.
 
 Names are imported when they are first used: who asks for a type loads no database.
 """

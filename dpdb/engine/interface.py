@@ -1,4 +1,4 @@
-"""The engine as the rooms above know it: an `Engine` opens tables, a `Table` gives slices, a `Slice` its graph.
+"""The engine as the packages above know it: an `Engine` opens tables, a `Table` gives slices, a `Slice` its graph.
 
 No type of a database occurs here, so that another engine is a folder beside `duckdb` and a line in `ENGINES`.
 Everything public (schema, bound constraints, bound predicates) is known as soon as a table is open; whatever reads rows

@@ -1,9 +1,9 @@
 """`TableSpec`: what is opened and what is protected, as a value. The one place of its names, defaults and validation.
 
-Every door derives from `SETTINGS`: the parameters of `dpdb.open`, `register` and dbt, keys of a job, command-line
-options. A new setting is a field and its line in `TableSettings` here, and whatever uses it.
+Every entry point derives from `SETTINGS`: the parameters of `dpdb.open`, `register` and dbt, keys of a job,
+command-line options. A new setting is a field and its line in `TableSettings` here, and whatever uses it.
 
-Settings come in groups: the protected change, public sizes, limits of the machine. Each says how doors write it.
+Settings come in groups: the protected change, public sizes, limits of the machine. Each says how entry points write it.
 """
 
 from __future__ import annotations

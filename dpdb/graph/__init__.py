@@ -1,6 +1,6 @@
 """Pure graph statistics over ordered edge batches: arrays in, integers out.
 
-This room knows no SQL, no privacy parameters and no randomness. Everything here is exact and private:
+This package knows no SQL, no privacy parameters and no randomness. Everything here is exact and private:
 only `dpdb.privacy` and `dpdb.measures` turn these integers into releases.
 
     listed/    the sentence: ordered edges, scanned once or read as adjacency lists

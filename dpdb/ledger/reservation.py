@@ -1,4 +1,4 @@
-"""`Reservation`: the receipt of a debit, needed to draw. A session without a ledger uses nothing else of this room."""
+"""`Reservation`: the receipt of a debit, needed to draw. A session without a ledger uses nothing else here."""
 
 from __future__ import annotations
 

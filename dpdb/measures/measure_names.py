@@ -1,4 +1,4 @@
-"""The names of the measures, each that of its file in this room; and those that `all` stands for."""
+"""The names of the measures, each that of its file in this package; and those that `all` stands for."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The table of measures: each is one file with its `MEASURE`, and one line in `dpdb.measures.measure_names`.
 
 All that is said of a measure elsewhere is read of it: words, exact values, the mechanism of a closed form, which ends
-its bounds have, rates, shares. So it is by doors, by `dpdb exact`, and by the tests that hold for every measure. A new
-mechanism stands beside those of its subject in `dpdb.measures.mechanisms`, named by its measure.
+its bounds have, rates, shares. So it is by entry points, by `dpdb exact`, and by the tests that hold for every
+measure. A new mechanism stands beside those of its subject in `dpdb.measures.mechanisms`, named by its measure.
 
 A measure is loaded when it is asked for: a release loads no other one.
 """

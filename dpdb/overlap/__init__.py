@@ -1,6 +1,6 @@
 """The overlap solver: what a set of releases really costs (paper B), the largest total charge of any possible row.
 
-Regions say which rows a release covers. Nothing in this room draws random noise or looks at data; the report
+Regions say which rows a release covers. Nothing in this package draws random noise or looks at data; the report
 alone uses the engine, to read conditions.
 """
 

@@ -1,7 +1,7 @@
-"""The privacy room: exact shares of epsilon, notions of privacy, discrete noise, private selection.
+"""The privacy package: exact shares of epsilon, notions of privacy, discrete noise, private selection.
 
-Only this room draws random numbers, only in `noise`, and only through OpenDP's exact samplers. It sees integers, never
-graphs, tables or SQL.
+Only this package draws random numbers, only in `noise`, and only through OpenDP's exact samplers. It sees integers,
+never graphs, tables or SQL.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`ComparisonAsk`: the options of a comparison of two tables, as a value; doors take names and checks from here."""
+"""`ComparisonAsk`: the options of a comparison of two tables, as a value; entry points take names and checks here."""
 
 from __future__ import annotations
 
@@ -88,5 +88,5 @@ def _listed(value: str | Sequence[str] | None) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-# What doors derive their options from, by name.
+# What entry points derive their options from, by name.
 ASKED: Mapping[str, Option] = options_of(ComparisonAsk)

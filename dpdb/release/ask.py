@@ -1,4 +1,4 @@
-"""`Ask`: the options of a release, as a value. All doors take names, defaults and validation from here.
+"""`Ask`: the options of a release, as a value. All entry points take names, defaults and validation from here.
 
 The public numbers among them (confidence, shares, thetas) are checked here, too, before a row is read.
 """
@@ -252,7 +252,7 @@ class Ask:
 
 
 def refuse_unpriced(epsilon: object) -> None:
-    """Refuse a release without a cost: who forgets one would spend what the door happens to take."""
+    """Refuse a release without a cost: who forgets one would spend what the entry point happens to take."""
     if epsilon is None:
         raise ParameterError("what a release costs is never a default: give epsilon, or rho on a zcdp ledger")
 
@@ -270,7 +270,7 @@ def checked_keys(by: object, keys: object) -> tuple[Key, ...] | None:
     return tuple(keys)
 
 
-# What doors derive their options from, by name.
+# What entry points derive their options from, by name.
 OPTIONS: Mapping[str, Option] = options_of(Ask)
 # Names of the options of `dp_inconsistency` and of `dp_count`.
 MEASURE_OPTIONS = tuple(name for name in OPTIONS if name != "sparse")

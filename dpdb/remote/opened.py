@@ -1,4 +1,4 @@
-"""`GatheredTable`: a remote table behind the face of the engine; and counts of owners who violate a rule there."""
+"""`GatheredTable`: a remote table behind the interface of the engine; and counts of owners who violate a rule there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The room of rules from elsewhere: constraints in the files of other tools, and oddities in a set of constraints.
+"""The package of rules from elsewhere: constraints in the files of other tools, and oddities in a set of constraints.
 
 Nothing here reads a row. Other tools' files become lines of constraint text, which `dpdb.constraints` reads again.
 """

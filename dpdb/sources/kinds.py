@@ -1,7 +1,7 @@
 """`SOURCES`: the kinds of sources, in the order in which they are asked whether they read what the user gave.
 
-Each is named by its module in this room and its class there, and loaded when it is asked: who measures a Parquet file
-loads no reader of CSV.
+Each is named by its module in this package and its class there, and loaded when it is asked: who measures a Parquet
+file loads no reader of CSV.
 
 A `FileSource` has the steps that all kinds of files have in common.
 """

@@ -1,4 +1,4 @@
-"""Suites of checks: rules with limits, verdicts paid for by their failures. Above releases, below doors."""
+"""Suites of checks: rules with limits, verdicts paid for by their failures. Above releases, below entry points."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What is asked of a suite of checks, as a value: `RunOptions` of a run, `SuiteAsk` of a suite that is registered.
 
-All doors take names, defaults and checks from here.
+All entry points take names, defaults and checks from here.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class RunOptions:
                 raise ParameterError(f"{name} is for one table; a set of tables is checked whole")
 
 
-# What doors derive their options from, by name.
+# What entry points derive their options from, by name.
 RUN_OPTIONS: Mapping[str, Option] = options_of(RunOptions)
 
 

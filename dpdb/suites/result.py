@@ -1,4 +1,4 @@
-"""`CheckResult`: the verdict of one limit of one check; verdicts in words, as every door says them, and as HTML.
+"""`CheckResult`: the verdict of one limit of one check; verdicts in words, as every entry point says them, and as HTML.
 
 Words also say how sure the verdicts of a run are. HTML is for notebooks: escaped, no script, nothing loaded; a colour
 never says more than its words.

@@ -1,4 +1,4 @@
-"""The command line: thin. It parses arguments, calls the rooms below, and prints; no algorithm lives here."""
+"""The command line: thin. It parses arguments, calls the packages below, and prints; no algorithm lives here."""
 
 from dpdb.doors.cli.main import main, run_process
 

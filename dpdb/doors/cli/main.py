@@ -1,4 +1,4 @@
-"""`dpdb`: dispatch, error messages, exit codes. Imports of the other rooms stand inside functions: signals come first.
+"""`dpdb`: dispatch, error messages, exit codes. Imports of other packages stand inside functions: signals come first.
 
 Exit codes: 0 ok, 1 gate or check failed, 2 usage or configuration, 3 engine error, 4 budget refused, 5 a gate or
 check is not shown or undecided and none failed; 130 interrupted, 129 and 143 ended by SIGHUP and SIGTERM.

@@ -1,4 +1,4 @@
-"""The connection room: `register` puts `dp_inconsistency`, `dp_count` and their kin into the owner's DuckDB connection.
+"""The connection: `register` puts `dp_inconsistency`, `dp_count` and their kin into the owner's DuckDB connection.
 
 A thin surface above the session. A convenience for whoever holds the connection, and with it the data; no boundary.
 """

@@ -231,7 +231,7 @@ class Desk:
 
     @contextmanager
     def _door(self, asker: Asker, text: str, table: str | None, dialect: Spoken) -> Iterator[FrontEnd]:
-        """Give the analyst's own door to the table that a statement is about, which stays open in the block."""
+        """Give the analyst's own entry point to the table that a statement is about, which stays open in the block."""
         name, who = self._table(text, table, dialect), asker.analyst.name
         with ExitStack() as used:
             with self._doors_lock:

@@ -209,7 +209,7 @@ class Line:
 
 
 class FailedLogins:
-    """At most so many failed logins of one address within any minute: in all servers that share slots, by every door.
+    """At most so many failed logins of one address within any minute: in all servers that share slots.
 
     A failed login holds a place for a minute, so nothing is written for strangers. Those of a server that ended are
     forgotten. Used in one event loop.

@@ -1,4 +1,4 @@
-"""`OpenTable`: a served table: the private session, a planner beside it that reads no row, and the SQL door."""
+"""`OpenTable`: a served table: the private session, a planner beside it that reads no row, and the SQL entry point."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ Answer: TypeAlias = "tuple[Release, ...] | CheckResults | Diagnosis"
 class PaidAnswers:
     """Answers by request. Two statements with the same request may have failed, so it can have several answers.
 
-    Doors that share them take them one after the other.
+    Entry points that share them take them one after the other.
     """
 
     def __init__(self) -> None:

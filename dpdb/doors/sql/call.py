@@ -50,7 +50,7 @@ def release_name(node: exp.Expr) -> str | None:
 def named_first(text: str, dialect: Spoken = "duckdb") -> set[str]:
     """Return what the calls of a statement name first, folded: tables, and suites as they are written.
 
-    The names choose a door, which then decides on the whole statement; there are none if it cannot be read.
+    The names choose an entry point, which then decides on the whole statement; there are none if it cannot be read.
     """
     try:
         tree = parse_statement(text, dialect).tree

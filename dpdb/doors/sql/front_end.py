@@ -43,7 +43,7 @@ _MOST_CALLS = 100
 
 
 class FrontEnd(Closing):
-    """The SQL door of one session.
+    """The SQL entry point of one session.
 
     Several threads may use it at once. They wait for each other while releases are checked, charged and drawn, and not
     while statements run.
@@ -97,7 +97,7 @@ class FrontEnd(Closing):
         self._unfinished: dict[Identity, str] = {}
 
     def of_analyst(self, who: str) -> FrontEnd:
-        """Return the same door for another asker, with kept answers and run ids (`WHO:ID`) of his own.
+        """Return the same entry point for another asker, with kept answers and run ids (`WHO:ID`) of his own.
 
         It ends with this one.
         """
@@ -108,7 +108,7 @@ class FrontEnd(Closing):
         return other
 
     def take_over(self, other: FrontEnd) -> None:
-        """Take what another door of the same asker has kept: answers that are paid for, and runs to be finished."""
+        """Take what another one of the same asker has kept: answers that are paid for, and runs to be finished."""
         self._paid, self._unfinished = other._paid, other._unfinished
 
     def has_changed(self) -> bool:

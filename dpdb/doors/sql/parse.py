@@ -111,7 +111,7 @@ _REASONS = {
 
 
 Spoken: TypeAlias = Literal["duckdb", "postgres"]
-"""Whose SQL a door speaks."""
+"""Whose SQL an entry point speaks."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Listed edges of a conflict graph, and what one ordered scan counts of them: degrees, projections and witness counts.
 
-Such edges are the only input of this room: in canonical order, batch by batch. Nodes are `0 .. node_count - 1`,
+Such edges are the only input of this package: in canonical order, batch by batch. Nodes are `0 .. node_count - 1`,
 numbered by row rank; an edge is a pair `u < v` and comes once. A theta is a threshold of degrees, as it is given.
 
 Edge-addition projection pi_theta: paper A, Algorithm 1; Day, Li and Lyu, SIGMOD 2016. Witness count W_theta: how many

@@ -1,7 +1,7 @@
 """Noise generators: dirty copies of a table for experiments (paper A, section 6.1).
 
 A tool for the owner of the data, apart from everything private: its randomness is numpy's, seeded, and protects
-nobody. Nothing that makes a release imports this room.
+nobody. Nothing that makes a release imports this package.
 """
 
 from dpdb.owner.dirt.generators import conoise, rnoise
