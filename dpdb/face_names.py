@@ -142,7 +142,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.measures.estimate": "with_estimate with_theta_limits",
         "dpdb.measures.measure": "Measure",
         "dpdb.measures.measure_names": "COMPARED EXACT MeasureName NAMES",
-        "dpdb.measures.mechanism": "Mechanism Run Words read_together",
+        "dpdb.measures.mechanism": "ClosedForm Mechanism Run Words read_together",
         "dpdb.measures.mechanisms.at_one_theta": "at_theta declared takes_theta",
         "dpdb.measures.registry": "all_measures counted measure_named measures_named refuse_rho",
         "dpdb.measures.true_values": "ExactValues TrueNumbers",

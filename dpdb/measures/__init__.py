@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         MeasureName as MeasureName,
     )
     from dpdb.measures.mechanism import (
+        ClosedForm as ClosedForm,
         Mechanism as Mechanism,
         Run as Run,
         Words as Words,

@@ -133,6 +133,26 @@ class Run:
 
 
 @dataclass(frozen=True)
+class ClosedForm:
+    """The rules for which a mechanism counts a statistic without a conflict graph (`dpdb.engine.exact_statistic`).
+
+    Attributes
+    ----------
+    refusal : str
+        What is said where the rules have no such statistic.
+    at_high : function of int to Mechanism, or None
+        Of a statistic that one row changes by 0 to `high`, which depends on the constraints: the mechanism for it.
+    among_changing_rows : bool
+        Whether it serves where one row of another table moves many rows of this one.
+    """
+
+    kind: StatisticKind
+    refusal: str
+    at_high: Callable[[int], Mechanism] | None = None
+    among_changing_rows: bool = True
+
+
+@dataclass(frozen=True)
 class Mechanism:
     """A named mechanism.
 
@@ -163,15 +183,9 @@ class Mechanism:
     on_one_row : bool
         Whether it needs all constraints to be on one tuple, so that all measures are one number: then it is the
         default of every measure, and one draw is the release of all measures of a call.
-    exact_kind : StatisticKind or None
-        If it needs constraints whose statistic is counted without a conflict graph (`dpdb.engine.exact_statistic`): the
-        kind of that statistic. Where the constraints have one, it is the default of its measure.
-    at_high : function of int to Mechanism, or None
-        Of a statistic that one row changes by 0 to `high`, which depends on the constraints: the mechanism for it.
-    refusal : str
-        What is said where the constraints have no such statistic.
-    among_changing_rows : bool
-        Whether it serves where one row of another table moves many rows of this one.
+    closed_form : ClosedForm or None
+        If it needs constraints whose statistic is counted without a conflict graph. Where the constraints have one, it
+        is the default of its measure.
     in_rho : bool
         Whether it may be paid in rho: it is one draw of `Run.noisy`, and reads no degree cap.
     """
@@ -193,16 +207,18 @@ class Mechanism:
     truth: Callable[[GraphStatistics], float] | None = None
     counts: str | None = None
     on_one_row: bool = False
-    exact_kind: StatisticKind | None = None
-    at_high: Callable[[int], Mechanism] | None = None
-    refusal: str = ""
-    among_changing_rows: bool = True
+    closed_form: ClosedForm | None = None
     in_rho: bool = False
 
     @property
     def has_closed_form(self) -> bool:
         """Whether its statistic is counted without a conflict graph."""
-        return self.exact_kind is not None
+        return self.closed_form is not None
+
+    @property
+    def exact_kind(self) -> StatisticKind | None:
+        """The kind of the statistic that is counted without a conflict graph, if it is."""
+        return None if self.closed_form is None else self.closed_form.kind
 
     @property
     def is_default_where_it_applies(self) -> bool:

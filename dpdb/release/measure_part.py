@@ -26,6 +26,7 @@ from dpdb.engine import (
 from dpdb.errors import ParameterError
 from dpdb.measures import (
     Answer,
+    ClosedForm,
     Mechanism,
     Run,
     at_theta,
@@ -184,15 +185,15 @@ class MeasurePart(Part):
             measure = measure_named(name)
             if not pairwise and not named and measure.of_one_row:
                 return measure.of_one_row
-            wanted = mechanism if mechanism.exact_kind else None if named else measure.closed_form
-            if wanted is None or wanted.exact_kind is None:
+            wanted = mechanism if mechanism.has_closed_form else None if named else measure.closed_form
+            if wanted is None or (form := wanted.closed_form) is None:
                 return mechanism
-            serves = wanted.among_changing_rows or not rows_change
-            statistic = table.exact_statistic(self.rules, wanted.exact_kind) if serves else None
+            serves = form.among_changing_rows or not rows_change
+            statistic = table.exact_statistic(self.rules, form.kind) if serves else None
             if statistic is not None:
-                return wanted.at_high(statistic.high) if wanted.at_high else wanted
+                return form.at_high(statistic.high) if form.at_high else wanted
             if wanted is mechanism:
-                raise ParameterError(self._refusal(name, wanted, table, serves=serves))
+                raise ParameterError(self._refusal(name, wanted.name, form, table, serves=serves))
             return mechanism
 
         changed = self._changed(chosen)
@@ -204,15 +205,15 @@ class MeasurePart(Part):
             )
         return changed
 
-    def _refusal(self, name: str, mechanism: Mechanism, table: Table, *, serves: bool) -> str:
+    def _refusal(self, name: str, mechanism: str, form: ClosedForm, table: Table, *, serves: bool) -> str:
         """Say why a mechanism does not count what the rules have. Public."""
-        said = f"mechanism {mechanism.name!r} of {name} {mechanism.refusal}"
+        said = f"mechanism {mechanism!r} of {name} {form.refusal}"
         if not serves:
             return (
-                f"mechanism {mechanism.name!r} of {name} does not go with single rows as units beside a private "
+                f"mechanism {mechanism!r} of {name} does not go with single rows as units beside a private "
                 "parent, one row of which would change many; protect the key with all its rows: --unit and --max-rows"
             )
-        if mechanism.exact_kind != "decision bits":
+        if form.kind != "decision bits":
             return said
         from dpdb.engine import why_no_decisions  # most are not refused
 

@@ -71,7 +71,9 @@ ALL = [
     (one.name, mechanism.name)
     for one in all_measures()
     for mechanism in one.mechanisms
-    if mechanism.fit is None and mechanism.at_high is None and not mechanism.on_one_row
+    if mechanism.fit is None
+    and (mechanism.closed_form is None or mechanism.closed_form.at_high is None)
+    and not mechanism.on_one_row
 ]
 
 

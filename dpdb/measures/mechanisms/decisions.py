@@ -40,7 +40,7 @@ from fractions import Fraction
 
 from dpdb.graph import BIT
 from dpdb.measures.answer import Answer, GraphStatistics
-from dpdb.measures.mechanism import Mechanism, Run
+from dpdb.measures.mechanism import ClosedForm, Mechanism, Run
 
 
 def _decision_bits(run: Run) -> Answer:
@@ -72,9 +72,11 @@ DECISION_BITS = Mechanism(
     "1",
     step=Fraction(1, BIT),
     truth=decision_bits,
-    exact_kind="decision bits",
-    refusal="is counted for a dependency with one right-hand column or a condition, for a key, and, where the schema "
-    "says NOT NULL, for dependencies and keys of one left side or of left sides that are one in another",
-    among_changing_rows=False,
+    closed_form=ClosedForm(
+        "decision bits",
+        "is counted for a dependency with one right-hand column or a condition, for a key, and, where the schema says "
+        "NOT NULL, for dependencies and keys of one left side or of left sides that are one in another",
+        among_changing_rows=False,
+    ),
     in_rho=True,
 )

@@ -38,7 +38,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpdb.measures.answer import Answer
-from dpdb.measures.mechanism import Mechanism, Run, Words
+from dpdb.measures.mechanism import ClosedForm, Mechanism, Run, Words
 
 _SENSITIVITY = 1
 
@@ -57,6 +57,12 @@ def _fewest_deletions(run: Run) -> Answer:
     return run.by_laplace(run.statistics.counted("violations"), _SENSITIVITY, estimand)
 
 
+FEWEST_FORM = ClosedForm(
+    "violations",
+    "counts the fewest rows to delete of one dependency, key or other set of rules with a closed form, which these "
+    "rules have not; leave out the mechanism, or ask for each rule (--each-constraint)",
+)
+
 FEWEST_DELETIONS = Mechanism(
     "fewest_deletions",
     _fewest_deletions,
@@ -65,9 +71,7 @@ FEWEST_DELETIONS = Mechanism(
     "1",
     words=_WORDS_OF_DELETIONS,
     truth=lambda statistics: statistics.counted("violations"),
-    exact_kind="violations",
-    refusal="counts the fewest rows to delete of one dependency, key or other set of rules with a closed form, which "
-    "these rules have not; leave out the mechanism, or ask for each rule (--each-constraint)",
+    closed_form=FEWEST_FORM,
 )
 
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpdb.measures.answer import Answer
-from dpdb.measures.mechanism import Mechanism, Run
+from dpdb.measures.mechanism import ClosedForm, Mechanism, Run
 
 
 def sharing_rows(high: int) -> Mechanism:
@@ -43,9 +43,11 @@ def sharing_rows(high: int) -> Mechanism:
         "counted",
         f"{high}",
         truth=lambda statistics: statistics.counted("rows sharing keys"),
-        exact_kind="rows sharing keys",
-        at_high=sharing_rows,
-        refusal="counts the rows that share a key, and these rules are no keys, without conditions or with one that "
-        "both rows must meet; leave out the mechanism, or ask for each rule (--each-constraint)",
-        among_changing_rows=False,
+        closed_form=ClosedForm(
+            "rows sharing keys",
+            "counts the rows that share a key, and these rules are no keys, without conditions or with one that both "
+            "rows must meet; leave out the mechanism, or ask for each rule (--each-constraint)",
+            at_high=sharing_rows,
+            among_changing_rows=False,
+        ),
     )

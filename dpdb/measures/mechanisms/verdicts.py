@@ -34,6 +34,7 @@ from fractions import Fraction
 
 from dpdb.measures.answer import Answer, GraphStatistics
 from dpdb.measures.mechanism import Mechanism, Run
+from dpdb.measures.mechanisms.exact_counts import FEWEST_FORM
 from dpdb.privacy import discrete_laplace, laplace_tail
 
 _ALONE = "; of several slices or rules each is a verdict by itself"
@@ -87,7 +88,5 @@ BY_DELETIONS = Mechanism(
     "1",
     no_estimate=_NO_ESTIMATE,
     truth=of_deletions,
-    exact_kind="violations",
-    refusal="counts the fewest rows to delete of one dependency, key or other set of rules with a closed form, which "
-    "these rules have not; leave out the mechanism, or ask for each rule (--each-constraint)",
+    closed_form=FEWEST_FORM,
 )
