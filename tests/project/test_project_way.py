@@ -81,8 +81,10 @@ class Way:
         self._out = folder / "way.json"
         self.program = PROGRAM.format(tests=str(TESTS), arguments=[*map(str, arguments)], out=str(self._out))
 
-    def hold(self, passed: set[str], most_files: int, most_switches: int) -> None:
+    def hold(self, passed: set[str], most_files: int, most_switches: int, *, once: bool = False) -> None:
+        """Hold it to its bounds; with `once` equal changes count once, however often threads look at the clock."""
         files, switches = json.loads(self._out.read_text())
+        switches = sorted(set(switches)) if once else switches
         assert {"doors/cli/main.py", *passed} <= set(files)
         assert len(files) <= most_files, files
         assert len(switches) <= most_switches, switches
@@ -130,7 +132,7 @@ def test_rules_of_another_tool_take_a_short_way(tmp_path: Path) -> None:
 
 
 def test_a_statement_to_a_server_takes_a_short_way(tmp_path: Path) -> None:
-    """From its start to its stop: how often its threads look at the clock depends on the machine, within a bound."""
+    """From its start to its stop. How often its threads look whether something has changed depends on the machine."""
     site = make_site(tmp_path, suites=False)
     way = Way(tmp_path, ["serve", "--config", site.config])
 
@@ -139,4 +141,4 @@ def test_a_statement_to_a_server_takes_a_short_way(tmp_path: Path) -> None:
 
     with Counted(site) as server:
         assert server.ask("ann", COUNT).status_code == 200
-    way.hold({"doors/server/desk.py", "release/publish.py", "ledger/debit.py"}, 120, 550)
+    way.hold({"doors/server/desk.py", "release/publish.py", "ledger/debit.py"}, 125, 190, once=True)
