@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pyarrow as pa
 import pytest
-from case_share import fifth, of_all
+from case_share import fifth
 
 from dpdb.errors import PredicateError
 from dpdb.opening import open_local_table
@@ -36,10 +36,10 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_odd_patterns_are_refused_or_count_as_the_engine_does(form: str) -> None:
     table = pa.table({"s": pa.array(TEXTS, pa.string())})
-    patterns, refused = fifth(PATTERNS), 0
+    asked, refused = fifth(PATTERNS), 0
     with duckdb.connect() as connection, open_local_table(table) as opened:
         connection.register("t", table)
-        for pattern in patterns:
+        for pattern in PATTERNS:
             written = pattern.replace("'", "''")
             try:
                 [expected] = connection.execute(
@@ -51,5 +51,6 @@ def test_odd_patterns_are_refused_or_count_as_the_engine_does(form: str) -> None
                 with pytest.raises(PredicateError, match=said):
                     opened.where(form.format(written))
                 continue
-            assert opened.count_rows([opened.where(form.format(written))]) == [expected], pattern
-    assert of_all(10) < refused < 0.6 * len(patterns)  # many of both
+            if pattern in asked:
+                assert opened.count_rows([opened.where(form.format(written))]) == [expected], pattern
+    assert len(PATTERNS) > 3 * refused > 30

@@ -45,7 +45,7 @@ def test_what_duckdb_selects_is_covered_and_what_meets_is_not_told_apart() -> No
     predicates = of_all(30)
     rows, pairs = checked(len(KINDS), predicates)
     assert rows > 5_000
-    assert pairs > 3 * predicates**2
+    assert pairs > 3.2 * predicates**2
 
 
 @pytest.mark.slow
