@@ -66,6 +66,24 @@ FEW_ROWS = Threshold(
     agree="a code is the rank of a value among the distinct values of its column",
 )
 
+FEW_TEXTS = Threshold(
+    50_000,
+    of="rows of a table",
+    below="texts are copied with the other values",
+    above="hashes of texts that are only compared within their column are copied, and codes found by them",
+    agree="rows are ordered by the hash of their values, and a code is the rank of a value among the distinct values",
+)
+
+SHARED_HASHES = Threshold(
+    0,
+    of="distinct texts of a column whose hash another text of it has",
+    below="a text's code is found by its hash",
+    above="texts are copied, and a text's code is found by its value",
+    agree="without such texts a hash stands for one text",
+    least=-1,
+    most=0,
+)
+
 SHORT_CODES = Threshold(
     2**15,
     of="distinct values of a column of many rows",

@@ -42,8 +42,13 @@ _FORMATS = {".parquet": "FORMAT parquet, COMPRESSION zstd", ".csv": "FORMAT csv,
 # Endings of files that can be written.
 WRITTEN = (*_FORMATS, ".duckdb")
 
+SPARED = 640 << 20
+"""Bytes in which most work has room, however many rows there are; see `Database.sparing`."""
+
 # With less DuckDB cannot sort.
 _LEAST_MEMORY = 256 << 20
+
+T = TypeVar("T")
 
 _TOO_LITTLE_MEMORY = (
     "memory does not suffice, even with what spills to disk: allow more (--memory-limit, memory_limit), fewer threads, "
@@ -143,6 +148,31 @@ class Database(Closing):
         if memory < self._memory:
             self._memory = memory
             self._set("memory_limit", f"{memory}B")
+
+    def sparing(self, work: Callable[[], T]) -> T:
+        """Return what work returns, in at most `SPARED` bytes of memory; if they do not suffice, it works again.
+
+        Scans of long texts buffer as many of them as they may, whatever is done with them; and one GROUP BY takes
+        hardly longer where it spills. Whether they suffice may depend on rows; what is returned does not.
+
+        Parameters
+        ----------
+        work
+            Leaves nothing behind when it fails.
+        """
+        most = self._memory
+        if most <= SPARED:
+            return work()
+        self.spill_beyond(SPARED)
+        try:
+            return work()
+        except OutOfMemoryError:
+            pass
+        finally:
+            self._memory = most
+            if not self._has_failed:
+                self.execute("RESET memory_limit") if most == math.inf else self._set("memory_limit", f"{most}B")
+        return work()
 
     def _least_memory_is_missing(self) -> bool:
         """Return whether the limit, as DuckDB shows it (such as ``953.6 MiB``), is below `_LEAST_MEBIBYTES`."""
@@ -330,8 +360,6 @@ def _text(query: str | exp.Expr, *, in_lines: bool = False) -> str:
         return query
     return query.sql("duckdb", normalize_functions=False, pretty=in_lines, comments=False)
 
-
-T = TypeVar("T")
 
 _LOOK = 0.2
 """Seconds after which the main thread looks for signals, though it does nothing else."""

@@ -313,6 +313,12 @@ class Slice(Protocol):
     def degree_bound(self) -> int:
         """Return the upper bound of the maximum degree that `degree_terms` describes."""
 
+    def count_codes(self, asked: RuleStatistic) -> int | None:
+        """Count an exact statistic of the slice's constraints over the codes that are here; None if these do not do.
+
+        Which rules they do for is public.
+        """
+
     def thinning(self) -> Thinning | None:
         """Offer parts of the rows that may do for a fractional cover; None where all rows in conflict are here."""
 

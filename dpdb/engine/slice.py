@@ -10,8 +10,9 @@ table without rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -23,17 +24,31 @@ from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, not_alone, sel
 from dpdb.engine.sql.coded_rows import (
     ROW,
     CodedRows,
+    CopiedHashes,
     CountedGroups,
+    SharedHashError,
     TableEdges,
     coded_columns,
     refuse_repeated,
 )
-from dpdb.engine.sql.input_rows import AcrossColumn, in_schema_order, read_columns
+from dpdb.engine.sql.input_rows import (
+    AcrossColumn,
+    ComputedColumn,
+    HashedTexts,
+    hash_of,
+    in_schema_order,
+    read_columns,
+    typed_rows,
+)
 from dpdb.engine.sql.joins import JoinPlan, degree_terms, evaluate, join_plan
 from dpdb.engine.sql.where import WherePredicate
-from dpdb.schema import TableSchema, free_name
+from dpdb.schema import Column, TableSchema, free_name
 from dpdb.sources import Rows, Source
 from dpdb.stopping import if_it_fails
+from dpdb.thresholds import FEW_TEXTS
+
+if TYPE_CHECKING:
+    from dpdb.engine.closed_forms import RuleStatistic
 
 _LISTED_MEMORY = 1 << 30
 """Bytes of listed edges, and of all else in the database that lists them, beyond which they are kept on disk."""
@@ -103,16 +118,14 @@ class LocalSlice:
         self._names = {name.casefold() for name in taken}
         self.source_row = free_name("source_row", taken) if keep_source_row else None
         self._listed: dict[int, TableEdges] = {}
-        self._joins_have_begun = False
+        self._joins_have_begun = self._is_ranking = False
         database.execute(f"CREATE SCHEMA {self._schema.sql('duckdb')}")
         with if_it_fails(self.close):
             progress("reading the table")
-            self._read(rows)
-            progress("ranking rows")
-            self.self_conflicts = 0
-            if any(dc.constraint.is_single_tuple for dc in constraints):
-                self._set_self_conflicts_apart()
-            self._code()
+            hashes = self._hashed_texts(rows)
+            if hashes is None or not self._read_hashes(rows, hashes):
+                self._read(rows, None)
+                self._code(None)
 
     def table(self, name: str) -> exp.Table:
         """Name a table in the slice's schema."""
@@ -140,9 +153,49 @@ class LocalSlice:
 
     # -- building ---------------------------------------------------------------------------------------------
 
-    def _read(self, rows: Rows) -> None:
-        columns = {*self.columns, *self.kept, *(self._where.columns if self._where else ())}
-        read_columns(self.database, rows, columns, self.table("input_row"), position=self.source_row)
+    @property
+    def _selecting(self) -> set[str]:
+        return set(self._where.columns if self._where else ())
+
+    def _read(self, rows: Rows, hashes: HashedTexts | None) -> None:
+        columns = {*self.columns, *self.kept, *self._selecting}
+        target = self.table("input_row")
+        read_columns(self.database, rows, columns, target, position=self.source_row, hashes=hashes)
+
+    def _hashed_texts(self, rows: Rows) -> HashedTexts | None:
+        """Choose texts of which hashes are copied: those that are only compared with one another, of a large table.
+
+        Which they are follows from public facts. Each is read again for the texts alone.
+        """
+        if not isinstance(rows, Source) or not rows.by_column or self.source_row is not None:
+            return None
+        read = {*self.columns, *self.kept, *self._selecting}
+        if any(isinstance(rows.schema[name], (AcrossColumn, ComputedColumn)) for name in read):
+            return None
+        alone = (dc.columns for dc in self.constraints if dc.constraint.is_single_tuple)
+        apart = {*self.kept, *self._selecting}.union(*alone)
+        texts = tuple(name for name in self.coded if rows.schema[name].type == "VARCHAR" and name not in apart)
+        if not texts or int(self.database.value(filled("row_count", rows=rows.scan))) <= FEW_TEXTS.at:
+            return None
+        return HashedTexts(texts, free_name("row_hash", [*self._names]), self.columns)
+
+    def _read_hashes(self, rows: Rows, hashes: HashedTexts) -> bool:
+        """Read and code the rows, hashes of some texts in their place; return whether that is enough."""
+
+        def read_and_code() -> None:
+            with if_it_fails(self._make_anew):
+                self._read(rows, hashes)
+                self._code(hashes)
+
+        try:
+            self.database.sparing(read_and_code)
+        except SharedHashError:
+            return False
+        return True
+
+    def _make_anew(self) -> None:
+        self.close()
+        self.database.execute(f"CREATE SCHEMA {self._schema.sql('duckdb')}")
 
     def _set_self_conflicts_apart(self) -> None:
         """Move the rows that violate a single-tuple constraint out of the slice: (row, first constraint violated)."""
@@ -155,24 +208,44 @@ class LocalSlice:
         self.database.execute(apart.ctas(self.table("self_conflict")))
         self.self_conflicts = self._count(self.table("self_conflict"))
 
-    def _code(self) -> None:
+    def _code(self, hashes: HashedTexts | None) -> None:
         """Code the rows of the graph, and forget what nobody asks any more."""
-        table, number = self._rows_of_graph()
-        self._coded = CodedRows(self.database, table, number, self.columns, self.table("code"))
+        if not self._is_ranking:
+            self._is_ranking = True
+            self._progress("ranking rows")
+        self.self_conflicts = 0
+        if any(dc.constraint.is_single_tuple for dc in self.constraints):
+            self._set_self_conflicts_apart()
+        table, number = self._rows_of_graph(() if hashes is None else [hashes.order])
+        copied = None if hashes is None else self._copied(hashes, table)
+        self._coded = CodedRows(self.database, table, number, self.columns, self.table("code"), copied=copied)
         self.node_count = self._coded.count
         if not self._beside and set(self.columns) == set(self.coded):
             self.database.execute(f"DROP TABLE {table.sql('duckdb')}")
 
-    def _rows_of_graph(self) -> tuple[exp.Table, str]:
+    def _copied(self, hashes: HashedTexts, table: exp.Table) -> CopiedHashes:
+        """Say where the texts are: in the source, those alone of which there are hashes."""
+        texts: dict[str, exp.Expr] = {}
+        for name in hashes.texts:
+            query = exp.select("*").from_(typed_rows(self._rows, {name}).as_("text_row"))
+            if table.name != "input_row":  # some rows are left out
+                known = exp.select(exp.column(name, quoted=True)).from_(table.copy()).subquery()
+                query = query.where(exp.In(this=hash_of([exp.column(name, quoted=True)]), query=known))
+            texts[name] = query.subquery()
+        return CopiedHashes(texts, exp.column(hashes.order, table=ROW, quoted=True))
+
+    def _rows_of_graph(self, order: Sequence[str]) -> tuple[exp.Table, str]:
         """Return the table of the rows that become nodes, and its column of their numbers."""
         read, number = self.table("input_row"), "rowid"
         conditions = [*self.chosen(), *not_alone(self.constraints, ROW)]
         hidden = number in self._names
         if not conditions and not hidden:
             return read, number
-        selected: list[exp.Expr] = [exp.column(name, table=ROW, quoted=True) for name in [*self.columns, *self._beside]]
+        selected: list[exp.Expr] = [
+            exp.column(name, table=ROW, quoted=True) for name in [*self.columns, *self._beside, *order]
+        ]
         if hidden:
-            number = free_name("number", [*self.tuple_columns, *self._beside])
+            number = free_name("number", [*self.tuple_columns, *self._beside, *order])
             count = exp.Window(this=exp.RowNumber(), over="OVER")
             selected.append(exp.alias_(count - 1, number, quoted=True))
         query = filled_select("graph_row", columns=selected, rows=read, chosen=conditions)
@@ -306,6 +379,26 @@ class LocalSlice:
         if not self.lists_edges:
             return evaluate(terms, self._coded)
         return evaluate(terms, CountedGroups(exp.alias_(self.tuples.copy(), ROW, table=True), self.database.value))
+
+    def count_codes(self, asked: RuleStatistic) -> int | None:
+        """Count an exact statistic by the codes, where its form reads nothing else. Private.
+
+        A form that reads coded columns alone asks of their values which are equal, and which are missing: as codes say.
+        """
+        from dpdb.engine.closed_forms import SortedForm
+        from dpdb.engine.count_all import count_gathered, violating_alone
+
+        form = asked.form
+        if form is None or isinstance(form, SortedForm) or not set(form.columns) <= set(self.coded):
+            return None
+        self._progress("counting groups")
+        pairwise = tuple(bound for bound in asked.constraints if not bound.constraint.is_single_tuple)
+        schema = TableSchema(tuple(Column(name, "UINTEGER") for name in form.columns))
+        name = self.database.new_name("lent_codes")
+        with self.database.arrow_table(name, self._coded.lent(form.columns)):
+            rows = Source(self._rows.description, schema, exp.to_table(name))
+            found = count_gathered(self.database, rows, replace(asked, constraints=pairwise), name=name)
+        return found + violating_alone(asked, self.self_conflicts)
 
     def thinning(self) -> None:
         """Offer nothing: all rows are here."""

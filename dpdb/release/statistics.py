@@ -98,18 +98,22 @@ class CountedStatistics:
         self._table, self._predicate, self._position = table, predicate, position
         self._found: dict[StatisticKind, int | None] = {}
 
-    def counted(self, kind: StatisticKind) -> int:
-        """Count a statistic, in its steps."""
-        found = self.if_known(kind)
+    def counted(self, kind: StatisticKind, slice_: Slice | None = None) -> int:
+        """Count a statistic, in its steps; `slice_` may have read these rows already."""
+        found = self.if_known(kind, slice_)
         assert found is not None, "`MeasurePart.shaped` chooses it only for rules that have it"
         return found
 
-    def if_known(self, kind: StatisticKind) -> int | None:
+    def if_known(self, kind: StatisticKind, slice_: Slice | None = None) -> int | None:
         """Count a statistic; None if the rules have none of its kind."""
         if kind not in self._found:
             asked = self._statistic(kind)
-            self._found[kind] = None if asked is None else self._table.count_all(self._predicate, [asked])[0]
+            self._found[kind] = None if asked is None else self._count(asked, slice_)
         return self._found[kind]
+
+    def _count(self, asked: RuleStatistic, slice_: Slice | None) -> int:
+        found = None if slice_ is None else slice_.count_codes(asked)
+        return self._table.count_all(self._predicate, [asked])[0] if found is None else found
 
     @property
     def is_closed(self) -> bool:
@@ -263,7 +267,7 @@ class SliceStatistics:
     def counted(self, kind: StatisticKind) -> int:
         """A statistic of rules that have one of its kind: not from the graph."""
         assert self._counted is not None, "who counts gives what is counted"
-        return self._counted.counted(kind)
+        return self._counted.counted(kind, self._slice)
 
     def _keep(self, projections: Iterable[ProjectedCounts]) -> None:
         for counts in projections:

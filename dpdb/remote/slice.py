@@ -286,6 +286,9 @@ class RemoteSlice:
         """Sort rows of the graph canonically. Private."""
         return self.gathered.canonical_order(rows)
 
+    def count_codes(self, asked: RuleStatistic) -> None:
+        """Offer nothing: the rows are elsewhere, and counted there."""
+
     def thinning(self) -> Thinning | None:
         """Offer parts of the rows in conflict, unless all have come or are needed. Private."""
         if self._made is not None or self.lists_edges or not may_be_thinned(self.constraints):

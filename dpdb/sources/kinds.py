@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -184,7 +184,8 @@ def read_all(database: Database, source: Source, names: Sequence[str], nested: S
     if cells:
         # One column at a time: where a file has dictionaries, only their values are hashed then.
         digests = [exp.Anonymous(this="bit_xor", expressions=[exp.func("hash", cell)]) for cell in cells]
-        database.execute(exp.select(*digests).from_(source.scan.copy()))
+        query = exp.select(*digests).from_(source.scan.copy())
+        database.sparing(partial(database.execute, query))
 
 
 def with_presence(database: Database, source: Source, names: Sequence[str]) -> Source:

@@ -77,6 +77,8 @@ class Source:
         By which rule, and which declarations beside types, cells are read as values; empty where none is but as text.
     is_computed : bool
         Whether its rows are computed whenever they are read, as a view's are.
+    by_column : bool
+        Whether a query reads the columns that it names alone, so that each can be read again at its own cost. Public.
     """
 
     description: str
@@ -89,6 +91,7 @@ class Source:
     read_as: str = ""
     reading: str = ""
     is_computed: bool = False
+    by_column: bool = False
 
     @property
     def own(self) -> Source:
@@ -186,7 +189,8 @@ def copied(database: Database, source: Source) -> Source:
         database.execute(exp.select(*columns).from_(source.scan).ctas(_COPY, dialect="duckdb"))
     except EngineError:  # its message may print values of rows
         raise unreadable(source) from None
-    return Source(source.description, source.schema, _COPY, read_as=source.read_as, reading=source.reading)
+    read_as, reading = source.read_as, source.reading
+    return Source(source.description, source.schema, _COPY, read_as=read_as, reading=reading, by_column=True)
 
 
 def told_of_lost(source: Source, lost: Mapping[str, Counter[str]]) -> Source:

@@ -1,7 +1,10 @@
-"""The table of `examples/manual/speed.md`: dpdb on growing tables, beside floors and peers, as Markdown.
+"""The tables of `examples/manual/speed.md`: dpdb on growing tables, beside floors and peers, as Markdown.
 
     python tests/benchmarks/speed_table.py
     python tests/benchmarks/speed_table.py --rows 100000 1000000 --peers-to 1000000
+    python tests/benchmarks/speed_table.py --rows --works rules texts
+
+The second table grows in one thing each: rules, conflicts at equal rows, length of texts.
 
 Tables are the made Tax of a million rows (`examples/make_data.py`), .3% of whose cells are dirtied; smaller ones are
 samples, and larger ones copies of it with states, zips and areas of their own, so conflicts grow like rows. Every
@@ -19,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +43,64 @@ duckdb.sql(
     f"area_code) FROM '{source}' AS row, range({copies}) AS copy(k)) TO '{out}' (FORMAT parquet, COMPRESSION zstd)"
 )
 """
+
+
+WIDE = """COPY (SELECT * FROM (SELECT {columns} FROM range(100000) AS row(i))) TO '{out}' (FORMAT parquet)"""
+GROUPS = """COPY (SELECT i // {size} AS a, (hash(i) % 10 = 0)::INTEGER AS b FROM range(1000000) AS row(i))
+TO '{out}' (FORMAT parquet)"""
+TEXTS = """COPY (SELECT repeat(md5((i % 100000)::VARCHAR), {length}) || (i % 100000) AS a,
+repeat(md5((i % 100000)::VARCHAR), {length}) || CASE WHEN i % 1000 = 7 THEN i ELSE 0 END AS b
+FROM range(1000000) AS row(i)) TO '{out}' (FORMAT parquet, COMPRESSION zstd)"""
+_KEY = "(hash({number}, i) % 1000)::INTEGER"
+_VALUE = "((hash({number}, i) % 1000 + (hash(i, {number}) % 333 = 0)::INTEGER) % 50)::INTEGER"
+
+
+def wide(out: str, rules: int) -> str:
+    """Write 100,000 rows of 500 columns; return so many dependencies of them, .3% of whose rows break each."""
+    columns = [
+        f"{text.format(number=n)} AS {name}{n}" for n in range(100) for name, text in (("a", _KEY), ("b", _VALUE))
+    ]
+    columns += [f"(hash(i, {n}, 1) % 1000)::INTEGER AS z{n}" for n in range(300)]
+    _written(WIDE.format(columns=", ".join(columns), out=out))
+    return "".join(f"a{n} -> b{n}\n" for n in range(rules))
+
+
+def in_groups(out: str, size: int) -> str:
+    """Write a million rows in groups of so many, a tenth of whose rows differ."""
+    _written(GROUPS.format(size=size, out=out))
+    return "a -> b\n"
+
+
+def texts(out: str, length: int) -> str:
+    """Write a million rows of two texts of so many times 32 characters."""
+    _written(TEXTS.format(length=length, out=out))
+    return "a -> b\n"
+
+
+def _written(query: str) -> None:
+    command = [sys.executable, "-c", "import duckdb, sys; duckdb.sql(sys.argv[1])", query]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+WORKS: dict[str, tuple[str, Callable[[str, int], str], tuple[int, ...]]] = {
+    "rules": ("100,000 rows of 500 columns, {:,} dependencies", wide, (1, 10, 100)),
+    "edges": ("1,000,000 rows in groups of {:,}, one dependency", in_groups, (10, 100, 1_000)),
+    "texts": ("1,000,000 rows, texts of {:,} times 32 characters, one dependency", texts, (1, 5, 15)),
+}
+
+
+def work_row(folder: Path, name: str, number: int) -> str:
+    """One line of the second table."""
+    words, make, _ = WORKS[name]
+    source, rules = str(folder / f"{name}-{number}.parquet"), folder / f"{name}-{number}.txt"
+    rules.write_text(make(source, number), encoding="utf-8")
+    ask = ["measure", source, "--constraints", str(rules), "--measure", "all", "--epsilon", "1", "--quiet"]
+    wall, cpu, memory = measured([sys.executable, "-m", "dpdb", *ask])
+    floor = peer("floor", source, str(rules))
+    cells = [words.format(number), f"{wall:.1f}", f"{cpu:.1f}", f"{memory:.2f} GB"]
+    cells.append("" if floor is None else f"{floor['cpu']:.2f}, {floor['peak GB']:.2f} GB")
+    Path(source).unlink()
+    return f"| {' | '.join(cells)} |"
 
 
 def table(folder: Path, rows: int, rules: str) -> str:
@@ -103,8 +165,9 @@ def row_of(rows: int, folder: Path, rules: str, *, with_peers: bool) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, nargs="+", default=[100_000, MILLION, 3 * MILLION, 10 * MILLION])
+    parser.add_argument("--rows", type=int, nargs="*", default=[100_000, MILLION, 3 * MILLION, 10 * MILLION])
     parser.add_argument("--peers-to", type=int, default=100_000, help="rows up to which peers run (100,000)")
+    parser.add_argument("--works", nargs="*", choices=[*WORKS], default=[*WORKS], help="of the second table (all)")
     given = parser.parse_args()
     if any(rows < 1 or (rows > MILLION and rows % MILLION) for rows in given.rows):
         sys.exit("--rows: at most a million, or whole millions")
@@ -116,6 +179,11 @@ def main() -> None:
         measured([sys.executable, "-m", "dpdb", "measure", warm, "--constraints", rules, "--epsilon", "1", "--quiet"])
         for rows in given.rows:
             print(row_of(rows, Path(folder), rules, with_peers=rows <= given.peers_to), flush=True)
+        print("\n| work | seconds | processor seconds | memory | floor |")
+        print("| --- | --- | --- | --- | --- |")
+        for name in given.works:
+            for number in WORKS[name][2]:
+                print(work_row(Path(folder), name, number), flush=True)
 
 
 if __name__ == "__main__":

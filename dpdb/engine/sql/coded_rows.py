@@ -14,7 +14,8 @@ greedily in this order, and the proofs of their sensitivities rest on what is sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,15 +27,36 @@ from sqlglot import exp
 from dpdb.database import Database, filled, filled_select
 from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.comparison import is_known
+from dpdb.engine.sql.input_rows import hash_of
 from dpdb.errors import EngineError
 from dpdb.schema import free_name
-from dpdb.thresholds import FEW_ROWS, HASH_BITS, SHORT_CODES
+from dpdb.thresholds import FEW_ROWS, HASH_BITS, SHARED_HASHES, SHORT_CODES
 
 ROW = "row"
 """The alias of the rows in what they are asked."""
 _LENT = "coded_row"
 
 _COLUMNS_AT_ONCE = 32
+
+
+class SharedHashError(Exception):
+    """Two texts of a column have one hash. It is always caught: texts are copied then."""
+
+
+@dataclass(frozen=True)
+class CopiedHashes:
+    """Which columns of a table of our own database are hashes.
+
+    Attributes
+    ----------
+    texts : dict of str to exp.Expr
+        For each such column rows that have its texts, among them those of every hash.
+    order : exp.Expr
+        The hash of the row's values, of a row aliased `ROW`.
+    """
+
+    texts: Mapping[str, exp.Expr]
+    order: exp.Expr
 
 
 class CodedRows:
@@ -54,6 +76,13 @@ class CodedRows:
         In an order that the public schema fixes.
     dictionary : exp.Table
         A free name for what is made for one column at a time.
+    copied : CopiedHashes, optional
+        What the table has hashes of. Default: it has all values.
+
+    Raises
+    ------
+    SharedHashError
+        If two texts of a column have one hash, so that it does not stand for one text.
 
     Attributes
     ----------
@@ -64,18 +93,28 @@ class CodedRows:
     """
 
     def __init__(
-        self, database: Database, rows: exp.Table, number: str, columns: Sequence[str], dictionary: exp.Table
+        self,
+        database: Database,
+        rows: exp.Table,
+        number: str,
+        columns: Sequence[str],
+        dictionary: exp.Table,
+        *,
+        copied: CopiedHashes | None = None,
     ) -> None:
         self._database, self._rows, self._number = database, rows, number
         self.count = int(database.value(filled("row_count", rows=rows)))
         self._hashes = np.zeros(self.count, np.uint64)
-        self._fill(self._hashes, row_hashes(rows, number, columns))
-        self.codes: dict[str, Codes] = {}
+        self._fill(self._hashes, row_hashes(rows, number, columns) if copied is None else self._of_rows(copied.order))
+        texts = {} if copied is None else copied.texts
+        found = {name: self._coded_by_hash(name, dictionary, values) for name, values in texts.items()}
+        others = [name for name in columns if name not in found]
         if self.count > FEW_ROWS.at:
-            self.codes |= {name: self._coded(name, dictionary) for name in columns}
+            found |= {name: self._coded(name, dictionary) for name in others}
         else:
-            for first in range(0, len(columns), _COLUMNS_AT_ONCE):
-                self.codes |= self._coded_together(columns[first : first + _COLUMNS_AT_ONCE])
+            for first in range(0, len(others), _COLUMNS_AT_ONCE):
+                found |= self._coded_together(others[first : first + _COLUMNS_AT_ONCE])
+        self.codes: dict[str, Codes] = {name: found[name] for name in columns}
 
     def canonical_order(self, rows: Rows | None = None) -> Rows:
         """Sort rows (default: all) canonically, see `canonical_order`."""
@@ -84,9 +123,12 @@ class CodedRows:
     def ask(self, integer: exp.Expr, kind: npt.DTypeLike) -> npt.NDArray[Any]:
         """Compute an integer without NULL from each row, aliased `ROW`. Needs the table, as `largest_group_of`."""
         found = np.zeros(self.count, kind)
-        rows, number = exp.alias_(self._rows.copy(), ROW, table=True), exp.column(self._number, table=ROW, quoted=True)
-        self._fill(found, exp.select(number, integer).from_(rows))
+        self._fill(found, self._of_rows(integer))
         return found
+
+    def _of_rows(self, integer: exp.Expr) -> exp.Select:
+        rows, number = exp.alias_(self._rows.copy(), ROW, table=True), exp.column(self._number, table=ROW, quoted=True)
+        return exp.select(number, integer).from_(rows)
 
     def largest_group(self, columns: Sequence[str]) -> int:
         """Size of the largest group of rows that agree in some columns and have a value in each; all rows if none."""
@@ -105,11 +147,36 @@ class CodedRows:
         return CountedGroups(rows, self._database.value).largest_group_of(key)
 
     def _coded(self, column: str, dictionary: exp.Table) -> Codes:
-        made = filled_select("dictionary", rows=self._rows, column=column).ctas(dictionary.copy())
-        self._database.execute(made)
+        with self._dictionary(self._rows, column, dictionary):
+            return self._codes_from(column, dictionary)
+
+    def _coded_by_hash(self, column: str, dictionary: exp.Table, values: exp.Expr) -> Codes:
+        """Code a column of hashes by the texts that they are of.
+
+        Exact: the dictionary has every text of the column, and no two of them have one hash.
+        """
+        with self._dictionary(values, column, dictionary):
+            by_hash = exp.select(exp.alias_(hash_of([exp.column("value")]), "value"), "rowid").from_(dictionary.copy())
+            distinct = exp.Count(this=exp.Distinct(expressions=[exp.column("value")]))
+            ((texts, hashes),) = self._database.rows(
+                exp.select(exp.Count(this=exp.Star()), distinct).from_(by_hash.subquery("by_hash"))
+            )
+            if texts - hashes > SHARED_HASHES.at:
+                raise SharedHashError
+            return self._codes_from(column, by_hash.subquery())
+
+    @contextmanager
+    def _dictionary(self, values: exp.Expr, column: str, dictionary: exp.Table) -> Iterator[None]:
+        """Keep the distinct values of a column, in order, while the block lasts."""
+        self._database.execute(filled_select("dictionary", rows=values, column=column).ctas(dictionary.copy()))
+        try:
+            yield
+        finally:
+            self._database.execute(f"DROP TABLE {dictionary.sql('duckdb')}")
+
+    def _codes_from(self, column: str, dictionary: exp.Expr) -> Codes:
         codes = np.full(self.count, -1, np.int32)
         self._fill(codes, filled("codes", rows=self._rows, number=self._number, column=column, dictionary=dictionary))
-        self._database.execute(f"DROP TABLE {dictionary.sql('duckdb')}")
         return codes.astype(np.int16) if int(codes.max(initial=-1)) < SHORT_CODES.at else codes
 
     def _coded_together(self, columns: Sequence[str]) -> dict[str, Codes]:
@@ -127,6 +194,10 @@ class CodedRows:
         """Write what a query computes from each row, beside the row's number, to its place."""
         for batch in self._database.stream(query):
             found[integer_column(batch, 0)] = integer_column(batch, 1)
+
+    def lent(self, columns: Sequence[str]) -> pa.Table:
+        """Return the codes of columns as a table, NULL where a row has no value. Private."""
+        return pa.table({name: _nullable(self.codes[name]) for name in columns})
 
     def create_ranked(
         self, target: exp.Table, *, rank: str, columns: Sequence[str], coded: Sequence[str], beside: Sequence[str]
@@ -190,7 +261,9 @@ class CountedGroups:
 
 
 def _nullable(codes: Codes) -> pa.Array:
-    return pa.array(codes.astype(np.uint32), mask=codes < 0)
+    known = np.packbits(codes >= 0, bitorder="little")
+    buffers = [pa.py_buffer(known), pa.py_buffer(codes.astype(np.uint32))]
+    return pa.Array.from_buffers(pa.uint32(), codes.size, buffers)
 
 
 def coded_columns(constraints: Sequence[BoundConstraint], columns: Sequence[str]) -> tuple[str, ...]:

@@ -38,11 +38,43 @@ from dpdb.sources import Rows, presence
 
 # What all of them can be converted to and from: microseconds of 64 bits.
 _CALENDAR = ("290309-12-22 (BC) 00:00:00", "294247-01-10 04:00:54")
+HASH_TYPE = "UBIGINT"
+"""The type of hashes."""
 _NARROW_TIMES = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS")
 
 
+@dataclass(frozen=True)
+class HashedTexts:
+    """What is copied of rows instead of long texts.
+
+    Attributes
+    ----------
+    texts : tuple of str
+        Columns of text of which hashes are copied, NULL for NULL.
+    order : str
+        Name of a further column: the hash of the values of the row, as `row_hashes` computes it.
+    hashed : tuple of str
+        The columns of these values.
+    """
+
+    texts: tuple[str, ...]
+    order: str
+    hashed: tuple[str, ...]
+
+
+def hash_of(values: Sequence[exp.Expr]) -> exp.Expr:
+    """Hash values of a row: equal values have one hash."""
+    return exp.Anonymous(this="hash", expressions=list(values))
+
+
 def read_columns(
-    database: Database, rows: Rows, columns: set[str], target: exp.Table, *, position: str | None = None
+    database: Database,
+    rows: Rows,
+    columns: set[str],
+    target: exp.Table,
+    *,
+    position: str | None = None,
+    hashes: HashedTexts | None = None,
 ) -> None:
     """Copy columns of the source into a new table of the comparison types, which also drops collations.
 
@@ -60,10 +92,16 @@ def read_columns(
         Names of the columns to copy, computed ones among them.
     position
         Name of a further column for the row's place in the source, from 0. Default: none.
+    hashes
+        Texts of which hashes are copied; what is computed reads none of them. Default: none.
     """
     stored_columns, computed, orphans = _stored_and_computed(rows.schema, columns)
-    definitions = [column_def(column.name, column.type or PRESENCE) for column in stored_columns]
-    selected = [_read(column) for column in stored_columns]
+    texts = () if hashes is None else hashes.texts
+    definitions = [column_def(c.name, HASH_TYPE if c.name in texts else c.type or PRESENCE) for c in stored_columns]
+    selected = [_hash_of_text(column) if column.name in texts else _read(column) for column in stored_columns]
+    if hashes is not None:
+        definitions.append(column_def(hashes.order, HASH_TYPE))
+        selected.append(hash_of([_typed(rows.schema[name]) for name in hashes.hashed]))
     if position is not None:
         definitions.append(column_def(position, "BIGINT"))
         number = exp.Window(this=exp.RowNumber(), over="OVER")
@@ -114,6 +152,11 @@ def _typed(column: Column) -> exp.Expr:
     if kind == "VARCHAR":
         return exp.Collate(this=value, expression=exp.to_identifier("binary", quoted=True))
     return value
+
+
+def _hash_of_text(column: Column) -> exp.Expr:
+    known = is_known(exp.column(column.name, quoted=True))
+    return exp.Case(ifs=[exp.If(this=known, true=hash_of([_typed(column)]))])
 
 
 def _read(column: Column) -> exp.Expr:

@@ -99,7 +99,7 @@ class CellFiles(FileSource):
         _count_lost(database, copy, faults)
         if faults:
             OWNER_LOG.warning("%s: not read: %s", files.place, "; ".join(faults.words()))
-        return replace(source, scan=copy.scan, faults=faults)
+        return replace(source, scan=copy.scan, faults=faults, by_column=True)
 
 
 def with_nulls(batches: Iterator[pa.RecordBatch], wanted: Wanted) -> Iterator[pa.RecordBatch]:

@@ -32,7 +32,7 @@ class DuckDBFile(FileSource):
         declared_types(database, files.place, (), wanted.types)
         scan, is_computed = _attach(database, files, wanted.table)
         found = _with_nullability(database, scanned(database, files.place, scan), scan)
-        return replace(found, is_computed=is_computed)
+        return replace(found, is_computed=is_computed, by_column=True)
 
     def open(self, database: Database, target: Files, wanted: Wanted) -> Source:
         """Open the table, and forget the file's names after a view was copied: its macro ``hash`` is not dpdb's."""

@@ -55,7 +55,8 @@ class ParquetFiles(FileSource):
         lost = _categories(database, files)
         columns = (text_column(c.name, kinds) if c.name in named.folders else c for c in source.schema.columns)
         ordered = (replace(c, origin=TypeOrigin.CATEGORIES) if c.name in lost else c for c in columns)
-        return replace(source, schema=TableSchema(tuple(ordered)), reading=_reading(kinds, wanted.types))
+        reading = _reading(kinds, wanted.types)
+        return replace(source, schema=TableSchema(tuple(ordered)), reading=reading, by_column=True)
 
     def mended(self, database: Database, source: Source, files: Files) -> Source:
         """Copy files of which some text is no UTF-8, with NULL in its place; see `FileSource`."""
