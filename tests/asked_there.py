@@ -16,9 +16,7 @@ from sqlglot import exp
 
 from dpdb.database import Database
 from dpdb.engine.sql import read_columns
-from dpdb.predicates import Node, Term
 from dpdb.remote import engine
-from dpdb.remote.spelling import SPELLINGS
 from dpdb.remote.table import RemoteSet, new_name
 from dpdb.schema import Column, TableSchema
 from dpdb.sources import SourceLike, open_source
@@ -146,39 +144,4 @@ class DuckDBSet(RemoteSet):
         """Leave the connection to its owner."""
 
 
-class DuckDBSpelling:
-    """Our own SQL; `ForeignSpelling` says what each method is for."""
-
-    hashes_keys = True
-
-    def why_not_compared(self, kind: str, wanted: str) -> str | None:
-        """Return None: it is where comparisons come from."""
-        del kind, wanted
-        return None
-
-    def why_not(self, part: Node | Term) -> str | None:
-        """Return None."""
-        del part
-        return None
-
-    def spelled(self, database: Database, tree: exp.Expr) -> exp.Expr:
-        """Return the tree."""
-        del database
-        return tree
-
-    def row_hash(self, columns: Sequence[exp.Expr]) -> exp.Expr:
-        """Hash as the canonical order does."""
-        return exp.Anonymous(this="hash", expressions=list(columns))
-
-    def hash_sum(self, row_hash: exp.Expr) -> exp.Expr:
-        """Add up in 128 bits."""
-        return exp.Sum(this=exp.cast(row_hash, "HUGEINT", dialect="duckdb"))
-
-    def spread(self, query: exp.Select, column: exp.Column) -> exp.Select:
-        """Return the query: all rows are in one place."""
-        del column
-        return query
-
-
 engine.REMOTE_KINDS = (*engine.REMOTE_KINDS, f"{__name__}.DuckDBSource")
-SPELLINGS["duckdb"] = DuckDBSpelling()

@@ -23,6 +23,7 @@ REMOTE_KINDS = (
     "dpdb.remote.foreign_sources.SparkSource",
     "dpdb.remote.foreign_sources.PostgresSource",
     "dpdb.remote.foreign_sources.ClickHouseSource",
+    "dpdb.remote.foreign_sources.AdbcSource",
     "dpdb.remote.table.SetSource",
 )
 

@@ -1,16 +1,20 @@
-"""What names tables of PostgreSQL, ClickHouse and Spark.
+"""What names tables of PostgreSQL, ClickHouse, Spark, and of engines behind ADBC.
 
 Of PostgreSQL it is a connection, or ``postgresql://user@host:port/database?option=value``; of ClickHouse
 ``clickhouse://user@host:port/database``, its HTTP interface; of Spark its data frames, and texts such as
-``spark:catalog.schema.table``. Every source is asked whether it is one, so what asks a server is loaded where one is.
+``spark:catalog.schema.table``; behind ADBC ``snowflake://``, ``bigquery://`` and ``duckdb+adbc://``.
+
+Every source is asked whether it is one, so what asks a server is loaded where one is.
 """
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 from urllib.parse import unquote
 
 from dpdb.errors import OWNER_LOG, SourceError
@@ -19,9 +23,11 @@ from dpdb.sources import needed
 from dpdb.stopping import if_it_fails
 
 if TYPE_CHECKING:
+    from dpdb.remote.adbc.table import AdbcSession, AdbcTable
+    from dpdb.remote.adbc.vendors import AdbcAddress
     from dpdb.remote.clickhouse.table import ClickHouseSet, ClickHouseTable
     from dpdb.remote.postgres_table import PostgresSet, PostgresTable
-    from dpdb.remote.scratch import ClickHouseScratch, PostgresScratch, SparkScratch
+    from dpdb.remote.scratch import AdbcScratch, ClickHouseScratch, PostgresScratch, SparkScratch
     from dpdb.remote.spark import SparkSet, SparkTable
 
 _CONNECTION = "PostgreSQL connection"
@@ -194,6 +200,71 @@ class ClickHouseSource:
 
         address = ClickHouseAddress.parse(source)
         return ClickHouseScratch(connected(address), source, schema or address.database)
+
+
+_ADBC = ("duckdb+adbc://", "snowflake://", "bigquery://")
+_PLACE = re.compile(r"((?P<user>[^:@/?#]*)(:(?P<password>[^@/?#]*))?@)?(?P<place>[^@?#]*)(\?(?P<options>[^?#]*))?")
+
+
+class AdbcSource:
+    """The kind of sources that are asked by an ADBC driver; ``adbc:DRIVER:URI`` is another one, which is copied."""
+
+    takes_table = True
+
+    def reads(self, source: object) -> bool:
+        """Say whether it is such an address."""
+        return isinstance(source, str) and source.startswith(_ADBC)
+
+    def open(self, source: str, table: str | None) -> AdbcTable:
+        """Connect, and find the table.
+
+        Raises
+        ------
+        SourceError
+            If there is no driver, no server, no such table or none is named, or the user may not connect.
+        """
+        from dpdb.remote.adbc.table import AdbcTable
+
+        address = _adbc_address(source)
+        if not table:
+            raise SourceError(f"{address.shown}: name the table with table=")
+        return AdbcTable(_adbc_session(address), table)
+
+    def open_set(self, source: str, schema: str | None) -> NoReturn:
+        """Refuse."""
+        del schema
+        raise SourceError(f"{_adbc_address(source).shown}: sets of tables are not read by ADBC; name one table")
+
+    def scratch(self, source: str, schema: str | None) -> AdbcScratch:
+        """Connect, and make tables in a schema; by default in that of the address. Errors as of `open`."""
+        from dpdb.remote.scratch import AdbcScratch
+
+        address = _adbc_address(source)
+        return AdbcScratch(lambda: _adbc_session(address), source, schema)
+
+
+def _adbc_address(text: str) -> AdbcAddress:
+    from dpdb.remote.adbc.vendors import VENDORS, AdbcAddress
+
+    scheme, _, rest = text.partition("://")
+    vendor, found = VENDORS[scheme], _PLACE.fullmatch(rest)
+    if found is None or not found["place"]:
+        raise SourceError(f"{scheme}://...: not an address; it is {scheme}://{vendor.form}")
+    password = found["password"] or os.environ.get(f"{vendor.name.upper()}_PASSWORD", "")
+    parts = tuple(found["place"].split("/"))
+    return AdbcAddress(vendor, parts, found["user"] or "", unquote(password), found["options"] or "")
+
+
+def _adbc_session(address: AdbcAddress) -> AdbcSession:
+    from dpdb.remote.adbc.table import AdbcSession
+
+    driver = needed(address.vendor.driver, "adbc", address.shown)
+    try:
+        connection = driver.connect(**address.vendor.arguments(address))
+    except Exception as error:  # of the driver
+        OWNER_LOG.error("%s", address.without_secrets(str(error)))
+        raise SourceError(f"{address.shown}: no connection can be made; the reason is in the owner's log") from None
+    return AdbcSession(connection, address)
 
 
 _PREFIX = "spark:"

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from sqlglot import exp
 
 from dpdb.errors import OWNER_LOG, SourceError
 from dpdb.names import in_double_quotes
 from dpdb.remote.table import new_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpdb.remote.adbc.table import AdbcSession
     from dpdb.remote.clickhouse.table import Session
 
 
@@ -210,6 +214,82 @@ class SparkScratch:
         if stop is not None:
             with suppress(Exception):
                 stop()
+
+
+class AdbcScratch:
+    """A schema of an engine behind ADBC (implements `Scratch`).
+
+    Parameters
+    ----------
+    connect
+        Makes a session. Each table has one of its own: of a file of DuckDB there may be but one at a time.
+    address : str
+        What opens tables.
+    schema : str, optional
+        In which tables are made. Default: that of the address.
+    """
+
+    def __init__(self, connect: Callable[[], AdbcSession], address: str, schema: str | None) -> None:
+        self._connect, self._address = connect, address
+        self._before = "" if schema is None else f"{schema}."
+        self._made: list[str] = []
+        with closing(connect()) as session:
+            self._vendor = session.vendor
+
+    def lacks(self, kind: pa.DataType) -> bool:
+        """Say whether there is a type."""
+        return not pa.types.is_decimal(kind) and kind not in self._vendor.made
+
+    def _type(self, kind: pa.DataType) -> str:
+        decimal = pa.types.is_decimal(kind)
+        return f"DECIMAL({kind.precision}, {kind.scale})" if decimal else self._vendor.made[kind]
+
+    def hold(self, rows: pa.Table) -> tuple[Any, str | None]:
+        """Make a table; see the protocol. Its few cells are texts of the statement, which are cast."""
+        name = f"{self._before}{new_name()}"
+        quoted = [exp.to_identifier(each.name, quoted=True).sql(self._vendor.dialect) for each in rows.schema]
+        kinds = [self._type(each.type) for each in rows.schema]
+        columns = ", ".join(f"{own} {kind}" for own, kind in zip(quoted, kinds, strict=True))
+        lines = [
+            ", ".join(self._cell(value, kind) for value, kind in zip(row.values(), kinds, strict=True))
+            for row in rows.to_pylist()
+        ]
+        with closing(self._connect()) as session:
+            place = self._vendor.place(session.address, name).sql(self._vendor.dialect)
+            try:
+                session.run(f"CREATE TABLE {place} ({columns})")
+                self._made.append(place)
+                if lines:
+                    session.run(f"INSERT INTO {place} {' UNION ALL '.join(f'SELECT {line}' for line in lines)}")
+                session.commit()
+            except Exception as error:
+                raise _no_table(session.address.shown, error) from None
+        return self._address, name
+
+    def _cell(self, value: object, kind: str) -> str:
+        """Write a value: text and bytes by their bytes, the rest as a text that is cast."""
+        if isinstance(value, (str, bytes)):
+            return self._vendor.written(value).sql(self._vendor.dialect)
+        return f"CAST({'NULL' if value is None else repr(str(value))} AS {kind})"
+
+    def as_read(self, rows: pa.Table) -> pa.Table:
+        """Return the rows in the types in which they are read; warehouses have NULL for NaN."""
+        for number, field in enumerate(rows.schema):
+            values, kind = rows[number], self._vendor.as_read(field.type)
+            if pa.types.is_floating(field.type) and self._vendor.dialect != "duckdb":
+                values = pc.if_else(pc.is_nan(values), pa.scalar(None, field.type), values)
+            rows = rows.set_column(number, field.name, values.cast(kind))
+        return rows
+
+    def close(self) -> None:
+        """Drop the tables."""
+        made, self._made = self._made, []
+        if not made:
+            return
+        with suppress(Exception), closing(self._connect()) as session:  # the server may be gone
+            for place in made:
+                session.run(f"DROP TABLE IF EXISTS {place}")
+            session.commit()
 
 
 def _no_table(place: str, error: Exception) -> SourceError:

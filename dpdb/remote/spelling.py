@@ -11,11 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from decimal import Decimal
+from typing import cast
 
 import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.predicates import Literal
+from dpdb.remote.adbc.spelling import BigQuerySpelling, DuckDBSpelling, SnowflakeSpelling
 from dpdb.remote.clickhouse.spelling import ClickHouseSpelling
 from dpdb.remote.foreign_spelling import MOMENT, VIEW, ForeignSpelling
 
@@ -217,6 +219,9 @@ class SparkSpelling(ForeignSpelling):
 
 
 SPELLINGS: dict[str, ForeignSpelling] = {
+    "bigquery": BigQuerySpelling(),
+    "duckdb": cast("ForeignSpelling", DuckDBSpelling()),  # nothing has to be spelled
+    "snowflake": SnowflakeSpelling(),
     "clickhouse": ClickHouseSpelling(),
     "postgres": PostgresSpelling(),
     "spark": SparkSpelling(),

@@ -23,7 +23,7 @@ from dpdb.files.owned_file import read_owned, replace_owned
 from dpdb.remote.table import RemoteTable
 
 VARIABLE = "DPDB_CONFORMANCE"
-_TRIED = re.compile(r"DuckDB .*|PostgreSQL (1[4-9]|[2-9]\d)|ClickHouse (2[6-9]|[3-9]\d)\..*|Spark 4\..*")
+_TRIED = re.compile(r"DuckDB 2\..*|PostgreSQL (1[4-9]|[2-9]\d)|ClickHouse (2[6-9]|[3-9]\d)\..*|Spark 4\..*")
 """Servers that our own tests ask, and their later versions where nothing they promise has gone."""
 _trying: ContextVar[bool] = ContextVar("trying", default=False)
 

@@ -1,11 +1,11 @@
 """Mechanisms by GROUP BY alone on a table of many rows on disk, beside the plain GROUP BY of the same columns.
 
-    python tests/benchmarks/run_group_by.py [ROWS [duckdb|clickhouse [FOLDER]]]
+    python tests/benchmarks/run_group_by.py [ROWS [duckdb|clickhouse [FOLDER [LINE...]]]]
 
 The table has a row's key (ROWS / 10 groups), a text, a small and a large whole number, about one of a thousand keys in
 conflict. Each line is a process of its own with two threads; `cpu` is its user and system time, of ClickHouse the
-server's, `floor` that of the plain GROUP BY. `open` is in all lines below it. ROWS is a million unless it is said; a
-hundred million takes 2 GB of disk.
+server's. `floor` is the plain GROUP BY of the same columns, before and after the line. All lines open the table, as
+`open` alone does. ROWS is a million unless it is said; a hundred million takes 2 GB of disk.
 """
 
 from __future__ import annotations
@@ -22,20 +22,22 @@ from typing import Any
 HERE = Path(__file__).parent
 THREADS = 2
 _RULE = "k -> city"
-WORK = {
-    "floor: k, city": "SELECT count(*), sum(n) FROM (SELECT k, city, count(*) AS n FROM {rows} GROUP BY k, city)",
-    "floor: k": "SELECT count(*), sum(n) FROM (SELECT k, count(*) AS n FROM {rows} GROUP BY k)",
-    "floor: k, city; k, small": (
-        "SELECT (SELECT count(*) FROM (SELECT k, city, count(*) FROM {rows} GROUP BY k, city)), "
-        "(SELECT count(*) FROM (SELECT k, small, count(*) FROM {rows} GROUP BY k, small))"
-    ),
+
+
+def _grouped(*keys: str) -> str:
+    """Write a query that groups all rows by each of some lists of columns."""
+    counted = (f"(SELECT count(*) FROM (SELECT {key}, count(*) AS n FROM {{rows}} GROUP BY {key}))" for key in keys)
+    return f"SELECT {', '.join(counted)}"
+
+
+WORK: dict[str, str | None] = {
     "open": None,
-    "by_rule": None,
-    "key": None,
-    "dependencies": None,
-    "checks": None,
+    "by_rule": _grouped("k, city"),
+    "checks": _grouped("k, city", "k, small"),
+    "dependencies": _grouped("k", "city", "small", "k, city", "k, small", "city, small"),
+    "key": _grouped("k, amount"),
 }
-"""Queries, and what is asked by name."""
+"""What is asked by name, and the plain GROUP BY of the same columns; `open` has none."""
 
 
 def made(rows: int, path: Path) -> None:
@@ -114,7 +116,7 @@ def one(name: str, source: str, table: str | None, query: str | None) -> None:
         print(HttpSession(ClickHouseAddress.parse(source)).run(text).decode().strip())
 
 
-def main(rows: int = 1_000_000, engine: str = "duckdb", folder: str | None = None) -> None:
+def main(rows: int = 1_000_000, engine: str = "duckdb", folder: str | None = None, *lines: str) -> None:
     """Print the table."""
     with tempfile.TemporaryDirectory(dir=folder, prefix="dpdb-group-by-") as name:
         path, server, source, table = Path(name) / "rows.parquet", None, "", None
@@ -133,10 +135,20 @@ def main(rows: int = 1_000_000, engine: str = "duckdb", folder: str | None = Non
             )
             source, table = server.address, "t"
         print(f"{engine}, {rows:,} rows, {path.stat().st_size / 1e9:.2f} GB of Parquet", flush=True)
-        for line, query in WORK.items():
-            began = time.monotonic()
-            cpu, shown = measured(line, source, table, query, server)
-            print(f"  {line:26} cpu {cpu:8.2f}  wall {time.monotonic() - began:7.1f}  {shown[:100]}", flush=True)
+        for line in lines or WORK:
+            floor = WORK[line]
+            each = [(line, None)] if floor is None else [("floor", floor), (line, None), ("floor", floor)]
+            seconds: dict[str, list[float]] = {}
+            for asked_name, query in each:
+                began = time.monotonic()
+                cpu, shown = measured(asked_name, source, table, query, server)
+                seconds.setdefault(asked_name, []).append(cpu)
+                print(
+                    f"  {asked_name:14} cpu {cpu:8.2f}  wall {time.monotonic() - began:7.1f}  {shown[:100]}", flush=True
+                )
+            if floor is not None:
+                mean = sum(seconds["floor"]) / len(seconds["floor"])
+                print(f"  {line:14} {seconds[line][0] / mean:.2f} times the floor's mean", flush=True)
         if server is not None:
             server.stop()
 

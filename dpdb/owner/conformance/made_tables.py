@@ -72,17 +72,20 @@ def random_table(seed: int, parts: int) -> Question:
     Parameters
     ----------
     seed
-        The types of a and b are all there are, one after the other.
+        The types of a and b are all there are, one after the other; two rounds of them have all values of each.
     parts
-        How many slices it has.
+        How many slices it has, of which the first has rows.
     """
     rng = random.Random(seed)
-    group, value = rng.choice(sorted(POOLS)), sorted(POOLS)[seed % len(POOLS)]
-    pools = [rng.sample(POOLS[kind], min(len(POOLS[kind]), rng.choice([2, 3, 4]))) for kind in (group, value)]
-    pools = [[*pool, *pool, None] for pool in (*pools, pools[1])]
+    turn, place = divmod(seed, len(POOLS))
+    types = sorted(POOLS)
+    group, value = types[(5 * place + 7 * turn + 3) % len(types)], types[place]  # 5 and 12 have no divisor in common
+    groups = rng.sample(POOLS[group], min(len(POOLS[group]), rng.choice([2, 3, 4])))
+    pools = [[*pool, *pool, None] for pool in (groups, *[_half(rng, POOLS[value], turn % 2)] * 2)]
     cells: list[tuple[Any, ...]] = []
     for part in range(parts):
-        cells += [(part, *map(rng.choice, pools)) for _ in range(rng.choice([0, 1, 3, 5, 7, 9]))]
+        sizes = [0, 1, 3, 5, 7, 9] if part else [9, 12, 14]
+        cells += [(part, *map(rng.choice, pools)) for _ in range(rng.choice(sizes))]
     rng.shuffle(cells)
     names = rng.choice(NAMES)
     kinds = dict(zip(("part", *names), ("BIGINT", group, value, value), strict=True))
@@ -91,3 +94,11 @@ def random_table(seed: int, parts: int) -> Question:
     known = in_double_quotes(names[2])
     wheres = [f"part = {part}" + rng.choice(["", "", f" AND {known} IS NOT NULL"]) for part in range(parts)]
     return Question(pa.table(arrays, [*kinds]), names, tuple(wheres), (group, value))
+
+
+def _half(rng: random.Random, values: list[Any], second: int) -> list[Any]:
+    """Return a half of some values, and two of the other one."""
+    middle = (len(values) + 1) // 2
+    halves = values[:middle], values[middle:]
+    other = halves[1 - second]
+    return [*halves[second], *rng.sample(other, min(2, len(other)))]

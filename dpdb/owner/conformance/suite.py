@@ -18,7 +18,7 @@ from dpdb.errors import EngineError, ForeignRuleError, SourceError
 from dpdb.opening import is_remote, open_table
 from dpdb.owner.conformance.answer_key import Found, key_of
 from dpdb.owner.conformance.kinds import KINDS, Kind
-from dpdb.owner.conformance.made_tables import TYPES, Question, random_table
+from dpdb.owner.conformance.made_tables import POOLS, TYPES, Question, random_table
 from dpdb.owner.conformance.predicates import compared_predicates, extreme_rows
 from dpdb.release import PrivateSlices
 from dpdb.release.conflict_graph import conflict_graph
@@ -27,7 +27,9 @@ from dpdb.remote import GatheredTable, Scratch, record, scratch_of, trying_out
 
 LEAST = 1_000
 """Comparisons of a suite that is worth its name."""
-TABLES, _PREDICATES = 14, 120
+TABLES, _PREDICATES = 2 * len(POOLS), 120
+_SHARE = 5
+"""Of so many kinds of rules one is asked of each table, in turn: each kind then is of other types."""
 _STATISTICS: tuple[StatisticKind, ...] = get_args(StatisticKind)
 _GATHER_ROWS = 1_000
 
@@ -82,10 +84,15 @@ def run_conformance(
     if out is not None:
         record(Path(out), None)
     with closing(scratch_of(source, schema)) as scratch:
-        found = run(scratch, range(TABLES), KINDS, 1, predicates=_PREDICATES, progress=progress)
+        found = run_in(scratch, progress)
     if out is not None and found.passed:
         record(Path(out), found.server)
     return found
+
+
+def run_in(scratch: Scratch, progress: Progress = no_progress) -> Conformance:
+    """Ask an engine all that it has to pass; see `run`."""
+    return run(scratch, range(TABLES), KINDS, 1, share=_SHARE, predicates=_PREDICATES, progress=progress)
 
 
 def run(
@@ -94,6 +101,7 @@ def run(
     kinds: Sequence[Kind],
     parts: int,
     *,
+    share: int = 1,
     predicates: int = 0,
     progress: Progress = no_progress,
 ) -> Conformance:
@@ -103,6 +111,8 @@ def run(
     ----------
     seeds, kinds, parts
         The tables, the rules that each is asked for, and how many slices each has.
+    share
+        Of how many kinds one is asked of a table; the next table is asked for the next ones.
     predicates
         How many random predicates it is asked for, of 400 rows.
     progress
@@ -112,7 +122,7 @@ def run(
     with trying_out():
         for seed in seeds:
             progress(f"table {seed + 1}")
-            _ask(scratch, random_table(seed, parts), kinds, found)
+            _ask(scratch, random_table(seed, parts), kinds[-seed % share :: share], found)
         if predicates:
             progress("predicates")
             _ask_predicates(scratch, predicates, found)
