@@ -21,7 +21,13 @@ from dpdb.remote.adbc.spelling import BigQuerySpelling, DuckDBSpelling, Snowflak
 from dpdb.remote.clickhouse.spelling import ClickHouseSpelling
 from dpdb.remote.foreign_spelling import MOMENT, VIEW, ForeignSpelling
 
-_WRITTEN = {pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.bool_(): "BOOLEAN", pa.string(): "TEXT"}
+_WRITTEN: dict[pa.DataType, str | exp.DType] = {
+    pa.int64(): "BIGINT",
+    pa.uint64(): exp.DType.UBIGINT,
+    pa.float64(): "DOUBLE",
+    pa.bool_(): "BOOLEAN",
+    pa.string(): "TEXT",
+}
 _NUMERIC = exp.DataType.build("NUMERIC", dialect="postgres")
 
 
