@@ -249,7 +249,8 @@ class Waits:
         return ask
 
     def _mcp(self, opened: ExitStack) -> Callable[[], None]:
-        client = opened.enter_context(self._server.client("bob", timeout=300, address=OTHER))
+        # By somebody who makes no release: an account waits for its own analyst's.
+        client = opened.enter_context(self._server.client("cat", timeout=300, address=OTHER))
         headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 
         def ask() -> None:

@@ -51,12 +51,13 @@ from dpdb.doors.sql import AskedErrors, Template, asked_errors
 from dpdb.errors import LedgerError
 
 TWO = {name: {"quota": 100, "most_per_statement": 10} for name in ("ann", "bob")}
+THREE = TWO | {"cat": TWO["bob"]}
 
 
 @pytest.fixture(scope="module")
 def beset(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("beset")
-    with Server(make_site(folder, epsilon=500, analysts=TWO, postgres=True)) as running:
+    with Server(make_site(folder, epsilon=500, analysts=THREE, postgres=True)) as running:
         yield running
 
 
@@ -101,7 +102,7 @@ def besieged_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.Tem
     if request.param == "tls":
         certificates(folder)
         settings = {"certificate": "server.pem", "private_key": "server.key"}
-    with Server(make_site(folder, epsilon=500, analysts=TWO, settings=settings, postgres=True)) as running:
+    with Server(make_site(folder, epsilon=500, analysts=THREE, settings=settings, postgres=True)) as running:
         yield running
 
 

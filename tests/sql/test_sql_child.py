@@ -182,6 +182,24 @@ def test_a_long_statement_steps_behind_short_ones(remote: RemoteDatabase) -> Non
     assert isinstance(running.outcome(), DpdbError)
 
 
+@linux
+def test_one_that_begins_behind_is_there_before_it_runs(remote: RemoteDatabase) -> None:
+    with remote.statement("SELECT 1", {}, behind=True) as statement:
+        (worker,) = workers_of(zygote_of(remote))
+        assert os.getpriority(os.PRIO_PROCESS, worker) == 5
+        statement.rehearse()
+
+
+def test_each_statement_draws_its_own_random_numbers(remote: RemoteDatabase) -> None:
+    """They are forks of one process, whose database was open before."""
+    drawn = set()
+    for _ in range(5):
+        with remote.statement("SELECT random() AS a, uuid() AS b", {}) as statement:
+            statement.rehearse()
+            drawn |= {*statement.run({}).to_pylist()[0].values()}
+    assert len(drawn) == 10
+
+
 UNSHARE = """
 import ctypes
 library = ctypes.CDLL(None)

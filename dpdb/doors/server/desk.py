@@ -27,7 +27,7 @@ from dpdb.doors.server.refusals import ForbiddenError, Refusal, refusal_of
 from dpdb.doors.server.reopening import ServedTables
 from dpdb.doors.server.tables import OpenTable
 from dpdb.doors.server.timing import Standing, until_grid
-from dpdb.doors.server.workers import Shares, Turns, Workers, leave_turn, stops
+from dpdb.doors.server.workers import Pace, Shares, Turns, Workers, leave_turn, stops
 from dpdb.doors.sql import Admitted, AskedErrors, FrontEnd, Spoken, named_first
 from dpdb.doors.sql.child.messages import Limits
 from dpdb.errors import OWNER_LOG, DpdbError, ParameterError, StatementRefusedError
@@ -35,6 +35,7 @@ from dpdb.names import folded, nearest_words
 
 _THREADS = 64
 _REQUESTS, _MESSAGES = 4, 2  # of one analyst that are taken on at once: read, or answered without a statement
+_REQUEST_SECONDS, _MESSAGE_SECONDS = 0.003, 0.0002  # what one takes of the event loop, about
 _END_SECONDS = 5.0
 _MOST_RESULT = Limits().result_bytes
 _REFRESH_SECONDS = 1.0
@@ -92,8 +93,10 @@ class Desk:
             self._opened = opened.pop_all()
         self._line = Line(slots, limits.at_once, limits.waiting, limits.waiting_seconds)
         self._shares: list[Shares] = []
-        self.requests, self.messages = Turns(self.shares(_REQUESTS)), Turns(self.shares(_MESSAGES))
-        self.workers = Workers()
+        self._pace = Pace()
+        self.requests = Turns(self.shares(_REQUESTS), self._pace, _REQUEST_SECONDS)
+        self.messages = Turns(self.shares(_MESSAGES), self._pace, _MESSAGE_SECONDS)
+        self.workers = Workers(self._pace)
         self.kept = KeptRows(limits.kept_mib_per_analyst << 20, limits.kept_mib << 20)
         self._pools = [self.workers.pool]
         self._to_end: list[_Ends] = []
@@ -180,15 +183,16 @@ class Desk:
         """
 
         def planned() -> Plan:
+            behind = self._pace.is_heavy(asker.analyst.name)
             with (
                 self._door(asker, text, table, dialect) as front_end,
                 explained(text, verb) as shown,
-                front_end.admitted(shown, dialect=dialect) as statement,
+                front_end.admitted(shown, dialect=dialect, behind=behind) as statement,
             ):
                 return Plan(statement.cost, statement.words, statement.result().table)
 
         async with self._asked(asker, "explain", _CHECKERS, text) as note:
-            plan = await self._in(self._free, planned)
+            plan = await self._paced(asker, planned)
             await note("answered")
             return plan
 
@@ -201,7 +205,7 @@ class Desk:
             if asker.door == "mcp":
                 await self._in(self._free, lambda: self.directory.refuse_unrationed(asker.analyst))
             with room as holds:
-                opened, statement = await self._in(self._free, partial(self._rehearsed, asker, wanted))
+                opened, statement = await self._paced(asker, partial(self._rehearsed, asker, wanted))
                 answer, outcome = await self._made(asker, opened, statement, began)
                 # Noted not before the grid: others wait for the audit, too, and would see when private work ended.
                 await note("answered", *outcome)
@@ -213,7 +217,7 @@ class Desk:
     ) -> tuple[Answer, tuple[Any, ...]]:
         """Return the answer to a rehearsed statement, and what the audit notes of it."""
         if not statement.makes_releases:
-            return await self._in(self._free, lambda: _result(opened, statement)), ()
+            return await self._paced(asker, lambda: _result(opened, statement)), ()
         with self._standing.private(asker.analyst.name):  # and one of the statements at once, until the grid
             try:
                 answer = await self._in(self._private, lambda: _result(opened, statement))
@@ -225,7 +229,9 @@ class Desk:
     def _rehearsed(self, asker: Asker, wanted: _Wanted) -> tuple[ExitStack, Admitted]:
         with ExitStack() as opened:
             door = opened.enter_context(self._door(asker, wanted.text, wanted.table, wanted.dialect))
-            statement = opened.enter_context(door.admitted(wanted.text, wanted.run_id, wanted.most, wanted.dialect))
+            behind = self._pace.is_heavy(asker.analyst.name)
+            admitted = door.admitted(wanted.text, wanted.run_id, wanted.most, wanted.dialect, behind=behind)
+            statement = opened.enter_context(admitted)
             statement.rehearse()
             return opened.pop_all(), statement
 
@@ -370,6 +376,12 @@ class Desk:
             return await self._in(self._free, read)
         except Exception as error:
             raise RefusedError(_refusal(error)) from None
+
+    async def _paced(self, asker: Asker, work: Callable[[], Found]) -> Found:
+        """Do what costs nothing and reads no private row, at the analyst's pace."""
+        name = asker.analyst.name
+        await self._pace.until(name)
+        return await self._in(self._free, partial(self.workers.timed, asyncio.get_running_loop(), name, work))
 
     async def _in(self, pool: ThreadPoolExecutor, work: Callable[[], Found]) -> Found:
         return await asyncio.get_running_loop().run_in_executor(pool, work)

@@ -183,18 +183,20 @@ class FrontEnd(Closing):
         run_id: str | None = None,
         most: Mapping[str, Any] | None = None,
         dialect: Spoken = "duckdb",
+        *,
+        behind: bool = False,
     ) -> Iterator[Admitted]:
         """Check a statement and start its process; error messages in the block and before it have one line.
 
         With `run_id` every call that names no run of its own has one: the first this, the next `run_id/2`, and so on.
-        `most` are limits of its result, see `RemoteDatabase.statement`. It is read in the SQL of `dialect`, and
+        `most` and `behind` are as `RemoteDatabase.statement` has them. It is read in the SQL of `dialect`, and
         computes as that does.
         """
         try:
             checked = self._checked(text, run_id, dialect)
             tables = {call.table: call.schema for call in checked.calls.values()}
             with self._remote.statement(
-                checked.query, tables, checked.statement.kind, macros=checked.macros, most=most
+                checked.query, tables, checked.statement.kind, macros=checked.macros, most=most, behind=behind
             ) as statement:
                 yield Admitted(checked, statement, self._answers)
         except DpdbError as error:

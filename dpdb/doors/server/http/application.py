@@ -130,6 +130,9 @@ class _Served:
             async with _in_turn(call):
                 content = await _content(request)
                 call = call._replace(body=await call.working(_fields, content, route.known, route.needed))
+        elif route.method != "POST":
+            async with _in_turn(call):
+                pass
         found = await route.handler(call)
         return found if isinstance(found, Response) else _written(await call.working(json_bytes, found))
 

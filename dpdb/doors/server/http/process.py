@@ -39,7 +39,7 @@ _FIXED: dict[str, Any] = {
 }  # fmt: skip
 """Settings of uvicorn."""
 _CERTIFICATE_SECONDS = 5.0
-_SWITCH_SECONDS = 0.0005  # the event loop waits so long for a thread at work, several times for one request
+_SWITCH_SECONDS = 0.0001  # whoever answers others waits so long for a thread at work, often for one request
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -44,8 +44,8 @@ _LOADER = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
 _FIRST_SECONDS = 30.0
 _NEXT_SECONDS = 5.0
 _END_SECONDS = 2.0
-_SHORT_SECONDS, _BEHIND = 0.25, 5  # a statement that runs longer gets this niceness
-_PAUSES = (0.0, 0.1, 0.2)  # seconds before each wish for it
+_SHORT_SECONDS, _BEHIND = 0.1, 5  # a statement that runs longer gets this niceness
+_PAUSES = (0.0, 0.1, 0.2)  # before wishes for it, while nothing is there to be read
 _MOST_LOGGED = 4_096
 _NONE = "no process can be started to run statements; the reason is in the owner's log"
 
@@ -82,15 +82,23 @@ class Child:
     def receive(self, most: int, until: float) -> tuple[bytes, bytearray]:
         """Receive a message; errors as `messages.receive`. What takes long works behind all others from then on."""
         if not self._is_behind and not _has_come(self._stream, _SHORT_SECONDS):
-            self._is_behind = True
-            self._step_back()
+            self.step_back(_PAUSES)
         return messages.receive(self._stream, most, until=until)
 
-    def _step_back(self) -> None:
-        """Let short statements, and the server itself, have the processors first."""
+    def step_back(self, pauses: Sequence[float] = (0.0,)) -> None:
+        """Let short statements, and the server itself, have the processors first; once.
+
+        Parameters
+        ----------
+        pauses
+            Seconds before each wish for it.
+        """
+        if self._is_behind:
+            return
+        self._is_behind = True
         # Where the system shares processors among sessions first, as Linux does: the process has one of its own. The
         # system takes ten such wishes a second at most, from everybody together, and says "again" to more.
-        for pause in _PAUSES:
+        for pause in pauses:
             with suppress(OSError):
                 time.sleep(pause)
                 try:
@@ -99,7 +107,7 @@ class Child:
                     continue
             break
         with suppress(OSError):
-            os.setpriority(os.PRIO_PGRP, self._process, _BEHIND)
+            os.setpriority(os.PRIO_PROCESS, self._process, _BEHIND)  # it has one thread, and cannot have more
 
     def end(self) -> bool:
         """Kill the process; return whether it is known to be gone. May be called twice."""

@@ -89,6 +89,7 @@ class RemoteDatabase:
         *,
         macros: str = "",
         most: Mapping[str, Any] | None = None,
+        behind: bool = False,
     ) -> Iterator[RemoteStatement]:
         """Run the process of one statement while the block lasts.
 
@@ -104,6 +105,8 @@ class RemoteDatabase:
             SQL of the caller's own that defines what the query may call.
         most : mapping, optional
             Limits of this statement, instead of those of all.
+        behind : bool
+            Whether others have the processors first from its start, as they have of what runs long.
 
         Raises
         ------
@@ -112,6 +115,8 @@ class RemoteDatabase:
         """
         limits = dataclasses.replace(self._limits, **(most or {}))
         with self._public.in_use() as file, self._children.child() as child:
+            if behind:
+                child.step_back()
             request = {
                 "query": query,
                 "form": form,

@@ -46,13 +46,26 @@ class _RefusedError(Exception):
     """The statement does not run; the message is for the analyst."""
 
 
-def main(stream: socket.socket, lacking: Sequence[str] = ()) -> None:
+def opened_before() -> duckdb.DuckDBPyConnection:
+    """Open an empty database for the zygote, of which every fork has a copy: opening takes most of a statement's time.
+
+    One trivial query makes DuckDB and Arrow load what they load late. Neither starts a thread.
+    """
+    connection = duckdb.connect(":memory:", config=_CONFIGURATION)
+    with connection.cursor() as trial:
+        trial.execute("SET TimeZone = 'UTC'")
+        _result(trial, trial.extract_statements("SELECT 1")[0], Limits())
+    return connection
+
+
+def main(stream: socket.socket, lacking: Sequence[str] = (), database: duckdb.DuckDBPyConnection | None = None) -> None:
     """Run one statement for the parent at the other end of the socket.
 
-    `lacking` names the walls that the parent process of this one, which forked it, could not raise.
+    `lacking` names the walls that the parent process of this one, which forked it, could not raise. `database` is the
+    empty one that it has opened, see `opened_before`.
     """
     try:
-        _work(stream, lacking)
+        _work(stream, lacking, database)
     except messages.ClosedError:  # the parent has gone
         return
     except Exception as error:
@@ -69,13 +82,13 @@ def _reason(error: Exception) -> str:
     return f"the statement cannot be run ({type(error).__name__})"  # such as a value that Arrow does not have
 
 
-def _work(stream: socket.socket, lacking: Sequence[str]) -> None:
+def _work(stream: socket.socket, lacking: Sequence[str], database: duckdb.DuckDBPyConnection | None) -> None:
     sandbox.volunteer_for_out_of_memory()
     _, content = messages.receive(stream, _MOST_REQUEST)
     fields: dict[str, Any] = json.loads(content)
     request = _Request(limits=Limits(**fields.pop("limits")), **fields)
     request.limits.impose()
-    connection = _database(request)
+    connection = _database(request, database)
     for name in request.answers:  # empty tables, for their columns
         _fill(connection, request, name, _received(stream))
     lacking = [*lacking, *sandbox.close_off()]
@@ -90,10 +103,12 @@ def _work(stream: socket.socket, lacking: Sequence[str]) -> None:
     messages.send(stream, messages.RESULT, _result(connection, statement, request.limits))
 
 
-def _database(request: _Request) -> duckdb.DuckDBPyConnection:
-    """Open a database that reads one file, and shut it off from everything else."""
+def _database(request: _Request, opened: duckdb.DuckDBPyConnection | None = None) -> duckdb.DuckDBPyConnection:
+    """Return a database that reads one file, and is shut off from everything else."""
+    # A new connection draws its own seed for random(), which forks would share.
+    connection = (opened or duckdb.connect(":memory:", config=_CONFIGURATION)).cursor()
     memory = f"{request.limits.memory // 2 >> 20}MiB"  # the other half is for programs and the result
-    connection = duckdb.connect(":memory:", config=_CONFIGURATION | {"memory_limit": memory})
+    connection.execute(f"SET memory_limit = '{memory}'")
     connection.execute(request.settings)
     connection.execute(f"CREATE SCHEMA {request.schema}")
     if request.public is not None:

@@ -1,7 +1,7 @@
 """The zygote: a process with one thread that has imported DuckDB and Arrow and forks a worker for every statement.
 
-Forking it takes milliseconds where a new interpreter takes a quarter of a second. It never runs a statement itself and
-knows no table: a worker gets everything from the parent over its own socket.
+Forking it takes milliseconds where a new interpreter takes a quarter of a second. It never runs an analyst's statement
+and knows no table: a worker has a copy of an empty database, and gets all else from the parent over its own socket.
 
 For every worker the parent sends two sockets over the control socket: the worker's own and a *line*, over which the
 zygote tells the worker's process id. When the parent closes its end of the line, or ends, the zygote kills the worker
@@ -37,6 +37,7 @@ def main() -> None:
     from dpdb.doors.sql.child import sandbox, worker
 
     lacking = sandbox.leave_network()
+    database = worker.opened_before()
     lower_limit("RLIMIT_NOFILE", _MOST_DESCRIPTORS)
     control = socket.socket(fileno=os.dup(0))
     silence = os.open(os.devnull, os.O_RDWR)
@@ -45,7 +46,7 @@ def main() -> None:
     os.close(silence)
     gc.collect()
     gc.freeze()  # so that a worker's collections do not copy what it shares with us
-    _serve(control, partial(worker.main, lacking=lacking))
+    _serve(control, partial(worker.main, lacking=lacking, database=database))
     os._exit(0)
 
 
