@@ -394,10 +394,14 @@ class LocalSlice:
         self._progress("counting groups")
         pairwise = tuple(bound for bound in asked.constraints if not bound.constraint.is_single_tuple)
         schema = TableSchema(tuple(Column(name, "UINTEGER") for name in form.columns))
-        name = self.database.new_name("lent_codes")
-        with self.database.arrow_table(name, self._coded.lent(form.columns)):
-            rows = Source(self._rows.description, schema, exp.to_table(name))
-            found = count_gathered(self.database, rows, replace(asked, constraints=pairwise), name=name)
+        lent, table = self.database.new_name("lent_codes"), self.table("lent_code")
+        with self.database.arrow_table(lent, self._coded.lent(form.columns)):
+            self.database.execute(exp.select("*").from_(lent).ctas(table.copy()))  # what is lent no stream sees
+        rows = Source(self._rows.description, schema, table)
+        try:
+            found = count_gathered(self.database, rows, replace(asked, constraints=pairwise), name=lent)
+        finally:
+            self.database.execute(f"DROP TABLE {table.sql('duckdb')}")
         return found + violating_alone(asked, self.self_conflicts)
 
     def thinning(self) -> None:

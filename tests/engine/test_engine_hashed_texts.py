@@ -42,6 +42,8 @@ RULES: list[list[str]] = [
     ["[] -> t, u, n, d", "not(t1.n>1)"],
     ["t -> n", "not(t1.t=t2.t&t1.k<t2.k&t1.d!=t2.d)"],
     ["u -> t", "not(t1.u='a')", "t -> n"],
+    ["not(t1.u=t2.u)"],
+    ["not(t1.t=t2.t&t1.n=t2.n)", "not(t1.n>1)"],
 ]
 
 
@@ -73,7 +75,15 @@ def told(table: Any, rules: list[str], where: str | None) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("rules", "where"),
-    [(RULES[0], "n = 1"), (RULES[1], None), (RULES[2], "u <> 'a'"), (RULES[3], None), (RULES[4], "k % 3 <> 0")],
+    [
+        (RULES[0], "n = 1"),
+        (RULES[1], None),
+        (RULES[2], "u <> 'a'"),
+        (RULES[3], None),
+        (RULES[4], "k % 3 <> 0"),
+        (RULES[5], None),
+        (RULES[6], "k > 3"),
+    ],
     ids=str,
 )
 def test_hashed_and_copied_texts_give_the_same_slice(rules: list[str], where: str | None) -> None:
