@@ -150,6 +150,13 @@ class SnowflakeSpelling(_WarehouseSpelling):
     def _text(self, digits: str) -> exp.Expr:
         return exp.Anonymous(this="HEX_DECODE_STRING", expressions=[exp.Literal.string(digits)])
 
+    def _node(self, node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean):
+            # Snowflake has no IS TRUE, and sqlglot would leave it out: the condition may be NULL.
+            met = node.this.copy() if node.expression.this else exp.not_(node.this.copy())
+            return exp.Coalesce(this=met, expressions=[exp.false()])
+        return super()._node(node)
+
     def _function(self, node: exp.Anonymous) -> exp.Expr:
         parts = [part.copy() for part in node.expressions]
         match node.name.lower():
