@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from asked_there import AskedThere, DuckDBSpelling
+from asked_there import AskedThere
 from helpers_postgres import Server
 from helpers_remote import random_question
 from stub_noise import StubNoise
@@ -20,6 +20,7 @@ from dpdb.ledger import Ledger
 from dpdb.opening import open_table
 from dpdb.owner import exact_dependencies
 from dpdb.privacy.noise import replaced_noise
+from dpdb.remote.adbc.spelling import DuckDBSpelling
 
 
 def counted(source: Any, **options: Any) -> DependencyCounts:

@@ -166,8 +166,9 @@ def test_columns_may_have_the_names_that_the_queries_use() -> None:
 
 @pytest.mark.heavy(family="long")
 def test_values_of_one_hash_come_together(monkeypatch: pytest.MonkeyPatch, rounds: Counter[tuple[int, bool]]) -> None:
-    from asked_there import DuckDBSpelling
     from sqlglot import exp
+
+    from dpdb.remote.adbc.spelling import DuckDBSpelling
 
     row_hash = DuckDBSpelling.row_hash
 
