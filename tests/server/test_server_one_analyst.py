@@ -621,7 +621,7 @@ def test_an_unreadable_ledger_is_unavailable_at_every_door(tmp_path: Path) -> No
                 raise LedgerError("/private/visits.ledger: it is damaged")
 
             with pytest.MonkeyPatch.context() as patched:
-                patched.setattr(ledger, "access", unreadable)
+                patched.setattr(ledger.rights, "access", unreadable)
                 with pytest.raises(LedgerError):
                     made.desk.directory.refresh()
                 asked = wire.query("SELECT 1")

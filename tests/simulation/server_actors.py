@@ -131,10 +131,10 @@ class Table:
     def close(self) -> None:
         self._ledger.close()
 
-    def _admitted(self, who: str) -> Callable[[str, str, object, str], Any]:
+    def _admitted(self, who: str) -> Callable[..., Any]:
         @contextmanager
-        def admitted(text: str, run_id: str, most: object, dialect: str) -> Iterator[Any]:
-            del most, dialect
+        def admitted(text: str, run_id: str, most: object, dialect: str, *, behind: bool) -> Iterator[Any]:
+            del most, dialect, behind
             require(text == run_id, "another statement")
             yield SimpleNamespace(
                 makes_releases=True, release_epsilon=0, words="", rehearse=lambda: None,
