@@ -76,6 +76,7 @@ HARMLESS = {
     "remote/foreign_spelling.py _MOST_DAYS": PUBLIC,
     "remote/postgres_catalog.py _MOST_DIGITS": PUBLIC,
     "remote/postgres_catalog.py _OLDEST": PUBLIC,
+    "remote/adbc/vendors.py _BIGINT_DIGITS": PUBLIC,
     "remote/asking.py _JOINS_PER_QUERY": PUBLIC,
     "remote/asking.py _PER_QUERY": PUBLIC,
     "remote/spelling.py 65535": PUBLIC,
