@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dpdb.doors.cli.options import keys, named_files, table_settings
-from dpdb.doors.cli.streams import say, tell
+from dpdb.doors.cli.streams import one_line, say, tell
 from dpdb.errors import EngineError, ParameterError
 from dpdb.privacy import parse_epsilon
 from dpdb.release import OPTIONS, Ask, Session
@@ -51,6 +51,12 @@ def asked(options: argparse.Namespace, function: str) -> Ask:
     if listed is not None and options.keys is not None:
         raise ParameterError("give --keys or --keys-from, not both")
     return Ask.called(function, {**given, "keys": keys(options) if listed is None else Path(listed)})
+
+
+def say_if_repeated(options: argparse.Namespace, session: Session) -> None:
+    """Say that a release is the answer of an earlier run, whose cost stands beside it and was not spent again."""
+    if not (options.quiet or session.has_debited):
+        say(f"run id {one_line(options.run_id)!r} was answered before: this is that answer, and nothing was spent now")
 
 
 def step_bar(options: argparse.Namespace, steps: int) -> Progress:

@@ -39,7 +39,7 @@ def add_count(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Release the number of rows of the table, of a slice, or of one slice per key."""
-    from dpdb.doors.cli.session import asked
+    from dpdb.doors.cli.session import asked, say_if_repeated
     from dpdb.doors.cli.streams import say
     from dpdb.doors.cli.texts import releases_text
     from dpdb.release import listed_words
@@ -57,6 +57,7 @@ def run(options: argparse.Namespace) -> None:
             else:
                 say(said)
         output.show(text, releases, run_id=None if releases else ask.run_id)
+        say_if_repeated(options, session)
 
 
 def _session(options: argparse.Namespace) -> Session:

@@ -40,7 +40,7 @@ def add_measure(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Release, print, and compare with the gates."""
-    from dpdb.doors.cli.session import asked, run_session
+    from dpdb.doors.cli.session import asked, run_session, say_if_repeated
     from dpdb.doors.cli.texts import releases_text
     from dpdb.measures import measures_named
 
@@ -54,6 +54,7 @@ def run(options: argparse.Namespace) -> int:
                     say(f"{measure.name} counts {measure.counts} and has no rate: not released")
         try:
             output.show(releases_text(releases, options.format, options.verbose), releases)
+            say_if_repeated(options, session)
         finally:
             code = gate_code(releases, gates)
         return code
