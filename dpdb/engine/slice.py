@@ -50,6 +50,7 @@ from dpdb.thresholds import FEW_TEXTS
 if TYPE_CHECKING:
     from dpdb.engine.closed_forms import RuleStatistic
 
+_LENT = "lent_code_rows"
 _LISTED_MEMORY = 1 << 30
 """Bytes of listed edges, and of all else in the database that lists them, beyond which they are kept on disk."""
 
@@ -394,12 +395,12 @@ class LocalSlice:
         self._progress("counting groups")
         pairwise = tuple(bound for bound in asked.constraints if not bound.constraint.is_single_tuple)
         schema = TableSchema(tuple(Column(name, "UINTEGER") for name in form.columns))
-        lent, table = self.database.new_name("lent_codes"), self.table("lent_code")
-        with self.database.arrow_table(lent, self._coded.lent(form.columns)):
-            self.database.execute(exp.select("*").from_(lent).ctas(table.copy()))  # what is lent no stream sees
+        table = self.table("lent_code")
+        with self.database.arrow_table(_LENT, self._coded.lent(form.columns)):
+            self.database.execute(exp.select("*").from_(_LENT).ctas(table.copy()))  # what is lent no stream sees
         rows = Source(self._rows.description, schema, table)
         try:
-            found = count_gathered(self.database, rows, replace(asked, constraints=pairwise), name=lent)
+            found = count_gathered(self.database, rows, replace(asked, constraints=pairwise), name=_LENT)
         finally:
             self.database.execute(f"DROP TABLE {table.sql('duckdb')}")
         return found + violating_alone(asked, self.self_conflicts)

@@ -296,15 +296,14 @@ class MeasurePart(Part):
         if self.by_rule:
             slices.by_rule(self.predicate, self.position)
             return
-        counted = slices.counted(self.predicate, self.position)
+        statistics = self._statistics(slices)
         for _, mechanism in self.measures:
             if mechanism.exact_kind is not None:
-                counted.counted(mechanism.exact_kind)
+                statistics.counted(mechanism.exact_kind)
         if self.is_counted:
             if any(share.count for share in self.shares):
-                _ = counted.row_count
+                _ = statistics.row_count
             return
-        statistics = slices.statistics(self.predicate, self.position)
         if self.reads_graph:
             statistics.read_edges()
             if any(share.cap for share in self.shares):
