@@ -343,7 +343,8 @@ def test_an_explanation_shows_which_rows_are_used(shop: Path) -> None:
 
 @pytest.mark.heavy(family="long")
 def test_a_job_and_registered_functions(shop: Path, tmp_path: Path) -> None:
-    Ledger.create(tmp_path / "j.ledger", 1000).close()
+    for name in ("j", "customers"):
+        Ledger.create(tmp_path / f"{name}.ledger", 1000).close()
     job = tmp_path / "job.toml"
     job.write_text(
         f"""
@@ -355,6 +356,8 @@ def test_a_job_and_registered_functions(shop: Path, tmp_path: Path) -> None:
         results = "results.duckdb"
         private_parents = ["customers"]
         max_children = 2
+        [parent_ledgers]
+        customers = "customers.ledger"
         [[release]]
         name = "orphans"
         measure = "problematic"
@@ -364,6 +367,9 @@ def test_a_job_and_registered_functions(shop: Path, tmp_path: Path) -> None:
     )
     with replaced_noise(StubNoise()):
         assert main(["run", str(job), "--run-id", "one"]) == 0
+    for name in ("j", "customers"):
+        with Ledger.open(tmp_path / f"{name}.ledger") as ledger:
+            assert ledger.spent_units() == 1000 * 10**9
     with duckdb.connect(str(tmp_path / "results.duckdb"), read_only=True) as results:
         [(value, unit)] = results.execute("SELECT value, unit FROM dpdb_results").fetchall()
     orphans, _ = counted(shop)
