@@ -62,6 +62,7 @@ TRUE = {
     "nobody leaves at night": "SELECT count(*) FROM t WHERE hour < 5",
     "nobody loses two hours": "SELECT count(*) FROM t WHERE arr_delay - dep_delay > 120",
     "a flight goes somewhere else": "SELECT count(*) FROM t WHERE origin = dest",
+    "max(dep_delay) < 1500": "SELECT count(*) FROM t WHERE dep_delay >= 1500",
     "a plane leaves once": "SELECT count(*) " + TWICE.format(
         known="time_hour IS NOT NULL AND tailnum IS NOT NULL", key="time_hour, tailnum"),
 }  # fmt: skip

@@ -12,6 +12,7 @@ from inside import table_of
 
 from dpdb.errors import EngineError
 from dpdb.release import Session
+from dpdb.thresholds import FEW_TEXTS
 
 ROWS = 400_000
 RULES = ["zip -> city", "not(t1.state=t2.state&t1.pay>t2.pay&t1.rate<t2.rate)"]
@@ -42,7 +43,11 @@ def test_a_memory_limit_spills_and_changes_no_answer(table: Path, tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_is_one_constant_error_and_leaves_nothing(table: Path, tmp_path: Path) -> None:
+def test_a_full_disk_is_one_constant_error_and_leaves_nothing(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Texts are copied whole: their hashes fit into the limit."""
+    monkeypatch.setattr(FEW_TEXTS, "at", 2**62)
     with Session(table, constraints=RULES, budget=3, memory_limit=LIMIT, temp_directory=tmp_path, threads=1) as session:
         table_of(session).database.execute("SET max_temp_directory_size = '1MB'")
         with pytest.raises(EngineError, match="failed after its budget was debited") as caught:
