@@ -66,7 +66,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
             "DeclaredParent MeasuredSource ParentFiles refuse_second_names same_name table_beside"
         ),
         "dpdb.engine.parents.opened": "FoundParents ParentTable folded_parents refuse_undeclared spelled_as",
-        "dpdb.engine.slice": "LocalSlice explained_constraint",
+        "dpdb.engine.slice": "LocalSlice explained_constraint texts_compared_alone",
         "dpdb.engine.sql.bind": "BoundConstraint BoundPredicate coincidences",
         "dpdb.engine.sql.class_histograms": "ClassHistogram class_histograms has_class_histogram",
         "dpdb.engine.sql.comparison": "untyped_problem",

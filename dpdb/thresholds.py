@@ -68,7 +68,7 @@ FEW_ROWS = Threshold(
 
 FEW_TEXTS = Threshold(
     50_000,
-    of="rows of a table",
+    of="rows of a table whose columns can be read one by one",
     below="texts are copied with the other values",
     above="hashes of texts that are only compared within their column are copied, and codes found by them",
     agree="rows are ordered by the hash of their values, and a code is the rank of a value among the distinct values",

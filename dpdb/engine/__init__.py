@@ -111,7 +111,11 @@ if TYPE_CHECKING:
         refuse_undeclared as refuse_undeclared,
         spelled_as as spelled_as,
     )
-    from dpdb.engine.slice import LocalSlice as LocalSlice, explained_constraint as explained_constraint
+    from dpdb.engine.slice import (
+        LocalSlice as LocalSlice,
+        explained_constraint as explained_constraint,
+        texts_compared_alone as texts_compared_alone,
+    )
     from dpdb.engine.sql.bind import (
         BoundConstraint as BoundConstraint,
         BoundPredicate as BoundPredicate,

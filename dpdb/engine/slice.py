@@ -164,18 +164,10 @@ class LocalSlice:
         read_columns(self.database, rows, columns, target, position=self.source_row, hashes=hashes)
 
     def _hashed_texts(self, rows: Rows) -> HashedTexts | None:
-        """Choose texts of which hashes are copied: those that are only compared with one another, of a large table.
-
-        Which they are follows from public facts. Each is read again for the texts alone.
-        """
+        """Choose texts of which hashes are copied: of a large table, whose columns can be read again by themselves."""
         if not isinstance(rows, Source) or not rows.by_column or self.source_row is not None:
             return None
-        read = {*self.columns, *self.kept, *self._selecting}
-        if any(isinstance(rows.schema[name], (AcrossColumn, ComputedColumn)) for name in read):
-            return None
-        alone = (dc.columns for dc in self.constraints if dc.constraint.is_single_tuple)
-        apart = {*self.kept, *self._selecting}.union(*alone)
-        texts = tuple(name for name in self.coded if rows.schema[name].type == "VARCHAR" and name not in apart)
+        texts = texts_compared_alone(self.constraints, {*self.kept, *self._selecting}, rows.schema)
         if not texts or int(self.database.value(filled("row_count", rows=rows.scan))) <= FEW_TEXTS.at:
             return None
         return HashedTexts(texts, free_name("row_hash", [*self._names]), self.columns)
@@ -418,6 +410,26 @@ class LocalSlice:
     def close(self) -> None:
         """Drop the slice's tables."""
         self.database.execute(f"DROP SCHEMA IF EXISTS {self._schema.sql('duckdb')} CASCADE")
+
+
+def texts_compared_alone(
+    constraints: Sequence[BoundConstraint], read_beside: set[str], schema: TableSchema
+) -> tuple[str, ...]:
+    """Return the columns of text whose values are only compared with one another, by constraints over two tuples.
+
+    Hashes of them may stand for them. None where a value is computed, or comes from another table.
+
+    Parameters
+    ----------
+    read_beside
+        Columns that are selected by, or kept.
+    """
+    columns = _constrained_columns(constraints, schema)
+    if any(isinstance(schema[name], (AcrossColumn, ComputedColumn)) for name in {*columns, *read_beside}):
+        return ()
+    apart = read_beside.union(*(dc.columns for dc in constraints if dc.constraint.is_single_tuple))
+    coded = coded_columns(constraints, columns)
+    return tuple(name for name in coded if schema[name].type == "VARCHAR" and name not in apart)
 
 
 def _constrained_columns(constraints: Sequence[BoundConstraint], schema: TableSchema) -> tuple[str, ...]:

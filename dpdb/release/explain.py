@@ -6,7 +6,7 @@ Its queries are those that the release runs, noted while they run over an empty 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from dpdb.constraints import (
     ConstraintsLike,
@@ -32,6 +32,7 @@ from dpdb.engine import (
     kept_children_sql,
     kept_rows_sql,
     refuse_nested_loops,
+    texts_compared_alone,
 )
 from dpdb.errors import ParameterError
 from dpdb.opening import empty_table, is_remote
@@ -43,10 +44,9 @@ from dpdb.release.parts import Part
 from dpdb.release.prepare import PublicTable, prepare
 from dpdb.release.privacy_unit import PrivacyUnit, unit_of, unit_of_table
 from dpdb.release.statistics import PrivateSlices
+from dpdb.schema import TableSchema
 from dpdb.sources import SourceLike
-
-if TYPE_CHECKING:
-    from dpdb.release.edge_way import EdgeWay
+from dpdb.thresholds import FEW_ROWS, FEW_TEXTS, SHARED_HASHES, Threshold
 
 _DEFAULT = Ask(epsilon=1)  # nothing is spent
 
@@ -98,7 +98,6 @@ def explain(
         one_slice = prepared.parts[: len(prepared.parts) // len(slices)]  # every slice has the same parts
         offer = None if rows is None else prepared.parts[0].offer(opened.schema, rows)
         empty = opened.slice(slices[0])
-        ways = [part.way for part in one_slice if isinstance(part, MeasurePart)]
         joined = _joined(one_slice)
         return {
             "source": opened.description,
@@ -108,7 +107,7 @@ def explain(
             "degree_bound": {"terms": [_term(term) for term in terms.terms], "sensitivity": terms.sensitivity},
             "releases": [expected for part in one_slice for expected in part.expected()],
             "queries": None if is_remote(spec.source) else _queries(opened, one_slice),
-            "choices": _choices(ways),
+            "choices": _choices(one_slice, None if is_remote(spec.source) else opened.schema),
             "epsilon": as_float(prepared.charge.epsilon),
             "charges": prepared.charge.in_each_notion(),
             "charged": {
@@ -149,8 +148,18 @@ def _queries(empty: LocalTable, parts: Sequence[Part]) -> list[dict[str, Any]]:
     return [{"files": list(query.files), "sql": query.sql} for query in queries]
 
 
-def _choices(ways: Sequence[EdgeWay]) -> list[str]:
-    return list(dict.fromkeys(each.words for way in ways for each in way.thresholds))
+def _choices(parts: Sequence[Part], schema: TableSchema | None) -> list[str]:
+    """Say what private numbers choose between; `schema` is None for a table of another engine."""
+    found: list[Threshold] = []
+    for part in parts:
+        if not isinstance(part, MeasurePart):
+            continue
+        selecting = set() if part.predicate is None else set(part.predicate.columns)
+        for each in part.way.thresholds:
+            if each is FEW_ROWS and schema is not None and texts_compared_alone(part.rules, selecting, schema):
+                found += [FEW_TEXTS, SHARED_HASHES]
+            found.append(each)
+    return list(dict.fromkeys(each.words for each in found))
 
 
 def _constraint(empty: LocalSlice, position: int, *, joins: bool) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from dpdb.engine import SETTINGS
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release.ask import Ask
 from dpdb.release.explain import explain
-from dpdb.thresholds import MOST_LISTED
+from dpdb.thresholds import FEW_TEXTS, MOST_LISTED
 
 TABLE = pa.table(
     {"d": [1, 1, 1, 2, 2, None], "n": [1, 1, 2, 5, 6, 6], "m": [3, 3, 2, 1, 1, 1], "s": ["a", "b", "a", None, "b", "b"]}
@@ -82,12 +82,38 @@ def test_where_a_private_number_chooses_both_ways_are_named(monkeypatch: pytest.
     [words] = {release["edges"] for release in first["releases"]}
     assert words.startswith("blocks, and the joined edges of what has none (not(t1.d=t2.d & t1.n=t2.m)); or edge table")
     assert [each.split(":")[0] for each in first["choices"]] == [
+        "rows of a table whose columns can be read one by one",
+        "distinct texts of a column whose hash another text of it has",
         "rows of a slice", "edges of constraints without blocks, beside constraints with blocks",
     ]  # fmt: skip
     bigger = explain(pa.concat_tables([TABLE] * 50), RULES["mixed"], Ask("all", 10))
     assert bigger == first | {"source": bigger["source"]}
     monkeypatch.setattr(MOST_LISTED, "at", 0)
     assert "more than 0" in shown(RULES["mixed"], ASKS["all"], "auto")["releases"][0]["edges"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "ask", "is_named"),
+    [
+        (["d -> s"], {}, True),
+        (["d -> s"], {"where": "s <> 'a'"}, False),  # it is read as a value, too
+        (["d -> s", "not(t1.s='b')"], {}, False),
+        (["d -> s", "not(t1.s='b')"], {"each_constraint": True}, True),
+        (["not(t1.d=t2.d & lower(t1.s)!=lower(t2.s))"], {}, False),
+        (["d -> n"], {}, False),
+    ],
+)
+def test_texts_are_named_where_hashes_of_them_may_be_copied(
+    rules: list[str], ask: dict[str, Any], is_named: bool
+) -> None:
+    """And there alone: what runs beyond the threshold has hashes in it."""
+    asked = {"measure": "all"} | ask
+    assert (FEW_TEXTS.words in shown(rules, asked, "auto")["choices"]) == is_named
+    with pytest.MonkeyPatch.context() as patch, dpdb.open(TABLE, constraints=rules) as session:
+        patch.setattr(FEW_TEXTS, "at", -1)
+        with replaced_noise(StubNoise()), table_of(session).database.traced() as ran:  # type: ignore[attr-defined]
+            session.dp_inconsistency(**{"epsilon": 10} | asked)
+    assert any("row_hash" in one.sql and "INSERT" in one.sql for one in ran) == is_named
 
 
 def test_every_setting_of_edges_is_known_to_explain() -> None:
