@@ -264,17 +264,21 @@ class MeasurePart(Part):
             read = [mechanism.reads for _, mechanism in self.measures if mechanism.exact_kind is None]
             load_kernels(self.rules, read, lists_edges=self.lists_edges)
 
-    def _statistics(self, slices: PrivateSlices) -> SliceStatistics:
-        """Return the statistics of the slice. What needs no graph reads no more of its statistics than they have."""
-        read = slices.by_rule if self.by_rule else slices.counted if self.is_counted else slices.statistics
-        return cast("SliceStatistics", read(self.predicate, self.position))
+    def _counted(self, slices: PrivateSlices) -> SliceStatistics:
+        """Return the statistics of the slice, of which those that need no graph are counted.
 
-    def rehearse(self, slices: PrivateSlices) -> None:
-        """Ask what the draw will ask, of no rows."""
-        statistics, shares = self._statistics(slices), self.shares
+        What needs no graph reads no more of its statistics than they have.
+        """
+        read = slices.by_rule if self.by_rule else slices.counted if self.is_counted else slices.statistics
+        statistics = cast("SliceStatistics", read(self.predicate, self.position))
         for _, mechanism in self.measures:
             if mechanism.exact_kind is not None:
                 statistics.counted(mechanism.exact_kind)
+        return statistics
+
+    def rehearse(self, slices: PrivateSlices) -> None:
+        """Ask what the draw will ask, of no rows."""
+        statistics, shares = self._counted(slices), self.shares
         if any(share.count for share in shares):
             _ = statistics.row_count
         if not self.by_rule and not self.is_counted:
@@ -283,30 +287,19 @@ class MeasurePart(Part):
 
     def draw(self, slices: PrivateSlices, progress: Progress) -> list[Answer]:
         """Compute the statistics of the slice, then answer."""
-        statistics = self._statistics(slices)
-        for _, mechanism in self.measures:
-            if mechanism.exact_kind is not None:
-                statistics.counted(mechanism.exact_kind)  # so that noise is the last step that is shown
+        statistics = self._counted(slices)  # before the answers, so that noise is the last step that is shown
         if self.lists_edges and self.reads_graph:
             _ = statistics.graph  # likewise
         return self.answers(statistics, progress)
 
     def read(self, slices: PrivateSlices) -> None:
         """Run the queries of `draw`, and draw nothing: for `explain`, over a table without rows."""
-        if self.by_rule:
-            slices.by_rule(self.predicate, self.position)
-            return
-        statistics = self._statistics(slices)
-        for _, mechanism in self.measures:
-            if mechanism.exact_kind is not None:
-                statistics.counted(mechanism.exact_kind)
-        if self.is_counted:
-            if any(share.count for share in self.shares):
-                _ = statistics.row_count
-            return
+        statistics, shares = self._counted(slices), self.shares
+        if self.is_counted and any(share.count for share in shares):
+            _ = statistics.row_count
         if self.reads_graph:
             statistics.read_edges()
-            if any(share.cap for share in self.shares):
+            if any(share.cap for share in shares):
                 statistics.degree_bound()
 
     @property
