@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
-from dpdb.database.database import interruptible
 from dpdb.errors import OWNER_LOG, EngineError, SourceError
+from dpdb.remote.adbc.queries import DefiningTable, stoppable
 from dpdb.remote.postgres_catalog import (
     UNORDERED,
     PostgresTransaction,
@@ -27,26 +27,15 @@ from dpdb.remote.postgres_catalog import (
     table_query,
     total,
 )
-from dpdb.remote.spelling import with_extremes, written_table
+from dpdb.remote.spelling import with_extremes
 from dpdb.remote.table import DefinedRows, RemoteSet
 from dpdb.schema import TableSchema
 from dpdb.stopping import if_it_fails
 
 
-class _Running:
-    """A query that can be stopped (implements `Interrupted`); the driver knows no other signal than Ctrl-C."""
-
-    def __init__(self, cursor: Any) -> None:
-        self._cursor = cursor
-
-    def interrupt(self) -> None:
-        with suppress(Exception):  # it may have ended, or the server
-            self._cursor.adbc_cancel()
-
-
 def answer(cursor: Any, query: exp.Select) -> pa.Table:
     """Run a query; the exception of a signal handler stops it on the server, too."""
-    return interruptible(_Running(cursor), lambda: _fetched(cursor, query))
+    return stoppable(cursor, lambda: _fetched(cursor, query))
 
 
 def _fetched(cursor: Any, query: exp.Select) -> pa.Table:
@@ -72,13 +61,12 @@ def sql_text(query: exp.Select) -> str:
     return query.sql("postgres", identify=True)
 
 
-_ROWS, _ASKED = exp.to_table("remote_row"), "asked"
 _LONGEST_NAME = 63
 _RELATIONS = "rpvmf"
 """In the catalog: tables, partitioned ones, views, materialized ones, foreign tables."""
 
 
-class PostgresTable:
+class PostgresTable(DefiningTable):
     """A table or view that is asked in a transaction of its own (implements `RemoteTable`).
 
     Parameters
@@ -94,8 +82,7 @@ class PostgresTable:
     dialect = "postgres"
 
     def __init__(self, connection: Any, place: str, table: str, transaction: PostgresTransaction | None = None) -> None:
-        self._lent: dict[str, exp.Query] = {}
-        self._others: list[DefinedRows] = []
+        super().__init__()
         self.is_fixed = True
         self.description = f"{place}: table {table!r}"
         self._of_set = transaction is not None
@@ -139,10 +126,6 @@ class PostgresTable:
         """Names and types."""
         return self._schema
 
-    def rows(self) -> exp.Table:
-        """Name the rows, which `ask` defines."""
-        return _ROWS.copy()
-
     def beside(self, name: str) -> DefinedRows:
         """Find another table of the same schema, or of the one that its name says, in the same transaction."""
         shown = f"{self.description}: table {name!r} beside it"
@@ -173,22 +156,7 @@ class PostgresTable:
         for each in list(tree.find_all(exp.Identifier)):
             if len(each.name.encode()) > _LONGEST_NAME:  # of a computed column; cut, it might be that of another one
                 each.set("this", f"c_{hashlib.sha256(each.name.encode()).hexdigest()[:40]}")
-        assert isinstance(tree, exp.Query)
-        asked = exp.select("*").from_(tree.subquery(_ASKED))
-        for name, lent in self._lent.items():
-            asked = asked.with_(exp.to_identifier(name, quoted=True), as_=lent)
-        for other in self._others:
-            asked = asked.with_(other.name, as_=other.select, materialized=False)
-        return asked.with_(_ROWS.name, as_=self._select, materialized=False)
-
-    def lend(self, name: str, table: pa.Table) -> exp.Table:
-        """Write a table into every query: a transaction that may only read makes none."""
-        self._lent[name] = written_table(table)
-        return exp.table_(name, quoted=True)
-
-    def take_back(self, name: str) -> None:
-        """Leave it out of queries."""
-        self._lent.pop(name, None)
+        return self._defining(tree, self._select, materialized=False)
 
     def server(self) -> str:
         """Name the server."""

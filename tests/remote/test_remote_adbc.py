@@ -63,6 +63,23 @@ def test_a_warehouse_that_nobody_ran_releases_nothing(dialect: str, monkeypatch:
     assert warehouse.asked[-1].startswith("DROP TABLE")
 
 
+def test_a_driver_that_shows_its_address_shows_no_password(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither as it is nor as the driver's address writes it: logs are kept, and copied."""
+    warehouse = Warehouse("snowflake")
+    warehouse.install(monkeypatch)
+
+    def refused(uri: str) -> Warehouse:
+        raise OSError(f"cannot reach {uri}, password sesame@1")
+
+    monkeypatch.setattr(warehouse, "connect", refused)
+    with pytest.raises(SourceError, match="no connection"), open_table(warehouse.address, table="t"):
+        pass
+    assert "cannot reach owner:***@account" in caplog.text
+    assert "sesame" not in caplog.text
+
+
 @pytest.mark.parametrize("dialect", WAREHOUSES)
 def test_what_could_differ_is_refused(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     warehouse = Warehouse(dialect)

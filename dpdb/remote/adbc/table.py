@@ -12,18 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from dpdb.database.database import interruptible
 from dpdb.errors import OWNER_LOG, EngineError, SourceError
+from dpdb.remote.adbc.queries import DefiningTable, stoppable
 from dpdb.remote.adbc.vendors import AdbcAddress, with_lists
-from dpdb.remote.spelling import written_table
 from dpdb.remote.table import DefinedRows
 from dpdb.schema import TableSchema
 from dpdb.stopping import if_it_fails
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_ROWS = exp.to_table("remote_row")
 
 
 class AdbcSession:
@@ -44,10 +41,10 @@ class AdbcSession:
             self.close()
             raise self.problem(error, "a setting of the session is refused") from None
 
-    def problem(self, error: Exception, what: str) -> SourceError:
-        """Return what is said of an error, which goes to the owner's log."""
+    def problem(self, error: Exception, what: str, shown: str | None = None) -> SourceError:
+        """Return what is said of an error, which goes to the owner's log; `shown` is what failed (the address)."""
         OWNER_LOG.error("%s", self.address.without_secrets(str(error)))
-        return SourceError(f"{self.address.shown}: {what}; the reason is in the owner's log")
+        return SourceError(f"{shown or self.address.shown}: {what}; the reason is in the owner's log")
 
     def run(self, statement: str) -> None:
         """Run a statement without an answer."""
@@ -62,7 +59,7 @@ class AdbcSession:
     def asked(self, text: str) -> pa.Table:
         """Run a query; a signal stops it there, too."""
         with self._lock, closing(self._connection.cursor()) as cursor:
-            return interruptible(_Running(cursor), lambda: _fetched(cursor, text))
+            return stoppable(cursor, lambda: _fetched(cursor, text))
 
     def catalog(self, query: exp.Select | str, shown: str) -> list[tuple[Any, ...]]:
         """Ask for what is public: names, types.
@@ -76,8 +73,7 @@ class AdbcSession:
         try:
             columns = [column.to_pylist() for column in self.asked(text).columns]
         except Exception as error:
-            OWNER_LOG.error("%s", self.address.without_secrets(str(error)))
-            raise SourceError(f"{shown}: cannot be described; the reason is in the owner's log") from None
+            raise self.problem(error, "cannot be described", shown) from None
         return list(zip(*columns, strict=True))
 
     def close(self) -> None:
@@ -86,24 +82,13 @@ class AdbcSession:
             self._connection.close()
 
 
-class _Running:
-    """A query that can be stopped (implements `Interrupted`)."""
-
-    def __init__(self, cursor: Any) -> None:
-        self._cursor = cursor
-
-    def interrupt(self) -> None:
-        with suppress(Exception):  # it may have ended, or the server
-            self._cursor.adbc_cancel()
-
-
 def _fetched(cursor: Any, text: str) -> pa.Table:
     cursor.execute(text)
     answer: pa.Table = cursor.fetch_arrow_table()
     return answer
 
 
-class AdbcTable:
+class AdbcTable(DefiningTable):
     """A table or view (implements `RemoteTable`).
 
     Parameters
@@ -117,13 +102,12 @@ class AdbcTable:
     is_fixed = False
 
     def __init__(self, session: AdbcSession, table: str) -> None:
+        super().__init__()
         self._session, self._vendor = session, session.vendor
         self.dialect = session.vendor.dialect
-        self._lent: dict[str, exp.Query] = {}
-        self._others: list[DefinedRows] = []
         self.description = f"{session.address.shown}: table {table!r}"
         with if_it_fails(self.close):
-            found = self._found(table, self.description, _ROWS.name)
+            found = self._found(table, self.description, self.rows().name)
             self.place, self._schema, self._select = found.place, found.columns, found.select
             ((version,),) = session.catalog(self._vendor.version, self.description)
         self._server = f"{self._vendor.name} {str(version).removeprefix('v')}"
@@ -145,10 +129,6 @@ class AdbcTable:
         """Names and types."""
         return self._schema
 
-    def rows(self) -> exp.Table:
-        """Name the rows, which `ask` defines."""
-        return _ROWS.copy()
-
     def beside(self, name: str) -> DefinedRows:
         """Find another table of the same schema, or of the one that its name says."""
         shown = f"{self.description}: table {name!r} beside it"
@@ -159,13 +139,7 @@ class AdbcTable:
 
     def ask(self, tree: exp.Expr) -> pa.Table:
         """Run a query."""
-        assert isinstance(tree, exp.Query)
-        asked = exp.select("*").from_(tree.subquery("asked"))
-        for name, lent in self._lent.items():
-            asked = asked.with_(exp.to_identifier(name, quoted=True), as_=lent)
-        for other in self._others:
-            asked = asked.with_(other.name, as_=other.select)
-        text = sql_text(asked.with_(_ROWS.name, as_=self._select), self.dialect)
+        text = sql_text(self._defining(tree, self._select), self.dialect)
         try:
             answer = self._session.asked(text)
             return with_lists(answer) if self._vendor.arrays_are_texts else answer
@@ -173,15 +147,6 @@ class AdbcTable:
             OWNER_LOG.error("%s\n%s", self._session.address.without_secrets(str(error)), text)
             problem = f"{self.description}: a query failed in {self._vendor.name}; the reason is in the owner's log"
             raise EngineError(problem) from None
-
-    def lend(self, name: str, table: pa.Table) -> exp.Table:
-        """Write a table into every query."""
-        self._lent[name] = written_table(table)
-        return exp.table_(name, quoted=True)
-
-    def take_back(self, name: str) -> None:
-        """Leave it out of queries."""
-        self._lent.pop(name, None)
 
     def server(self) -> str:
         """Name the server, and the driver that asks it."""

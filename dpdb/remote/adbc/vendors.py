@@ -45,8 +45,10 @@ class AdbcAddress:
         return f"{self.vendor.scheme}://{who}{'/'.join(self.parts)}"
 
     def without_secrets(self, text: str) -> str:
-        """Return a text, such as the driver's, in which the password is not."""
-        return text.replace(self.password, "***") if self.password else text
+        """Return a text, such as the driver's, in which the password is not, as it is or as addresses write it."""
+        for secret in filter(None, (self.password, quote(self.password, safe=""))):
+            text = text.replace(secret, "***")
+        return text
 
 
 class Vendor:
