@@ -14,6 +14,9 @@ if TYPE_CHECKING:
         prepare_comparison as prepare_comparison,
         run_comparison as run_comparison,
     )
-    from dpdb.reconciliation.tables import ComparedTables as ComparedTables
+    from dpdb.reconciliation.tables import (
+        ComparedTables as ComparedTables,
+        refuse_reached_units as refuse_reached_units,
+    )
 else:
     __getattr__, __all__ = lazy_names(__name__)

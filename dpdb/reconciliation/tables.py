@@ -104,10 +104,7 @@ def changes_of_unit(left: PrivacyUnit, right: PrivacyUnit, columns: ComparedColu
         or any(unit.parents and not unit.is_compared for unit in (left, right))
     ):
         raise ParameterError("a comparison does not go with private parents: a unit there moves rows of several tables")
-    if left.path is not None or right.path is not None:
-        raise ParameterError(
-            "a comparison has no unit that is reached through other tables: it compares tables as they are"
-        )
+    refuse_reached_units(left, right)
     if left.column is None and right.column is None:
         if left.rows != right.rows:
             raise ParameterError(
@@ -125,3 +122,11 @@ def changes_of_unit(left: PrivacyUnit, right: PrivacyUnit, columns: ComparedColu
             "(--rows-per-person, rows_per_person=)"
         )
     return 1
+
+
+def refuse_reached_units(*units: PrivacyUnit) -> None:
+    """Raise `ParameterError` if a unit is reached through other tables."""
+    if any(unit.path is not None for unit in units):
+        raise ParameterError(
+            "a comparison has no unit that is reached through other tables: it compares tables as they are"
+        )

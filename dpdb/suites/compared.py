@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dpdb.constraints import KEYS_MISSING_LEFT, KEYS_MISSING_RIGHT, ComparedWith, Limit
 from dpdb.errors import DpdbError, ParameterError
-from dpdb.reconciliation import ComparedTables
+from dpdb.reconciliation import ComparedTables, refuse_reached_units
 from dpdb.suites.mechanism.plan import Tested
 from dpdb.suites.suite import Suite, SuiteLine
 
@@ -153,10 +153,7 @@ def _written(own: str, theirs: str) -> str:
 
 def _keys_moved(unit: PrivacyUnit, columns: ComparedColumns, side: str) -> int:
     """Return how many keys one unit of a table moves at most."""
-    if unit.path is not None:
-        raise ParameterError(
-            "a comparison has no unit that is reached through other tables: it compares tables as they are"
-        )
+    refuse_reached_units(unit)
     if unit.column is None:
         return unit.rows if unit.children is None else unit.children.rows_per_person
     key = [getattr(column, side).name for column in columns.key]
