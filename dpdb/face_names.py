@@ -66,7 +66,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
             "DeclaredParent MeasuredSource ParentFiles refuse_second_names same_name table_beside"
         ),
         "dpdb.engine.parents.opened": "FoundParents ParentTable folded_parents refuse_undeclared spelled_as",
-        "dpdb.engine.slice": "LocalSlice explained_constraint texts_compared_alone",
+        "dpdb.engine.slice": "LocalSlice constrained_columns explained_constraint texts_compared_alone",
         "dpdb.engine.sql.bind": "BoundConstraint BoundPredicate coincidences",
         "dpdb.engine.sql.class_histograms": "ClassHistogram class_histograms has_class_histogram",
         "dpdb.engine.sql.comparison": "untyped_problem",
@@ -210,7 +210,7 @@ FACES: Mapping[str, Mapping[str, str]] = {
         "dpdb.reconciliation.ask": "ASKED ComparisonAsk",
         "dpdb.reconciliation.at_once": "compare opened_side",
         "dpdb.reconciliation.prepare": "PreparedComparison prepare_comparison run_comparison",
-        "dpdb.reconciliation.tables": "ComparedTables",
+        "dpdb.reconciliation.tables": "ComparedTables refuse_reached_units",
     },
     "dpdb.release": {
         "dpdb.release.account": "AnswerRun Budget SuiteLevel SuiteRun as_budget new_run_id",

@@ -113,6 +113,7 @@ if TYPE_CHECKING:
     )
     from dpdb.engine.slice import (
         LocalSlice as LocalSlice,
+        constrained_columns as constrained_columns,
         explained_constraint as explained_constraint,
         texts_compared_alone as texts_compared_alone,
     )

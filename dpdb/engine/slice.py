@@ -108,7 +108,7 @@ class LocalSlice:
         self._rows = rows
         self._progress = progress
         self.constraints = tuple(constraints)
-        self.columns = _constrained_columns(constraints, rows.schema)
+        self.columns = constrained_columns(constraints, rows.schema)
         self.coded = coded_columns(constraints, self.columns)
         columns = map(rows.schema.__getitem__, self.columns)
         self.orphans = tuple(column for column in columns if isinstance(column, AcrossColumn))
@@ -167,7 +167,7 @@ class LocalSlice:
         """Choose texts of which hashes are copied: of a large table, whose columns can be read again by themselves."""
         if not isinstance(rows, Source) or not rows.by_column or self.source_row is not None:
             return None
-        texts = texts_compared_alone(self.constraints, {*self.kept, *self._selecting}, rows.schema)
+        texts = texts_compared_alone(self.constraints, self.columns, {*self.kept, *self._selecting}, rows.schema)
         if not texts or int(self.database.value(filled("row_count", rows=rows.scan))) <= FEW_TEXTS.at:
             return None
         return HashedTexts(texts, free_name("row_hash", [*self._names]), self.columns)
@@ -413,7 +413,7 @@ class LocalSlice:
 
 
 def texts_compared_alone(
-    constraints: Sequence[BoundConstraint], read_beside: set[str], schema: TableSchema
+    constraints: Sequence[BoundConstraint], columns: Sequence[str], read_beside: set[str], schema: TableSchema
 ) -> tuple[str, ...]:
     """Return the columns of text whose values are only compared with one another, by constraints over two tuples.
 
@@ -421,10 +421,11 @@ def texts_compared_alone(
 
     Parameters
     ----------
+    columns
+        Those of the constraints, in the order of the schema.
     read_beside
         Columns that are selected by, or kept.
     """
-    columns = _constrained_columns(constraints, schema)
     if any(isinstance(schema[name], (AcrossColumn, ComputedColumn)) for name in {*columns, *read_beside}):
         return ()
     apart = read_beside.union(*(dc.columns for dc in constraints if dc.constraint.is_single_tuple))
@@ -432,7 +433,8 @@ def texts_compared_alone(
     return tuple(name for name in coded if schema[name].type == "VARCHAR" and name not in apart)
 
 
-def _constrained_columns(constraints: Sequence[BoundConstraint], schema: TableSchema) -> tuple[str, ...]:
+def constrained_columns(constraints: Sequence[BoundConstraint], schema: TableSchema) -> tuple[str, ...]:
+    """Return the columns that constraints read, in the order of the schema."""
     return in_schema_order({name for dc in constraints for name in dc.columns}, schema)
 
 

@@ -27,6 +27,7 @@ from dpdb.engine import (
     Table,
     TableSettings,
     TableSpec,
+    constrained_columns,
     degree_terms,
     explained_constraint,
     kept_children_sql,
@@ -154,12 +155,16 @@ def _choices(parts: Sequence[Part], schema: TableSchema | None) -> list[str]:
     for part in parts:
         if not isinstance(part, MeasurePart):
             continue
-        selecting = set() if part.predicate is None else set(part.predicate.columns)
         for each in part.way.thresholds:
-            if each is FEW_ROWS and schema is not None and texts_compared_alone(part.rules, selecting, schema):
+            if each is FEW_ROWS and schema is not None and _may_hash_texts(part, schema):
                 found += [FEW_TEXTS, SHARED_HASHES]
             found.append(each)
     return list(dict.fromkeys(each.words for each in found))
+
+
+def _may_hash_texts(part: MeasurePart, schema: TableSchema) -> bool:
+    selecting = set() if part.predicate is None else set(part.predicate.columns)
+    return bool(texts_compared_alone(part.rules, constrained_columns(part.rules, schema), selecting, schema))
 
 
 def _constraint(empty: LocalSlice, position: int, *, joins: bool) -> dict[str, Any]:
